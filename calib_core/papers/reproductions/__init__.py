@@ -1,7 +1,7 @@
-"""The five papers made again: published values beside ours, how far apart, why.
+"""Reproductions of the five papers: published values, values computed here, differences and reasons.
 
-Each entry is a function in the module of its paper; what it finds at full size is kept in ``table.tsv``, which
-``make reproduce`` writes. Every number here is computed; published ones carry the place they are printed at.
+Each entry is a function in the module of its paper; its results at full size are in ``table.tsv``, which
+``make reproduce`` writes. Every number here is computed; published ones have their place in the paper.
 """
 
 from calib_core.papers.reproductions import (  # noqa: F401

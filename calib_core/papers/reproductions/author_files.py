@@ -1,4 +1,4 @@
-"""Tables about networks that only their authors have: published values beside those of files you name."""
+"""Tables about networks that only their authors have: published values and those of the user's files."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from calib_core.papers.tables.shapes import ERROR
 
 SPLITS = 5
 _STANDARD_ERROR = {"p4-table-1": 5e-4}
-"""What a paper says that all standard errors of a table's means are below; the others print none."""
-_ANOTHER_MACHINE = "seconds are those of another machine"
+"""Upper limits of standard errors of a table's means as stated in the paper; the other papers print none."""
+_ANOTHER_MACHINE = "the published seconds are from another machine"
 _SPELT = {"resnetwide32": ("wideresnet32", "wrn32"), "wrn2610": ("wideresnet2610",), "cifar100": ("c100",),
           "cifar10": ("c10",)}  # fmt: skip
-"""Other spellings in names of files."""
+"""Other spellings in file names."""
 
 
 @cache
 def published() -> pd.DataFrame:
-    """The numbers that the papers print about networks: table, dataset, network, measure, method, number, scale.
+    """Return the published numbers about networks: table, dataset, network, measure, method, number, scale.
 
-    ``scale`` is what the paper multiplies by (100: percent). What can mislead: P1's Table 5 prints the CIFAR-100 rows
-    of its Table 3 once more, though it is about networks trained with another loss; P3's Tables 4 and 8 do not agree on
-    LECE for CIFAR-100; of P3's Table 11 one column for CIFAR-100 (TS+LECE by Euclidean distance) is left out, as its
-    numbers could not be told apart.
+    ``scale`` is the paper's factor (100: percent). What can mislead: P1's Table 5 repeats the CIFAR-100 rows
+    of its Table 3, though it is about networks trained with another loss; P3's Tables 4 and 8 disagree on
+    LECE for CIFAR-100; one column of P3's Table 11 for CIFAR-100 (TS+LECE by Euclidean distance) is left out, as its
+    numbers are not legible.
 
     >>> published().query("table == 'p1-table-2' and network == 'ResNet-50'")["published"].iloc[0]
     '0.025'
@@ -62,14 +62,14 @@ def from_files(
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """A table about networks made again from their predictions: published values beside those found in your files.
+    """Reproduce a table about networks from files of predictions, next to the published values.
 
-    ``files`` are as for ``paper_table``; each name has to say the dataset and the network, as in
-    "cifar10_resnet110.npz". Columns as for ``reproduced``. Tolerances are four standard errors over the ``splits`` and
-    the rounding of the printed digits; where a file marks its parts only rounding is left. What a method cannot do on a
-    file is NaN, and ``why`` says so. ``folder`` keeps what was made. InputError where a name says no network of the
-    table, NotAnswerable where the table is not about files. What can mislead: the papers' own divisions are
-    not known, and predictions of networks trained anew are others.
+    ``files`` are as for ``paper_table``; each name must contain the dataset and the network, as in
+    "cifar10_resnet110.npz". Columns as for ``reproduced``. Tolerances are four standard errors over the ``splits`` plus
+    the rounding of the printed digits; for a file that marks its parts it is rounding only. A value that a method does
+    not have on a file is NaN, with the reason in ``why``. ``folder`` caches results. Raises InputError if a name
+    contains no network of the table, NotAnswerable if the table is not about files. What can mislead: the papers' own
+    divisions are unknown, and retrained networks have other predictions.
 
     >>> from_files("p1-example-1", {})
     Traceback (most recent call last):
@@ -99,7 +99,7 @@ def from_files(
 
 
 def _network(name: str, lines: pd.DataFrame) -> tuple[str, str]:
-    """Dataset and network that a file's name says, the longest that fits; InputError where it says none."""
+    """Dataset and network in a file's name, the longest match; InputError if there is none."""
     text = _plain(Path(name).stem)
     fits = [
         (dataset, network)
@@ -108,7 +108,7 @@ def _network(name: str, lines: pd.DataFrame) -> tuple[str, str]:
     ]
     if not fits:
         known = "; ".join(dict.fromkeys(lines["dataset"] + " " + lines["network"]))
-        raise InputError(f"{name[:80]!r} says no dataset and network of this table; those there are: {known}")
+        raise InputError(f"{name[:80]!r} contains no dataset and network of this table; known: {known}")
     return max(fits, key=lambda pair: len(pair[1]))
 
 
@@ -122,13 +122,13 @@ def _plain(text: str) -> str:
 
 
 def _place(key: str, name: str, dataset: str, network: str, measure: str, method: str, scale: float) -> tuple[str, str]:
-    """What is compared, and where it is printed."""
+    """Description of a comparison, and its place in the paper."""
     what = f"{name}: {measure}, {method}" + (" (times 100)" if scale == 100 else "")
     return what, f"{REPRODUCTIONS[key].place}, row {dataset} {network}, column {method}"
 
 
 def _printed(key: str) -> list[PaperLine]:
-    """The published values alone: nothing is found without files."""
+    """Published values only, without files."""
     rows = published()[published()["table"] == key].drop(columns="table")
     return [
         printed(*_place(key, f"{dataset} {network}", dataset, network, measure, method, scale), number, np.nan)
@@ -137,7 +137,7 @@ def _printed(key: str) -> list[PaperLine]:
 
 
 def example_name(key: str) -> str:
-    """A name of a file that says the first network of a table.
+    """Example of a file name, with the first network of a table.
 
     >>> example_name("p1-table-2")
     'cifar10_resnet50.csv'
@@ -148,7 +148,7 @@ def example_name(key: str) -> str:
 
 def _needs_files(key: str, quick: bool, progress: Progress) -> list[PaperLine]:
     raise NotAnswerable(
-        f"{key} is about networks whose predictions only its authors have: name a folder of yours "
+        f"{key} is about networks whose predictions only its authors have: give a folder of predictions "
         f"(`calib reproduce {key} --files FOLDER`)"
     )
 
@@ -161,8 +161,8 @@ for _key in dict.fromkeys(published()["table"]):
         _table.reference.rpartition(", ")[2],
         partial(_needs_files, _key),
         (np.nan, np.nan),
-        caption="Needed are predictions of the paper's networks, which only its authors have: a folder with a file for "
-        "each, whose name says the dataset and the network, as in "
+        caption="It needs predictions of the paper's networks, which only its authors have: a folder with one file per "
+        "network, named by dataset and network, such as "
         f"{example_name(_key)}. One network is enough. Methods, measures and bins are the table's own.",
         needs="predictions of the networks",
         printed=partial(_printed, _key),

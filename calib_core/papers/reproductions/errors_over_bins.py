@@ -1,4 +1,4 @@
-"""Figures that go over numbers of bins: errors by notion and calibrator, and what finer bins cost (P1, P2)."""
+"""Figures over numbers of bins: errors by notion and calibrator, and the cost of finer bins (P1, P2)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.top import Confidence, TopLabel
 
 FIT, TEST = 5000, 10_000
-"""Rows of CIFAR-10 that calibrate and that judge."""
+"""Calibration rows and test rows of CIFAR-10."""
 _DEMO = "data=demo:digits-naive-bayes&view=curves&about=sweep"
 
 
 def network(n: int, rng: np.random.Generator, classes: int = 10, power: float = 1.2, tilt: float = 0.7) -> Predictions:
-    """Rows like a network's: right in most, and each class over- or under-confident in its own way.
+    """Simulate rows like a network's: mostly correct, with a different over- or under-confidence per class.
 
-    ``power`` above 1 is over-confidence of all, ``tilt`` how far classes differ.
+    ``power`` above 1 is over-confidence of all classes, ``tilt`` the difference between classes.
     """
     truth = np.maximum(rng.dirichlet(np.full(classes, 0.4 / classes), n), 1e-12)
     outputs = truth**power * np.exp(tilt * np.linspace(-1, 1, classes))
@@ -37,13 +37,13 @@ def network(n: int, rng: np.random.Generator, classes: int = 10, power: float = 
 # ---- confidence and predicted class ----------------------------------------------------------------------------
 
 
-@reproduction("p1-figures-1-2", "The error of the predicted class is the larger one, in any number of bins",
+@reproduction("p1-figures-1-2", "Top-label error exceeds confidence error for any number of bins",
               "Figures 1 and 2", (3, 11), _DEMO)  # fmt: skip
 def figures_1_2(quick: bool, progress: Progress) -> list[PaperLine]:
-    """A stand-in for the networks on CIFAR-10: ten classes, some over- and some under-confident, 5 to 25 bins.
+    """Simulated rows instead of networks on CIFAR-10: ten classes, some over- and some under-confident, 5 to 25 bins.
 
-    5,000 rows calibrate and 10,000 judge, as in the paper. What Figure 1 shows of a bin holds of every bin by the
-    triangle inequality; how much larger the error of the predicted class is depends on the network.
+    There are 5,000 calibration rows and 10,000 test rows, as in the paper. The inequality in Figure 1 is valid for
+    every bin by the triangle inequality; the size of the difference depends on the network.
     """
     bins = range(5, 26)
     sixth: list[tuple[float, float]] = []
@@ -66,19 +66,19 @@ def figures_1_2(quick: bool, progress: Progress) -> list[PaperLine]:
         better.append(float((swept[2, 1] < swept[1, 1]).mean()))
     mean_of_classes, of_bin = np.array(sixth).T
     return [
-        stated("Error of a bin's classes less that of the bin, least of 10 bins", "Figure 1(a)", min(least), "at least",
+        stated("Least error of a bin's classes minus that of the bin", "Figure 1(a)", min(least), "at least",
                0.0),
-        stated("Error of the classes in [0.5, 0.6), as a multiple of that bin's own", "Figure 1(b)",
+        stated("Error of the classes in [0.5, 0.6), relative to that bin's own", "Figure 1(b)",
                ratio(mean_of_classes, of_bin, paired=True), "at least", 1.0),
-        *(stated(f"Share of the numbers of bins in which TL-ECE is above conf-ECE, {name}",
+        *(stated(f"Share of the numbers of bins with TL-ECE above conf-ECE, {name}",
                  "Figure 2: for most values of B", mean(shares), "at least", 0.5) for name, shares in larger.items()),
-        stated("Share of the numbers of bins in which top-label histogram binning has the lower TL-ECE than "
+        stated("Share of the numbers of bins with a lower TL-ECE for top-label histogram binning than for "
                "temperature scaling", "Figure 2: for most values of B", mean(better), "at least", 0.5),
     ]  # fmt: skip
 
 
 def _of_bins(rows: Predictions) -> tuple[Float64s, Float64s]:
-    """Distance of share right from confidence in ten bins, and the mean over classes of theirs (P1 §2.1)."""
+    """Distance of accuracy from confidence in ten bins, and the mean of the classes' distances (P1 §2.1)."""
     notions: tuple[Any, ...] = Confidence(), TopLabel()
     own, classes = (tabulate(notion.split(rows), [EqualWidth(10)])[0] for notion in notions)
     off = np.abs(classes.tally.outcome - classes.tally.score).sum(axis=0)
@@ -86,22 +86,23 @@ def _of_bins(rows: Predictions) -> tuple[Float64s, Float64s]:
     return np.abs(own.gap[0]), np.divide(off, rows_in, out=np.full(10, np.nan), where=rows_in > 0)
 
 
-# ---- calibrators judged over numbers of bins -------------------------------------------------------------------
+# ---- calibrators evaluated over numbers of bins -------------------------------------------------------------------
 
 _BINS = (5, 10, 15, 20, 25)
 _MAPS = {"TS": "temperature", "N-HB": "normalised-hb", "TL-HB": "top-label-hb", "CW-HB": "class-wise-hb"}
-"""Calibrators of the tables: those that bin are fitted with the number of bins they are judged in."""
+"""Calibrators of the tables; those with bins are fitted with the number of bins of the evaluation."""
 _OWN = {"top-label": "TL-HB", "class-wise": "CW-HB"}
-"""Whose outputs are judged each as a bin of its own, by notion (Appendix E.2)."""
+"""Calibrator whose outputs are one bin each, by notion (Appendix E.2)."""
 
 
-@reproduction("p1-figures-5-8", "Histogram binning of the notion asked for serves best, in any number of bins",
+@reproduction("p1-figures-5-8", "Histogram binning for a notion is best in that notion, for any number of bins",
               "Figures 5 to 8 and Appendix E.5", (7, 35), _DEMO)  # fmt: skip
 def figures_5_8(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Stand-ins for networks on CIFAR-10 and CIFAR-100, over-confident as with the Brier score, under- as with focal.
+    """Simulated rows instead of networks on CIFAR-10 and CIFAR-100, over-confident (Brier) or under-confident (focal).
 
-    5, 10, 15, 20 and 25 bins, as many in the calibrators that bin; 5,000 rows calibrate, 10,000 judge. Dirichlet
-    scaling is left out. Which method is best depends on the network; what is compared is what the captions say of all.
+    5, 10, 15, 20 and 25 bins, with the same number in the calibrators; 5,000 calibration rows, 10,000 test rows.
+    Dirichlet scaling is left out. The best method depends on the network; the comparison is of the captions'
+    statements.
     """
     runs = 8 if quick else 40
     found: dict[tuple[str, int], list[Mapping[tuple[str, str], Float64s]]] = {}
@@ -121,24 +122,24 @@ def figures_5_8(quick: bool, progress: Progress) -> list[PaperLine]:
             return ratio(errors[kind, mine].mean(axis=1), errors[kind, other].mean(axis=1), paired=True)
 
         if classes == 100:
-            why = "TL-HB has few rows a class: of 5,000 rows a class is predicted in 50"
-            lines.append(stated(f"100 classes: TL-ECE of TL-HB, as a multiple of TS's ({why})", place,
+            why = "TL-HB has few rows per class: each class is predicted in 50 of 5,000 rows"
+            lines.append(stated(f"100 classes: TL-ECE of TL-HB, relative to TS's ({why})", place,
                                 share_of("top-label ece", "TL-HB", "TS"), "at least", 1.0))  # fmt: skip
             continue
         best = np.min([errors["class-wise ece", name] for name in ("base", "TS", "N-HB")], axis=0)
         spread = {name: np.ptp(errors["class-wise ece", name], axis=1) for name in ("N-HB", "CW-HB")}
         lines += [
-            stated("TL-ECE of TL-HB, as a share of the model's own", place, share_of("top-label ece", "TL-HB", "base"),
+            stated("TL-ECE of TL-HB, relative to the model's own", place, share_of("top-label ece", "TL-HB", "base"),
                    "at most", 1.0),
-            stated("Largest error of a bin (TL-MCE) of TL-HB, as a share of TS's", place,
+            stated("Largest error of a bin (TL-MCE) of TL-HB, relative to TS's", place,
                    share_of("top-label mce-of-bins", "TL-HB", "TS"), "at most", 1.0),
-            stated("CW-ECE of CW-HB, as a share of the least of the model, TS and N-HB at each number of bins", place,
+            stated("CW-ECE of CW-HB, relative to the least of the model, TS and N-HB at each number of bins", place,
                    ratio(errors["class-wise ece", "CW-HB"].mean(axis=1), best.mean(axis=1), paired=True), "at most",
                    1.0),
         ]  # fmt: skip
-        if not quick:  # few runs do not tell it from chance
+        if not quick:  # few runs do not distinguish it from chance
             lines.append(
-                stated("How far CW-ECE of N-HB goes up and down over numbers of bins, as a multiple of CW-HB's", place,
+                stated("Range of CW-ECE of N-HB over numbers of bins, relative to CW-HB's", place,
                        ratio(spread["N-HB"], spread["CW-HB"], paired=True), "at least", 1.0)
             )  # fmt: skip
     return lines
@@ -173,7 +174,7 @@ def _fitted(
 _GRID = (np.arange(10_000) + 0.5) / 10_000
 _TRUE = datasets.true_kumar(_GRID)
 _KINDS = ("histogram", "scaling-binning")
-"""The calibrators compared; the law of experiment (A) of Appendix E, without its noise, stands for the networks."""
+"""Calibrators compared; the distribution of experiment (A) of Appendix E, without noise, replaces the networks."""
 
 
 def _rows(n: int, rng: np.random.Generator) -> tuple[Float64s, Bools]:
@@ -182,7 +183,7 @@ def _rows(n: int, rng: np.random.Generator) -> tuple[Float64s, Bools]:
 
 
 def _after(key: str, bins: int, z: Float64s, hits: Bools) -> tuple[Float64s, float, float]:
-    """What the calibrator says of every score, its true squared calibration error and its mean squared error."""
+    """Calibrator's outputs for all scores, its true squared calibration error and its mean squared error."""
     outputs = np.asarray(BINARY_CALIBRATORS.make(key, bins=bins).fit(z, hits).transform(_GRID))
     _, cell, rows = np.unique(outputs, return_inverse=True, return_counts=True)
     gaps = np.bincount(cell, _TRUE - outputs) / rows
@@ -190,13 +191,13 @@ def _after(key: str, bins: int, z: Float64s, hits: Bools) -> tuple[Float64s, flo
     return outputs, float(np.average(gaps**2, weights=rows)), noise + float(np.mean((outputs - _TRUE) ** 2))
 
 
-@reproduction("p2-figures-3-7", "Scaling before binning lets bins be many", "Figures 3 and 7", (1, 6),
+@reproduction("p2-figures-3-7", "Scaling before binning allows many bins", "Figures 3 and 7", (1, 6),
               "data=demo:imbalanced-forest&view=curves&about=trade&exhibits="
               "%5B%7B%22key%22:%22trade%22,%22params%22:%7B%22curves%22:true%7D%7D%5D")  # fmt: skip
 def figures_3_7(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Both calibrators fitted on 1,000 rows in 5, 10, 30 and 100 bins: true squared errors of both kinds.
+    """Fit both calibrators on 1,000 rows with 5, 10, 30 and 100 bins, and compute both true squared errors.
 
-    A stand-in for the networks, one law of scores; of ImageNet the paper says "nearly 5 times" with 100 bins.
+    One distribution of scores replaces the networks; for ImageNet the paper reports "nearly 5 times" with 100 bins.
     """
     numbers = (5, 10, 30, 100)
     found = np.array([
@@ -204,63 +205,63 @@ def figures_3_7(quick: bool, progress: Progress) -> list[PaperLine]:
         for seed in steps(40 if quick else 300, progress)
     ])  # fmt: skip
     (own, scaled), (own_mse, scaled_mse) = (np.moveaxis(found[..., i], 1, 0) for i in (0, 1))
-    # The most bins of histogram binning that keep its error, on average, to that of scaling-binning with 100.
+    # The largest number of bins with a mean error of histogram binning up to that of scaling-binning with 100.
     kept = max([j for j in range(4) if own[:, j].mean() <= scaled[:, 3].mean()], default=0)
     return [
-        *(stated(f"Squared calibration error of scaling-binning with {b} bins, as a share of histogram binning's",
+        *(stated(f"Squared calibration error of scaling-binning with {b} bins, relative to histogram binning's",
                  "Figures 3 (left) and 7: especially when B is large", ratio(scaled[:, j], own[:, j], paired=True),
                  "at most", 1.0) for j, b in enumerate(numbers) if b >= 30),
-        stated("Squared calibration error of histogram binning with 100 bins, as a multiple of its own with 10",
+        stated("Squared calibration error of histogram binning with 100 bins, relative to its own with 10",
                "Figure 3 (left)", ratio(own[:, 3], own[:, 1], paired=True), "at least", 1.0),
-        stated("Mean squared error of scaling-binning with 100 bins, as a share of histogram binning's with "
-               f"{numbers[kept]}, at most as far off", "Figure 3 (right)",
+        stated("Mean squared error of scaling-binning with 100 bins, relative to histogram binning's with "
+               f"{numbers[kept]} and at most the same error", "Figure 3 (right)",
                ratio(scaled_mse[:, 3], own_mse[:, kept], paired=True), "at most", 1.0),
     ]  # fmt: skip
 
 
 _ONE_SIDED = 1.2816
-"""Standard deviations above a normal estimate that are exceeded in a tenth of cases."""
+"""Normal quantile for a one-sided 90 % bound."""
 
 
 @reproduction("p2-figure-17", "A bound by the debiased estimator allows more bins", "Figure 17 and Appendix G.2",
               (1, 10), "data=demo:imbalanced-forest&view=curves&about=trade&exhibits=%5B%7B%22key%22:%22trade%22,"
               "%22params%22:%7B%22curves%22:true,%22against%22:%22upper%22%7D%7D%5D")  # fmt: skip
 def figure_17(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Scaling-binning fitted on 6,000 rows in 10 to 100 bins; 4,000 further rows bound its squared calibration error.
+    """Fit scaling-binning on 6,000 rows with 10 to 100 bins, and bound its squared calibration error on 4,000 others.
 
-    As in the paper an upper bound is the estimate and what its spread over 100 resamples adds for 90 %. A stand-in for
-    the network: one law of scores. The limit is what the plug-in bound shows with 15 bins, as in the paper, where it is
-    0.015; there the debiased bound allows 100 bins, and the 15 cost 13 % in mean squared error.
+    As in the paper, a 90 % upper bound is the estimate plus a multiple of its spread over 100 resamples. One
+    distribution of scores replaces the network. The limit is the plug-in bound with 15 bins, which is 0.015 in the
+    paper. There the debiased bound allows 100 bins, and 15 bins cost 13 % in mean squared error.
     """
     numbers = (10, 15, 25, 50, 75, 100)
     found = np.array([[_bounds(b, np.random.default_rng([seed, b])) for b in numbers]
                       for seed in steps(30 if quick else 250, progress)])  # fmt: skip
     plug_in, debiased, mse = np.moveaxis(found, 2, 0)
     limit = plug_in[:, 1].mean()
-    # Bounds of one law are compared on average: which single one of many draws is below a limit is chance.
+    # Bounds are compared on average, as single draws are below a limit by chance.
     allowed, others = (
         max((b for b, bound in zip(numbers, bounds.mean(axis=0), strict=True) if bound <= limit), default=numbers[0])
         for bounds in (debiased, plug_in)
     )
     chosen = numbers.index(allowed)
     return [
-        *(stated(f"Debiased bound with {b} bins, as a share of the plug-in bound", "Figure 17",
+        *(stated(f"Debiased bound with {b} bins, relative to the plug-in bound", "Figure 17",
                  ratio(debiased[:, numbers.index(b)], plug_in[:, numbers.index(b)], paired=True), "at most", 1.0)
           for b in (15, 100)),
-        stated("Bins that the debiased bound allows below the plug-in bound of 15, as a multiple of those that the "
-               "plug-in bound does", "Figure 17: 100 in place of 15", allowed / others, "at least", 2.0),
-        stated(f"Mean squared error with 15 bins, as a multiple of that with {allowed}", "Figure 17: 13 % higher",
+        stated("Bins that the debiased bound allows below the plug-in bound of 15, relative to those that the plug-in "
+               "bound allows", "Figure 17: 100 in place of 15", allowed / others, "at least", 2.0),
+        stated(f"Mean squared error with 15 bins, relative to that with {allowed}", "Figure 17: 13 % higher",
                ratio(mse[:, 1], mse[:, chosen], paired=True), "at least", 1.0),
     ]  # fmt: skip
 
 
 def _bounds(bins: int, rng: np.random.Generator) -> tuple[float, float, float]:
-    """90 % upper bounds of the squared error by the plug-in and the debiased estimator, and the mean squared error."""
+    """Return 90 % upper bounds of the squared error by both estimators, and the mean squared error."""
     outputs, _, mse = _after("scaling-binning", bins, *_rows(6000, rng))
     z, hits = _rows(4000, rng)
     values, cell = np.unique(outputs[np.minimum((z * len(_GRID)).astype(int), len(_GRID) - 1)], return_inverse=True)
     seen = np.bincount(2 * cell + hits, minlength=2 * len(values))
-    # Rows drawn again with replacement are counts of (value, outcome) drawn with these shares.
+    # Resampled rows are counts of (value, outcome) with these probabilities.
     again = np.vstack([seen, rng.multinomial(len(z), seen / len(z), size=100)])
     count, true = again[:, ::2] + again[:, 1::2], again[:, 1::2]
     right = true / np.maximum(count, 1)

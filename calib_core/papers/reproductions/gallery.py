@@ -1,4 +1,4 @@
-"""Figures and tables of the five papers that can be made here: each declared once, run when asked, kept as a table."""
+"""Registry of reproduced figures and tables of the five papers, with their stored results."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from calib_core.text import count, score
 
 Relation: TypeAlias = Literal["equal", "at most", "at least"]
 WIDTH = 4.0
-"""Standard errors that a tolerance allows: one table in 160 of a hundred that agree shows a line that does not."""
+"""Standard errors in a tolerance: a hundred true comparisons include a false alarm in one of 160 tables."""
 NOTHING = 1e-13
-"""Below this a number is rounding of exactly none."""
+"""Absolute value below which a number is 0 up to rounding."""
 ROUNDING = 1e-9
-"""Allowed for rounding of float64 sums where nothing is random."""
+"""Tolerance for rounding of float64 sums without randomness."""
 
 
 @dataclass(frozen=True)
 class ComputedNumber:
-    """A number computed here: its value, its Monte-Carlo standard error, and over how many runs (0: nothing random)."""
+    """Number computed here: value, Monte Carlo standard error, and number of runs (0: no randomness)."""
 
     value: float
     error: float = 0.0
@@ -39,7 +39,7 @@ class ComputedNumber:
 
 
 def mean(runs: ArrayLike) -> ComputedNumber:
-    """The mean over independent runs, with its standard error.
+    """Return the mean over independent runs, with its standard error.
 
     >>> mean([1.0, 3.0])
     ComputedNumber(value=2.0, error=1.0, runs=2)
@@ -49,7 +49,7 @@ def mean(runs: ArrayLike) -> ComputedNumber:
 
 
 def share(hits: ArrayLike) -> ComputedNumber:
-    """The share of independent runs in which something happened; its standard error is never that of no doubt.
+    """Return the share of independent runs with an event; its standard error is never 0.
 
     >>> share([False] * 100).error
     0.01
@@ -60,7 +60,7 @@ def share(hits: ArrayLike) -> ComputedNumber:
 
 
 def ratio(over: ArrayLike, under: ArrayLike, paired: bool = False) -> ComputedNumber:
-    """The ratio of two means over runs, its standard error by the delta method; ``paired``: of the same runs.
+    """Return the ratio of two means over runs, with its standard error by the delta method; ``paired``: same runs.
 
     >>> ratio([2.0, 2.0], [1.0, 1.0])
     ComputedNumber(value=2.0, error=0.0, runs=2)
@@ -75,12 +75,12 @@ def ratio(over: ArrayLike, under: ArrayLike, paired: bool = False) -> ComputedNu
 
 @dataclass(frozen=True)
 class PaperLine:
-    """One number of a paper beside ours.
+    """Comparison of one number of a paper with the number computed here.
 
-    ``place`` is where the paper has it: table and row, equation, figure. ``printed`` is the number as it stands there,
-    empty where the paper shows a curve or states an order; ``target`` is what ours is compared with, ``relation`` how.
-    ``tolerance`` is made from the standard errors of both and the last digit printed, and ``basis`` says so. ``why`` is
-    the known reason for a difference.
+    ``place`` is its place in the paper: table and row, equation, figure. ``printed`` is the published number, empty if
+    the paper shows a curve or states an order; ``target`` is the number for the comparison, ``relation`` its kind.
+    ``tolerance`` follows from the standard errors of both and the last printed digit, as described in ``basis``.
+    ``why`` is the known reason for a difference.
     """
 
     what: str
@@ -95,12 +95,12 @@ class PaperLine:
 
     @property
     def apart(self) -> float:
-        """Ours less what it is compared with."""
+        """Difference between the number computed here and the target."""
         return self.ours - self.target
 
     @property
     def within(self) -> bool:
-        """Equal to within the tolerance; or below (above) a limit by more than it, so that noise is not the reason."""
+        """True if equal within the tolerance, or below (above) a limit by more than the tolerance."""
         room = {
             "equal": self.tolerance - abs(self.apart),
             "at most": -self.tolerance - self.apart,
@@ -122,12 +122,12 @@ def printed(
     relation: Relation = "equal",
     why: str = "",
 ) -> PaperLine:
-    """Ours beside a number that the paper prints, given as it stands there.
+    """Return the comparison with a number as printed in the paper.
 
-    The tolerance is four standard errors, of ours and the paper's together, and half a unit of the last digit printed.
-    The paper's is ``spread`` / sqrt(``runs``) for a mean over runs of that standard deviation, which is rounded as the
-    number is and may be half a digit more, or ``plus_minus`` / 1.645
-    where it prints a 90 % interval. A number that is ``exact`` was not rounded, nor is a limit ("at most").
+    The tolerance is four standard errors, of both numbers combined, plus half a unit of the last printed digit. The
+    paper's standard error is ``spread`` / sqrt(``runs``) for a mean over runs with that standard deviation, which is
+    rounded like the number and may be half a digit more, or ``plus_minus`` / 1.645 if it prints a 90 % interval. A
+    number that is ``exact`` was not rounded, nor is a limit ("at most").
 
     >>> printed("ECE", "Table 1, row 1", "0.40", 0.404).within, printed("ECE", "Table 1, row 1", "0.40", 0.406).within
     (True, False)
@@ -151,7 +151,7 @@ def stated(
     limit: ComputedNumber | float,
     why: str = "",
 ) -> PaperLine:
-    """Ours beside what a paper states without a number of its own: an order, a limit, a formula's value.
+    """Return the comparison with a statement of a paper without a number: an order, a limit, a formula's value.
 
     >>> stated("a share", "Prop. 4", 0.1, "at most", 0.2).within, stated("a share", "Prop. 4", 0.2, "equal", 0.1).within
     (True, False)
@@ -163,7 +163,7 @@ def stated(
 
 
 def _found(ours: ComputedNumber | float) -> ComputedNumber:
-    """A number as one that was found; rounding of what is exactly nothing is taken off."""
+    """Convert to a computed number, with rounding errors around 0 removed."""
     found = ours if isinstance(ours, ComputedNumber) else ComputedNumber(float(ours))
     return replace(found, value=0.0) if abs(found.value) < NOTHING else found
 
@@ -174,21 +174,21 @@ def _sampling(found: ComputedNumber, theirs: float) -> str:
 
 
 Compare = Callable[[bool, Progress], Sequence[PaperLine]]
-"""What an entry does: ``quick`` or at the full size, telling how far it is."""
+"""Function of an entry: ``quick`` or at full size, with progress."""
 COLUMNS = ("key", "what", "place", "published", "relation", "target", "ours", "apart", "tolerance", "within", "basis",
            "why")  # fmt: skip
-"""Columns of the table of an entry, a line a comparison."""
+"""Columns of the table of an entry, with one row per comparison."""
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A figure, table or statement of a paper that is made again here.
+    """Reproduced figure, table or statement of a paper.
 
-    ``place`` is where it stands in the paper; ``seconds`` what its quick run and its full run take on one core;
-    ``link`` opens it in the dashboard (a query string, empty where no data show it); ``version`` changes when it would
-    find other numbers; ``caption`` says what is done, and what of it is ours; ``needs`` what has to be given, empty
-    where it runs as it is; then ``printed`` makes the lines of what is published. ``also`` are further links, by what
-    they show.
+    ``place`` is its place in the paper; ``seconds`` are the times of its quick run and its full run on one core;
+    ``link`` opens it in the dashboard (a query string, empty if no data show it); ``version`` changes with its
+    numbers; ``caption`` describes the method and our choices; ``needs`` is the required input, empty
+    if there is none; with an input, ``printed`` returns the published lines. ``also`` are further links, by
+    title.
     """
 
     key: str
@@ -210,7 +210,7 @@ class Reproduction:
 
 
 REPRODUCTIONS: dict[str, Reproduction] = {}
-"""Every entry by its key, which begins with its paper; to add one, write its function and decorate it."""
+"""Entries by key, which begins with the paper; to add one, decorate its function."""
 
 
 def reproduction(
@@ -222,7 +222,7 @@ def reproduction(
     version: int = 1,
     also: Mapping[str, str] | None = None,
 ) -> Callable[[Compare], Compare]:
-    """Decorator that adds an entry; the function's docstring says what it does."""
+    """Decorate a function as an entry; its docstring is the caption."""
 
     def add(compare: Compare) -> Compare:
         caption = " ".join(cleandoc(compare.__doc__ or "").split())
@@ -233,7 +233,7 @@ def reproduction(
 
 
 def lab_link(experiment: str, truth: str = "") -> str:
-    """The query string that opens an experiment of the laboratory, and one sample of its ``truth`` where it has one."""
+    """Return the query string of an experiment of the laboratory, with one sample of its ``truth`` if it has one."""
     law = {"truth": {"key": truth}} if truth else {}
     chosen = [{"key": "lab-curve", "params": law}] if truth else []
     chosen += [{"key": "lab-errors", "params": {"experiment": experiment, **law}}]
@@ -241,7 +241,7 @@ def lab_link(experiment: str, truth: str = "") -> str:
 
 
 def steps(count: int, progress: Progress, start: float = 0.0, end: float = 1.0) -> Iterator[int]:
-    """The numbers below ``count``, telling before each how much is done of the part from ``start`` to ``end``.
+    """Yield the numbers below ``count``, with progress from ``start`` to ``end``.
 
     >>> told = []
     >>> list(steps(2, told.append)), told
@@ -254,7 +254,7 @@ def steps(count: int, progress: Progress, start: float = 0.0, end: float = 1.0) 
 
 
 def duration(seconds: float) -> str:
-    """How long something takes, in words.
+    """Format a duration in words.
 
     >>> duration(0.1), duration(12), duration(200)
     ('a second or less', 'about 12 seconds', 'about 3 minutes')
@@ -265,21 +265,21 @@ def duration(seconds: float) -> str:
 
 
 def entry_of(key: str) -> Reproduction:
-    """An entry by its key; InputError names those there are."""
+    """Return an entry by its key; InputError lists the known keys."""
     if key not in REPRODUCTIONS:
-        raise InputError(f"there is no reproduction {key[:80]!r}; those there are: {', '.join(REPRODUCTIONS)}")
+        raise InputError(f"there is no reproduction {key[:80]!r}; choose one of {', '.join(REPRODUCTIONS)}")
     return REPRODUCTIONS[key]
 
 
 def reproduced(key: str, quick: bool = True, progress: Progress | None = None) -> pd.DataFrame:
-    """One figure, table or statement of a paper made again: what is published, what is found here, how far apart.
+    """Reproduce one figure, table or statement of a paper, and compare with the published values.
 
-    One line a comparison: ``what`` is compared, ``place`` in the paper (table and row, equation), ``published`` as it
-    is printed (empty where a curve or a statement has no number), ``ours``, how it should be (``relation``) to the
-    ``target``, ``apart`` = ours - target, the ``tolerance``, whether it is ``within`` it, the tolerance's ``basis``,
-    and ``why`` it differs where that is known. Everything is computed when this is called, with fixed seeds; ``quick``
-    takes fewer runs, and wider tolerances follow from them. ``progress`` is told percent. InputError where no entry has
-    this key. What can mislead: within tolerance means not told apart from what is printed, by so many runs.
+    One row per comparison: ``what`` is compared, its ``place`` in the paper (table and row, equation), the
+    ``published`` value as printed (empty for a curve or a statement without a number), ``ours``, its expected
+    ``relation`` to the ``target``, ``apart`` = ours - target, the ``tolerance``, whether it is ``within`` it, the
+    tolerance's ``basis``, and the reason ``why`` for a difference, if known. Everything is computed on the call, with
+    fixed seeds; ``quick`` has fewer runs and wider tolerances. ``progress`` gets the percentage done. Raises InputError
+    for an unknown key. What can mislead: within tolerance means no significant difference with this number of runs.
 
     >>> frame = reproduced("p1-example-1")
     >>> frame[["what", "published", "within"]].values.tolist()[0]
@@ -290,7 +290,7 @@ def reproduced(key: str, quick: bool = True, progress: Progress | None = None) -
 
 
 def as_frame(key: str, found: Sequence[PaperLine]) -> pd.DataFrame:
-    """Comparisons as the table of an entry."""
+    """Table of an entry from its comparisons."""
     lines = [
         (key, c.what, c.place, c.printed, c.relation, c.target, c.ours, c.apart, c.tolerance, c.within, c.basis, c.why)
         for c in found
@@ -299,12 +299,12 @@ def as_frame(key: str, found: Sequence[PaperLine]) -> pd.DataFrame:
 
 
 def gallery(key: str = "") -> pd.DataFrame:
-    """Published values beside ours as ``make reproduce`` found them, for one entry or for all.
+    """Return the stored comparisons of ``make reproduce``, for one entry or for all.
 
-    The table is part of the package, so that it is there at once; its columns are those of ``reproduced``, and
-    ``version``, ``size`` ("quick" or "full") and ``seconds`` of the run. An entry that needs files, given by its
-    key, has its published values alone: ``ours`` is NaN, and none is ``within``. NotAnswerable where the entry has not
-    been run yet; InputError where there is none of this key.
+    The table is part of the package, so no computation is needed; its columns are those of ``reproduced``, and
+    ``version``, ``size`` ("quick" or "full") and ``seconds`` of the run. An entry that needs files has only
+    its published values: ``ours`` is NaN, and none is ``within``. Raises NotAnswerable if the entry has not
+    been run yet, and InputError for an unknown key.
 
     >>> bool(gallery()["place"].ne("").all())
     True
@@ -322,11 +322,12 @@ def gallery(key: str = "") -> pd.DataFrame:
 
 
 def overview() -> pd.DataFrame:
-    """Every figure, table and statement of the papers that is made again here, one line each.
+    """Return a list of all reproduced figures, tables and statements of the papers, one row each.
 
-    Columns: ``key``, ``paper``, ``place``, ``title``, how many ``numbers`` are compared, how many agree (``within``
-    their tolerances), how many differ (``differ``), ``why``, what it ``needs`` (empty: nothing), the ``seconds`` a full
-    run takes, and the ``link`` that opens it in the dashboard. Numbers are NaN for what has not been run.
+    Columns: ``key``, ``paper``, ``place``, ``title``, the number of ``numbers`` compared, of those that agree
+    (``within`` their tolerances) and of those that ``differ``, ``why``, the required input ``needs`` (empty: none), the
+    ``seconds`` of a full run, and the ``link`` that opens it in the dashboard. Numbers are NaN for entries that have
+    not been run.
 
     >>> int(overview().set_index("key").loc["p1-example-1", "differ"])
     0
@@ -348,7 +349,7 @@ def overview() -> pd.DataFrame:
 _PAPERS = {name: i for i, name in enumerate(PAPERS.values())}
 TABLE = "table.tsv"
 KEPT = (*COLUMNS, "version", "size", "seconds")
-"""Columns of the kept table."""
+"""Columns of the stored table."""
 _TEXT = ("key", "what", "place", "published", "relation", "basis", "why", "size")
 
 
@@ -358,7 +359,7 @@ def _kept() -> pd.DataFrame:
 
 
 def read_kept(text: str) -> pd.DataFrame:
-    """The kept table from its text: a line a comparison, tabs between the columns.
+    """Read the stored table from its text: one row per comparison, tab-separated columns.
 
     >>> len(read_kept("\\t".join(KEPT)))
     0
@@ -370,7 +371,7 @@ def read_kept(text: str) -> pd.DataFrame:
 
 
 def write_kept(table: pd.DataFrame) -> str:
-    """The text that ``read_kept`` reads: numbers in ten digits, whole ones plain."""
+    """Write the text for ``read_kept``, with ten digits and plain whole numbers."""
     rows = [
         [("yes" if value else "no") if name == "within" else value if name in _TEXT else f"{value:.10g}"
          for name, value in zip(KEPT, line, strict=True)]
@@ -379,19 +380,19 @@ def write_kept(table: pd.DataFrame) -> str:
     return "".join("\t".join(row) + "\n" for row in [list(KEPT), *rows])
 
 
-HEADINGS = ("Compared", "Place", "Published", "Should be", "Ours", "Apart", "Tolerance", "")
+HEADINGS = ("Comparison", "Place", "Published", "Expected", "Here", "Difference", "Tolerance", "")
 HOW_TO_READ = (
-    "Published stands as it is printed; where a paper shows a curve or states an order, there is none, and what is "
-    "stated is computed as it should be: equal, at most, at least. Equal means to within the tolerance; a limit has to "
-    "be kept by more than the tolerance, so that noise is not the reason. The tolerance is four standard errors of "
-    "both numbers and the rounding of the printed digits."
+    "Published values are as printed. If a paper shows a curve or states an order, there is no published number, and "
+    "the expected relation is equal, at most or at least. Equal means within the tolerance. A limit must be met by "
+    "more than the tolerance, so that noise is not the reason. The tolerance is four standard errors of both numbers "
+    "plus the rounding of the printed digits."
 )
-"""What the columns mean, for screen and page."""
+"""Explanation of the columns, for screen and page."""
 AGREES, DIFFERS = "agrees", "differs"
 
 
 def expected(relation: str, target: float) -> str:
-    """How ours should be, in words.
+    """Expected relation to the target, in words.
 
     >>> expected("equal", 0.4), expected("at most", 1.0)
     ('0.4', 'at most 1')
@@ -400,15 +401,15 @@ def expected(relation: str, target: float) -> str:
 
 
 def page(table: pd.DataFrame) -> str:
-    """The page for a kept table; entries that were not run are left to what they need."""
-    lines = ["# The five papers made again", "", "Written by `make reproduce`.", "", HOW_TO_READ, ""]
+    """Return the page for a stored table; entries without results are listed with their required input."""
+    lines = ["# Reproductions of the five papers", "", "Written by `make reproduce`.", "", HOW_TO_READ, ""]
     numbers, agreeing = len(table), int(table["within"].sum())
-    lines += [f"{count(agreeing)} of {count(numbers)} comparisons agree; each that does not has its reason below.", ""]
+    lines += [f"{count(agreeing)} of {count(numbers)} comparisons agree; the others have a reason below.", ""]
     for entry in REPRODUCTIONS.values():
         found = table[table["key"] == entry.key]
         if len(found):
             lines += _section(entry, found)
-    lines += ["## What needs predictions of the authors' networks", ""]
+    lines += ["## Tables that need predictions of the authors' networks", ""]
     lines += [f"- `calib reproduce {entry.key} --files FOLDER`: {entry.paper}, {entry.place}. {entry.title}."
               for entry in REPRODUCTIONS.values() if entry.needs]  # fmt: skip
     return "\n".join(lines) + "\n"

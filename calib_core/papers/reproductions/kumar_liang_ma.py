@@ -1,4 +1,4 @@
-"""Verified uncertainty calibration (Kumar, Liang and Ma 2019): its example, its misprint, its synthetic experiments."""
+"""Reproductions of Kumar, Liang and Ma 2019: example, misprint and synthetic experiments."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ from calib_core.predictions.predictions import Predictions
 from calib_core.text import percent
 
 _GRID = (np.arange(100_000) + 0.5) / 100_000
-"""Scores spread evenly over [0, 1]: the paper's P(Z), without its noise."""
+"""Equally spaced scores over [0, 1]: the paper's P(Z) without noise."""
 
 
-@reproduction("p2-example-3-2", "Calibrated in every bin, and half wrong", "Example 3.2 and Appendix B", (0.1, 0.1))
+@reproduction("p2-example-3-2", "Calibrated in every bin, with an error of one half", "Example 3.2 and Appendix B",
+(0.1, 0.1))  # fmt: skip
 def example_3_2(quick: bool, progress: Progress) -> list[PaperLine]:
-    """The construction of Appendix B for 15 equally wide bins: outcomes 1 on the first part of a bin, then 0.
+    """The construction of Appendix B for 15 equal-width bins: outcomes are 1 on the first part of a bin, then 0.
 
-    The model says 0.49 to 0.51, evenly; a row is of the positive class with probability 0 or 1.
+    The model predicts 0.49 to 0.51, uniformly; a row is positive with probability 0 or 1.
     """
     scores = 0.49 + 0.02 * _GRID
     sides = np.searchsorted(EqualWidth(15).fixed_edges(), scores, side="right")
@@ -45,7 +46,7 @@ def example_3_2(quick: bool, progress: Progress) -> list[PaperLine]:
         truth[rows[: round(len(rows) * float(scores[rows].mean()))]] = 1.0
     error = np.sqrt(np.mean((truth - scores) ** 2))
     return [
-        stated("Error in 15 bins, up to one row in 100,000 a bin", "Example 3.2", _binned(scores, truth, sides),
+        stated("Error in 15 bins, up to one row in 100,000 per bin", "Example 3.2", _binned(scores, truth, sides),
                "at most", 1e-5),
         printed("Error without bins", "Example 3.2", "0.49", float(error), relation="at least"),
     ]  # fmt: skip
@@ -58,18 +59,18 @@ def _binned(scores: Float64s, truth: Float64s, cells: np.ndarray) -> float:
     return float(np.sqrt(np.average(gaps**2, weights=rows[rows > 0])))
 
 
-@reproduction("p2-proposition-3-3", "Bins hide error, and finer ones hide less", "Proposition 3.3 and Figure 2",
+@reproduction("p2-proposition-3-3", "Bins hide error, and finer bins hide less", "Proposition 3.3 and Figure 2",
               (0.3, 0.3), "data=demo:imbalanced-forest&view=estimators")  # fmt: skip
 def proposition_3_3(quick: bool, progress: Progress) -> list[PaperLine]:
-    """The law of Appendix E, experiment (A), bin by bin without noise: its error in 1, 2, 4, ... 256 nested bins.
+    """Error of the distribution of Appendix E, experiment (A), without noise in 1, 2, 4, ... 256 nested bins.
 
-    A stand-in for the figure's network.
+    The distribution replaces the figure's network.
     """
     truth = datasets.true_kumar(_GRID)
     whole = float(np.sqrt(np.mean((truth - _GRID) ** 2)))
     nested = [_binned(_GRID, truth, _equal_width(2**j)) for j in range(9)]
     return [
-        stated("Largest binned error, as a share of the error without bins", "Proposition 3.3", max(nested) / whole,
+        stated("Largest binned error, relative to the error without bins", "Proposition 3.3", max(nested) / whole,
                "at most", 1.0),
         stated("Least gain from halving every bin", "Figure 2", float(np.diff(nested).min()), "at least", 0.0),
     ]  # fmt: skip
@@ -82,12 +83,12 @@ def _equal_width(bins: int) -> np.ndarray:
 # ---- the debiased estimator ------------------------------------------------------------------------------------
 
 
-@reproduction("p2-definition-5-2", "The exponent that does not belong there", "Definition 5.2 and Lemma F.8", (1, 12),
+@reproduction("p2-definition-5-2", "A misprinted exponent", "Definition 5.2 and Lemma F.8", (1, 12),
               "data=demo:synthetic-three-class&view=estimators")  # fmt: skip
 def definition_5_2(quick: bool, progress: Progress) -> list[PaperLine]:
-    """A model of ten values, 400 rows a draw, its squared error known: the estimator as derived and as printed.
+    """Estimator as derived and as printed, on a model with ten values, 400 rows per draw and a known squared error.
 
-    The definition prints y(1 - y)^2 where the derivation, and the authors' code, have y(1 - y).
+    The definition has y(1 - y)^2, but the derivation and the authors' code have y(1 - y).
     """
     values = np.linspace(0.05, 0.95, 10)
     truth = values + np.tile([0.05, -0.05], 5)
@@ -108,23 +109,23 @@ def definition_5_2(quick: bool, progress: Progress) -> list[PaperLine]:
     return [
         stated("Mean of the estimator with y(1 - y)", "Lemma F.8: its expectation is the truth", mean(derived), "equal",
                squared),
-        stated("Mean of the estimator as it is printed", "Definition 5.2: y(1 - y)^2", mean(misprint), "equal", squared,
-               "a misprint: y(1 - y)^2 / (n - 1) is no estimate of the variance of y, whose part y is left in"),
-        stated("Mean of the plug-in estimator less the truth, as a share of the outcomes' noise",
+        stated("Mean of the estimator as printed", "Definition 5.2: y(1 - y)^2", mean(misprint), "equal", squared,
+               "a misprint: y(1 - y)^2 / (n - 1) does not estimate the variance of y"),
+        stated("Mean of the plug-in estimator minus the truth, relative to the outcomes' noise",
                "Section 5: each term has bias",
                mean((np.array(plug_in) - squared) / float(np.mean(truth * (1 - truth)) * 10 / 400)), "equal", 1.0,
                ),
     ]  # fmt: skip
 
 
-@reproduction("p2-figure-4", "How far off both estimators are, by rows and bins", "Figures 4 and 12 to 16",
+@reproduction("p2-figure-4", "Errors of both estimators, by rows and bins", "Figures 4 and 12 to 16",
               (2, 15), lab_link("squares", "sigmoid"), 3, {"Figure 12 live": lab_link("eces", "sigmoid")})  # fmt: skip
 def figure_4(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Mean squared distance of plug-in and debiased estimates from the truth, for 10 and 100 bins and few rows.
+    """Mean squared error of plug-in and debiased estimates, for 10 and 100 bins and few rows.
 
-    A stand-in for the recalibrated networks: scores of the law of Appendix E, experiment (A), recalibrated on 3,000
-    rows by scaling-binning; the truth is known. By their captions Figures 4 and 14 are about squared errors, the others
-    about errors (of Figure 13 the text says that it is as Figure 4, which is of squared ones).
+    Scores of the distribution of Appendix E, experiment (A), recalibrated on 3,000 rows by scaling-binning, replace
+    the networks; the truth is known. By their captions Figures 4 and 14 are about squared errors, the others
+    about errors (the text compares Figure 13 with Figure 4, which is about squared errors).
     """
     found = []
     draws = 150 if quick else 1500
@@ -143,21 +144,21 @@ def figure_4(quick: bool, progress: Progress) -> list[PaperLine]:
                 first, second = ((errors - target) ** 2).T
                 name = "squared error" if order == 2 else "error"
                 found.append(stated(
-                    f"Debiased {name}, {bins} bins, {rows:,} rows: mean squared distance as a share of the plug-in's",
+                    f"Debiased {name}, {bins} bins, {rows:,} rows: mean squared distance relative to the plug-in's",
                     "Figure 4" if order == 2 else "Figures 12 and 13", ratio(second, first, paired=True), "at most",
                     1.0))  # fmt: skip
                 if rows == 500:
-                    # Of ten bins the paper says that very bad estimates are avoided, of a hundred that most are nearer.
+                    # The paper: for ten bins it avoids very bad estimates, for a hundred most are closer.
                     q = 0.95 if bins == 10 else 0.5
                     found.append(stated(
-                        f"Debiased {name}, {bins} bins: what {percent(q, 0)} of distances stay below, as a share of "
+                        f"Debiased {name}, {bins} bins: {percent(q, 0)} quantile of distances, relative to "
                         "the plug-in's", "Figure 14" if order == 2 else "Figures 15 and 16",
                         _quantiles(second, first, q), "at most", 1.0))  # fmt: skip
     return found
 
 
 def _quantiles(over: Float64s, under: Float64s, q: float) -> ComputedNumber:
-    """The ratio of the roots of two quantiles of paired squares, with its bootstrap standard error."""
+    """Ratio of the roots of two quantiles of paired squares, with its bootstrap standard error."""
     rng = np.random.default_rng(0)
     rows = [np.arange(len(over)), *rng.integers(len(over), size=(200, len(over)))]
     ratios = np.sqrt([np.quantile(over[r], q) / np.quantile(under[r], q) for r in rows])
@@ -171,7 +172,7 @@ def _outcomes(z: Float64s, rng: np.random.Generator) -> tuple[Float64s, np.ndarr
 def _estimated(
     keys: tuple[str, str], rows: int, outputs: Callable[[Float64s], Float64s], rng: np.random.Generator
 ) -> list[float]:
-    """Both estimates of one draw, one bin a value."""
+    """Both estimates of one draw, with one bin per value."""
     z, hits = _outcomes(rng.random(rows), rng)
     test = Predictions.from_confidence(outputs(z), hits)
     how = {"binned": {"order": 2}}
@@ -181,7 +182,7 @@ def _estimated(
 
 
 def _true_error(outputs: Float64s, truth: Float64s, order: int) -> float:
-    """Mean |said - mean truth of the rows told so|^order."""
+    """Mean |output - mean truth of the rows with that output|^order."""
     _, cell, rows = np.unique(outputs, return_inverse=True, return_counts=True)
     gaps = np.bincount(cell, truth - outputs) / rows
     return float(np.average(np.abs(gaps) ** order, weights=rows))
@@ -194,11 +195,11 @@ def _true_error(outputs: Float64s, truth: Float64s, order: int) -> float:
               "Appendix E (A), Figures 8 and 9", (4, 45), lab_link("bins", "sigmoid"), 2,
               also={"Figure 8 live": lab_link("calibrators", "sigmoid")})  # fmt: skip
 def appendix_e_a(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Both calibrators fitted on n rows in B bins, 1,000 times in the paper: their mean squared calibration errors.
+    """Mean squared calibration errors of both calibrators, fitted on n rows with B bins, 1,000 times in the paper.
 
-    Scores spread evenly, truth sigmoid(2 log(z / (1 - z)) + 1). The error is about the rows told the same, as the
-    paper's numbers need: the formula that it prints compares each row's truth with what it is told, and so adds the
-    spread of the truth inside a bin, which no number of rows brings down.
+    Scores are uniform, with truth sigmoid(2 log(z / (1 - z)) + 1). The error is for groups of rows with equal outputs,
+    as in the paper's numbers: the printed formula compares each row's truth with its output, and so adds the spread of
+    the truth inside a bin, which does not decrease with rows.
     """
     runs = 200 if quick else 3000
     cells = [(10, 1000), (10, 2000), (5, 2000), (20, 2000)]
@@ -228,37 +229,37 @@ def appendix_e_a(quick: bool, progress: Progress) -> list[PaperLine]:
                    "Figure 9", "6600", _inverse(errors["scaling-binning", 10, 2000]), relation="at least")  # fmt: skip
     return [
         *([] if quick else [axis]),
-        printed("Histogram binning: error at 1,000 rows by that at 2,000, 10 bins", place + "first sub-experiment",
+        printed("Histogram binning: ratio of errors at 1,000 and 2,000 rows, 10 bins", place + "first sub-experiment",
                 "2.00", decrease("histogram", (10, 1000), (10, 2000)), plus_minus=0.06),
-        printed("Scaling-binning: error at 1,000 rows by that at 2,000, 10 bins", place + "first sub-experiment",
+        printed("Scaling-binning: ratio of errors at 1,000 and 2,000 rows, 10 bins", place + "first sub-experiment",
                 "1.98", decrease("scaling-binning", (10, 1000), (10, 2000)), plus_minus=0.09),
-        printed("Histogram binning: error with 20 bins by that with 5, 2,000 rows", place + "second sub-experiment",
+        printed("Histogram binning: ratio of errors with 20 and 5 bins, 2,000 rows", place + "second sub-experiment",
                 "3.71", decrease("histogram", (20, 2000), (5, 2000)), plus_minus=0.15),
-        printed("Scaling-binning: by how many percent its error with 20 bins lies below that with 5, 2,000 rows",
+        printed("Scaling-binning: percentage by which its error with 20 bins is below that with 5, 2,000 rows",
                 place + "second sub-experiment", "2",
                 ComputedNumber(100 * (1 - less.value), 100 * less.error, less.runs), plus_minus=7),
-        printed("Histogram binning, error by the formula as it is printed: at 1,000 rows by that at 2,000",
+        printed("Histogram binning: ratio of errors by the printed formula at 1,000 and 2,000 rows",
                 place + "the unbiased estimate", "2.00", ratio(halves[0], halves[1]), plus_minus=0.06,
-                why="the formula adds the spread of the truth inside a bin, which stays as rows grow: the numbers of "
-                "the paper are about the rows told the same"),
+                why="the formula adds the spread of the truth inside a bin, which does not decrease with rows: the "
+                "paper's numbers are about groups of rows with equal outputs"),
     ]  # fmt: skip
 
 
 _SMALL = (np.arange(10_000) + 0.5) / 10_000
-"""As many scores as the paper measures the error on."""
+"""Scores for the error, of the same number as in the paper."""
 
 
 def _inverse(errors: Float64s) -> ComputedNumber:
     return ratio(np.ones_like(errors), errors)
 
 
-@reproduction("p2-appendix-e-b", "Where binning makes a scaling map better", "Appendix E (B), Figure 11", (1, 6),
+@reproduction("p2-appendix-e-b", "Binning improves a scaling map", "Appendix E (B), Figure 11", (1, 6),
               lab_link("calibrators", "jumping"))  # fmt: skip
 def appendix_e_b(quick: bool, progress: Progress) -> list[PaperLine]:
-    """A truth that lies 2 points beside the sigmoid, now above, now below: Platt scaling against scaling-binning.
+    """Platt scaling against scaling-binning for a true curve 2 points above or below a sigmoid.
 
-    Scores spread evenly over [0.25, 0.75], 10 bins, 3,000 rows. Each of 10,000 scores has its own side; rows are drawn
-    from them.
+    Scores are uniform over [0.25, 0.75], with 10 bins and 3,000 rows. Each of 10,000 scores has a random side; rows are
+    drawn from them.
     """
     z = 0.25 + _SMALL / 2
     pairs = []
@@ -274,6 +275,6 @@ def appendix_e_b(quick: bool, progress: Progress) -> list[PaperLine]:
         pairs.append([_true_error(s, truth, 2) for s in outputs])
     scaling, binned = np.array(pairs).T
     return [
-        printed("Squared error of Platt scaling by that of scaling-binning", "Appendix E (B), Figure 11", "5.2",
+        printed("Ratio of squared errors of Platt scaling and scaling-binning", "Appendix E (B), Figure 11", "5.2",
                 ratio(scaling, binned, paired=True), plus_minus=1.1),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Meta-Cal (Ma and Blaschko 2021): lower bounds of the error, and the two rates that it keeps, on a known truth."""
+"""Reproductions of Ma and Blaschko 2021 (Meta-Cal): lower bounds of the error, and both constrained rates."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from calib_core.papers.reproductions.gallery import PaperLine, mean, reproductio
 from calib_core.predictions.predictions import Predictions
 
 MISCOVERAGE, ACCURACY = 0.05, 0.97
-"""The rates wanted in Section 5, for ten classes."""
+"""Target rates in Section 5, for ten classes."""
 FIT, TEST = 5000, 10_000
-"""Its calibration rows and test rows."""
+"""Numbers of calibration rows and test rows."""
 LEVEL = 0.9
 
 
 def network(n: int, rng: np.random.Generator) -> Predictions:
-    """Rows like those of a network on ten classes: right in nine of ten, and over-confident."""
+    """Simulate rows like those of an over-confident network on ten classes with an accuracy of 0.9."""
     truth = rng.dirichlet(np.full(10, 0.04), n)
     flat = np.maximum(truth, 1e-12) ** 1.6
     return Predictions(flat / flat.sum(axis=1, keepdims=True), datasets.drawn_labels(truth, rng))
 
 
-@reproduction("p4-equations-2-3", "Who keeps the predicted class cannot be calibrated in every binning",
+@reproduction("p4-equations-2-3", "A map that keeps the predicted class is miscalibrated in some binning",
               "Eq. (2), (3) and (6), Propositions 2 and 8", (1, 4),
               "data=demo:digits-naive-bayes&view=calibrators&calibrators=%5B%22metacal-miscoverage%22%5D")  # fmt: skip
 def equations_2_3(quick: bool, progress: Progress) -> list[PaperLine]:
-    """The finest binning of test rows, each a bin of its own, against the lower bounds; a stand-in for the networks."""
+    """Error in the finest binning of test rows, one row per bin, against the lower bounds, for simulated rows."""
     excess: dict[str, list[float]] = {"2": [], "6": []}
     for seed in steps(4 if quick else 20, progress):
         rng = np.random.default_rng(seed)
@@ -41,9 +41,9 @@ def equations_2_3(quick: bool, progress: Progress) -> list[PaperLine]:
         silent = CALIBRATORS.make("metacal-miscoverage", random_state=seed).fit_on(fit).apply(test)
         withheld, right = _silent(silent), test.correct
         bound = worst_ece_at_least(test.accuracy, 10, float(withheld[right].mean()), float((~withheld[~right]).mean()))
-        # Equal chances are its prediction where it does not answer.
+        # The uniform vector is its prediction on abstained rows.
         excess["6"].append(_finest(Predictions(silent.probs, test.true_labels)) - bound)
-    # Proposition 3: sure where it is right, and elsewhere as unsure as the predicted class allows.
+    # Proposition 3: certain on correct rows, and elsewhere as uncertain as the predicted class allows.
     sure = np.where(test.correct, 1.0, 0.1)
     best = float(np.abs(sure - test.correct).mean())
     known = datasets.valk_kull(50_000, np.random.default_rng(0))
@@ -53,9 +53,9 @@ def equations_2_3(quick: bool, progress: Progress) -> list[PaperLine]:
     return [
         stated(f"Smallest excess of the error over (1 - accuracy) / K, {len(excess['2'])} fits of three maps",
                "Eq. (2)", min(excess["2"]), "at least", 0.0),
-        stated("Error of the best map, which knows the labels, by that bound", "Eq. (2) and Proposition 3",
+        stated("Ratio of the error of the best map, which knows the labels, to that bound", "Eq. (2) and Proposition 3",
                best / worst_ece_at_least(test.accuracy, 10), "equal", 1.0),
-        stated("Error without bins less the largest in 1 to 100 bins", "Eq. (3)",
+        stated("Error without bins minus the largest in 1 to 100 bins", "Eq. (3)",
                float(np.abs(off).mean()) - max(binned), "at least", 0.0),
         stated(f"Smallest excess of Meta-Cal's error over its bound, {len(excess['6'])} fits", "Eq. (6)",
                min(excess["6"]), "at least", 0.0),
@@ -75,12 +75,12 @@ def _binned(scores: Floats, off: Float64s, bins: int) -> float:
     return float(np.abs(np.bincount(cells, off)).sum() / len(scores))
 
 
-@reproduction("p4-figure-1", "Right answers withheld, at most 5 % wanted", "Figure 1, eq. (4) and (5)", (2, 15),
+@reproduction("p4-figure-1", "Correct rows withheld, target at most 5 %", "Figure 1, eq. (4) and (5)", (2, 15),
               "data=demo:digits-naive-bayes&view=calibrators&calibrators=%5B%22metacal-miscoverage%22%5D")  # fmt: skip
 def figure_1(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Meta-Cal under a miscoverage of 5 %, on rows like a network's on ten classes (a stand-in), 5,000 to fit on.
+    """Meta-Cal with a miscoverage of 5 %, on simulated rows of ten classes, with 5,000 calibration rows.
 
-    The rate is known from 50,000 further rows; the figure has 40 runs on 10,000 test rows.
+    The true rate is from 50,000 other rows; the figure has 40 runs on 10,000 test rows.
     """
     rng = np.random.default_rng(0)
     many = network(50_000, rng)
@@ -101,17 +101,17 @@ def figure_1(quick: bool, progress: Progress) -> list[PaperLine]:
         stated("Mean true miscoverage", "Below eq. (5): floor((1 + n) 0.05) / (1 + n)", mean(rate), "equal",
                float(expected.mean())),
         stated("Runs with a true miscoverage above 5 %", "Eq. (5)", share(above), "equal", float(probability.mean())),
-        stated("Test sets whose rate is further from the true one than the bound's tenth", "Eq. (4)", share(beyond),
+        stated("Test sets whose rate is further from the true one than the 90 % bound", "Eq. (4)", share(beyond),
                "at most", 1 - LEVEL),
-        stated("Distance of the mean rate on test rows from 5 %, as a share of 2 standard deviations", "Figure 1",
+        stated("Distance of the mean rate on test rows from 5 %, relative to 2 standard deviations", "Figure 1",
                abs(float(test.mean()) - MISCOVERAGE) / (2 * float(test.std(ddof=1))), "at most", 1.0),
     ]  # fmt: skip
 
 
-@reproduction("p4-figure-2", "Accuracy of what is answered, 97 % wanted", "Figure 2 and eq. (7)", (2, 15),
+@reproduction("p4-figure-2", "Accuracy of answered rows, target 97 %", "Figure 2 and eq. (7)", (2, 15),
               "data=demo:digits-naive-bayes&view=calibrators&calibrators=%5B%22metacal-accuracy%22%5D")  # fmt: skip
 def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Meta-Cal under a coverage accuracy of 97 %, on the same rows as Figure 1."""
+    """Meta-Cal with a coverage accuracy of 97 %, on the same rows as Figure 1."""
     many = network(50_000, np.random.default_rng(0))
     found = []
     for seed in steps(40 if quick else 400, progress):
@@ -125,11 +125,11 @@ def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
     true, test, beyond = np.array(found).T
     spread = 2 * float(test.std(ddof=1))
     return [
-        stated("Distance of the mean accuracy from 97 %, as a share of 2 standard deviations", "Figure 2",
+        stated("Distance of the mean accuracy from 97 %, relative to 2 standard deviations", "Figure 2",
                abs(float(test.mean()) - ACCURACY) / spread, "at most", 1.0),
-        stated("Mean true accuracy of what is answered", "Section 5.2: well-controlled", mean(true), "equal", ACCURACY,
-               "a decreasing curve is fitted to the accuracy of at most 500 rows: it is reached only nearly"),
-        stated("Test sets further from 97 % than the bound's tenth", "Eq. (7)", share(beyond), "at most", 1 - LEVEL,
-               "the bound takes the true accuracy to be what is wanted; at most 500 rows say where to stop, and they "
-               "vary"),
+        stated("Mean true accuracy of answered rows", "Section 5.2: well-controlled", mean(true), "equal", ACCURACY,
+               "the decreasing curve is fitted to at most 500 rows, so the target is reached only approximately"),
+        stated("Test sets further from 97 % than the 90 % bound", "Eq. (7)", share(beyond), "at most", 1 - LEVEL,
+               "the bound assumes that the true accuracy equals the target, but the threshold is from at most 500 "
+               "rows and varies"),
     ]  # fmt: skip

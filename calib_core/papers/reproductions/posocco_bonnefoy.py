@@ -1,4 +1,4 @@
-"""Estimating expected calibration errors (Posocco and Bonnefoy 2021): its convex mapping, its contest of estimators."""
+"""Reproductions of Posocco and Bonnefoy 2021: convex mapping and comparison of estimators."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from calib_core.papers.reproductions.gallery import (
 from calib_core.text import percent
 
 
-@reproduction("p5-convex-mapping", "Which of two bins gets the larger share", "Definition 5 and Section 4.3",
+@reproduction("p5-convex-mapping", "The nearer of two bins gets the larger share", "Definition 5 and Section 4.3",
               (0.1, 0.1), "data=demo:digits-mlp&view=estimators")  # fmt: skip
 def convex_mapping(quick: bool, progress: Progress) -> list[PaperLine]:
-    """A score between the centres of two bins is shared by them: linear binning, as for kernel densities.
+    """A score between the centers of two bins is divided between them: linear binning, as for kernel densities.
 
-    Shares times centres then give the score back. The authors' published code gives each bin the other's share.
+    Shares times centers then equal the score. The authors' published code swaps the shares of both bins.
     """
     scores = np.linspace(0, 1, 10_001)
     edges = np.arange(1, 15) / 15
@@ -44,28 +44,28 @@ def convex_mapping(quick: bool, progress: Progress) -> list[PaperLine]:
         return float(np.abs(_returned(given, edges) - scores)[between].max())
 
     return [
-        stated("Largest distance of shares times centres from the score, as defined", place, largest(shares), "equal",
+        stated("Largest distance of shares times centers from the score, as defined", place, largest(shares), "equal",
                0.0),
         stated("The same, with the shares of the published code", place, largest(swapped), "equal", 0.0,
-               "the code gives the farther bin the larger share: a score at a bin's centre counts wholly in its "
-               "neighbour"),
+               "the code gives the farther bin the larger share: a score at a bin's center counts only in the "
+               "adjacent bin"),
         stated("Mean sum of a score's shares", "Definition 5: rows sum up to 1",
                float(shares.sums(np.ones_like(scores), 15).sum() / len(scores)), "equal", 1.0),
     ]  # fmt: skip
 
 
 def _returned(given: Split, edges: Float64s) -> Float64s:
-    """The score that shares of bins stand for: the mean of the bins' centres, weighted by them."""
+    """Score represented by the shares of bins: the weighted mean of the bins' centers."""
     c = np.append(centres(edges), 0.0)
     return np.asarray((1 - given.beyond) * c[given.first] + given.beyond * c[given.first + 1])
 
 
 FEW, SOME, MORE, MANY = 30, 60, 170, 500
-"""Rows of test sets: the figure's ends, where the text says that estimators differ, and one between."""
+"""Rows of test sets: the figure's ends, the size at which estimators differ by the text, and one in between."""
 SIZES = (2, 5, 10)
-"""Classes and features of the mixtures; the paper's numbers are lost in its text."""
+"""Classes and features of the mixtures; the paper's numbers are missing from its text."""
 MIXTURES, TRAINED = 5, 3
-"""Mixtures of each shape, and training sets of each, in a full run, as in the paper."""
+"""Mixtures per shape and training sets per mixture in a full run, as in the paper."""
 _CONTEST = {
     "ECE": ESTIMATORS.recipe(ESTIMATORS.make("ece")),
     "convex": ESTIMATORS.described("ece-convex", bins=15),
@@ -76,19 +76,19 @@ _CONTEST = {
 }
 
 
-@reproduction("p5-figure-2", "Which estimator to use on few rows", "Figure 2 and Section 5.2", (12, 1600),
+@reproduction("p5-figure-2", "Estimators on few rows", "Figure 2 and Section 5.2", (12, 1600),
               lab_link("models"), version=4)  # fmt: skip
 def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
-    """The contest for confidences and class by class: models on Gaussian mixtures, known errors, 30 to 500 rows.
+    """Compare estimators for confidences and by class: models on Gaussian mixtures, known errors, 30 to 500 rows.
 
-    As in the paper 200 test sets of each of four sizes, drawn from one set of rows of each model, of four families on
-    nine shapes of mixtures, five of each, and three training sets: its 540 models; quick, 18 models and 40 test sets.
-    Of each model's test sets the 95th percentile of the relative error is kept. The paper compares medians over models;
-    here ratios of one estimator's error to another's are averaged (their logarithms, a mixture at a time), so that they
-    have a standard error.
+    As in the paper there are 200 test sets of each of four sizes, drawn from one set of rows per model, with four
+    families on nine shapes of mixtures, five mixtures each, and three training sets: 540 models (quick: 18 models, 40
+    test sets). The result per model is the 95th percentile of the relative error. The paper compares medians over
+    models; here it is the mean ratio of one estimator's error to another's (of logarithms, by mixture), which has a
+    standard error.
     """
     shapes = list(product(SIZES, SIZES, MODELS))
-    if quick:  # two families of each shape, in turn, each on a mixture of its own
+    if quick:  # two families per shape, in turn, each on its own mixture
         numbers = [(i, 0, *shape) for i, shape in enumerate(s for j, s in enumerate(shapes) if j % 2 == j // 4 % 2)]
     else:
         numbers = [(i, j, *shape) for shape in shapes for i in range(MIXTURES) for j in range(TRAINED)]
@@ -103,13 +103,13 @@ def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
     worst = {key: lines.set_index("truth")["worst"] for key, lines in by}
 
     def logs(notion: str, first: str, second: str, n: int) -> pd.Series:
-        """Means over the models of each mixture, which are alike."""
+        """Means over the models of each mixture, which are similar."""
         found = (worst[notion, first, n] / worst[notion, second, n]).map(np.log)
         return found.groupby([str(name).rsplit(" ", 2)[0] for name in found.index]).mean()
 
     def against(first: str, second: str, n: int) -> PaperLine:
         found = _exponential(logs("confidence", first, second, n))
-        what = f"Error of the {first} estimate by that of the {second} one, {n} rows"
+        what = f"Ratio of errors of the {first} and the {second} estimate, {n} rows"
         return stated(what, "Section 5.2, confidence setting", found, "at most", 1.0, _where_not_less(found, second))
 
     apart = _exponential(logs("class-wise", "kernel", "ECE", SOME) - logs("confidence", "kernel", "ECE", SOME))
@@ -122,35 +122,35 @@ def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
         against("kernel", "ECE", FEW),
         against("kernel", "adaptive", FEW),
         against("kernel", "convex, square root of the rows", FEW),
-        stated(f"Error of the kernel estimate by that of the ECE one, {SOME} rows: class-wise, by confidences",
+        stated(f"Ratio of errors of the kernel and the ECE estimate, {SOME} rows: class-wise relative to confidences",
                "Section 5.2, class-wise setting: Silverman's rule seems less relevant than for confidences", apart,
-               "at least", 1.0, "" if apart.value > 1 + WIDTH * apart.error else "here it is no worse class by class"),
+               "at least", 1.0, "" if apart.value > 1 + WIDTH * apart.error else "here it is no worse by class"),
         printed("Relative error on few rows (the kernel estimate, 30 rows and the median over models are our choice)",
                 "Section 5.2: error of all estimators in small data regimes, around 10 % of the true value", "0.1",
                 medians["kernel"],
                 why=f"the least of the medians here, of the {nearest} estimate, is {medians[nearest].value:.1f}: on "
-                "30 rows an accuracy alone is known to several points, about as many as these models are off"),
+                "30 rows an accuracy is only known to several points, about the size of these models' errors"),
     ]  # fmt: skip
 
 
 def _exponential(logs: pd.Series) -> ComputedNumber:
-    """The geometric mean of what these are the logarithms of, with its standard error."""
+    """Geometric mean from logarithms, with its standard error."""
     found = mean(logs)
     return ComputedNumber(float(np.exp(found.value)), float(np.exp(found.value)) * found.error, found.runs)
 
 
 def _where_not_less(found: ComputedNumber, second: str) -> str:
-    """Why an error is not below another one, in the words that its ratio to it bears out."""
+    """Reason why an error is not below another one, from their ratio."""
     doubt = WIDTH * found.error
     if found.value < 1 - doubt:
         return ""
     if found.value <= 1 + doubt:
-        return f"here it is not told apart from the {second} one"
-    return f"on our mixtures the {second} one is nearer: this one's error is {percent(found.value - 1, 0)} larger"
+        return f"here it does not differ significantly from the {second} one"
+    return f"on our mixtures the {second} one is closer: this one's error is {percent(found.value - 1, 0)} larger"
 
 
 def _median(worst: Float64s) -> ComputedNumber:
-    """The median over models, with its standard error by drawing models again."""
+    """Median over models, with its bootstrap standard error over models."""
     rng = np.random.default_rng(0)
     again = np.median(rng.choice(worst, (1000, len(worst))), axis=1)
     return ComputedNumber(float(np.median(worst)), float(again.std(ddof=1)), len(worst))

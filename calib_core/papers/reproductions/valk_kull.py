@@ -1,4 +1,4 @@
-"""Locally equal calibration errors (Valk and Kull 2023): the synthetic task, whose true map is known."""
+"""Reproductions of Valk and Kull 2023: the synthetic task with a known calibration map."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TABLE_1 = {
     NEIGHBOURS: ("0.018 0.015 0.438 0.742 0.670", "0.003 0.002 0.001 0.002 0.001"),
     TRUE: ("0.000 0.000 0.436 0.738 0.671", "0.000 0.000 0.001 0.002 0.001"),
 }
-"""Its columns as printed: means and standard deviations over 100 seeds, ``METRICS`` in order."""
+"""Printed columns: means and standard deviations over 100 seeds, ``METRICS`` in order."""
 
 
 def method(name: str) -> Calibrator:
-    """The calibrator of a column, with the paper's parameters."""
+    """Return the calibrator of a column, with the paper's parameters."""
     return {
         "H-LECD": lambda: CALIBRATORS.make("normalised", binary=EqualWidthHistogram(bins=5)),
         "H-LECE": lambda: CALIBRATORS.make("normalised", binary=LeceHistogram(EqualWidth(5))),
@@ -38,7 +38,7 @@ def method(name: str) -> Calibrator:
 
 
 def experiment(seed: int, neighbours: int, fit_rows: int = 5000, test_rows: int = 100_000) -> dict[str, Float64s]:
-    """Table 1 from one seed, by column; LECE is judged on the first ``neighbours`` test rows (0: none)."""
+    """Return Table 1 from one seed, by column; LECE is evaluated on the first ``neighbours`` test rows (0: none)."""
     rng = np.random.default_rng(seed)
     fit, test = datasets.valk_kull(fit_rows, rng), datasets.valk_kull(test_rows, rng)
     found = {TRUE: metrics(test.true_probs, test.true_probs, test.predictions.true_labels)}
@@ -53,7 +53,7 @@ def experiment(seed: int, neighbours: int, fit_rows: int = 5000, test_rows: int 
 
 
 def metrics(outputs: Floats, truth: Float64s, labels: np.ndarray) -> Float64s:
-    """``METRICS`` by the conventions of the authors' code, for outputs q and truths c (n, K).
+    """Return ``METRICS`` by the conventions of the authors' code, for outputs q and truths c (n, K).
 
     Confidence CE is the mean of |max q - max c|, class-wise CE that of |q - c| over rows and classes, the Brier score
     a sum over classes, log loss clipped.
@@ -79,9 +79,9 @@ _LINK = (
 
 @reproduction("p3-table-1", "Six calibrators against the truth", "Table 1", (8, 120), _LINK)
 def table_1(quick: bool, progress: Progress) -> list[PaperLine]:
-    """The whole experiment: 5,000 calibration rows, 100,000 test rows, fitted anew for every seed (100 in the paper).
+    """The whole experiment: 5,000 calibration rows, 100,000 test rows, refitted for every seed (100 in the paper).
 
-    LECE is judged on the first 2,000 test rows (quick) or 10,000, as its cost grows with them: its tolerances are
+    LECE is evaluated on the first 2,000 test rows (quick) or 10,000, as its cost grows with rows, so its tolerances are
     wider.
     """
     seeds, neighbours = (8, 2000) if quick else (100, 10_000)
@@ -94,18 +94,18 @@ def table_1(quick: bool, progress: Progress) -> list[PaperLine]:
     ]  # fmt: skip
 
 
-@reproduction("p3-figures-1-2", "Which map is most like the true one", "Figures 1 and 2", (4, 40), _LINK)
+@reproduction("p3-figures-1-2", "Maps closest to the true one", "Figures 1 and 2", (4, 40), _LINK)
 def figures_1_2(quick: bool, progress: Progress) -> list[PaperLine]:
-    """The maps of the figures, on rows spread as the calibration rows: their mean distance from the true map.
+    """Mean distances of the figures' maps from the true map, on rows distributed like the calibration rows.
 
-    The figures show arrows without numbers; the text says which map comes nearer to the truth.
+    The figures show arrows without numbers; the text states which map is closer to the truth.
     """
     seeds = 20 if quick else 100
     runs = [experiment(seed, 2000, test_rows=2000) for seed in steps(seeds, progress)]
     far = {name: np.array([run[name][1] for run in runs]) for name in TABLE_1}
 
     def nearer(near: str, other: str, place: str) -> PaperLine:
-        what = f"Distance of {near} from the true map, as a share of that of {other}"
+        what = f"Distance of {near} from the true map, relative to that of {other}"
         return stated(what, place, ratio(far[near], far[other], paired=True), "at most", 1.0)
 
     return [

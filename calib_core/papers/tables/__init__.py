@@ -1,6 +1,6 @@
-"""The papers' tables of methods on any files: methods fitted and judged on repeated splits, files down, methods across.
+"""Tables of methods by files, in the papers' form: methods fitted and evaluated on repeated splits of any files.
 
-To add a table, declare it in ``published``; to add a number a cell can hold, in ``measures``.
+To add a table, declare it in ``published``; to add a measure, in ``shapes``.
 """
 
 from calib_core.papers.tables.published import PAPER_TABLES, Method, PaperTable, as_method, as_paper_table

@@ -1,4 +1,4 @@
-"""The papers' tables of methods: which methods, which numbers, how rows were divided. Declared once, by name."""
+"""Declarations of the papers' tables of methods: methods, measures and divisions of rows, by name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from calib_core.registry.registry import Recipe
 
 @dataclass(frozen=True)
 class Method:
-    """A column: its short name, the calibrator's key and parameters, those for few classes, and the most it is for.
+    """Column of a table: short name, the calibrator's key and parameters, those for few classes, and a class limit.
 
-    ``by_classes``: (most classes, parameters) in ascending order, the first that reaches as far as the file's classes
-    is used in place of ``params``.
+    ``by_classes``: (most classes, parameters) in ascending order; the first one that includes the file's number of
+    classes replaces ``params``.
     """
 
     name: str
@@ -27,24 +27,24 @@ class Method:
 
     @property
     def text(self) -> str:
-        """What tells it from all others but for its name."""
+        """Identity of the method, without its display name."""
         return repr(replace(self, name="")) if self.params or self.by_classes or self.most_classes else self.key
 
     def recipe(self, classes: int | None) -> Recipe:
-        """The calibrator for so many classes; NotAnswerable where it is not for them, or not here."""
+        """Return the calibrator for this number of classes; NotAnswerable if it does not support them or is missing."""
         if self.key not in CALIBRATORS:
             raise NotAnswerable(f"this version has no method {self.key!r}")
         if self.most_classes is not None and (classes or 0) > self.most_classes:
             raise NotAnswerable(
-                f"it fits a number for every pair of classes, too many with {classes:,} classes: it is tried for at "
-                f"most {self.most_classes:,}"
+                f"it fits a number for every pair of classes, too many with {classes:,} classes; the limit is "
+                f"{self.most_classes:,}"
             )
         params = next((params for most, params in self.by_classes if (classes or 0) <= most), self.params)
         return CALIBRATORS.described(self.key, **dict(params))
 
 
 def as_method(calibrator: str | Recipe | Calibrator | Method) -> Method:
-    """The column of a calibrator, named by its title; RegistryError where there is none of this key.
+    """Return the column of a calibrator, named by its title; RegistryError for an unknown key.
 
     >>> as_method("temperature").name
     'Temperature scaling'
@@ -57,9 +57,9 @@ def as_method(calibrator: str | Recipe | Calibrator | Method) -> Method:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A published table: what it shows, its columns and numbers, the share of rows that methods were fitted on.
+    """Published table: title, columns, measures and share of calibration rows.
 
-    ``splits`` is how many splits the paper averages; ``rows`` which rows count where a method abstains.
+    ``splits`` is the number of splits averaged in the paper; ``rows`` are the rows that count if a method abstains.
     """
 
     key: str
@@ -73,7 +73,7 @@ class PaperTable:
 
 
 _PAIRS = 200
-"""Most classes for methods that fit a number for each pair of them: beyond, one fit takes an hour."""
+"""Maximum number of classes for methods that fit a number per pair of classes; beyond, one fit takes an hour."""
 _BASE, _TS = Method("Base", "identity"), Method("TS", "temperature")
 _SCALING = (_BASE, _TS, Method("VS", "vector"), Method("DS", "dirichlet", most_classes=_PAIRS),
             Method("N-HB", "normalised-hb"))  # fmt: skip
@@ -140,22 +140,22 @@ PAPER_TABLES = {
         _p3(4, "Errors of every class, with ranks", _RIVALS, "CW-ECE, equal mass"),
         _p3(5, "Log loss", _RIVALS, "Log loss"),
         _p3(6, "Accuracy", _RIVALS, "Accuracy"),
-        _p3(7, "Errors of confidences, methods of neighbours", _LOCAL, "conf-ECE, equal mass"),
-        _p3(8, "Errors of every class, methods of neighbours", _LOCAL, "CW-ECE, equal mass"),
-        _p3(9, "Log loss, methods of neighbours", _LOCAL, "Log loss"),
-        _p3(10, "Share of neighbours chosen", _LOCAL, "Neighbours, share of rows"),
-        _p3(11, "Threshold chosen", _LOCAL, "Threshold"),
-        _p4("table-1", "Errors of confidences, some rows unanswered", _META, "Accuracy", "conf-ECE"),
+        _p3(7, "Errors of confidences, nearest-neighbor methods", _LOCAL, "conf-ECE, equal mass"),
+        _p3(8, "Errors of every class, nearest-neighbor methods", _LOCAL, "CW-ECE, equal mass"),
+        _p3(9, "Log loss, nearest-neighbor methods", _LOCAL, "Log loss"),
+        _p3(10, "Chosen share of neighbors", _LOCAL, "Neighbours, share of rows"),
+        _p3(11, "Chosen threshold", _LOCAL, "Threshold"),
+        _p4("table-1", "Errors of confidences with abstentions", _META, "Accuracy", "conf-ECE"),
         _p4("table-2", "Seconds to fit and apply", _META, "Seconds"),
-        _p4("figure-1", "Right answers withheld, at most 5 % wanted", (_MISCOVERAGE,), "Miscoverage", "Coverage"),
-        _p4("figure-2", "Accuracy of what is answered", (_ACCURACY,), "Coverage accuracy", "Coverage"),
+        _p4("figure-1", "Correct rows withheld, target at most 5 %", (_MISCOVERAGE,), "Miscoverage", "Coverage"),
+        _p4("figure-2", "Accuracy of answered rows", (_ACCURACY,), "Coverage accuracy", "Coverage"),
     )
 }
-"""The papers' tables by key."""
+"""Tables of the papers by key."""
 
 
 def as_paper_table(table: str | PaperTable) -> PaperTable:
-    """A table as it is, or by its key; InputError names those there are.
+    """Return a table given by key or as an object; InputError lists the known keys.
 
     >>> as_paper_table("p3-table-5").measures
     ('Log loss',)
@@ -163,5 +163,5 @@ def as_paper_table(table: str | PaperTable) -> PaperTable:
     if isinstance(table, PaperTable):
         return table
     if table not in PAPER_TABLES:
-        raise InputError(f"there is no table {table[:80]!r}; those there are: {', '.join(PAPER_TABLES)}")
+        raise InputError(f"there is no table {table[:80]!r}; choose one of {', '.join(PAPER_TABLES)}")
     return PAPER_TABLES[table]

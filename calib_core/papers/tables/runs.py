@@ -1,4 +1,4 @@
-"""Methods fitted and judged on repeated splits of many files, one file in memory, continued where it was stopped."""
+"""Methods fitted and evaluated on repeated splits of many files, with one file in memory and resumable results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from calib_core.registry.registry import Recipe
 
 
 class Cell(NamedTuple):
-    """A number of one method on one split: NaN with a note that says why; the share of rows the method answers."""
+    """Number of one method on one split (NaN with a reason in the note), and the share of rows it answers."""
 
     calibrator: str
     measure: str
@@ -40,7 +40,7 @@ class Cell(NamedTuple):
 
 
 def content(predictions: Predictions) -> str:
-    """The hash of everything in predictions that a fit or an error can depend on."""
+    """Hash of all parts of predictions on which a fit or an error can depend."""
     whole = predictions.kind in ("full", "per-class")
     top = (predictions.confidence, None if predictions.kind == "confidence" else predictions.predicted)
     parts = (
@@ -54,14 +54,14 @@ def content(predictions: Predictions) -> str:
     )
     digest = hashlib.sha256(repr((predictions.kind, predictions.class_names, predictions.discrete)).encode())
     for part in parts:
-        # The shape goes in too: the same bytes in other rows are other predictions.
+        # The shape is included: the same bytes in other rows are different predictions.
         digest.update(b"-" if part is None else f"{part.dtype}{part.shape}".encode())
         digest.update(b"" if part is None else np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
 
 
 def key(*recipe: Any) -> str:
-    """The name of a result: the hash of what it is made of and of the versions that make it."""
+    """Name of a result: the hash of its inputs and of the versions of the code."""
     versions = [_version(name) for name in ("calib", "numpy", "scipy", "scikit-learn", "pandas")]
     return hashlib.sha256(repr((recipe, versions)).encode()).hexdigest()[:40]
 
@@ -74,7 +74,7 @@ def _version(package: str) -> str:
 
 
 def read(path: Path, wanted: Sequence[tuple[str, str]]) -> list[Cell] | None:
-    """The cells in a file, None where there is none or it does not hold just the (calibrator, measure) wanted."""
+    """Read the cells of a file; None if it is missing or does not have exactly the wanted (calibrator, measure)."""
     try:
         lines = json.loads(path.read_bytes())
         cells = [
@@ -87,20 +87,20 @@ def read(path: Path, wanted: Sequence[tuple[str, str]]) -> list[Cell] | None:
 
 
 def write(path: Path, cells: Sequence[Cell]) -> None:
-    """The cells as a file, whole or not at all."""
+    """Write the cells to a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [[None if isinstance(x, float) and math.isnan(x) else x for x in cell] for cell in cells]
     write_whole(path, json.dumps(lines, ensure_ascii=True).encode())
 
 
 Parts: TypeAlias = tuple[Predictions, Predictions]
-"""Calibration rows and test rows, divided already."""
+"""Calibration rows and test rows."""
 File: TypeAlias = Predictions | Parts | Callable[[], Predictions | Parts]
-"""Predictions, or their two parts, or what reads either when its turn comes."""
+"""Predictions, or their two parts, or a function that reads either of these when needed."""
 COLUMNS = ("file", "split", *Cell._fields)
 SPLITS = 5
 MEASURES = ("conf-ECE", "CW-ECE", "Log loss", "Accuracy")
-"""What a table is about where nothing else is said."""
+"""Default measures of a table."""
 
 
 def method_tables(
@@ -116,20 +116,20 @@ def method_tables(
     jobs: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Every calibrator on every file, fitted on one part of its rows and judged on the other, several times over.
+    """Fit every calibrator on one part of each file and evaluate it on the other, on repeated splits.
 
-    One line a number: file, split, calibrator, measure, value, the rows it is over, the share of rows that the
-    calibrator answers, and a note in place of a value that it cannot give here. ``files`` are predictions by name, or
-    functions that read them when their turn comes, so that one file is in memory. Each is split ``splits`` times at
-    random, class by class, groups kept together, ``fit_share`` of the rows to fit on, with the seeds ``seed``,
-    ``seed + 1``, ...; a pair (calibration rows, test rows) is taken as it is, once. ``measures`` by name
-    (``TABLE_MEASURES``). ``rows`` as in ``study.over_same_rows``.
+    One row per number: file, split, calibrator, measure, value, its rows, the share of rows that the calibrator
+    answers, and a note if there is no value. ``files`` are predictions by name, or functions that read them when
+    needed, so one file at a time is in memory. Each is split ``splits`` times at random, stratified by class, with
+    whole groups and a share ``fit_share`` of calibration rows, with the seeds ``seed``, ``seed + 1``, ...; a pair
+    (calibration rows, test rows) is used once without a split. ``measures`` by name (``TABLE_MEASURES``). ``rows`` as
+    in ``study.over_same_rows``.
 
-    With a ``folder`` every split's results are kept there, under the hash of the data, of what was done and of the
-    versions; stopped and run again, it goes on where it was, with the same bits (but for measured seconds). ``jobs``
-    splits are worked on together; ``progress`` is told percent, and what it raises stops the work. InputError where
-    nothing was given, or a calibrator twice. What can mislead: splits of one file share rows, so that numbers vary
-    less over them than over new data.
+    With a ``folder`` every split's results are stored there, under the hash of data, settings and versions; an
+    interrupted run can be resumed, with the same bits (except measured seconds). ``jobs`` splits run in parallel;
+    ``progress`` gets the percentage done, and an exception in it stops the work. Raises InputError if nothing is given,
+    or a calibrator is given twice. What can mislead: splits of one file share rows, so numbers vary less over them than
+    over new data.
 
     References: P1 Tables 2-5; P3 Tables 3-11; P4 Tables 1-2.
 
@@ -146,7 +146,7 @@ def method_tables(
     if len(set(texts)) < len(texts) or len(set(wanted)) < len(wanted):
         raise InputError("a calibrator or a measure is given twice")
     if not 0 < fit_share < 1:
-        raise InputError(f"fit_share is {fit_share}; it must lie between 0 and 1, both excluded")
+        raise InputError(f"fit_share is {fit_share}; it must be between 0 and 1, exclusive")
     found: list[tuple[object, ...]] = []
     for i, (name, file) in enumerate(files.items()):
         tell = partial(_tell, progress, i, len(files))
@@ -171,7 +171,7 @@ def _of_file(
     jobs: int,
     tell: Callable[[float], object],
 ) -> list[list[Cell]]:
-    """The cells of every split of one file; a file that cannot be read or split has the reason in all of them."""
+    """Cells of every split of one file; if it cannot be read or split, all have the reason."""
     splits, share, seed = splitting
     try:
         given = file() if callable(file) else file
@@ -181,7 +181,7 @@ def _of_file(
     if any(part.grain == "counts" for part in parts):
         return [_refused(methods, measures, "a summary has no rows to fit methods on")]
     data = [content(part) for part in parts]
-    # Whether a method is known goes in: its reason for an empty cell is not kept for when there is one.
+    # The key includes whether a method is known, so that its reason for an empty cell is not reused later.
     recipe = (data, tuple((method.text, method.key in CALIBRATORS) for method in methods), tuple(measures), rows)
     seeds: list[int | None] = [None] if len(parts) == 2 else [seed + s for s in range(splits)]
     paths = [None if folder is None else Path(folder) / f"{key(recipe, share, s)}.json" for s in seeds]
@@ -195,7 +195,7 @@ def _of_file(
         fresh[s] = _trials(parts, share, seeds[s], methods, measures, rows)
 
     def done(_: int) -> None:
-        # Written by the thread that is interrupted, which can clean up: nothing stays half-written.
+        # Written by the thread that is interrupted, which can clean up, so no partial file remains.
         for s in [s for s in fresh if cells[s] is None]:
             path, cells[s] = paths[s], fresh[s]
             if path is not None:
@@ -219,7 +219,7 @@ def _trials(
     measures: Sequence[TableMeasure],
     rows: Counting,
 ) -> list[Cell]:
-    """The cells of one split."""
+    """Cells of one split."""
     try:
         fit, test = parts if seed is None else parts[0].split(share, random_state=seed)
     except InputError as why:
@@ -242,7 +242,7 @@ def _trials(
 
 
 def _fitted(method: Method, fit: Predictions, test: Predictions) -> tuple[Calibrator, Predictions, float] | str:
-    """The fitted calibrator, the test rows after it and the seconds both took; why not, where it cannot."""
+    """Fitted calibrator, test rows after it and the seconds of both; or the reason if it cannot be fitted."""
     start = time.perf_counter()
     try:
         calibrator: Calibrator = clone(method.recipe(fit.n_classes).build())
@@ -274,12 +274,12 @@ def paper_tables(
     jobs: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, MethodTable]:
-    """The papers' tables of methods, made of other files: rows are files, columns the papers' methods.
+    """Return the papers' tables of methods for other files: rows are files, columns are methods.
 
-    ``tables`` are of ``PAPER_TABLES``, or keys of it; a method that several of them have is fitted once. ``splits`` is
-    how often each file is divided (the papers: once, or 40 times), a third of the rows to fit on as theirs were; the
-    rest as in ``method_tables``. The papers' networks are not these files: the shape is theirs, the numbers are these
-    files'.
+    ``tables`` are entries of ``PAPER_TABLES``, or their keys; a method in several of them is fitted once. ``splits`` is
+    the number of divisions of each file (in the papers: 1 or 40), with a third of the rows for calibration as in
+    theirs; other parameters as in ``method_tables``. The form is that of the papers, and the numbers are for these
+    files.
 
     References: P1 Tables 2-5; P3 Tables 3-11; P4 Tables 1-2.
 
@@ -293,7 +293,7 @@ def paper_tables(
     found: dict[str, MethodTable] = {}
     for i, (share, rows) in enumerate(alike):
         group = [table for table in chosen if (table.fit_share, table.rows) == (share, rows)]
-        # By what they do: two papers call the same method differently.
+        # By identity: two papers have different names for the same method.
         methods = {method.text: method for table in group for method in table.methods}
         measures = dict.fromkeys(measure for table in group for measure in table.measures)
         frame = method_tables(
@@ -317,7 +317,7 @@ def paper_table(
     jobs: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> MethodTable:
-    """One of the papers' tables of methods, made of other files (``paper_tables``).
+    """Return one of the papers' tables of methods for other files (``paper_tables``).
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8], [0.8, 0.2]] * 40, [0, 1, 1] * 40)
     >>> paper_table({"net": p}, "p4-figure-2", splits=2).names

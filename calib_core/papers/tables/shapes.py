@@ -1,6 +1,6 @@
-"""The shape of a paper's table: a line for each file, a column for each method, ranks, averages, standard errors.
+"""Form of a paper's table: one row per file, one column per method, ranks, averages, standard errors.
 
-What the cells of a table of methods can hold: errors, scores, fitted numbers, rates kept, seconds.
+The module also has the measures for cells: errors, scores, fitted numbers, attained rates, seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from calib_core.text import Unit, count, latex_escaped, without_controls
 
 @dataclass(frozen=True, eq=False)
 class MethodTrial:
-    """One method on one split: fitted, the test rows before and after, those its table is over, and the seconds."""
+    """One method on one split: the fit, the test rows before and after, the rows of its table, and the seconds."""
 
     calibrator: Calibrator
     before: Predictions
@@ -38,10 +38,10 @@ class MethodTrial:
 
 @dataclass(frozen=True)
 class TableMeasure:
-    """One number a cell can hold: its name, how it is read, and whether more is better (None: neither is).
+    """Measure for cells: its name, its definition, and whether more is better (None: neither).
 
-    ``estimator``, ``reduction`` and ``bins`` as for ``estimate``; without an estimator ``special`` says what it is and
-    ``part`` of what: "seconds", "coverage", "attained" (the rate of that name), "fitted" (the number of that name).
+    ``estimator``, ``reduction`` and ``bins`` as for ``estimate``; without an estimator it is ``special``, with its name
+    in ``part``: "seconds", "coverage", "attained" (the rate of that name), "fitted" (the number of that name).
     """
 
     name: str
@@ -54,7 +54,7 @@ class TableMeasure:
     part: str = ""
 
     def value(self, trial: MethodTrial) -> float:
-        """The number of one trial; NotAnswerable where it has none."""
+        """Return the number of one trial; NotAnswerable if it has none."""
         if self.estimator:
             bins = None if self.bins is None else self.bins.build()
             return float(estimate(trial.counted, self.reduction, self.estimator, bins).value)
@@ -64,14 +64,14 @@ class TableMeasure:
 def _attained(trial: MethodTrial, rate: str) -> float:
     method: Any = trial.calibrator
     if method.wanted != rate:
-        raise NotAnswerable("this method keeps no such rate")
+        raise NotAnswerable("this method has no such rate")
     return float(method.attained(trial.before, trial.after))
 
 
 def _fitted(trial: MethodTrial, name: str) -> float:
     found = [number.value for number in trial.calibrator.insides().numbers() if number.name == name]
     if not found:
-        raise NotAnswerable(f"this method fits no {name}")
+        raise NotAnswerable(f"this method does not fit a {name}")
     return found[-1]
 
 
@@ -100,11 +100,11 @@ TABLE_MEASURES = {
         TableMeasure("Seconds", "score", special="seconds"),
     )
 }  # fmt: skip
-"""Measures by name: every error and score of ``study.every_measure``, and what the papers' tables hold besides."""
+"""Measures by name: all errors and scores of ``study.every_measure``, and the additional ones of the papers' tables."""
 
 
 def as_measure(measure: str | TableMeasure) -> TableMeasure:
-    """A measure as it is, or by its name whatever the case; InputError names those there are.
+    """Return a measure given by name (case-insensitive) or as an object; InputError lists the known names.
 
     >>> as_measure("tl-ece").reduction
     'top-label'
@@ -113,22 +113,22 @@ def as_measure(measure: str | TableMeasure) -> TableMeasure:
         return measure
     by_name = {name.lower(): known for name, known in TABLE_MEASURES.items()}
     if measure.lower() not in by_name:
-        raise InputError(f"there is no measure {measure[:80]!r}; those there are: {'; '.join(TABLE_MEASURES)}")
+        raise InputError(f"there is no measure {measure[:80]!r}; choose one of {'; '.join(TABLE_MEASURES)}")
     return by_name[measure.lower()]
 
 
 AVERAGE, AVERAGE_RANK = "average", "average rank"
 ERROR, RANK = "{}, standard error", "{}, rank"
-"""Names of the columns beside a method's own."""
+"""Names of a method's additional columns."""
 NOT_KNOWN = "–"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MethodTable(OneLine):
-    """Files by methods: the mean over splits of each number, its standard error, its rank among the methods.
+    """Table of files by methods: mean over splits, standard error, and rank among the methods.
 
-    ``lines`` is what ``frame`` gives, ``names`` are the methods' columns in it, ``notes`` say why cells are empty and
-    what averages are over.
+    ``lines`` is the result of ``frame``, ``names`` are the methods' columns, ``notes`` explain empty cells and
+    the files of averages.
     """
 
     title: str
@@ -137,12 +137,12 @@ class MethodTable(OneLine):
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One line a file and measure, then the averages of the measure; three columns a method.
+        """One row per file and measure, then the averages of the measure; three columns per method.
 
         measure, line ("file", "average" or "average rank"), file, splits, unit, then for each method its value, the
-        standard error over the splits and its rank, 1 the best, tied ranks averaged. NaN where there is none. What can
-        mislead: splits of one file share rows, so that the standard error tells how the numbers of this file move with
-        the split, not how they would on new data; ranks take no notice of either, and recommend nothing.
+        standard error over the splits and its rank, 1 is best, with averaged tied ranks. NaN if there is none. What can
+        mislead: splits of one file share rows, so the standard error is the variation of this file's numbers with
+        the split, not over new data; ranks ignore both, and are not recommendations.
         """
         return self.lines
 
@@ -154,12 +154,12 @@ def method_table(
     title: str = "Methods by files",
     rows: Counting = "answered",
 ) -> MethodTable:
-    """The numbers of ``method_tables`` as a paper prints them: files down, methods across.
+    """Return the numbers of ``method_tables`` in a paper's form: methods in columns, files in rows.
 
-    ``measures`` and ``names`` (the frame's calibrators by what their columns are called) choose and order; without
-    them all. ``rows`` says how the frame was made, for a note where it holds methods that abstain. Averages and average
-    ranks are over the files that every method answers that answers any, which a note says: over other files for each
-    method they would not compare. Files are as they come; one file has no average.
+    ``measures`` and ``names`` (column names by calibrator of the frame) choose and order; by default all.
+    ``rows`` is that of the frame, for a note if there are methods that abstain. Averages and average
+    ranks are over the files for which all methods with any results have one, as reported in a note: averages over
+    different files would not be comparable. Files keep their order; a single file has no average.
 
     >>> frame = pd.DataFrame({"file": ["a", "a"], "split": 0, "calibrator": ["x", "y"], "measure": "Accuracy",
     ...                       "value": [0.9, 0.8], "rows": 10, "answered": 1.0, "note": ""})
@@ -169,7 +169,7 @@ def method_table(
     known = list(dict.fromkeys(frame["calibrator"]))
     titles = dict(zip(known, known, strict=True)) if names is None else dict(names)
     if len(set(titles.values())) < len(titles):
-        raise InputError("two methods have the same name; names must tell them apart")
+        raise InputError("two methods have the same name; give distinct names")
     wanted = [as_measure(m) for m in measures or dict.fromkeys(frame["measure"])]
     parts, notes = [], []
     for measure in wanted:
@@ -183,10 +183,10 @@ def method_table(
 
 
 _COUNTED: dict[str, str] = {
-    "answered": "Some methods leave rows unanswered: on each file every error and score is over the rows that all "
-    "methods of this run answer.",
-    "all": "Some methods leave rows unanswered: every error and score is over all rows, and on those the equal chances "
-    "that a method gives in place of an answer count as its prediction.",
+    "answered": "Some methods abstain. On each file every error and score is over the rows that all methods of this "
+    "run answer.",
+    "all": "Some methods abstain. Every error and score is over all rows, and the uniform vector of an abstained row "
+    "counts as a prediction.",
 }
 
 
@@ -216,11 +216,11 @@ def _of_measure(part: pd.DataFrame, measure: TableMeasure, titles: Mapping[str, 
         if measure.higher_is_better is None:
             del means[AVERAGE_RANK]
         if not whole.any():
-            notes.append(f"{measure.name} has no averages: no file is answered by all methods that answer any.")
+            notes.append(f"{measure.name} has no averages: no file has results of all methods.")
             means = {}
         elif not whole.all():
             over = f"{count(int(whole.sum()))} of {count(len(files))} files"
-            notes.append(f"Averages of {measure.name} are over the {over} that all methods answer that answer any.")
+            notes.append(f"Averages of {measure.name} are over the {over} with results of all methods.")
         added = pd.DataFrame([{"line": name, "file": name, **line} for name, line in means.items()])
         lines = pd.concat([lines, added], ignore_index=True).reindex(columns=lines.columns)
     lines.insert(0, "measure", measure.name)
@@ -229,9 +229,9 @@ def _of_measure(part: pd.DataFrame, measure: TableMeasure, titles: Mapping[str, 
 
 
 def ranked(values: pd.DataFrame, higher_is_better: bool | None) -> pd.DataFrame:
-    """Ranks along each line, 1 the best, tied ranks averaged, NaN staying NaN; NaN for all where neither is better.
+    """Return ranks along each row, 1 is best, with averaged ties; NaN stays NaN, and all are NaN without an order.
 
-    Values that differ by rounding alone are tied.
+    Values that differ only by rounding are tied.
 
     >>> ranked(pd.DataFrame({"a": [0.2], "b": [0.1], "c": [0.1]}), False).values.tolist()
     [[3.0, 1.5, 1.5]]
@@ -242,16 +242,16 @@ def ranked(values: pd.DataFrame, higher_is_better: bool | None) -> pd.DataFrame:
 
 
 def _comparable(value: pd.DataFrame) -> pd.Series:
-    """Which lines every column has a number in, of the columns that have any; none where no column has."""
+    """Mask of rows with a number in every column that has any; all False if no column has."""
     known = value.notna()
     answering = known.loc[:, known.any()]
     return answering.all(axis=1) & bool(answering.shape[1])
 
 
 def _why_empty(part: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
-    """A sentence for every reason why cells are empty, or over fewer splits: which methods, which files.
+    """One sentence per reason for empty cells or fewer splits, with methods and files.
 
-    Reasons of one method on one file that differ from split to split, by their numbers, are told by the first.
+    If reasons of one method on one file differ only by numbers between splits, it reports the first.
     """
     splits = part.groupby("file")["split"].nunique()
     files: dict[tuple[str, str, str], list[str]] = {}
@@ -262,7 +262,7 @@ def _why_empty(part: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
         files.setdefault((titles[str(calibrator)], some, note), []).append(str(file))
     found: dict[tuple[str, str, str], list[str]] = {}
     for (title, some, note), names in files.items():
-        where = _listed(names) if len(names) < len(splits) else ""
+        where = _files(names) if len(names) < len(splits) else ""
         found.setdefault((where, some, note), []).append(title)
     return [f"{_subject(methods, where, len(titles))}{some}: {note}." for (where, some, note), methods in found.items()]
 
@@ -273,15 +273,15 @@ def _subject(methods: Sequence[str], where: str, every: int) -> str:
     return ", ".join(methods) + (f" on {where}" if where else "")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _files(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} more files"
 
 
-# -- how cells are written ------------------------------------------------------------------------------------
+# -- format of cells ------------------------------------------------------------------------------------
 
 
 def decimals(values: Iterable[float], unit: str) -> int:
-    """Decimals that give the middle one of these values three digits that count, in percent where they are shares.
+    """Decimals for three significant digits of the median of these values, in percent for shares.
 
     >>> decimals([0.0118, 0.02, 0.5], "share"), decimals([0.924], "share"), decimals([0.222], "score")
     (2, 1, 3)
@@ -292,7 +292,7 @@ def decimals(values: Iterable[float], unit: str) -> int:
 
 
 def numbers(value: float, error: float, unit: str, digits: int) -> tuple[str, str]:
-    """A value and its standard error as a table writes them, shares in percent without the sign; empty if unknown.
+    """Format a value and its standard error for a table, shares in percent without the sign; empty if unknown.
 
     >>> numbers(0.0118, 0.0004, "share", 2), numbers(0.5, float("nan"), "score", 3)
     (('1.18', '0.04'), ('0.500', ''))
@@ -303,7 +303,7 @@ def numbers(value: float, error: float, unit: str, digits: int) -> tuple[str, st
 
 
 def cell(line: Mapping[str, object] | pd.Series, name: str, digits: int) -> str:
-    """A method's cell of one line of the frame in words: value, standard error, rank in brackets.
+    """Format a method's cell of one row of the frame: value, standard error, rank in parentheses.
 
     >>> line = {"line": "file", "unit": "share", "x": 0.0118, "x, standard error": 0.0004, "x, rank": 1.5}
     >>> cell(line, "x", 2), cell({**line, "line": "average rank", "x": 2.25}, "x", 2)
@@ -319,7 +319,7 @@ def cell(line: Mapping[str, object] | pd.Series, name: str, digits: int) -> str:
 
 
 def digits_by_measure(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, int]:
-    """How many decimals each measure of a table is written with."""
+    """Return the number of decimals of each measure of a table."""
     shown = frame[frame["line"] != AVERAGE_RANK]
     return {
         str(name): decimals(part[list(names)].to_numpy(dtype=float).ravel(), str(part["unit"].iloc[0]))
@@ -328,7 +328,7 @@ def digits_by_measure(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, in
 
 
 def names_of(frame: pd.DataFrame) -> tuple[str, ...]:
-    """The methods' columns of such a frame.
+    """Return the methods' columns of such a frame.
 
     >>> names_of(pd.DataFrame(columns=["measure", "x", "x, standard error", "x, rank"]))
     ('x',)
@@ -337,9 +337,9 @@ def names_of(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def latex(table: MethodTable) -> str:
-    """The table as LaTeX for ``\\usepackage{booktabs}``: a tabular, with its notes as comments below.
+    """Return the table as LaTeX for ``\\usepackage{booktabs}``: a tabular, with its notes as comments below.
 
-    Values with standard errors, ranks as subscripts, the best of each line in bold; shares in percent.
+    Values have standard errors, ranks are subscripts, the best value of each row is bold; shares are in percent.
 
     >>> frame = pd.DataFrame({"file": ["a_1"] * 2, "split": 0, "calibrator": ["x", "y"], "measure": "Accuracy",
     ...                       "value": [0.9, 0.8], "rows": 10, "answered": 1.0, "note": ""})
@@ -375,6 +375,6 @@ def _cell(line: pd.Series, name: str, names: tuple[str, ...], digits: int) -> st
     if line["line"] == AVERAGE_RANK:
         return f"{value:.2f}"
     first, second = numbers(value, error, str(line["unit"]), digits)
-    best = rank == line[[RANK.format(other) for other in names]].min()  # of those that are known
+    best = rank == line[[RANK.format(other) for other in names]].min()  # among known ranks
     shown = rf"\mathbf{{{first}}}" if best else first
     return f"${shown}" + (rf" \pm {second}" if second else "") + (f"_{{{rank:g}}}$" if not math.isnan(rank) else "$")

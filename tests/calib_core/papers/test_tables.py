@@ -113,7 +113,7 @@ def test_an_empty_cell_has_its_reason_and_averages_are_over_the_same_files():
     assert lines.loc["bare.csv", "identity"] > 0
     assert lines.loc["average", "identity"] == pytest.approx(lines.loc[["a", "b"], "identity"].mean())
     assert any(note.startswith("vector on bare.csv: ") for note in table.notes)
-    assert "Averages of conf-ECE are over the 2 of 3 files that all methods answer that answer any." in table.notes
+    assert any(note.startswith("Averages of conf-ECE") and "2 of 3 files" in note for note in table.notes)
 
 
 def test_splits_that_are_refused_are_counted_and_told_once():
@@ -164,7 +164,7 @@ def test_methods_that_abstain_are_counted_as_the_table_says():
     for rows in ("answered", "all"):
         frame = method_tables({"a": FILES["a"]}, ["identity", meta], ["Accuracy"], splits=1, fit_share=0.4, rows=rows)
         assert frame["value"].tolist() == [p.accuracy for p in over_same_rows(afters, rows)]
-        assert method_table(frame, rows=rows).notes[-1].startswith("Some methods leave rows unanswered")
+        assert method_table(frame, rows=rows).notes[-1].startswith("Some methods abstain")
     assert frame["answered"].tolist() == [1.0, afters[1].coverage]
 
 

@@ -62,7 +62,7 @@ def test_what_is_known_to_differ_does():
     """Reasons stand where there is something to explain, whatever the Monte-Carlo error."""
     kept = gallery()
     assert not kept.loc[kept["why"].ne(""), "within"].all()
-    misprint = kept[kept["what"].str.contains("as it is printed") & kept["key"].eq("p2-definition-5-2")]
+    misprint = kept[kept["what"].str.contains("as printed") & kept["key"].eq("p2-definition-5-2")]
     assert misprint["within"].tolist() == [False]
     swapped = kept[kept["what"].str.contains("published code")]
     assert swapped["within"].tolist() == [False]
@@ -153,7 +153,7 @@ def test_every_entry_is_kept_in_its_present_version():
 
 def test_a_decrease_in_percent_stands_beside_the_percent_printed():
     kept = gallery("p2-appendix-e-a")
-    (line,) = kept[kept["what"].str.contains("percent")].to_dict("records")
+    (line,) = kept[kept["what"].str.contains("percentage")].to_dict("records")
     # P2 prints 2 % +- 7 %, of 90 %: four standard errors of it and half a percent, and ours on top.
     assert (line["published"], line["within"]) == ("2", True)
     assert 4 * 7 / 1.645 + 0.5 < line["tolerance"] < 25
@@ -218,7 +218,7 @@ def test_the_overview_counts_what_is_kept():
 
 @pytest.mark.parametrize("make", [reproduced, gallery, lambda key: from_files(key, {})])
 def test_an_unknown_key_names_those_there_are(make):
-    with pytest.raises(cc.InputError, match="there is no reproduction 'p9'; those there are: p1-figures-1-2, "):
+    with pytest.raises(cc.InputError, match=r"'p9'.*p1-figures-1-2, "):
         make("p9")
 
 
@@ -317,14 +317,13 @@ def test_the_longest_name_of_a_network_counts():
 
 @pytest.mark.parametrize("name", ["net.csv", "cifar10.csv", "cifar100_vgg.csv"])
 def test_a_file_that_says_no_network_is_refused(name):
-    with pytest.raises(
-        cc.InputError, match=r"says no dataset and network of this table; those there are: CIFAR-10 ResNet-50"
-    ):
+    with pytest.raises(cc.InputError, match=r"CIFAR-10 ResNet-50"):
         from_files("p1-table-2", {name: rows()})
 
 
 @pytest.mark.parametrize(
-    ("value", "says"), [(0.8, ""), (1.05, "not told apart"), (1.2, "20 % larger"), (0.95, "not told apart")]
+    ("value", "says"),
+    [(0.8, ""), (1.05, "not differ significantly"), (1.2, "20 % larger"), (0.95, "not differ significantly")],
 )
 def test_why_an_error_is_not_less_follows_from_its_ratio(value, says):
     found = posocco_bonnefoy._where_not_less(ComputedNumber(value, 0.02, 36), "adaptive")
@@ -336,7 +335,7 @@ def test_seconds_are_those_of_another_machine():
     frame = from_files("p4-table-2", {"c10_densenet40.csv": rows()}, splits=1)
     assert frame["published"].tolist() == ["0.004", "0.074", "0.143", "4.722", "0.102", "0.094"]
     assert frame["ours"].ge(0).all()
-    assert frame["why"].eq("seconds are those of another machine").all()
+    assert frame["why"].str.contains("another machine").all()
 
 
 def test_what_cross_validation_chose_stands_beside_the_tables():
@@ -387,4 +386,4 @@ def test_bounds_the_other_way_round_are_out(monkeypatch):
 
 def test_calibrators_the_other_way_round_are_out(monkeypatch):
     monkeypatch.setattr(errors_over_bins, "_KINDS", errors_over_bins._KINDS[::-1])
-    assert broken("p2-figures-3-7", "with 100 bins, as a share of histogram binning's")
+    assert broken("p2-figures-3-7", "with 100 bins, relative to histogram binning's")
