@@ -348,5 +348,5 @@ def banded_bins(diagram: ReliabilityDiagram, bands: ReliabilityBands) -> pd.Data
     stars, limits = diagram.frame(), bands.frame()
     alike = ["bin", "lower", "upper", "count"]
     if not stars[alike].equals(limits[alike]):
-        raise InputError("the bands are of other bins than the diagram")
+        raise InputError("the bands and the diagram have different bins")
     return stars.join(limits[["accuracy_low", "accuracy_high", "band_low", "band_high"]])

@@ -129,7 +129,7 @@ def map_difference(learned: CalibrationMap, truth: CalibrationMap) -> Calibratio
     0.0
     """
     if learned.cells != truth.cells or learned.start.shape != truth.start.shape:
-        raise InputError("two calibration maps are compared point by point: draw both with the same lattice and cells")
+        raise InputError("calibration maps are compared point by point; draw both with the same lattice and cells")
     to, ground = learned.start + (learned.to - truth.to), learned.ground - truth.ground
     title = f"{learned.title} minus truth"
     return CalibrationMap(title, learned.class_names, learned.start, to, ground, learned.cells, learned.note)
@@ -207,10 +207,7 @@ def _answer(calibrator: Calibrator, points: Float64s) -> tuple[Float64s, str]:
     # The label is not looked at: a fitted calibrator answers from the scores alone.
     calibrated = calibrator.apply(Predictions(points, np.zeros(len(points), dtype=np.intp)))
     if calibrated.kind not in ("full", "per-class"):
-        raise NotAnswerable(
-            "this calibrator answers for the predicted class only and says nothing of the other two: "
-            "it has no map of the triangle"
-        )
+        raise NotAnswerable("this calibrator predicts only the top class, so it has no map of the triangle")
     to = calibrated.probs.astype(np.float64)
     total = to.sum(axis=1)
     silent = total == 0 if calibrated.abstained is None else (total == 0) | calibrated.abstained
@@ -220,5 +217,5 @@ def _answer(calibrator: Calibrator, points: Float64s) -> tuple[Float64s, str]:
         to = to / np.where(silent, 1.0, total)[:, None]
         notes.append("its three probabilities need not sum to one; they are drawn divided by their sum")
     if silent.any():
-        notes.append(f"it gives no answer on {percent(silent.mean(), 0)} of the triangle, which is left blank")
+        notes.append(f"it abstains on {percent(silent.mean(), 0)} of the triangle, which is left blank")
     return to, "; ".join(notes)

@@ -66,7 +66,7 @@ class ClassBias(Diagram):
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """The worst pair that stands out, and how many do, of how many."""
+        """The most significant pair, and the number of significant pairs."""
         found, small = int(self.stands_out.sum()), self.unsure
         more = f" {small:,} predicted {'class has' if small == 1 else 'classes have'} too few rows." if small else ""
         if not self.pairs:
@@ -106,12 +106,12 @@ class ClassBias(Diagram):
         of = f"{round(self.right[i] * self.rows[i]):,} of {rows}" if self.counted else rows
         ends = share_range(float(self.low[i]), float(self.high[i]))
         basis = f"({of}; {at_level(float(self.level[i]))} interval {ends})"
-        chance = "" if self.stands_out[i] else " This can be chance."
+        chance = "" if self.stands_out[i] else " This gap is not significant."
         if self.predicted[i] == self.label[i]:
-            of_it = f"it says {says} on average and is right {right} of the time {basis}.{chance}"
+            of_it = f"the mean confidence is {says} and the accuracy {right} {basis}.{chance}"
             return f"Where {first} is predicted, {of_it}"
-        of_it = f"and {right} of these rows are of it {basis}.{chance}"
-        return begun(f"{second} is given {says} on average where {first} is predicted, {of_it}")
+        of_it = f"and the observed frequency is {right} {basis}.{chance}"
+        return begun(f"{second} has a mean probability of {says} where {first} is predicted, {of_it}")
 
 
 def class_bias(
@@ -141,10 +141,7 @@ def class_bias(
     as_share(level, "level")
     as_whole(fewest, "fewest", 1)
     if predictions.kind not in ("full", "per-class"):
-        raise NotAnswerable(
-            "these predictions do not hold a probability for every class, so that what is said of the classes that are "
-            "not predicted is unknown"
-        )
+        raise NotAnswerable("these predictions do not contain a probability for every class")
     rows = predictions.answered
     k, worth = len(rows.class_names or ()), worth_of_cells(rows, rows.predicted, len(rows.class_names or ()))
     number, groups = rows_of_cells(rows, rows.predicted, k)

@@ -225,7 +225,7 @@ class StandingOut(Diagram):
 
     @property
     def headline(self) -> str:
-        """The class that adds most among those that stand out; or that none does."""
+        """The significant class with the largest contribution, or a sentence that there is none."""
         if not len(self.names):
             return "No class is predicted"
         if not self.stands_out[0]:
@@ -233,7 +233,7 @@ class StandingOut(Diagram):
         claimed, right = in_percent(float(self.claimed[0])), in_percent(float(self.right[0]))
         if gaps_cancel(float(self.claimed[0]), float(self.right[0]), float(self.error[0])):
             return f"{begun(called(self.names[0]))} contributes most to the error; its gaps cancel on average"
-        return f"{begun(called(self.names[0]))} contributes most to the error: {claimed} claimed, {right} right"
+        return f"{begun(called(self.names[0]))} contributes most to the error: confidence {claimed}, accuracy {right}"
 
     @property
     def furthest(self) -> int | None:
@@ -244,12 +244,12 @@ class StandingOut(Diagram):
 
     @property
     def basis(self) -> str:
-        """How many stand out, of how many, after which correction."""
+        """Number of significant classes, of how many, and the correction."""
         tests, found = len(self.names), int(self.stands_out.sum())
         if not found:
             return (
                 f"None of the {tests:,} predicted classes is significantly off (corrected for multiple testing). "
-                "With few rows a class can hardly be shown to be off."
+                "With few rows, an error of a class is rarely significant."
             )
         if tests == 1:
             return f"{self.rows[0]:,.0f} rows. The only predicted class is significantly off."
@@ -258,7 +258,7 @@ class StandingOut(Diagram):
         if (i := self.furthest) is not None:
             says, right = in_percent(float(self.claimed[i])), in_percent(float(self.right[i]))
             rows = f"{self.rows[i]:,.0f} rows"
-            beyond = f" Largest gap: {called(self.names[i])}, {says} claimed, {right} right ({rows})."
+            beyond = f" Largest gap: {called(self.names[i])}, confidence {says}, accuracy {right} ({rows})."
         are = "is" if found == 1 else "are"
         first = f"{begun(called(self.names[0]))}: {self.rows[0]:,.0f} rows."
         return f"{first} {count} predicted classes {are} significantly off (corrected).{beyond}"
@@ -297,7 +297,7 @@ def classes_standing_out(
     >>> classes = [0] * 40 + [1] * 40
     >>> p = Predictions.from_confidence([0.9] * 80, predicted=classes, labels=[0] * 37 + [1] * 23 + [0] * 20)
     >>> classes_standing_out(p, 1).headline
-    'Class 1 contributes most to the error: 90 % claimed, 50 % right'
+    'Class 1 contributes most to the error: confidence 90 %, accuracy 50 %'
     >>> classes_standing_out(p, 1).basis
     'Class 1: 40 rows. 1 of 2 predicted classes is significantly off (corrected).'
     """

@@ -156,10 +156,14 @@ class CorpBand(Diagram):
     def about(self) -> str:
         """What the band holds, and under which assumption, in a sentence."""
         each = "at any one score" if self.band == "pointwise" else "at all scores at once"
-        crossed = " Here the ends cross: the true curve falls somewhere." if (self.lower > self.upper).any() else ""
+        crossed = (
+            (" Here the ends cross, so the true curve must decrease somewhere.")
+            if (self.lower > self.upper).any()
+            else ""
+        )
         return (
-            f"If rows of higher scores are never less often right, at least {100 * self.level:g} % of such bands hold "
-            f"the true curve, {each}.{crossed}"
+            f"If the true frequency never decreases with the score, at least {100 * self.level:g} % of such bands "
+            f"contain the true curve, {each}.{crossed}"
         )
 
     def frame(self) -> pd.DataFrame:
@@ -229,7 +233,7 @@ def _rising(count: Codes, hits: Codes, chosen: Codes, band: str, level: float) -
     return np.asarray(np.maximum.accumulate(low) if band == "whole-curve" else low)
 
 
-OF_ALL = "the confidence of all rows, whatever class they predict"
+OF_ALL = "the confidence over all predicted classes"
 """What a verdict about confidence judges."""
 
 
@@ -256,7 +260,7 @@ def reconciled(
     >>> right = [True] * 360 + [False] * 40 + [True] * 80 + [False] * 320
     >>> p = Predictions.from_confidence([0.9] * 400 + [0.6] * 400, right)
     >>> reconciled(local_accuracy(p), 0.9, primary(p).line)
-    'Near 90 % no gap is shown; the verdict is about all rows: those that say 60 % are right 20 % of the time.'
+    'There is no significant gap near 90 %, but the verdict is about all rows: at 60 %, the accuracy is 20 %.'
     """
     answer, word = local.answer(confidence), line.verdict
     if word is None:
@@ -270,24 +274,27 @@ def reconciled(
         if other is not None:
             right = in_percent(other.right)
             return (
-                f"Near {near} no gap is shown; the verdict is about all rows: those that say {other.range} are right "
-                f"{right} of the time."
+                f"There is no significant gap near {near}, but the verdict is about all rows: at {other.range}, the "
+                f"accuracy is {right}."
             )
-        by_class = "; class by class there is, and the gaps cancel" if classes is not None and classes.cancel else ""
-        return f"Near {near} no gap is shown over all classes together{by_class}. The verdict is about all rows."
+        by_class = "; single classes have gaps, which cancel" if classes is not None and classes.cancel else ""
+        return f"There is no significant gap near {near} over all classes{by_class}. The verdict is about all rows."
     if classes is not None and standing and line.notion == "confidence":
-        found = "One class stands out" if standing == 1 else f"{standing:,} classes stand out"
+        found = (
+            "One class is clearly miscalibrated" if standing == 1 else f"{standing:,} classes are clearly miscalibrated"
+        )
         if classes.cancel:
-            return f"{found} by themselves; the verdict is about {OF_ALL}, where their gaps cancel."
-        alone = "by itself" if standing == 1 else "by themselves"
+            return f"{found}. The verdict is about {OF_ALL}, where their gaps cancel."
         if word == "within":
-            return f"{found} {alone}; the verdict is about {OF_ALL}, and there the error is within the tolerance."
-        return f"{found} {alone}: an error is shown. Whether it is above the tolerance over all rows is not."
+            return f"{found}. The verdict is about {OF_ALL}, where the error is within the tolerance."
+        return f"{found}. There are too few rows to say whether the overall error exceeds the tolerance."
     if answer.gap is None:
         return ""
     if word == "within":
         return (
-            f"The gap near {near} is shown by {in_percent(answer.share)} of the rows; the error over all rows is "
-            "within the tolerance."
+            f"The gap near {near} is significant for {in_percent(answer.share)} of the rows; the error over all "
+            "rows is within the tolerance."
         )
-    return f"The gap near {near} is shown by its rows; how the error over all rows compares with the tolerance is not."
+    return (
+        f"The gap near {near} is significant. There are too few rows to compare the overall error with the tolerance."
+    )

@@ -77,18 +77,19 @@ class KernelCurve(Diagram):
 
     @property
     def about(self) -> str:
-        """What the band holds, and what it does not, in a sentence; empty without one."""
+        """What the band covers, in a sentence; empty without a band."""
         if self.band == "none":
             return ""
         where = "At any one score" if self.band == "pointwise" else "At all scores at once"
         sentence = (
-            f"{where}, about {100 * self.level:g} % or more of such bands hold the smoothed curve: what this kernel "
+            f"{where}, about {100 * self.level:g} % or more of such bands contain the smoothed curve, which this "
+            "kernel "
         )
         sentence += "would draw if every outcome were replaced by its probability."
         if self.smoothed == "gaps":
             smooth = "errors finer than the bandwidth are smoothed away"
-            return f"{sentence} Of a calibrated model that is the diagonal; {smooth}."
-        return f"{sentence} Near 0 and 1 it bends away from the diagonal, even of a calibrated model."
+            return f"{sentence} For a calibrated model, this is the diagonal; {smooth}."
+        return f"{sentence} Near 0 and 1 it bends away from the diagonal, even for a calibrated model."
 
     @property
     def warning(self) -> str:
@@ -96,7 +97,7 @@ class KernelCurve(Diagram):
         finest = _STEPS_TO_RESOLVE * self.step
         if not self.rows > 0 or self.bandwidth >= finest:
             return ""
-        smooth = "smooth the log-odds, or take" if self.unit == "score" else "take"
+        smooth = "smooth the log-odds, or use" if self.unit == "score" else "take"
         return (
             f"The bandwidth {self.bandwidth:.2g} is under {_STEPS_TO_RESOLVE} grid steps ({finest:.2g}): the curve "
             f"follows single scores and its error is mostly noise; {smooth} Silverman's rule on the standard deviation "

@@ -86,7 +86,7 @@ def decision_curve(
     """
     as_share(level, "level")
     if not len(thresholds):
-        raise InputError("thresholds is empty; it must hold numbers between 0 and 1, both excluded")
+        raise InputError("thresholds is empty; it must contain numbers between 0 and 1, both excluded")
     for threshold in thresholds:
         as_share(threshold, "threshold")
     t = np.asarray(thresholds, dtype=np.float64)
@@ -189,7 +189,7 @@ def class_acted_on(predictions: Predictions, positive: int | None) -> int:
     k = predictions.rows.shape[1]
     if positive is None:
         if k != 2:
-            raise NotAnswerable(f"a decision curve is about one class, and there are {k}: choose the one to act on")
+            raise NotAnswerable(f"a decision curve needs one class, but there are {k}: choose the one to act on")
         return 1 if predictions.event is None else predictions.event
     as_whole(positive, "positive", 0, k - 1)
     return positive

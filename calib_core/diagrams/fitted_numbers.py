@@ -51,7 +51,7 @@ def fitted_parameters(calibrator: Calibrator, like: Predictions | None = None) -
     inside = calibrator.insides(() if like is None else titles_of_classes(like))
     title = CALIBRATORS[CALIBRATORS.recipe(calibrator).key].title
     if not inside.short:
-        raise NotAnswerable(f"{title} does not say what it has fitted")
+        raise NotAnswerable(f"{title} does not report its fitted parameters")
     return FittedParameters(title, inside.short, inside.sentence, tuple(inside.numbers()), inside.grids)
 
 

@@ -96,11 +96,11 @@ def forest(lines: pd.DataFrame, declared: str = "", first: str = ESTIMATOR, eps:
     [['ECE', 'Bins', '30.0', '18.9 to 41.1'], ['RMSCE', 'Squared, in bins', '30.1', '18.9 to 41.1']]
     """
     if lines["model"].nunique() != 1 or lines["notion"].nunique() != 1:
-        raise NotAnswerable("a forest plot is of the estimators of one model in one notion")
+        raise NotAnswerable("a forest plot shows the estimators of one model in one notion")
     known = lines["limit"].notna() & (lines["unit"] != "score") & lines["value"].notna()
     errors = lines[known | (lines["note"] == LEFT_OUT)]
     if errors.empty:
-        raise NotAnswerable("; ".join(dict.fromkeys(filter(None, lines["note"]))) or "no estimator of an error answers")
+        raise NotAnswerable("; ".join(dict.fromkeys(filter(None, lines["note"]))) or "no estimator has a value")
     notion = str(lines["notion"].dropna().iloc[0])
     placed = pd.DataFrame([_placed(line, notion, eps) for _, line in errors.iterrows()])
     order = np.lexsort((placed["family"].map(FAMILIES.index), placed["estimator"] != first))
@@ -218,9 +218,9 @@ class SliceDots(Diagram):
 
     @property
     def headline(self) -> str:
-        """The slice with the largest significant gap; or that none is significantly off."""
+        """The slice with the largest significant gap, or a sentence that there is none."""
         if not len(self.lines):
-            return "There is nothing to slice"
+            return "There are no slices"
         worst = self.worst
         if worst is None:
             return "No slice is significantly off" if self.tests else "Every slice has too few rows to tell"
@@ -232,7 +232,7 @@ class SliceDots(Diagram):
 
     @property
     def basis(self) -> str:
-        """What it rests on: rows and interval, and how many slices are off, of how many."""
+        """Rows and interval of this slice, and the number of significant slices."""
         corrected = " (corrected for multiple testing)" if self.tests > 1 else ""
         few, worst = self._few, self.worst
         if worst is None:
@@ -240,7 +240,7 @@ class SliceDots(Diagram):
                 return few.strip()
             if self.tests == 1:
                 return f"The only slice tested is not significantly off.{few}"
-            return f"None of the {self.tests:,} slices differs from chance{corrected}.{few}"
+            return f"None of the {self.tests:,} slices is significantly off{corrected}.{few}"
         low, high = float(worst["low"]), float(worst["high"])
         ends = share_range(low, high)
         some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))

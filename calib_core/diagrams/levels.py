@@ -58,16 +58,18 @@ class Levels(Diagram):
 
     @property
     def headline(self) -> str:
-        """How many levels stand out, and the one that adds most to the gap."""
+        """Number of significant levels, and the one that contributes most to the gap."""
         m, off = len(self.confidence), np.array(self.stands_out) != ""
         if not off.any():
-            return "Its one level does not stand out" if m == 1 else f"None of the {m} levels stands out"
+            return (
+                "Its only level is not significantly off" if m == 1 else f"None of the {m} levels is significantly off"
+            )
         worst = int(np.argmax(np.where(off, self.share * np.abs(self.confidence - self.right), -1.0)))
         says, right = told_apart(float(self.confidence[worst]), float(self.right[worst]))
         found = int(off.sum())
-        verb = "stands" if found == 1 else "stand"
-        count = "Its one level stands out" if m == 1 else f"{found} of {m} levels {verb} out"
-        return f"{count}{', most' if found > 1 else ''}: where it says {says}, it is right {right} of the time"
+        verb = "is" if found == 1 else "are"
+        count = "Its only level is significantly off" if m == 1 else f"{found} of {m} levels {verb} significantly off"
+        return f"{count}{'; the largest contribution' if found > 1 else ''}: confidence {says}, accuracy {right}"
 
     def frame(self) -> pd.DataFrame:
         """One line per level, exactly the numbers drawn."""
@@ -94,15 +96,15 @@ def levels(predictions: Predictions, level: float = LEVEL) -> Levels:
     >>> found.frame()[["confidence", "rows", "right", "p"]].round(3).values.tolist()  # 2 * 0.1^2
     [[0.5, 2.0, 0.5, 1.0], [0.9, 2.0, 0.0, 0.02]]
     >>> found.headline
-    '1 of 2 levels stands out: where it says 90 %, it is right 0 % of the time'
+    '1 of 2 levels is significantly off: confidence 90 %, accuracy 0 %'
     """
     as_share(level, "level")
     rows = counting(predictions)
     values, codes = np.unique(rows.confidence, return_inverse=True)
     if len(values) > MOST_LEVELS:
         raise NotAnswerable(
-            f"confidences take {len(values):,} values, and beyond {MOST_LEVELS} hardly any has rows enough to be a "
-            "point of its own: look at them in bins, under Reliability"
+            f"confidences take {len(values):,} values, and beyond {MOST_LEVELS} few have enough rows for separate "
+            "points; use bins, in the view Reliability"
         )
     weights = np.ones(len(codes)) if rows.weights is None else rows.weights.astype(np.float64)
     total, squares = (np.bincount(codes, part).astype(np.float64) for part in (weights, np.square(weights)))
@@ -123,7 +125,7 @@ def rows_in_range(predictions: Predictions, low: float = 0.0, high: float = 1.0,
     ([1], [2, 3])
     """
     if not 0 <= low < high <= 1:
-        raise InputError(f"the range is {low} to {high}; it must ascend and lie from 0 to 1")
+        raise InputError(f"the range is {low} to {high}; it must be ascending and between 0 and 1")
     says = predictions.confidence
     first, last = says.dtype.type(low), says.dtype.type(high)
     inside = (says >= first) & ((says < last) | (high >= 1))

@@ -98,7 +98,7 @@ class LocalAnswer(OneLine):
 
     @property
     def headline(self) -> str:
-        """The answer in one sentence, never about rows that say something else."""
+        """The answer in one sentence, only about rows with this prediction."""
         wanted = in_percent(self.confidence)
         if self.event is not None:
             noun = self.event.noun
@@ -122,11 +122,12 @@ class LocalAnswer(OneLine):
 
     @property
     def doubt(self) -> str:
-        """That the difference in the headline can be chance; empty where it has none, or where a gap is shown."""
+        """Note that the difference in the headline is not significant; empty without a difference, or with a
+        significant gap."""
         if not self.enough or self.updated or self.gap is not None:
             return ""
         claim = self.stated if self.near else in_percent(self.claimed)
-        return "Such a difference can be chance." if in_percent(self.right) != claim else ""
+        return "This difference is not significant." if in_percent(self.right) != claim else ""
 
     @property
     def stated(self) -> str:
@@ -154,7 +155,7 @@ class LocalAnswer(OneLine):
 
     @property
     def basis(self) -> str:
-        """What the answer rests on: its interval, the rows, and what they say."""
+        """Basis of the answer: its interval, the rows, and their predictions."""
         if self.updated:
             ends = f"{share_range(self.low, self.high)} ({at_level(self.level)} interval)"
             return f"observed frequency of the same {_rows(self.rows)}: {in_percent(self.right)}, {ends}"
@@ -344,7 +345,7 @@ def local_accuracy(
     """
     places = np.arange(101) / 100 if confidences is None else np.asarray(confidences, dtype=np.float64)
     if places.ndim != 1 or not len(places) or not ((places >= 0) & (places <= 1)).all():
-        raise InputError("confidences asked for must be a list of numbers from 0 to 1")
+        raise InputError("the requested confidences must be a list of numbers from 0 to 1")
     return _looked_up(_Rows.of(predictions), places, level, on_odds=False)
 
 
@@ -376,7 +377,7 @@ def local_frequency(
     rows = _Rows.of(claimed_rows(predictions, "event"))
     places = rows.places() if risks is None else np.asarray(risks, dtype=np.float64)
     if places.ndim != 1 or not len(places) or not ((places >= 0) & (places <= 1)).all():
-        raise InputError("risks asked for must be a list of numbers from 0 to 1")
+        raise InputError("the requested risks must be a list of numbers from 0 to 1")
     return replace(_looked_up(rows, places, level, on_odds=True), event=_named(words, predictions))
 
 
@@ -407,7 +408,7 @@ def updated_frequency(
         before, after = before.take(answered), after.take(answered)
     old, new = claimed_rows(before, "event"), claimed_rows(after, "event")
     if old.n_rows != new.n_rows or "counts" in (old.grain, new.grain):
-        raise NotAnswerable("the two models are not of the same rows")
+        raise NotAnswerable("the two models have different rows")
     rows = _Rows.of(old)
     places = rows.places() if risks is None else np.asarray(risks, dtype=np.float64)
     found = _looked_up(rows, places, level, on_odds=True, given=rows.given(old, new))
@@ -507,7 +508,7 @@ class _Rows:
             return cls(score, True, weight, weight, scores, hits)
         order = np.argsort(rows.scores, kind="stable")
         if not len(order):
-            raise NotAnswerable("no row says anything: all are abstained on, or carry no weight")
+            raise NotAnswerable("there are no rows to evaluate: the model abstains on all, or their weights are 0")
         score = rows.scores[order].astype(np.float64)
         weight = np.ones(len(order)) if rows.weights is None else rows.weights[order].astype(np.float64)
         parts = (weight, np.square(weight), weight * score, weight * rows.outcomes[order])

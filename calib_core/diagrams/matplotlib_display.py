@@ -131,7 +131,7 @@ class ReliabilityDisplay:
 
         check_is_fitted(estimator)
         if not hasattr(estimator, "predict_proba"):
-            raise InputError(f"{type(estimator).__name__} has no predict_proba: a display is drawn of probabilities")
+            raise InputError(f"{type(estimator).__name__} has no predict_proba; a display needs probabilities")
         table = pd.DataFrame(estimator.predict_proba(X), columns=np.asarray(estimator.classes_))
         predictions = Predictions(table, np.asarray(y), weights=sample_weight)
         name = name or type(estimator).__name__
@@ -206,7 +206,7 @@ class ReliabilityDisplay:
 
 def _pyplot() -> Any:
     if find_spec("matplotlib") is None:
-        raise ImportError('displays are drawn with Matplotlib, which is not installed: pip install "calib[matplotlib]"')
+        raise ImportError('displays need Matplotlib, which is not installed: pip install "calib[matplotlib]"')
     from matplotlib import pyplot
 
     return pyplot
@@ -220,21 +220,21 @@ def _inert(text: str) -> str:
 def _predictions(y_true: Any, y_prob: Any, pos_label: Any, class_names: Any, weights: ArrayLike | None) -> Predictions:
     if np.ndim(y_prob) != 1:
         if np.ndim(y_prob) == 2 and np.shape(y_prob)[1] == 1:
-            raise InputError("y_prob has one column: give (n,) probabilities of one class, or a column for every class")
+            raise InputError("y_prob has one column; give (n,) probabilities of one class, or one column per class")
         given = None if class_names is None else list(class_names)
         return Predictions(y_prob, y_true, class_names=given, weights=weights)
     labels, p = np.asarray(y_true), np.asarray(y_prob)
     present = set(np.unique(labels).tolist())
     if pos_label is None:
         if not any(present <= pair for pair in _BINARY):
-            raise InputError("y_prob has one probability a row: say which label it is of, pos_label=...")
+            raise InputError("y_prob has one probability per row; give its label as pos_label=...")
         pos_label = 1
     if pos_label not in present and len(present) == 2:
-        raise InputError(f"pos_label is {pos_label!r}, which y_true does not hold")
+        raise InputError(f"pos_label is {pos_label!r}, which is not in y_true")
     if len(present) > 2:
-        raise InputError(f"y_true has {len(present)} different labels; with one probability a row there may be two")
+        raise InputError(f"y_true has {len(present)} different labels; with one probability per row there must be two")
     if p.dtype.kind not in "fiu" or not ((p >= 0) & (p <= 1)).all():
-        raise InputError("y_prob must lie between 0 and 1 in every row")
+        raise InputError("y_prob must be between 0 and 1 in every row")
     positive = labels == pos_label
     others = present - {pos_label}
     names = (str(others.pop()) if others else f"not {pos_label}", str(pos_label))
@@ -254,7 +254,7 @@ def _claims(predictions: Predictions, notion: Any, pos_label: Any) -> tuple[Redu
         return notion, 0, *_of_class(claims.strata[0])
     if not declared.strata_are_classes:
         if len(claims.strata) > 1:
-            raise InputError(f"this notion makes claims of {len(claims.strata)} kinds, of which a display draws one")
+            raise InputError(f"this notion has claims of {len(claims.strata)} kinds, of which a display draws one")
         return notion, 0, SAYS, RIGHT
     stratum = _code(names, pos_label)
     if declared.by_class:

@@ -176,7 +176,7 @@ def class_rows(
 def _rows(predictions: Predictions, code: int) -> Codes:
     """Positions of the rows that are answered with the class."""
     if predictions.kind == "confidence":
-        raise NotAnswerable("these confidences do not say of which class they are")
+        raise NotAnswerable("these confidences have no predicted classes")
     if not 0 <= code < (predictions.n_classes or 0):
         raise NotAnswerable(f"there is no class {code} here")
     chosen = predictions.predicted == code

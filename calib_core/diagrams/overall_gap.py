@@ -63,7 +63,7 @@ class OverallGap(Diagram):
     def headline(self) -> str:
         """What is shown about all rows taken together."""
         if not self.direction:
-            return "No gap shown on average"
+            return "No significant gap on average"
         whose = f"Risks {self.direction}" if self.of_event else self.direction.capitalize()
         return f"{whose} by {points(self.claimed - self.right)}"
 
@@ -75,7 +75,7 @@ class OverallGap(Diagram):
         if self.of_event:
             words = f"Mean predicted risk {says}, observed frequency {right}"
         ends = f"{share_range(self.low, self.high)}, {at_level(self.level)} interval"
-        note = "" if self.direction else " Gaps that cancel do not show here."
+        note = "" if self.direction else " Gaps that cancel are not visible here."
         return f"{words} ({ends}; {self.rows:,.0f} rows{self.groups}; {chance(self.p_value)}).{note}"
 
     def frame(self) -> pd.DataFrame:
@@ -107,7 +107,7 @@ def overall_gap(
     >>> overall_gap(Predictions.from_confidence([0.9] * 100, [True] * 70 + [False] * 30)).headline
     'Over-confident by 20 points'
     >>> overall_gap(Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)).headline
-    'No gap shown on average'
+    'No significant gap on average'
     """
     given, predictions = predictions, claimed_rows(predictions, notion)
     notion = "confidence" if given is predictions else "event"
@@ -120,7 +120,7 @@ def overall_gap(
         return OverallGap(*shown, of_event=notion == "event")
     rows = claims_of(predictions, "confidence").stratum(0).counted()
     if not len(rows.scores):
-        raise NotAnswerable("no row says anything: all are abstained on, or carry no weight")
+        raise NotAnswerable("there are no rows to evaluate: the model abstains on all, or their weights are 0")
     scores = rows.scores.astype(np.float64)
     claimed, right = (float(np.average(part, weights=rows.weights)) for part in (scores, rows.outcomes))
     every = np.arange(answered.n_rows)
@@ -140,4 +140,4 @@ def _mean_gap(predictions: Predictions, notion: str, level: float, bins: int | s
     try:
         return mean_gap(predictions, notion, level)
     except NotAnswerable as why:
-        raise NotAnswerable("no row says anything: all are abstained on, or carry no weight") from why
+        raise NotAnswerable("there are no rows to evaluate: the model abstains on all, or their weights are 0") from why

@@ -160,7 +160,7 @@ def constraint(
     """
     method = as_calibrator(calibrator)
     if not method.wanted:
-        raise InputError(f"{type(method).__name__} controls no rate; choose a Meta-Cal calibrator")
+        raise InputError(f"{type(method).__name__} controls no rate; use a Meta-Cal calibrator")
     targets = wanted_rates(predictions, method) if targets is None else targets
     if repeats < 1 or not len(targets):
         raise InputError(f"{repeats} repeats of {len(targets)} targets; at least one of each is needed")

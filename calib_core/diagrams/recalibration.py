@@ -176,7 +176,7 @@ def canonical_validity(
     ([0.3], [0.0])
     """
     if before.n_rows != after.n_rows or not np.array_equal(before.true_labels, after.true_labels):
-        raise NotAnswerable("the two models must predict the same rows: their labels differ")
+        raise NotAnswerable("the two models must have the same rows; their labels differ")
     kept = np.flatnonzero(_counts(before) & _counts(after))
     old, new = (simplex_points(Canonical().split(model.take(kept))) for model in (before, after))
     chosen = as_simplex(scheme)
@@ -196,7 +196,7 @@ def _counts(predictions: Predictions) -> Bools:
     if predictions.weights is not None:
         kept &= predictions.weights > 0
     if not kept.any():
-        raise NotAnswerable("the model abstains on every row that counts: there is nothing to draw")
+        raise NotAnswerable("the model abstains on every row with positive weight; there is nothing to draw")
     return kept
 
 
@@ -350,10 +350,10 @@ def temperature_path(
     (61, [0.0])
     """
     if predictions.kind != "full":
-        raise NotAnswerable("a temperature needs the probabilities of all classes: these predictions hold fewer")
+        raise NotAnswerable("a temperature needs the probabilities of all classes; these predictions contain fewer")
     scheme = as_intervals(as_binning(bins))
     if cuts(scheme).one_a_value:
-        raise NotAnswerable("bins of one value each have no stars that could move: choose bins of equal width")
+        raise NotAnswerable("bins with one value each cannot show movement; use bins of equal width")
     extra = np.array(sorted({float(t) for t in also}), dtype=np.float64)
     grid = _SOFTEST / 2 ** (np.arange(_HALVINGS * _STEPS + 1) / _STEPS)
     if not ((extra >= grid[-1]) & (extra <= _SOFTEST)).all():

@@ -51,14 +51,15 @@ class RiskCoverage(Diagram):
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
     def headline(self, coverage: float) -> str:
-        """What answering at least this share of the rows is worth, for the end of a sentence."""
+        """Error rate when at least this share of the rows is answered, for the end of a sentence."""
         i = int(np.searchsorted(self.coverage, coverage - 1e-9))
         ends = f"{share_range(float(self.low[i]), float(self.high[i]))}, {at_level(self.level)} interval"
         if i == len(self.risk) - 1:
-            return f"of all rows {in_percent(float(self.risk[i]))} are wrong ({ends})"
+            return f"error rate {in_percent(float(self.risk[i]))} over all rows ({ends})"
         return (
-            f"of its surest {in_percent(float(self.coverage[i]))} of rows {in_percent(float(self.risk[i]))} are wrong "
-            f"({ends}), of all {in_percent(float(self.risk[-1]))}"
+            f"error rate {in_percent(float(self.risk[i]))} among the most confident "
+            f"{in_percent(float(self.coverage[i]))} of rows ({ends}), {in_percent(float(self.risk[-1]))} over all "
+            "rows"
         )
 
 

@@ -133,8 +133,8 @@ def validity_tables(
     """Both models' claims in the bins of the recalibrated one's scores, of the rows that it answers."""
     if before.n_rows != after.n_rows:
         raise NotAnswerable(
-            f"the models are of {before.n_rows:,} and of {after.n_rows:,} rows, and only models of the "
-            "same rows can share bins"
+            f"the models are of {before.n_rows:,} and of {after.n_rows:,} rows, but only models on the same rows "
+            "can share bins"
         )
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))

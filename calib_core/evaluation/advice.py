@@ -1,4 +1,4 @@
-"""What to do about a model: the map for all rows, what remains after it, and the update of one value of a column."""
+"""Advice on a model: a calibrator for all rows, the remaining error, and the update of one column value."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["headline", "held_out_slice", "own_update", "remaining", "sentences",
 def remaining(
     before: Predictions, after: Predictions, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
 ) -> Remaining:
-    """The error that remains after a calibrator, on rows it was not fitted on, in the notion the model is judged in.
+    """Return the error that remains after a calibrator, on held-out rows, in the model's primary notion.
 
     ``before`` and ``after`` are the same rows before and after recalibration; the rest as in ``inference.primary``.
 
@@ -47,11 +47,11 @@ def remaining(
 def own_update(
     predictions: Predictions, progress: Callable[[int], object] | None = None, level: float = LEVEL
 ) -> UpdateGains | None:
-    """Gains of updating the one value of a column whose risk is off, beside an update for all; None where none is.
+    """Return the gains of updating the risk for one column value, compared with an update for all rows; else None.
 
     The column is found among all (``updates.worst_column``); of rows without an event, or without columns, there is
-    none. ``level`` is that of the gains' intervals. What can mislead: as with ``updates.update_gains``; a column that
-    was looked for flatters its own update.
+    none. ``level`` is that of the gains' intervals. What can mislead: as with ``updates.update_gains``; the gain of an
+    update for a searched column is slightly too large.
 
     >>> own_update(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10)) is None
     True
@@ -62,7 +62,7 @@ def own_update(
         column = worst_column(predictions)
         found = None if column is None else update_gains(predictions, column, level=level, progress=progress)
     except (InputError, NotAnswerable):
-        return None  # as where there are fewer rows than folds
+        return None  # for example, fewer rows than folds
     return found if found is not None and found.off else None
 
 
@@ -101,16 +101,16 @@ def shown_error(
     bins: int | str | BinningScheme | None = None,
     level: float = LEVEL,
 ) -> str:
-    """What has to be said where no calibrator is advised although something shows an error; empty where nothing does.
+    """Sentence on a significant error without a recommended calibrator; empty if there is no significant error.
 
     In this order, the first that shows one: the event's mean risk (``risk.in_the_large``), the verdict, the calibration
-    slope's interval, Spiegelhalter's test, the p-value of the error that decides, and other notions
-    (``inference.other_errors``). ``event`` is what the event is called, by default its class; the rest as in
-    ``inference.primary``; ``level`` is that of the intervals. What can mislead: each is tried at its own level, so that
-    a calibrated model has one of them more often than in 1 of 20 samples.
+    slope's interval, Spiegelhalter's test, the p-value of the primary measure, and other notions
+    (``inference.other_errors``). ``event`` is the name of the event, by default its class; ``level`` is that of the
+    intervals; the rest as in ``inference.primary``. What can mislead: each is tried at its own level, so that a
+    calibrated model has one of them more often than in 1 of 20 samples.
 
-    >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0] * 90 + [1] * 10))[:81]
-    'That no gain is shown does not mean that the model is calibrated. The mean predic'
+    >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0] * 90 + [1] * 10))[:60]
+    'The model still shows an error. The mean predicted risk of c'
     >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50))
     ''
     """
@@ -118,13 +118,13 @@ def shown_error(
     for fact in (_gap, _verdict, _slope, _any_size, _large_error, _other_notions):
         with suppress(NotAnswerable):
             if found := fact(rows):
-                return f"That no gain is shown does not mean that the model is calibrated. {found}"
+                return f"The model still shows an error. {found}"
     return ""
 
 
 @dataclass(frozen=True, eq=False)
 class _Shown:
-    """Rows in which an error may be shown, and how they are judged: several facts ask the same two answers."""
+    """Rows that may show an error, and the settings; several facts share two cached results."""
 
     predictions: Predictions
     event: str
@@ -150,7 +150,7 @@ def _gap(rows: _Shown) -> str:
     states, happens = told_apart(found.mean_predicted, found.observed, short_percent)
     return (
         f"The mean predicted risk of {called(rows.event or found.event)} is {states}, and the observed frequency is "
-        f"{happens}. This gap is shown."
+        f"{happens}. This gap is significant."
     )
 
 
@@ -166,7 +166,7 @@ def _slope(rows: _Shown) -> str:
     risks = "too moderate" if found.slope_low > 1 else "too extreme"
     ends = f"{at_level(found.level)} interval {written(found.slope_low)} to {written(found.slope_high)}"
     value = f"{written(found.slope)} ({ends})" if isfinite(found.slope) else f"not 1 ({ends})"
-    return f"The calibration slope is {value}: the risks are {risks}. This error is shown."
+    return f"The calibration slope is {value}: the risks are {risks}. This error is significant."
 
 
 def _any_size(rows: _Shown) -> str:
@@ -186,11 +186,11 @@ def _other_notions(rows: _Shown) -> str:
 
 
 def headline(choice: CalibratorChoice, error: str | None = None, update: UpdateGains | None = None) -> str:
-    """What to do, in a few words: to leave the model as it is only where nothing shows an error.
+    """Headline of the advice; "Leave the model unchanged" only if nothing shows an error.
 
-    ``error`` is ``shown_error``'s, None where nobody looked for one; ``update`` is ``own_update``'s.
+    ``error`` is the result of ``shown_error``, None if not computed; ``update`` that of ``own_update``.
     """
-    return choice.headline if choice.recalibrate or error != "" or update is not None else "Leave the model as it is"
+    return choice.headline if choice.recalibrate or error != "" or update is not None else "Leave the model unchanged"
 
 
 def sentences(
@@ -202,13 +202,13 @@ def sentences(
     all_rows: str = "",
     held_out: str = "",
 ) -> tuple[str, ...]:
-    """The advice in sentences, the same wherever it is given: what to use, whether that is enough, and for whom.
+    """Return the advice in sentences, the same on every page: what to use, whether that is enough, and for which rows.
 
     The first has the error before and after (of ``left``), what changes, and the score. ``update`` (``own_update``)
-    adds what one map for all would do to the value of a column that is off or, where no gain is shown, what its own
-    update and one map for all would gain; ``error`` (``shown_error``) is used where nothing is recommended. ``whose``
-    says of which rows the advice is, where the reader looks at others, and ``all_rows`` where all rows can be judged.
-    ``held_out`` (``held_out_slice``) is the last sentence where no value of the calibration rows is off.
+    adds the effect of one calibrator for all rows on the column value that is off or, without a significant gain, the
+    gains of its own update and of one calibrator for all; ``error`` (``shown_error``) is used if nothing is
+    recommended. ``whose`` names the rows of the advice if the reader looks at others, ``all_rows`` the control that
+    judges all rows. ``held_out`` (``held_out_slice``) is the last sentence if no value of the calibration rows is off.
 
     >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
     >>> from calib_core.evaluation.choice import choose
@@ -229,13 +229,13 @@ def sentences(
 
 
 def _own_recipe(choice: CalibratorChoice, update: UpdateGains | None) -> Recipe | None:
-    """The candidate that updates the one value alone; None where there is none."""
+    """Return the candidate that updates only this value; None if there is none."""
     own = (recipe for recipe in choice.recipes if update and dict(recipe.params).get("only") == update.value)
     return next(own, None)
 
 
 def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows: str) -> str:
-    """That one value is off, but no gain of its own update is shown: what it and one map for all would gain."""
+    """Sentence on a value that is off without a significant gain of its own update: both gains."""
     own = _own_recipe(choice, update)
     if own is None or update is None:
         return ""
@@ -249,15 +249,16 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
     score = inside(ESTIMATORS[choice.score].title)
     rows, how = "use more rows", f" ({all_rows})" if all_rows else ""
     if choice.held_out:
-        rows += f", or judge all of them, cross-fitted{how}"
+        rows += f", or evaluate all of them, cross-fitted{how}"
     return (
-        f"{title_of(update.column, update.value)} is off more than the other rows. On {choice.judged_on} updating its "
-        f"intercept alone would gain {mine} in {score}{for_all}. That is too little evidence of a gain: {rows}."
+        f"{title_of(update.column, update.value)} has a larger gap than the other rows. On {choice.judged_on}, "
+        f"updating only its intercept would gain {mine} in {score}{for_all}. This is too little evidence of a gain: "
+        f"{rows}."
     )
 
 
 def _gain(choice: CalibratorChoice, recipe: Recipe) -> str:
-    """The gain of a candidate with its interval; empty where it has none."""
+    """Return the gain of a candidate with its interval; empty if it has none."""
     line = choice.table.iloc[choice.recipes.index(recipe)]
     gain, low, high = (float(line[name]) for name in ("gain", "low", "high"))
     if not all(map(isfinite, (gain, low, high))):
@@ -266,7 +267,7 @@ def _gain(choice: CalibratorChoice, recipe: Recipe) -> str:
 
 
 def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:
-    """Whose risk is off more than that of the others, by the numbers of the table where its own update is in it."""
+    """Sentence on a column value with a larger gap than the others, with the table's numbers if it has them."""
     if update is None:
         return ""
     contrast = update.contrast("the calibration rows" if choice.held_out else "")
@@ -276,12 +277,12 @@ def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:
         if dict(recipe.params).get("only") == update.value:
             gain, low, high = (float(line[name]) for name in ("gain", "low", "high"))
             if low != low:
-                return f"{update.title} is off more than the other rows. {contrast}"
+                return f"{update.title} has a larger gap than the other rows. {contrast}"
             if low <= 0:
-                return ""  # what includes 0 is no evidence that its own update helps
+                return ""  # an interval that includes 0 is no evidence that its own update helps
             ends = f"{at_level(choice.level)} interval {written(low)} to {written(high)}"
             return (
-                f"{update.title} is off more than the other rows: updating its intercept alone gains {written(gain)} "
-                f"({ends}). {contrast}"
+                f"{update.title} has a larger gap than the other rows: updating only its intercept gains "
+                f"{written(gain)} ({ends}). {contrast}"
             )
     return update.sentence

@@ -1,4 +1,4 @@
-"""Whether to recalibrate, and with which calibrator: chosen by cross-validation, simplest first among equals."""
+"""Choice of a calibrator by cross-validation: whether to recalibrate, and the simplest of the equally good."""
 
 from __future__ import annotations
 
@@ -49,20 +49,18 @@ from calib_core.text import score as written
 __all__ = ["FOLDS", "MOST_NUMBERS", "SCORES", "CalibratorChoice", "Remaining", "candidates_for", "choose"]
 
 FEWEST_FOLDS = 3
-"""One to judge on, one to choose on and one to fit on."""
+"""One fold to evaluate, one to choose, one to fit."""
 MOST_NUMBERS = 1_000_000
-"""Rows times classes that are looked at: of larger predictions so many rows are drawn, class by class."""
-HELD_OUT_REJECTS = (
-    "The held-out rows can only reject the calibrator chosen: none is recommended whose gain on them can be 0."
-)
-"""What part they have in a choice, in a sentence, wherever it is said."""
+"""Largest number of rows times classes; larger data are subsampled, stratified by class."""
+HELD_OUT_REJECTS = "The held-out rows can only reject the chosen calibrator: its gain on them must be significant."
+"""Sentence on the role of the held-out rows in the choice."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Remaining(OneLine):
     """The calibration error that remains after the recommended calibrator, judged on rows it was not fitted on.
 
-    ``before`` is the same line of the same rows before it, where it was judged.
+    ``before`` is the same measure of the same rows before recalibration, if known.
     """
 
     line: PrimaryLine
@@ -70,14 +68,14 @@ class Remaining(OneLine):
 
     @property
     def error(self) -> str:
-        """The error before and after with the interval of the latter, as in both lines; empty where it does not fall.
+        """Error before and after, the latter with its interval; empty if it does not fall.
 
-        An estimate of 0 without its interval would read as if nothing remained. Empty, too, where one is not known.
+        An estimate of 0 without its interval would look like no remaining error. Also empty if one is unknown.
         """
         old, new = None if self.before is None else self.before.line, self.line.line
         if old is None or not (isinstance(old.point, float) and isinstance(new.point, float)):
             return ""
-        # Not a number is no smaller one.
+        # NaN does not count as smaller.
         if not (0 <= new.point < old.point < np.inf) or new.written(new.point) == old.written(old.point):
             return ""
         ends = "" if new.interval == "–" else f" ({at_level(new.level)} interval {new.interval})"
@@ -85,12 +83,12 @@ class Remaining(OneLine):
 
     @property
     def word(self) -> str | None:
-        """The verdict's word, None where there is none."""
+        """The verdict, None if there is none."""
         return self.line.line.verdict
 
     @property
     def sentence(self) -> str:
-        """Whether the remaining error is within the tolerance, and of an event its ratio to what is expected, too."""
+        """Sentence on whether the remaining error (for an event also the ratio of events) is within the tolerance."""
         line, limit = self.line.line, short_percent(self.line.eps)
         if self.word is None:
             return f"The remaining calibration error cannot be judged: {line.note}."
@@ -130,7 +128,7 @@ class Remaining(OneLine):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibratorChoice(OneLine):
-    """Whether to recalibrate and with what, and how sure that is.
+    """Choice of a calibrator with its gain and uncertainty.
 
     ``recipe`` is recommended: the identity unless recalibrating is shown to help. ``winner`` has the best score on all
     ``rows`` (of ``among``) by cross-validation; ``equals`` do as well as it, and the simplest of them is recommended
@@ -192,7 +190,7 @@ class CalibratorChoice(OneLine):
         return self.table.replace([np.inf, -np.inf], np.nan)
 
     def record(self) -> dict[str, object]:
-        """What was chosen and how sure that is, in plain values."""
+        """Return the choice and its uncertainty as plain values."""
         return {
             "recommended": self.recipe.to_dict(),
             "gain_shown": self.recalibrate,
@@ -216,12 +214,12 @@ class CalibratorChoice(OneLine):
 
     @property
     def recalibrate(self) -> bool:
-        """Is recalibrating recommended?"""
+        """True if a calibrator is recommended."""
         return self.recipe != IDENTITY
 
     @property
     def judged_on(self) -> str:
-        """Which rows the gain is about."""
+        """The rows on which the gain is evaluated."""
         if self.held_out:
             return "1 held-out row" if self.held_out == 1 else f"{count(self.held_out)} held-out rows"
         if self.rows < self.among:
@@ -248,17 +246,17 @@ class CalibratorChoice(OneLine):
 
     @property
     def sentence(self) -> str:
-        """What to do, and what it gains."""
+        """Headline and effect in one text."""
         return f"{self.headline}. {self.effect()}"
 
     @property
     def headline(self) -> str:
-        """What to do, in a few words."""
+        """Recommendation in a few words."""
         if not self.recalibrate:
-            return "No calibrator is shown to help"  # only advice, which looks for errors, says to leave the model
+            return "No calibrator significantly helps"  # only advice, which looks for errors, says to leave the model
         params = dict(self.recipe.params)
         if params.get("only"):
-            return f"Update the {_NUMBERS[self.recipe.key]} of {title_of(str(params['by']), str(params['only']))} alone"
+            return f"Update the {_NUMBERS[self.recipe.key]} of {title_of(str(params['by']), str(params['only']))} only"
         if params.get("by"):
             return f"Update the {_NUMBERS[self.recipe.key]} by {params['by']}"
         if self.recipe.key in _NUMBERS:
@@ -266,13 +264,13 @@ class CalibratorChoice(OneLine):
         return f"Use {inside(self.recipe.title)}"
 
     def effect(self, error: str = "") -> str:
-        """What that changes, in sentences; ``error``: the calibration error before and after (``Remaining.error``)."""
+        """Effect of the recommendation, in sentences; ``error``: the error before and after (``Remaining.error``)."""
         name = inside(ESTIMATORS[self.score].title)
         if not self.recalibrate:
             return self._reason()
         only = dict(self.recipe.params).get("only")
         changes = (
-            "all other rows keep their risk"
+            "the risk of all other rows is unchanged"
             if only
             else self._of_risks()
             if self.of_event
@@ -284,17 +282,17 @@ class CalibratorChoice(OneLine):
         among = ""
         if self.among_equals and self.recipe in self.equals:
             which = "Simplest" if all(map(self._no_simpler, self.equals)) else "One"
-            among = f"{which} of {_in_words(len(self.equals))} that do equally well."
+            among = f"{which} of {_in_words(len(self.equals))} equally good calibrators."
         way = "rises" if self.gain.point < 0 else "falls"
         then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
-            then += f" {self._at_most()}; each of them counts {_FLOOR}."
+            then += f" {self._at_most()}; in the log loss each of them counts {_FLOOR}."
             if self.rests_on_floored:
-                then += f" The gain rests on them: on the other {_rows(self._rest)} no gain is shown."
+                then += f" The gain depends on them: on the other {_rows(self._rest)} no significant gain is shown."
         return " ".join(filter(None, (first, among, then)))
 
     def _at_most(self) -> str:
-        """In how many rows the model's log loss is at its most, and why."""
+        """Sentence on the rows in which the model's log loss is at its maximum."""
         return (
             f"In {count(self.floored)} of {_rows(self._judged)} the model gives the true class a probability of 0, or "
             "nearly 0"
@@ -310,58 +308,58 @@ class CalibratorChoice(OneLine):
 
     @property
     def rests_on_floored(self) -> bool:
-        """Is no gain shown without the rows in which the model's log loss is at its most?"""
+        """True if there is no significant gain without the rows in which the model's log loss is at its maximum."""
         return self.others is not None and not self.others.low > 0
 
     def _of_risks(self) -> str:
-        """What can happen to the class that a risk of an event predicts, which is the one above 50 %."""
+        """Effect on the predicted class of an event's risk (above or below 50 %)."""
         kept = self._contract.keeps_argmax and self._contract.output in ("full", "same")
         return "no risk crosses 50 %" if kept else "some risks can cross 50 %"
 
     @property
     def of_event(self) -> bool:
-        """Are the rows predicted risks of an event?"""
+        """True if the rows are predicted risks of an event."""
         return bool(np.isfinite(self.table["mean_risk"].iloc[0]))
 
     def _no_simpler(self, other: Recipe) -> bool:
-        """Is the other candidate no simpler than the recommended one?"""
+        """True if the other candidate is no simpler than the recommended one."""
         mine, its = (self.order[self.recipes.index(each)] for each in (self.recipe, other))
         return mine <= its
 
     def _reason(self) -> str:
-        """Why the model is left as it is."""
+        """Reason for leaving the model unchanged."""
         name, tried = inside(ESTIMATORS[self.score].title), len(self.recipes) - 1
         if self.why or not tried:
-            return f"No gain can be shown, since {self.why or 'there is no calibrator to try'}."
+            return f"No gain can be shown because {self.why or 'there is no calibrator to try'}."
         if self.about == IDENTITY or not 0 < self.gain.point < np.inf:
             return (
-                f"The one calibrator tried does not reliably lower the {name} on held-out rows."
+                f"The only calibrator tried does not reliably lower the {name} on held-out rows."
                 if tried == 1
                 else f"None of {tried} calibrators reliably lowers the {name} on held-out rows."
             )
-        # Another may lower it more: of equals the simplest is chosen, and on the calibration rows alone.
+        # Another may lower it more: the simplest of the equally good is chosen, on the calibration rows only.
         which = f"The choice among {tried} calibrators, {inside(self.about.title)}," if tried > 1 else begun(_ONE)
         gain, in_folds = (f"{written(each.point)} ({self._ends(each)})" for each in (self.gain, self.choosing))
         lowers = f"{which} lowers the {name} by {gain} on {self.judged_on}"
         if self.held_out and self.gain.low > 0:
-            why = f". Folds of the calibration rows decide too, and show too little: {in_folds}."
+            why = f". Cross-validation on the calibration rows, which is also required, shows too little: {in_folds}."
         else:
             why = ", too little evidence to change it."
         return f"{lowers}{why}{self._same_events(self.about)}"
 
     def _same_events(self, *recipes: Recipe) -> str:
-        """What flatters the gain of such of the recipes as move the mean risk of all rows; empty where nothing does."""
+        """Note on gains that are slightly too large for recipes that change the mean risk of all rows; else empty."""
         moved = any(recipe.key in _NUMBERS and not dict(recipe.params).get("by") for recipe in recipes)
         return f" {_SAME_EVENTS}" if self.same_events and moved else ""
 
     @property
     def _lines(self) -> tuple[Any, Any]:
-        """The lines of the table of the model, and of the calibrator that the sentences are about."""
+        """Table lines of the model and of the calibrator in the sentences."""
         return self.table.iloc[0], self.table.iloc[self.recipes.index(self.about)]
 
     @property
     def among_equals(self) -> bool:
-        """Do other candidates do as well as the recommended one?"""
+        """True if other candidates are as good as the recommended one."""
         return len(self.equals) > 1
 
     @property
@@ -375,15 +373,15 @@ class CalibratorChoice(OneLine):
 
     @property
     def price(self) -> tuple[str, ...]:
-        """The gain with its interval and the side effects, in sentences; or how many rows would show a gain."""
+        """Gain with its interval and side effects, in sentences; or the number of rows needed to show a gain."""
         if not self.recalibrate:
             return self._more_rows()
         base, line = self._lines
         contract = self._contract
         needed = int(line["rows_needed"])
         texts = (
-            f"The gain is {written(self.gain.point)} ({self._ends(self.gain)}), judged on {self.judged_on}."
-            f"{self._same_events(self.about)}",
+            f"The gain is {written(self.gain.point)} ({self._ends(self.gain)}), on "
+            f"{self.judged_on}.{self._same_events(self.about)}",
             "" if contract.keeps_argmax else f"Accuracy changes by {_with_ends(line, 'accuracy', self.level)}.",
             self._best(),
             self._ranking(base, line),
@@ -398,27 +396,27 @@ class CalibratorChoice(OneLine):
         return tuple(filter(None, texts))
 
     def _rows_to_fit(self, needed: int) -> str:
-        """How many rows the recommended calibrator needs, and how many it is fitted on."""
+        """Sentence on the number of rows that the recommended calibrator needs and has."""
         params = dict(self.recipe.params)
         of_value = f" of {title_of(str(params['by']), str(params['only']))}" if params.get("only") else ""
         there = self.of_value if of_value else self.among
         return f"It needs about {about_rows(needed)} calibration rows{of_value}; you have {count(there)}."
 
     def _ranking(self, base: Any, line: Any) -> str:
-        """What happens to the ranking of rows: by the risk of an event, else of right answers above wrong ones."""
+        """Sentence on the ranking of rows: by the risk of an event, else of correct above wrong predictions."""
         if not np.isfinite(line["auroc_gain"]):
             return ""
         what = (
-            "The chance that a row with the event has a higher risk than one without it"
+            "The probability that a row with the event has a higher risk than one without it"
             if self.of_event
-            else "The chance that a correct prediction has higher confidence than a wrong one"
+            else "The probability that a correct prediction has higher confidence than a wrong one"
         ) + f" ({auroc_heading(self.table)})"
         if abs(line["auroc_gain"]) < _SAME:
             return f"{what} stays {short_percent(base['auroc'])}."
         return f"{what} changes by {_with_ends(line, 'auroc', self.level)}."
 
     def _means(self, base: Any, line: Any) -> tuple[str, ...]:
-        """The mean risk of an event before and after; else the mean confidence."""
+        """Sentence on the mean risk of an event (else the mean confidence) before and after."""
         name, what = (
             ("mean_risk", "Mean predicted risk")
             if np.isfinite(base["mean_risk"])
@@ -431,7 +429,7 @@ class CalibratorChoice(OneLine):
         return ("{} goes from {} to {}.".format(what, *told_apart(base[name], line[name])),)
 
     def _best(self) -> str:
-        """What the best candidate has more, and what it costs, where it is another."""
+        """Comparison with the best candidate, if it is another."""
         if self.winner == self.recipe:
             return ""
         best, mine = (self.table.iloc[self.recipes.index(each)] for each in (self.winner, self.recipe))
@@ -447,11 +445,11 @@ class CalibratorChoice(OneLine):
         return f"{begun(inside(self.recipe.title))} has {share} of the gain of {name}{less}.{accuracy}"
 
     def _more_rows(self) -> tuple[str, ...]:
-        """How many rows would be enough for a gain of this size four times in five, where there is one."""
+        """Sentence on the number of rows needed to show a gain of this size in four of five samples."""
         gain = self.gain
         if self.about == IDENTITY or not 0 < gain.point < np.inf or self.why:
             return ()
-        # What was seen lies p's quantile from no gain, which grows with the root of the rows.
+        # The gain is p's quantile away from 0, and this distance grows with the square root of the rows.
         seen, power = norm.isf(gain.p_value / 2), norm.ppf(_SHOWN)
         if not seen > 0:
             return ()
@@ -465,13 +463,10 @@ class CalibratorChoice(OneLine):
         if not 1 < times <= _MOST_TIMES:
             return ()
         held_out = "held-out " if self.held_out else ""
-        return (
-            f"About {about_rows(rows * times)} {held_out}rows would be enough evidence of such a gain four times in "
-            "five.",
-        )
+        return (f"About {about_rows(rows * times)} {held_out}rows would show such a gain in four of five samples.",)
 
     def _other_picks(self) -> str:
-        """What is chosen without the other folds, and why the advice is another; empty where nothing else is."""
+        """Sentence on different choices without single folds; empty if there are none."""
         others = Counter(pick for pick in self.picks if pick != self.about)
         if not others:
             return ""
@@ -479,49 +474,51 @@ class CalibratorChoice(OneLine):
         equal = self.recipe in self.equals and set(others) <= set(self.equals)
         lows = dict(zip(self.recipes, self.table["low"].tolist(), strict=True))
         if equal and all(self._no_simpler(other) or not lows[other] > 0 for other in others):
-            why = "On all rows these do equally well. Of those with an interval above 0 the simplest is recommended."
+            why = "On all rows these are equally good. The simplest with an interval above 0 is recommended."
         else:
-            why = "A choice on fewer rows can be another; the advice rests on all of them."
-        return f" Without the other folds it is {listed}. {why}"
+            why = "A choice on fewer rows can differ; the advice uses all of them."
+        return f" Without other folds, the choice is {listed}. {why}"
 
     def _corrected(self) -> str:
-        """Why a recommended calibrator can have a corrected p-value that is not significant; empty where it has not."""
+        """Explain a corrected p-value of a recommended calibrator that is not significant; empty if it is
+        significant."""
         _, line = self._lines
         if not self.recalibrate or not line["p_holm"] > SIGNIFICANCE:
             return ""
         return (
-            f"Corrected for all calibrators, {inside(self.about.title)} has {chance(line['p_holm'])}. That corrects a "
-            "search for the largest gain. This calibrator was chosen by cross-validation: the interval of its own gain "
-            "decides."
+            f"Corrected for all calibrators, {inside(self.about.title)} has {chance(line['p_holm'])}. This "
+            "correction is for a search for the largest gain. The recommendation uses the interval of the gain of "
+            "one calibrator, chosen by cross-validation."
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How it was chosen, what was left out, and what the interval is about."""
+        """Notes on the method of the choice, excluded candidates, and the interval."""
         picked = self.about
         same = sum(pick == picked for pick in self.picks)
         name = inside(ESTIMATORS[self.score].title)
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
-            f"Chosen by cross-validation in {len(self.picks)} random folds; {inside(picked.title)} is the choice "
-            f"without the fold, too, in {same} of {len(self.picks)}.{self._other_picks()}",
+            f"Chosen by cross-validation in {len(self.picks)} random folds. Leaving out one fold, "
+            f"{inside(picked.title)} is also the choice in {same} of {len(self.picks)}.{self._other_picks()}",
             self._corrected(),
-            f"A calibrator is recommended where the interval of its gain lies above 0 and a mixture of all calibrators "
-            f"makes the outcomes in the folds more than {np.exp(ENOUGH):.1f} times as likely as the model does (here "
-            f"{_times(self.evidence)} times); or where a likelihood ratio of few rows shows that a map of one "
-            "number helps."
+            "A calibrator is recommended if the interval of its gain is above 0 and the outcomes in the folds are "
+            f"more than {np.exp(ENOUGH):.1f} times as likely under a mixture of all calibrators as under the model "
+            f"(here {_times(self.evidence)} times). With few rows, it is also recommended if a likelihood ratio "
+            "test shows that a one-parameter calibrator helps."
             if np.isfinite(self.evidence)
             else "",
-            "The interval covers other rows to judge; it takes the fitted maps as they are. "
+            "The interval is for new test rows; it treats the fitted calibrators as fixed. "
             + (
                 HELD_OUT_REJECTS
                 if self.held_out
-                else "The calibrator was chosen on the same rows, in folds, and no interval corrects for that."
+                else "The calibrator was chosen by cross-validation on the same rows; the interval does not correct "
+                "for that."
             ),
-            f"{count(self.rows)} of {count(self.among)} rows were drawn, class by class, to keep this short."
+            f"{count(self.rows)} of {count(self.among)} rows were sampled, stratified by class, to save time."
             if self.rows < self.among
             else "",
-            f"{self._at_most()}. Its {name} counts {_FLOOR} there, so that gains look smaller than they are."
+            f"{self._at_most()}. Its {name} counts {_FLOOR} there, so gains look smaller than they are."
             if self.floored
             else "",
             "" if self._same_events(self.about) else self._same_events(*self.recipes).strip(),
@@ -531,7 +528,7 @@ class CalibratorChoice(OneLine):
 
 
 def same_events(fit: Predictions, held_out: Predictions) -> bool:
-    """Do both have the same share of events but for rounding, as where rows are split class by class?
+    """True if both have the same share of events up to rounding, as after a stratified split.
 
     >>> p = Predictions([[0.7, 0.3]] * 1000, [0, 0, 0, 1] * 250)
     >>> same_events(p, p.take(range(501))), same_events(p, p.take(range(0, 1000, 2)))
@@ -544,28 +541,28 @@ def same_events(fit: Predictions, held_out: Predictions) -> bool:
 
 
 def auroc_heading(table: pd.DataFrame) -> str:
-    """What the AUROCs of such a table are called: of all rows, or the mean of those within folds."""
+    """Return the heading of the AUROC column: over all rows, or the mean within folds."""
     return "AUROC within folds" if EACH_FOLD in table["ranked_in"].tolist() else "AUROC"
 
 
 _NUMBERS = {"intercept": "intercept", "logistic-recalibration": "intercept and slope"}
 _SAME_EVENTS = (
-    "The calibration rows and the held-out rows have the same share of events, so the gain of an update of the mean "
-    "risk is a little too large."
+    "The calibration rows and the held-out rows have the same share of events, so the gain of an update of the "
+    "mean risk is slightly too large."
 )
 _SAME = 5e-4
-"""A change of AUROC, or of the mean risk or confidence, that is not said."""
-_ONE = "the one calibrator tried"
+"""Smaller changes of AUROC, mean risk or mean confidence are not reported."""
+_ONE = "the only calibrator tried"
 _ALONE = (
-    "It returns the probability of the predicted class only. For the comparison, the other classes share the rest in "
-    "the old proportions."
+    "It returns the probability of the predicted class only. For the comparison, the other classes share the rest "
+    "in their original proportions."
 )
 _FLOOR = f"{-np.log(LOG_FLOOR):.0f}"
-"""What a row costs that had a probability of 0."""
+"""Log loss of a row with a predicted probability of 0."""
 _SHOWN = 0.8
-"""How often the rows that are said to show a gain would show it."""
+"""Power of the reported number of rows."""
 _MOST_TIMES = 1000
-"""How many times the rows there are may be named: beyond that the gain seen is all noise."""
+"""Largest reported multiple of the available rows; beyond it, the gain is all noise."""
 
 
 def choose(
@@ -578,7 +575,7 @@ def choose(
     progress: Callable[[int], object] | None = None,
     held_out: Predictions | None = None,
 ) -> CalibratorChoice:
-    """Whether to recalibrate, and with which calibrator: the model stays unchanged unless recalibrating helps.
+    """Choose a calibrator by cross-validation; the model stays unchanged unless recalibration helps.
 
     Every candidate is fitted ``folds`` times (3 or more, by default 7, or as many as there are rows or groups) and
     judged on the fold that it has not seen. Folds are random and are not stratified by label (``plain_folds``); groups
@@ -630,7 +627,7 @@ def choose(
         raise InputError(f"score is {score!r}; it must be one of {', '.join(SCORES)}")
     as_share(level, "level")
     if predictions.kind == "per-class" and score == "log-loss":
-        raise NotAnswerable("log loss is not defined for rows that need not sum to one: choose by the Brier score")
+        raise NotAnswerable("log loss is not defined for rows that need not sum to one; choose by the Brier score")
     given = candidates_for(predictions) if candidates is None else [CALIBRATORS.recipe(each) for each in candidates]
     recipes = tuple(dict.fromkeys((IDENTITY, *given)))
     as_whole(random_state, "random_state", 0)
@@ -654,7 +651,7 @@ def choose(
 
 @dataclass(eq=False)
 class _Tried:
-    """All candidates on the same folds, the model first."""
+    """All candidates evaluated on the same folds, the model first."""
 
     trial: FoldTrial
     recipes: tuple[Recipe, ...]
@@ -672,7 +669,7 @@ class _Tried:
         self.lines = [self.trial.line(IDENTITY, self.trial.rows, self.gains[0])]
 
     def add(self, i: int, recipe: Recipe) -> None:
-        """Fit a candidate in every fold and judge it; one that cannot be is left out, with the reason."""
+        """Fit a candidate in every fold and evaluate it; if that fails, leave it out with the reason."""
         trial = self.trial
         try:
             if self.unasked:
@@ -688,7 +685,7 @@ class _Tried:
             self.lines.append(trial.left_out(recipe, str(why)))
 
     def choice(self, predictions: Predictions, held_out: Predictions | None, random_state: int) -> CalibratorChoice:
-        """What is recommended."""
+        """Return the choice."""
         trial, recipes, contest = self.trial, self.recipes, self._contest()
         winner, equals = contest.best(contest.every), contest.equals(contest.every)
         picked = [contest.simplest(trial.fold != f) for f in range(trial.folds)]
@@ -709,7 +706,7 @@ class _Tried:
             found = found if _shown(lines[found]) else 0
         others = self._without_floored(found, predictions, held_out) if found and floored else None
         if not found:
-            equals = sorted({0, *equals})  # no gain is shown: the model does as well as any
+            equals = sorted({0, *equals})  # no significant gain: the model is as good as any
         gain = Difference(*(float(str(lines[about][name])) for name in ("gain", "low", "high", "p")))
         return CalibratorChoice(
             recipe=recipes[found],
@@ -740,7 +737,7 @@ class _Tried:
         )
 
     def _without_floored(self, found: int, predictions: Predictions, held_out: Predictions | None) -> Difference:
-        """The gain of a candidate on the rows judged in which the model's log loss is not at its most."""
+        """Return the gain of a candidate without the rows in which the model's log loss is at its maximum."""
         if held_out is None:
             return self.trial.without_floored(self.afters[found], self.gains[found])
         there, after = (
@@ -751,12 +748,12 @@ class _Tried:
         return there.without_floored(seen, there.gains(seen, None, judged=True))
 
     def _judging(self, judged: Predictions) -> FoldTrial:
-        """Rows on which candidates are judged that are fitted on others."""
+        """Return the trial for rows on which candidates fitted elsewhere are evaluated."""
         place: Codes = np.zeros(judged.n_rows, dtype=np.intp)
         return FoldTrial(judged, place, 1, self.trial.score, self.trial.level)
 
     def _recommended(self, contest: Contest, chosen: Sequence[int], picked: Sequence[int], *, enough: bool) -> int:
-        """The candidate that is recommended by the folds; 0 for none."""
+        """Return the candidate recommended by cross-validation; 0 for none."""
         shown = [i for i in chosen if enough and _shown(self.lines[i])]
         if shown:
             return min(shown, key=lambda i: contest.simplicity[i])
@@ -770,7 +767,7 @@ class _Tried:
 
     @property
     def order(self) -> tuple[tuple[float, ...], ...]:
-        """How simple the candidates are, the model first and simplest."""
+        """Simplicity of the candidates; the model is first and simplest."""
         classes, of_event = self.trial.rows.n_classes or 2, self.trial.rows.event is not None
         return (-1.0,), *(simplicity(recipe, classes, of_event=of_event) for recipe in self.recipes[1:])
 
@@ -782,7 +779,7 @@ class _Tried:
                        losses, *self._risks())  # fmt: skip
 
     def _risks(self) -> tuple[Float64s, Bools] | tuple[None, None]:
-        """The event's risk after each candidate, and in which rows it happened; nothing where there is no event."""
+        """Return the event's risk after each candidate and the outcomes; None without an event."""
         rows = self.trial.rows
         if rows.event is None:
             return None, None
@@ -792,7 +789,7 @@ class _Tried:
         return risks, np.asarray(rows.true_labels == rows.event)
 
     def _of_picks(self, picked: Sequence[int]) -> tuple[Difference, bool, str]:
-        """The gain where each fold is judged after what is picked without it, with its test."""
+        """Return the gain if each fold is recalibrated by the choice without it, with its test."""
         trial = self.trial
         places = [np.flatnonzero(trial.fold == f) for f in range(trial.folds)]
         parts, apart = [], np.zeros(len(trial.fold))
@@ -805,7 +802,7 @@ class _Tried:
     def _on_held_out(
         self, fit: Predictions, judged: Predictions, wanted: set[int]
     ) -> tuple[float, int, list[dict[str, Any]]]:
-        """On held-out rows: the model's score, in how many it is at its most, and a line for each candidate.
+        """Return, for held-out rows, the model's score, the number at the maximum loss, and a line for each candidate.
 
         One left out for a new probability of 0 has no score here, as it has none in the folds.
         Where rows were drawn to choose on, fits to all of them take long: then only those ``wanted`` are judged.
@@ -816,7 +813,7 @@ class _Tried:
         for i, recipe in enumerate(self.recipes[1:], start=1):
             note = str(self.lines[i]["note"])
             if i not in self.afters or (few and i not in wanted):
-                lines.append(there.left_out(recipe, note or "compared on the rows drawn only"))
+                lines.append(there.left_out(recipe, note or "compared only on the sampled rows"))
                 continue
             try:
                 after = as_calibrator(recipe).fit_on(fit).apply(judged)
@@ -840,19 +837,19 @@ class _Tried:
         totals, risks = contest.totals(contest.every), contest.risk(contest.every)
         for i in np.flatnonzero((totals > 0) & np.isfinite(totals) & (risks > BOLD * totals)):
             table.loc[i, "note"] = (
-                f"all but rules out outcomes that these rows cannot exclude: one would cost "
-                f"{written(risks[i])}, and all rows together gain {written(totals[i])}"
+                "gives almost no probability to outcomes that these rows cannot exclude: one such outcome would "
+                f"cost {written(risks[i])}, and all rows gain only {written(totals[i])}"
             )
         return table[list(COLUMNS)]
 
 
 def _shown(line: dict[str, Any]) -> bool:
-    """Does the interval of a candidate's gain lie above 0?"""
+    """True if the interval of a candidate's gain is above 0."""
     return bool(line["low"] > 0)
 
 
 def _of_value(rows: Predictions, recipe: Recipe) -> int:
-    """How many rows an update of one value of a column is fitted on; 0 for all other maps."""
+    """Number of rows for fitting an update of one column value; 0 for all other calibrators."""
     params = dict(recipe.params)
     if not params.get("only") or rows.metadata is None:
         return 0
@@ -860,14 +857,14 @@ def _of_value(rows: Predictions, recipe: Recipe) -> int:
 
 
 def _folds(rows: Predictions, folds: int | None) -> int:
-    """The number of folds that can be dealt."""
+    """Return the number of folds, checked against the number of rows or groups."""
     parts = rows.n_rows if rows.row_groups is None else len(rows.row_groups.values)
     if parts >= max(folds or 0, FEWEST_FOLDS):
         return folds or min(FOLDS, parts)
     there = f"there are {_rows(parts) if rows.row_groups is None else rows.row_groups.words}"
     if parts < FEWEST_FOLDS:
-        raise NotAnswerable(f"choosing inside of folds needs 3 folds with something in each, and {there}")
-    raise InputError(f"folds is {folds}, but {there}: take fewer folds, from 3 on")
+        raise NotAnswerable(f"choosing by cross-validation needs at least 3 non-empty folds, and {there}")
+    raise InputError(f"folds is {folds}, but {there}; use fewer folds, at least 3")
 
 
 def _plain(gain: Difference) -> dict[str, float]:
@@ -875,7 +872,7 @@ def _plain(gain: Difference) -> dict[str, float]:
 
 
 def _times(nats: float) -> str:
-    """A likelihood ratio in words."""
+    """Format a likelihood ratio."""
     return "over a million" if nats > 13.8 else written(float(np.exp(nats)))
 
 
@@ -887,7 +884,7 @@ def _in_words(number: int) -> str:
 
 
 def _drawn(rows: Predictions, random_state: int) -> Predictions:
-    """The rows, or as many of them as are looked at."""
+    """Return the rows, subsampled if they are too many."""
     share = MOST_NUMBERS / (rows.n_rows * (rows.n_classes or 2))
     return rows if share >= 1 else rows.split(share, random_state=random_state)[0]
 

@@ -20,11 +20,11 @@ RatioWord = Literal["within", "outside", "undecided"]
 class Interval(OneLine):
     """A range for the true value: ``low`` and ``high``, at ``level``, by ``method``.
 
-    ``about`` says what the true value is, ``point`` is the estimate of it that lies in the interval: where its law puts
-    half its mass, or the nearest such. ``tested`` tells whether this library's coverage table (or a proof) covers the
-    case; ``sentence`` is for the screen. ``p_value`` is that of this error or of one that it contains, whichever stands
-    out most: then ``p_of`` names that error, else it is empty. ``p_bound`` is that of a smaller error alone, where this
-    one's own is that of its noise floor, ``p_times`` as large for being the second chance: ``p_with`` chooses.
+    ``about`` describes the true value; ``point`` is its estimate in the interval: the median of its distribution, or
+    the nearest such value. ``tested``: whether this library's coverage table (or a proof) covers the case; ``sentence``
+    is for the screen. ``p_value`` is that of this error or of a more significant error that it contains; then ``p_of``
+    names that error, else it is empty. ``p_bound`` is that of a smaller error, if this error's own p-value is that of
+    its noise floor, multiplied by ``p_times`` as the second test: ``p_with`` chooses.
     """
 
     low: float
@@ -40,7 +40,7 @@ class Interval(OneLine):
     p_times: float = 1.0
 
     def p_with(self, floor: float) -> tuple[float, str]:
-        """The p-value, given that of the noise floor, and which error it is of, where it is another one.
+        """Return the p-value, given that of the noise floor, and the name of its error if it is another one.
 
         >>> span = Interval(0.1, 0.3, 0.9, "", True, "", 0.2, p_of="ECE", p_bound=0.03, p_times=10)
         >>> span.p_with(0.2), span.p_with(0.002)
@@ -65,18 +65,18 @@ class Interval(OneLine):
 
     @property
     def sentence(self) -> str:
-        """What the two numbers say, and how sure that is."""
-        trust = "its coverage is tested" if self.tested else "its coverage is not tested here: read it as a rough guide"
+        """The interval with its method and coverage, in words."""
+        trust = "its coverage is tested" if self.tested else "its coverage is not tested here: a rough guide"
         ends = f"{at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}"
         return f"{ends} for {self.about} ({self.method}; {trust})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseFloor(OneLine):
-    """What noise alone shows: ``draws`` (R,) of the statistic under perfect calibration, beside the ``observed`` one.
+    """Noise floor: ``draws`` (R,) of the statistic under perfect calibration, and the ``observed`` statistic.
 
     Conditional on the predictions, in the units of the statistic. What can mislead: an observed value below the floor
-    is no proof of calibration, only of too few rows to see anything.
+    does not show calibration; there may be too few rows to detect an error.
     """
 
     observed: float
@@ -85,17 +85,17 @@ class NoiseFloor(OneLine):
 
     @property
     def mean(self) -> float:
-        """The value a calibrated model shows on average."""
+        """Mean of the statistic for calibrated models."""
         return float(self.draws.mean())
 
     @property
     def high(self) -> float:
-        """The value 95 % of calibrated models stay at or below (above, for scores that are good when high)."""
+        """The value that 95 % of calibrated models do not exceed (do not fall below, if higher is better)."""
         return float(np.quantile(self.draws, 0.95 if self.higher_is_worse else 0.05))
 
     @property
     def p_value(self) -> float:
-        """(1 + #{T* >= T}) / (R + 1): the chance that a calibrated model shows as much, never 0.
+        """(1 + #{T* >= T}) / (R + 1): the probability that a calibrated model reaches the observed value, never 0.
 
         Never too small, whatever the statistic. What can mislead: where the statistic takes few values (the largest
         error of a hundred rows is that of one row), draws equal to the observed value are many and the test rejects
@@ -122,8 +122,8 @@ class NoiseFloor(OneLine):
 
     @property
     def _ahead(self) -> tuple[int, int]:
-        """How many draws are worse than the observed value, and how many equal to it."""
-        # Sums in another order may differ in the last bit: what differs by less is equal.
+        """Number of draws worse than the observed value, and equal to it."""
+        # Sums in another order can differ in the last bit: smaller differences count as equal.
         slack = 1e-12 * max(1.0, abs(self.observed))
         over = self.draws - self.observed if self.higher_is_worse else self.observed - self.draws
         worse = int((over > slack).sum())
@@ -135,16 +135,16 @@ class NoiseFloor(OneLine):
 
     def _line(self) -> str:
         end = f"95 % {'up to' if self.higher_is_worse else 'from'} {self.high:.4f}"
-        noise = f"by noise alone {self.mean:.4f}, {end}"
+        noise = f"noise {self.mean:.4f} on average, {end}"
         return f"observed {self.observed:.4f}, {noise}; {chance(self.p_value)} of {self.resamples:,} draws"
 
 
 @dataclass(frozen=True, repr=False)
 class TestOfCalibration(OneLine):
-    """A statistic and the chance that a perfectly calibrated model shows as much.
+    """A test statistic with its p-value under perfect calibration.
 
-    ``law`` is the law that the chance was computed from, or the number of simulated samples; empty where it is not
-    recorded, or where outcomes were certain.
+    ``law``: the distribution used for the p-value, or the number of simulated samples; empty if not recorded or if
+    outcomes were certain.
     """
 
     __test__ = False  # no test case, though its name begins like one
@@ -160,7 +160,7 @@ class TestOfCalibration(OneLine):
 
 @dataclass(frozen=True, repr=False)
 class EventRatio(OneLine):
-    """Observed to expected events, O / E, with an interval and what it shows about a tolerance.
+    """Ratio of observed to expected events, O / E, with its interval, compared with a tolerance.
 
     ``observed`` events happened, ``expected`` is the sum of the predicted risks, of ``rows`` rows (sums of weights
     where rows carry them). ``low`` to ``high`` is the interval of the expected O / E, each end at ``tail``. The
@@ -186,19 +186,19 @@ class EventRatio(OneLine):
 
     @property
     def rate(self) -> float:
-        """The share of rows in which the event happened."""
+        """Observed frequency of the event."""
         return self.observed / self.rows
 
     @property
     def word(self) -> RatioWord:
-        """Whether the whole interval lies within the tolerance, or outside of it."""
+        """Whether the whole interval is within the tolerance, or outside it."""
         if self.low > self.tolerance or self.high < 1 / self.tolerance:
             return "outside"
         return "within" if 1 / self.tolerance < self.low and self.high < self.tolerance else "undecided"
 
     @property
     def enough(self) -> bool:
-        """Whether there are as many expected events as are ``needed``."""
+        """True if there are at least ``needed`` expected events."""
         return self.expected >= self.needed
 
     def _line(self) -> str:
@@ -208,7 +208,7 @@ class EventRatio(OneLine):
 
 @dataclass(frozen=True, repr=False)
 class Verdict(OneLine):
-    """One of four words, and the sentence that says why.
+    """One of four verdicts, and the sentence that explains it.
 
     within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it,
     and calibrated models show as much in no more than (1 - level)/2 of cases (p). too close to call: the interval holds

@@ -1,4 +1,4 @@
-"""The words of a verdict, each with its colour and its sign: nothing else spells them, colours them or draws them."""
+"""The words of verdicts with their colors and signs, defined only here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 Word = Literal["within", "miscalibrated", "too close to call", "too few rows to tell"]
 IncreaseWord = Literal["within", "worse", "too close to call", "too few rows to tell"]
-"""The words about an increase over a baseline."""
+"""Verdicts on an increase over a baseline."""
 
 WITHIN: Final = "within"
 MISCALIBRATED: Final = "miscalibrated"
@@ -19,16 +19,14 @@ TOO_FEW: Final = "too few rows to tell"
 
 @dataclass(frozen=True)
 class VerdictWord:
-    """How a word is written and shown.
+    """Text, color and sign of a verdict.
 
     Parameters
     ----------
-    in_full : the word as readers see it.
-    clause : what it says of a model, after "by ECE".
-    colour : of its icon: no colour of a model, 3:1 or better on both pages.
-    drawing : the sign in the icon, as a path around its middle.
-    badge : name of the badge's colour on the dashboard.
-    sign : the character in the badge, so that the words are told apart without colour.
+    in_full : the verdict as displayed. clause : the verdict as a clause, after "for ECE". colour : color of its icon:
+    not a model's color, contrast of 3:1 or better on both pages. drawing : the sign in the icon, as a path around its
+    middle. badge : color name of the badge on the dashboard. sign : the character in the badge, which distinguishes
+    verdicts without color.
     """
 
     in_full: str
@@ -40,7 +38,7 @@ class VerdictWord:
 
     @property
     def title(self) -> str:
-        """The word at the beginning of a sentence."""
+        """The verdict at the beginning of a sentence."""
         return f"{self.in_full[0].upper()}{self.in_full[1:]}"
 
 
@@ -80,11 +78,11 @@ VERDICTS = MappingProxyType(
         ),
     }
 )
-"""Every word by its key; what tells most comes first."""
+"""Every verdict by its key, the most informative first."""
 
 
 def in_full(word: Word) -> str:
-    """The word as readers see it.
+    """Return the verdict as displayed.
 
     >>> in_full("within"), in_full("too close to call")
     ('within tolerance', 'too close to call')

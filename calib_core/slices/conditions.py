@@ -105,7 +105,7 @@ class Span:
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
-            raise InputError(f"the range {self} holds nothing; its first end must lie below its second")
+            raise InputError(f"the range {self} is empty; its first end must be below its second")
 
     def __str__(self) -> str:
         return f"{_quoted(self.column)}={self.text}"
@@ -128,7 +128,7 @@ class Span:
     def rows(self, values: Column) -> Bools:
         """Which values of the column meet it; NotAnswerable where they are no numbers."""
         if not is_number(values):
-            raise NotAnswerable(f"{self.column!r} holds no numbers, so no row lies in {self}: give one of its values")
+            raise NotAnswerable(f"{self.column!r} has no numbers, so no row is in {self}; give one of its values")
         return in_span(values, self.low, self.high)
 
 
@@ -233,8 +233,8 @@ def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
     """Positions of the rows of a slice, of a summary those of the values that it keeps; NotAnswerable without any."""
     if counts(predictions) is not None and len(where.conditions) > 1:
         raise NotAnswerable(
-            f"a summary counts the values of one column at a time, and not where {' and '.join(where.columns)} meet: "
-            "give one condition, or open the file that it was made of"
+            "a summary has counts by one column at a time, not for combinations, where "
+            f"{' and '.join(where.columns)} meet: give one condition, or open the file that it was made of"
         )
     found = np.flatnonzero(where.rows(predictions))
     if not len(found):
@@ -252,10 +252,10 @@ def no_columns(rows: Predictions) -> NotAnswerable:
     """Why there is nothing to slice these rows by, and what to do about it."""
     if counts(rows) is not None:
         return NotAnswerable(
-            "this summary keeps no slices: open the file that it was made of, or make it again by calib summarise "
-            "--column NAME, which counts the rows of each value apart"
+            "this summary has no slices; open the original file, or create the summary again with calib summarise "
+            "--column NAME"
         )
-    return NotAnswerable("these rows carry no columns besides their predictions")
+    return NotAnswerable("these rows have no metadata columns")
 
 
 def metadata_column(predictions: Predictions, name: str) -> Column:
@@ -297,7 +297,7 @@ def _conditions(text: str) -> Iterator[Condition]:
     while place <= len(text):
         found = _PART.match(text, place)
         if found is None or text[found.end() : found.end() + 1] not in ("", "&"):
-            raise InputError(f"{text[:80]!r} says no slice; write subject=law, age=40..60, or two joined by &")
+            raise InputError(f"{text[:80]!r} is not a slice; write subject=law, age=40..60, or two joined by &")
         yield _condition(found["column"], found["value"])
         place = found.end() + 1
 

@@ -84,13 +84,13 @@ def coded(
     """Those slices, each with the positions of its rows."""
     names = (by,) if isinstance(by, str) else tuple(by)
     if not 1 <= len(names) <= Slice.most or len(set(names)) < len(names):
-        raise InputError(f"rows are cut by one column, or by two different ones; got {', '.join(names) or 'none'}")
+        raise InputError(f"slices need one column, or two different columns; got {', '.join(names) or 'none'}")
     if edges is not None and len(names) > 1:
-        raise InputError("edges go with one column; cut two columns without them")
+        raise InputError("edges apply to one column only; omit them for two columns")
     if counts(predictions) is not None and len(names) > 1:
         raise NotAnswerable(
-            "a summary counts the values of one column at a time, and not where two meet: split by one column, or open "
-            "the file that it was made of"
+            "a summary has counts by one column at a time, not for combinations; use one column, or open the "
+            "original file"
         )
     columns = [_cut(predictions, name, edges, parts) for name in names]
     combined = columns[0].codes.astype(np.intp)
@@ -134,13 +134,13 @@ def cut_column(
             found = _spans(name, values, _quantiles(known, parts))
             return found if every is None else _present(found)
     if values.dtype == object and not values.map(pd.api.types.is_hashable).all():
-        raise NotAnswerable(f"the column {name[:80]!r} holds lists or the like, which rows cannot share")
+        raise NotAnswerable(f"the column {name[:80]!r} contains lists or similar values, which cannot define slices")
     codes, uniques = pd.factorize(values)
     n = len(values) if rows is None else float(rows.sum())
     if len(uniques) > MOST_VALUES or len(uniques) > max(FEW_VALUES, n / 2):
         raise NotAnswerable(
-            f"the column {name[:80]!r} has {count(len(uniques))} different values: it tells rows apart, not groups of "
-            "rows; slice by a column that many rows share"
+            f"the column {name[:80]!r} has {count(len(uniques))} different values, too many for slices; use a "
+            "column with values shared by many rows"
         )
     named, texts = named_codes(codes, stored(uniques))
     conditions = [Value(name, text) for text in texts]
@@ -166,25 +166,25 @@ def divided_by(
     for name in wanted:
         values = metadata_column(rows, name)
         if columns is None and name == together:
-            left_out.append((name, "it says which rows belong together"))
+            left_out.append((name, "it defines the groups of rows"))
             continue
         if columns is None and _numbers_rows(values):
             left_out.append((name, "it numbers the rows"))
             continue
         if columns is None and rows.kind != "full" and _judges_answers(name, values):
-            left_out.append((name, "it says of some rows whether they are right, and parts them by what came true"))
+            left_out.append((name, "it marks some rows as right or wrong, so its values depend on the outcome"))
             continue
         try:
             found = _cut(rows, name, None, parts)
         except NotAnswerable:
             if columns is not None:
                 raise
-            left_out.append((name, "its values tell rows apart, not groups of rows"))
+            left_out.append((name, "it has a different value in almost every row"))
             continue
         if len(found.conditions) > 1:
             cuts[name] = found
         else:
-            left_out.append((name, "it says the same of every row"))
+            left_out.append((name, "it has the same value in every row"))
     if not cuts:
         raise NotAnswerable(
             "no column can group these rows: each has one value throughout or a different value in every row"
@@ -237,10 +237,10 @@ def _small(codes: NDArray[np.intp], size: int) -> NDArray[np.unsignedinteger[Any
 
 def _checked(edges: Sequence[float], name: str, values: Column) -> list[float]:
     if not is_number(values):
-        raise NotAnswerable(f"{name!r} holds no numbers, so that there is nothing to cut at edges; leave them out")
+        raise NotAnswerable(f"{name!r} has no numbers, so cut points do not apply; omit them")
     given = [float(edge) for edge in edges]
     if not given or not all(math.isfinite(edge) for edge in given) or given != sorted(set(given)):
-        raise InputError(f"edges must be finite numbers in ascending order, all different; got {given}")
+        raise InputError(f"edges must be distinct finite numbers in ascending order; got {given}")
     return given
 
 

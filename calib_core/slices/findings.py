@@ -1,4 +1,4 @@
-"""Where these probabilities are significantly off, in plain sentences: every place tested, the largest gap first."""
+"""Significant calibration errors by place, in plain sentences, the largest gap first."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ from calib_core.text import (
 )
 
 SHOWN = 12
-"""Places that a picture shows, the worst of those tested."""
+"""Largest number of places in a chart, worst first."""
 CELL, BIN, PREDICTED, OVERALL = "class and bin", "bin", "predicted class", "direction"
 CLASS, SLICE = "class", "slice"
-"""Kinds: a predicted class in a bin, a bin of all rows, a predicted class whatever its confidence, all rows; one
-class's probability, a slice."""
+"""Kinds of places: a predicted class in a bin, a bin of all rows, a predicted class at any confidence, all rows; the
+probability of one class, a slice."""
 
 
 def findings(
@@ -73,36 +73,35 @@ def findings(
     notion: str | None = None,
     words: EventWords | tuple[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Where these probabilities are significantly off: one sentence per place, the largest significant gap first.
+    """Return all tested places with a sentence each, the largest significant gap first.
 
     The places: "bin", the bins of the reliability diagram; "class and bin", the rows of each predicted class in each
     bin of the confidence; "predicted class", all rows of each predicted class; "class", the probability of each class
     over all rows; "slice", the rows that share a value of one of the metadata columns ``by`` (by default all that
-    divide rows into groups); and "direction", all rows. Each line sets the mean score (``says``) against the share that
-    came true (``right``) of its ``rows``; p is that of so many coming true if every row's chance is its score
+    divide rows into groups); and "direction", all rows. Each line compares the mean score (``says``) with the observed
+    frequency (``right``) of its ``rows``; p is that of the number of events if every score is the true probability
     (Poisson-binomial, ``count_test``), for a predicted class that of its errors over all bins (``per_class_tests``).
 
-    ``stands_out``: p_corrected is at most 0.05. p_corrected is Holm's p in the family (bins, classes, values of
-    one column), times the number of kinds of places, and for slices times the number of columns: the chance of any
+    ``stands_out``: p_corrected is at most 0.05. p_corrected is Holm's p in the family (bins, classes, values of one
+    column), times the number of kinds of places, and for slices times the number of columns: the probability of any
     false alarm among all places is at most 5 %, and a place has this p in every view (``inference.picked_out``). All
-    rows together are the question fixed in advance: their p allows for the errors that it bounds, not for the other
-    places, and p and interval are those of ``diagrams.overall_gap`` and ``risk.in_the_large``.
+    rows are the one test fixed in advance: its p accounts for the errors that it bounds, not for the other places, and
+    p and interval are those of ``diagrams.overall_gap`` and ``risk.in_the_large``.
 
-    ``low`` to ``high`` is the exact interval of the mean chance behind ``right``, at ``level``, of this place alone.
-    ``rows_off``: rows times the smallest gap the interval leaves. Places worth fewer than ``fewest`` rows are listed
-    last, without p. Classes in bins of discrete outputs have one bin a value. Rows that a model abstains on are left
-    out. Weights that are no counts of copies, and rows in groups, count as the fewer rows of equal weight they are
-    ``worth``, (sum w)^2 over the sum over ``groups`` of (its weight)^2, by Hoeffding's bound, which holds however the
-    rows of a group depend on each other. The interval of rows in groups is Korn and Graubard's, as in the reliability
-    diagram: that of as many independent rows as tell as much. What can mislead: ``stands_out`` follows p_corrected, and
-    the interval, which holds whatever the single rows' chances are and is not corrected, can include or exclude
-    ``says`` where it does not follow. Places that are picked for a large gap had bad luck, too: their true gap is
-    smaller on average. Gaps that cancel within a place do not show; what does not stand out is not shown to be right;
-    rows of different groups, or all where no groups are given, are taken to be independent.
+    ``low`` to ``high`` is the exact interval of the mean probability behind ``right``, at ``level``, for this place
+    only. ``rows_off``: rows times the smallest gap in the interval. Places with an effective sample size below
+    ``fewest`` are listed last, without p. Classes in bins of discrete outputs have one bin per value. Rows that a model
+    abstains on are left out. Weights that are no counts of copies, and rows in groups, count with their effective
+    sample size ``worth``, (sum w)^2 over the sum over ``groups`` of (its weight)^2, by Hoeffding's bound, which is
+    valid for any dependence within a group. The interval of rows in groups is Korn and Graubard's, as in the
+    reliability diagram. What can mislead: ``stands_out`` follows p_corrected; the interval is not corrected and can
+    disagree with it. Places selected for a large gap were partly unlucky: their true gap is smaller on average. Gaps
+    that cancel within a place are not visible; a place that is not significant is not shown to be calibrated; rows of
+    different groups, or all rows without groups, are assumed to be independent.
 
     With ``notion`` "event" (None: where there are two classes) the places are the bins of the predicted risk, all rows,
-    and slices: ``says`` is the mean risk, ``right`` how often the event happened, and ``words`` what rows and event are
-    called: ("patients", "died"). Without ``bins`` those of the risk are ``binning.risk_bins``.
+    and slices: ``says`` is the mean risk, ``right`` the observed frequency of the event, and ``words`` the names of
+    rows and event: ("patients", "died"). Without ``bins`` those of the risk are ``binning.risk_bins``.
 
     References: Holm 1979; Clopper & Pearson 1934; Hoeffding 1956, 1963; Korn & Graubard 1998; Hong 2013
     (Poisson-binomial law).
@@ -138,12 +137,12 @@ def findings(
 
 
 def headline(table: pd.DataFrame) -> tuple[str, ...]:
-    """What a table of `findings` lets one claim: the largest significant gap, and how many places were tested.
+    """Headline of a table of `findings`: the largest significant gap, and the number of tested places.
 
     >>> p = Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)
     >>> headline(findings(p))
     ('No place is significantly off.',
-     'Of 2 places tested, none is significantly off. With few rows a place can hardly be shown to be off.')
+     'Of 2 places tested, none is significantly off. With few rows, an error of a place is rarely significant.')
     """
     tests, found = int(table["p"].notna().sum()), int(table["stands_out"].sum())
     small = len(table) - tests
@@ -156,9 +155,9 @@ def headline(table: pd.DataFrame) -> tuple[str, ...]:
     return first, count_words(looked, found, more, "place")
 
 
-_CANCEL = " Its gaps at different confidences cancel in this mean: over its bins they are {} on average."
+_CANCEL = " Gaps at different confidences cancel in this mean: over the bins, the average gap is {}."
 OF_BINS = "error over bins"
-"""What the p-value of a predicted class is of: gaps of its bins that cancel in its mean count."""
+"""Subject of the p-value of a predicted class: gaps of its bins, even if they cancel in its mean."""
 
 
 def _places(
@@ -170,7 +169,7 @@ def _places(
     level: float,
     fewest: int,
 ) -> Iterator[pd.DataFrame]:
-    """The places of each family, judged; ``rows`` are the claims that the predictions make."""
+    """Yield the tested places of each family; ``rows`` are the claims of the predictions."""
     kinds = kinds_of_places(rows)
 
     def judged(lines: pd.DataFrame, families: int = kinds, corrected: Float64s | None = None) -> pd.DataFrame:
@@ -214,7 +213,7 @@ def _cells(rows: Predictions, scheme: BinningScheme, level: float) -> pd.DataFra
 
 
 def _predicted(rows: Predictions, bins: int | str | BinningScheme | None, fewest: int, level: float) -> pd.DataFrame:
-    """Every predicted class, whatever its confidence: errors of its bins add up where all are small."""
+    """Every predicted class at any confidence: errors of its bins add up even if each is small."""
     every = rows.n_classes or 0
     shares = _shares(rows, rows.predicted.astype(np.intp), every, level)
     tests = predicted_classes(rows, bins_of(rows, bins), fewest)
@@ -230,18 +229,18 @@ def _predicted(rows: Predictions, bins: int | str | BinningScheme | None, fewest
 def _overall(
     predictions: Predictions, rows: Predictions, notion: str, bins: int | str | BinningScheme | None, level: float
 ) -> pd.DataFrame:
-    """All rows as one place, by the test and with the interval of this gap that every view has."""
+    """All rows as one place, with the same test and interval of this gap as in every view."""
     shares = _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1, level)
     found = overall_gap(predictions, level, bins, notion)
     shares["p"] = np.array([found.p_value])
-    # Ends beside this mean score: to the last bit on the side of it on which they are beside their own.
+    # Shift the ends to this mean score, so that they stay exactly on the same side of it.
     ends = {"low": found.low, "high": found.high}
     shares |= {name: (shares["says"] + (end - found.claimed)).clip(0.0, 1.0) for name, end in ends.items()}
     return _lines(OVERALL, rows, shares)
 
 
 def _classes(rows: Predictions, level: float) -> pd.DataFrame:
-    """The probability of every class over all rows; of two that add up to 1 that of the event tells it all."""
+    """The probability of every class over all rows; with two classes that of the event is enough."""
     tally = claims_of(rows, "class-wise").tally(np.empty(0))
     event = rows.event if rows.kind == "full" else None
     code = np.arange(rows.n_classes or 0) if event is None else np.array([event])
@@ -258,7 +257,7 @@ def _classes(rows: Predictions, level: float) -> pd.DataFrame:
 
 
 def _class_tests(rows: Predictions, code: Codes, shares: dict[str, NDArray[Any]]) -> Float64s:
-    """p-values that as many rows are of each class as its probabilities state."""
+    """p-values for the number of rows of each class, given its probabilities."""
     if not counts_rows(rows):
         return share_test(shares["right"], shares["says"], shares["worth"], False)
     nodes = score_nodes()
@@ -275,7 +274,7 @@ def _slices(rows: Predictions, column: CutColumn, level: float) -> pd.DataFrame:
 
 
 def _cut(rows: Predictions, by: str | Sequence[str] | None) -> Iterable[CutColumn]:
-    """The columns cut; where it is left open which, all that divide rows into groups."""
+    """The columns used for slices; by default all that divide rows into groups."""
     if by is not None and not len(by):
         return ()
     try:
@@ -288,9 +287,9 @@ def _cut(rows: Predictions, by: str | Sequence[str] | None) -> Iterable[CutColum
 
 
 def _shares(rows: Predictions, cell: Codes, cells: int, level: float) -> dict[str, NDArray[Any]]:
-    """Of each cell its rows, their effective number, mean confidence, share right and p; NaN where it has no weight.
+    """Rows, effective sample size, mean confidence, accuracy and p of each cell; NaN without weight.
 
-    Of rows in groups also the ends of the share's interval, which are not known from these numbers.
+    For rows in groups also the ends of the accuracy's interval, which do not follow from these numbers.
     """
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     total, says, right = (
@@ -312,7 +311,7 @@ def _ends_of_groups(rows: Predictions, cell: Codes, cells: int, level: float, ri
 
 
 def _lines(kind: str, rows: Predictions, shares: dict[str, NDArray[Any]], **place: Any) -> pd.DataFrame:
-    """A line a place; a code, a bin and a slice are None where there is none."""
+    """One line per place; code, bin and slice are None if not applicable."""
     n, names = len(shares["rows"]), rows.class_names or ()
     code, b = ([None] * n if place.get(key) is None else place[key].tolist() for key in ("code", "bin"))
     columns = {
@@ -329,7 +328,7 @@ def _lines(kind: str, rows: Predictions, shares: dict[str, NDArray[Any]], **plac
 def _judged(
     lines: pd.DataFrame, fewest: int, families: int, counted: bool, level: float, corrected: Float64s | None
 ) -> pd.DataFrame:
-    """The lines of a family with p-values, corrected unless they are given so, and intervals."""
+    """The lines of a family with intervals and p-values, corrected unless already corrected."""
     worth, says, right = (lines[name].to_numpy(dtype=np.float64) for name in ("worth", "says", "right"))
     enough = worth >= fewest
     p, holm = corrected_p(lines["p"].to_numpy(dtype=np.float64), enough, families)
@@ -356,7 +355,7 @@ def _judged(
 
 
 def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None = None) -> str:
-    """What a line says; never more than its test shows."""
+    """Sentence for a line; it claims no more than its test shows."""
     says, right = told_apart(line.says, line.right)
     rows = of_rows(line.rows, line.worth, line._asdict().get("groups"))
     name = "" if line.code is None else _name(line)
@@ -370,9 +369,11 @@ def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None =
         return f"Too few rows to tell {where}: {rows}."
     of = f"{round(line.right * line.rows):,} of {rows}" if counted else rows
     basis = f"{of}; {at_level(line.level)} interval {share_range(line.low, line.high)}"
-    chance = "" if line.stands_out else " This can be chance."
+    chance = "" if line.stands_out else " This gap is not significant."
     if line.kind == CLASS:
-        return begun(f"{name} is given {says} on average, and {right} of the rows are of it ({basis}).{chance}")
+        return begun(
+            f"{name} has a mean probability of {says} and is the true class of {right} of the rows ({basis}).{chance}"
+        )
     if line.kind in (OVERALL, PREDICTED, SLICE):
         whole = {OVERALL: "Over all rows", PREDICTED: f"When {name} is predicted,"}
         where = whole.get(line.kind) or f"Where {line.slice.title},"
@@ -382,7 +383,7 @@ def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None =
 
 
 def _of_event(line: Any, counted: bool, single: bool, event: EventWords) -> str:
-    """What a line shows about the risk of an event."""
+    """Sentence for a line about the risk of an event."""
     says, right = told_apart(line.says, line.right, short_percent)
     rows = of_rows(line.rows, line.worth, line._asdict().get("groups"))
     given = "" if line.bin is None else _confidence(line, single)
@@ -392,7 +393,7 @@ def _of_event(line: Any, counted: bool, single: bool, event: EventWords) -> str:
         return f"Too few rows to tell {where}: {rows}."
     of = f"{round(line.right * line.rows):,} of {rows}" if counted else rows
     basis = f"{of}; {at_level(line.level)} interval {between(line.low, line.high)}"
-    chance = "" if line.stands_out else " This can be chance."
+    chance = "" if line.stands_out else " This gap is not significant."
     if line.kind == BIN:
         mean = "" if single else f"; mean risk {says}"
         return f"Of {event.noun} given a risk of {given}, {right} {event.phrase} ({basis}{mean}).{chance}"
@@ -401,7 +402,7 @@ def _of_event(line: Any, counted: bool, single: bool, event: EventWords) -> str:
 
 
 def _place(line: Any, single: bool) -> str:
-    """Where a line looks, in a few words."""
+    """The place of a line, in a few words."""
     if line.kind == OVERALL:
         return "all rows"
     if line.kind == SLICE:
@@ -412,10 +413,10 @@ def _place(line: Any, single: bool) -> str:
 
 
 def _confidence(line: Any, single: bool) -> str:
-    """The confidences of a place in percent."""
+    """The range of confidences of a place in percent."""
     return in_percent(line.says) if single else edges_said(line.lower, line.upper)
 
 
 def _name(line: Any) -> str:
-    """Its class in a sentence."""
+    """The name of its class in a sentence."""
     return called(line[1])  # the column "class": no attribute can be called that

@@ -214,8 +214,8 @@ def table(
     groups = coded(rows, by, edges, parts)
     if len(groups) > MOST_SLICES:
         raise NotAnswerable(
-            f"the crossing has {len(groups):,} slices, more than the {MOST_SLICES:,} that can be read; choose columns "
-            "of fewer values, or cut them into fewer parts"
+            f"the crossing has {len(groups):,} slices, more than the {MOST_SLICES:,} that can be shown; choose "
+            "columns with fewer values, or fewer parts"
         )
     every, summary = [places for _, places in groups], counts(rows)
     if summary is None:
@@ -234,8 +234,8 @@ def sliced_by(predictions: Predictions, notion: str | None) -> str | None:
         return notion
     if notion == "event":
         raise NotAnswerable(
-            "a summary keeps slices of the class predicted and its confidence, none of the event's risk: give "
-            "notion='confidence', or open the file that it was made of"
+            "a summary stores slices for the predicted class and its confidence, not for the event's risk; use "
+            "notion='confidence', or open the original file"
         )
     return notion or "confidence"
 

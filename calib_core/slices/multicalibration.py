@@ -169,8 +169,8 @@ class WeighedClaims:
         """The claims of a notion, which has to make one of each row."""
         if claims.same_rows or len(claims.strata) != 1 or len(claims.stratum(0).scores) != rows.n_rows:
             raise NotAnswerable(
-                "groups are judged in a notion in which each row makes one claim of one kind: choose confidence, or "
-                "one class (class-specific)"
+                "multicalibration needs one claim per row, all of one kind; use confidence, or one class "
+                "(class-specific)"
             )
         stratum, each = claims.stratum(0), np.ones(rows.n_rows) if rows.weights is None else rows.weights
         # Whole weights are copies, each with an outcome of its own; a row of weight 0 is no row.
@@ -299,18 +299,18 @@ class Multicalibration(Diagram):
 
     @property
     def headline(self) -> str:
-        """The group that stands out most; or that none does."""
+        """The most significant group, or a sentence that there is none."""
         worst = self.found.iloc[0]
         if not worst["stands_out"]:
-            return f"No group of {len(self.found):,} is shown to be off."
+            return f"None of {len(self.found):,} groups is significantly off."
         return (
-            f"Furthest off beyond noise: {worst['group']}, {worst['rows']:,} rows; "
-            f"{chance(float(worst['p']))}, corrected for looking at {len(self.found):,}."
+            f"Largest error beyond noise: {worst['group']}, {worst['rows']:,} rows; {chance(float(worst['p']))}, "
+            f"corrected for {len(self.found):,} groups."
         )
 
     @property
     def sentence(self) -> str:
-        """The value with its interval and its noise floor, in words."""
+        """The value with its interval and noise floor, in a sentence."""
         ends, floor = between(self.interval.low, self.interval.high), short_percent(self.noise_floor.high)
         beyond = "above" if self.value > self.noise_floor.high else "within"
         worst = self.found["group"].iloc[int((self.found["share"] * self.found["error"]).argmax())]
@@ -319,11 +319,11 @@ class Multicalibration(Diagram):
         rough = "" if self.interval.tested else ", a rough guide"
         return (
             f"Multicalibration error {short_percent(self.value)} ({at_level(self.interval.level)} interval "
-            f"{ends}{rough}), {beyond} its noise floor of {floor}. It is that of {worst}{groups}."
+            f"{ends}{rough}), {beyond} its noise floor of {floor}. It is for {worst}{groups}."
         )
 
     def frame(self) -> pd.DataFrame:
-        """One line a group, the one that is furthest beyond its noise first."""
+        """One line per group, the group that exceeds its noise most first."""
         return self.found
 
     def _line(self) -> str:
@@ -398,13 +398,13 @@ def multicalibration(
     clusters = None if claims.clusters is None else claims.clusters.codes
     runs = Runs.of(claims.scores, claims.weights, claims.families, fewest, clusters, FEWEST_GROUPS)
     if not runs.names:
-        raise NotAnswerable(f"no group has {fewest:,} rows: give more rows, or set fewest lower")
+        raise NotAnswerable(f"no group has {fewest:,} rows; give more rows, or lower fewest")
     return _judged(claims, runs, level, random_state)
 
 
 def _of_rows(predictions: Predictions) -> Predictions:
     if counts(predictions) is not None:
-        raise NotAnswerable("multicalibration reads claims one by one: it needs rows, and a summary holds counts")
+        raise NotAnswerable("multicalibration needs row-level data; a summary contains only counts")
     rows = predictions.answered
     if rows.row_groups is not None and len(rows.row_groups.values) < FEWEST_GROUPS:
         raise NotAnswerable(few_groups(rows.row_groups))
@@ -442,11 +442,11 @@ def _masked(given: Predictions, name: str, mask: ArrayLike) -> GroupFamily:
     inside = np.asarray(mask)
     if inside.shape != (given.n_rows,) or inside.dtype != bool:
         raise InputError(
-            f"the group {name[:80]!r} has shape {inside.shape} and type {inside.dtype}; it must say True or False of "
-            f"each of the {given.n_rows:,} rows"
+            f"the group {name[:80]!r} has shape {inside.shape} and type {inside.dtype}; it must be True or False "
+            f"for each of the {given.n_rows:,} rows"
         )
     if name == ALL or not inside.any():
-        why = "is always one of them" if name == ALL else "holds no row"
+        why = "contains every row" if name == ALL else "has no rows"
         raise InputError(f"the group {name[:80]!r} {why}; leave it out")
     kept = inside if given.abstained is None else inside[~given.abstained]
     return GroupFamily(np.where(kept, 0, -1), (name,))

@@ -44,7 +44,7 @@ def panels(
     """
     wanted = tuple(map(as_slice, slices))
     if not wanted:
-        raise InputError("name at least one slice to draw")
+        raise InputError("give at least one slice to draw")
     notion = sliced_by(predictions, notion)
     claims, shares = (_claims if counts(predictions) is None else _counted)(
         claimed_rows(predictions, notion).answered, wanted

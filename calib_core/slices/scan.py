@@ -62,47 +62,47 @@ class SliceScan(Diagram):
 
     @property
     def headline(self) -> str:
-        """The confirmed slice that adds most; or that there is none."""
+        """The confirmed slice with the largest contribution, or a sentence that there is none."""
         if not self.looked:
-            return "No slice has rows enough to look at."
+            return "No slice has enough rows."
         if not len(self.found) or not self.found["stands_out"].iloc[0]:
             if self.looked == 1:
-                return "The only slice looked at is not shown to be off."
-            return f"None of {self.looked:,} slices is shown to be off."
+                return "The only slice examined is not significantly off."
+            return f"None of {self.looked:,} slices is significantly off."
         worst = self.found.iloc[0]
         says, right = in_percent(worst["claimed"]), in_percent(worst["right"])
         rows = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
         basis = f"{share_range(worst['low'], worst['high'])}, {rows}"
-        return f"Furthest off for its size: {worst['slice']}, says {says}, right {right} ({basis})."
+        return f"Largest contribution to the error: {worst['slice']}, mean {says}, observed {right} ({basis})."
 
     @property
     def basis(self) -> str:
-        """How many were looked at, on which rows, and after which corrections."""
+        """Number of slices examined, rows used, and corrections."""
         crossings = " and crossings of two" if len(self.columns) > 1 else ""
         looked = (
             f"{self.looked:,} {'slice' if self.looked == 1 else 'slices'} of {len(self.columns)} "
-            f"{'column' if len(self.columns) == 1 else 'columns'}{crossings} {'was' if self.looked == 1 else 'were'} "
-            f"looked at on {self.first:,} rows; {self.picked:,} stood out there (Benjamini and "
-            "Yekutieli), and not only as parts of larger ones"
+            f"{'column' if len(self.columns) == 1 else 'columns'}{crossings} "
+            f"{'was' if self.looked == 1 else 'were'} examined on {self.first:,} rows; {self.picked:,} were "
+            "significant there (Benjamini and Yekutieli) and not only as parts of larger slices"
         )
         if not len(self.found):
-            return f"{looked}. With few rows a slice hardly can: this is no proof that they are calibrated."
+            return f"{looked}. With few rows, an error of a slice is rarely significant."
         tested = f"the {len(self.found):,} largest of them were" if self.picked > len(self.found) else "they were"
         confirmed = int(self.found["stands_out"].sum())
         return (
             f"{looked}; {tested} tested on {self.second:,} other rows: {confirmed:,} confirmed ({self.test}, "
-            "corrected by Holm). All numbers are of those other rows."
+            "Holm-corrected). All numbers are for these other rows."
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was not looked at, in sentences."""
+        """Columns and crossings that were not examined."""
         columns = [f"{name[:80]}: {why}." for name, why in self.left_out]
         pairs = f"{self.uncrossed:,} pairs of columns were not crossed: each would make over {MOST_CELLS:,} slices."
         return (*columns, *([pairs] if self.uncrossed else []))
 
     def frame(self) -> pd.DataFrame:
-        """One line a slice that was tested, those confirmed first, then by what they add."""
+        """One line per tested slice, confirmed slices first, then by contribution."""
         return self.found
 
 
@@ -165,8 +165,8 @@ def scan(
     if apart.all() or not apart.any():
         few = f"{rows.n_rows:,} rows" if together is None else f"rows in {together.words}"
         raise NotAnswerable(
-            f"a scan chooses slices on some rows and tests them on others, and {few} cannot be divided so: look at the "
-            "slices of one column instead, which need no second part"
+            f"a scan searches for slices on some rows and tests them on others, but {few} cannot be divided like "
+            "this; use the slices of one column instead"
         )
     cells = _Cells.of(rows, cuts, np.flatnonzero(~apart), min_rows)
     pairs = list(itertools.combinations(range(len(cuts)), 2)) if crossings else []

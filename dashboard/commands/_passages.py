@@ -166,7 +166,7 @@ def summary(passages: Sequence[Passage]) -> str:
     """Return a Markdown table with one line per file, and below it the evidence for each."""
     limited = any(each.check is not None and each.check.limit is not None for each in passages)
     grown = any(each.check is not None and each.check.growth is not None for each in passages)
-    heads = ["", "file", "verdict", "error", "estimate", "interval", "as measured", *(["limit"] if limited else []),
+    heads = ["", "file", "verdict", "error", "estimate", "interval", "raw value", *(["limit"] if limited else []),
              *(["increase (interval)", "allowed"] if grown else []), "rows"]  # fmt: skip
     lines = [f"### calib gate: {markdown(_count(passages))}", "", _row(heads), _row(["---"] * len(heads), raw=True)]
     lines += [_row(_cells(each, limited, grown)) for each in passages]

@@ -1,4 +1,4 @@
-"""Exhibits: what is shown, a file for each subject. Write a new one into its subject, or import its new file here."""
+"""Exhibits of the dashboard, one file per subject. Add a new one to its subject's file, or import its file here."""
 
 from dashboard.exhibits import (  # noqa: F401
     calibration_maps,

@@ -1,4 +1,4 @@
-"""What a calibrator does to scores: its fitted numbers, its map, and where predictions move."""
+"""How a calibrator changes scores: its fitted parameters, its map, and the movement of predictions."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Model, Scene, call, truth
 
 
-@EXHIBITS.register("fitted", "What was fitted")
+@EXHIBITS.register("fitted", "Fitted parameters")
 @dataclass(frozen=True)
 class FittedExhibit(Exhibit):
-    """The parameters of the calibrator looked at: temperature, weights, tables, thresholds, with their losses."""
+    """Parameters of the selected calibrator: temperature, weights, tables and thresholds, with their losses."""
 
     printed: ClassVar[int | None] = 12
 
     meanings = of.Meanings(
         {
-            "parameter": "name of the number",
-            "value": "the number",
-            "of": "class that it belongs to",
-            "place": "where in a table it stands",
+            "parameter": "name of the parameter",
+            "value": "value of the parameter",
+            "of": "class of the parameter",
+            "place": "position in a table",
         }
     )
 
@@ -54,20 +54,20 @@ class FittedExhibit(Exhibit):
         chosen = any(grid.chosen is not None for grid in diagram.grids)
         tables = [grid for grid in diagram.grids if len(grid.columns) > 1]
         notes = [
-            " Orange: above 0, blue: below; the deeper, the further." if any(g.middle == 0 for g in tables) else "",
-            " The brighter, the larger the loss. Framed: what was chosen." if chosen else "",
+            " Orange: above 0; blue: below 0; darker: further from 0." if any(g.middle == 0 for g in tables) else "",
+            " Brighter: larger loss. Framed: chosen values." if chosen else "",
         ]
         return Words(
             f"{title}: {diagram.short}. {diagram.sentence}{''.join(notes)}",
-            f"What {title} has fitted: {picture}." if picture else "",
+            f"Fitted parameters of {title}: {picture}." if picture else "",
         ).also(scene.of_all_rows)
 
 
 def recalibrated(scene: Scene) -> Model:
-    """The recalibrated model looked at, else the first there is."""
+    """Return the selected recalibrated model, else the first."""
     models = scene.models.recalibrated
     if not models:
-        raise NotAnswerable("tick a calibrator: what it does appears here")
+        raise NotAnswerable("select a calibrator to see its effect")
     return scene.model if scene.model in models else models[0]
 
 
@@ -77,18 +77,18 @@ def _diagram(scene: Scene) -> Call[FittedParameters]:
 
 
 OWN = {
-    "own": "A map of its own, fitted on its calibration rows.",
-    "pooled": "Too few calibration rows: it shares one map with the other small groups.",
-    "none": "Too few calibration rows: its scores stay as they are.",
+    "own": "Separate map, fitted on the rows of this group.",
+    "pooled": "Too few calibration rows: small groups share one map.",
+    "none": "Too few calibration rows: scores are unchanged.",
 }
 
 
-@EXHIBITS.register("binary-map", "Score in, score out")
+@EXHIBITS.register("binary-map", "Score before and after")
 @dataclass(frozen=True)
 class BinaryMapExhibit(Exhibit):
-    """What a calibrator made of binary maps makes of a score, over the share of rows at each score."""
+    """Recalibrated score against original score, for calibrators that consist of binary maps."""
 
-    stratum: Annotated[int, Range(0, 1_000_000), "Map", "which of its maps: that of a class, or of a rank, from 0"] = 0
+    stratum: Annotated[int, Range(0, 1_000_000), "Map", "number of the map (class or rank), from 0"] = 0
 
     printed: ClassVar[int | None] = 5
 
@@ -96,7 +96,7 @@ class BinaryMapExhibit(Exhibit):
         {
             "score": "score before",
             "output": "score after",
-            "lower": "lower end of the interval that comes with the score",
+            "lower": "lower end of the interval of the score",
             "upper": "upper end of the same",
         }
     )
@@ -106,7 +106,7 @@ class BinaryMapExhibit(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         ends = (of.between("between", "lower", "upper"),) if "lower" in frame else ()
-        return of.text("model"), of.share("score in", "score"), of.share("score out", "output"), *ends
+        return of.text("model"), of.share("score before", "score"), of.share("score after", "output"), *ends
 
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.binary_map", self._diagram(scene))
@@ -115,11 +115,11 @@ class BinaryMapExhibit(Exhibit):
         model, diagram = mapped(scene), scene.get(self._diagram(scene))
         strata = scene.get(model.fitted).strata_
         whose = f", {diagram.stratum} (one of {len(strata):,} groups)" if len(strata) > 1 else ""
-        band = "" if diagram.lower is None else "Shaded: the interval of probabilities that comes with each score. "
+        band = "" if diagram.lower is None else "Shaded: interval of the probability at each score. "
         return Words(
             f"{model.title}{whose}: {inside(OWN[diagram.own])} {band}Bars: share of the "
-            f"{scene.counted(diagram.rows)} at each score; where no bar stands the map is extrapolation.",
-            f"What {model.title} makes of a score{whose}.",
+            f"{scene.counted(diagram.rows)} at each score. Without a bar, the map is extrapolated.",
+            f"Score after {model.title} against the score before{whose}.",
         ).also(scene.of_all_rows)
 
     def _diagram(self, scene: Scene) -> Call[Any]:
@@ -129,17 +129,17 @@ class BinaryMapExhibit(Exhibit):
 
 
 def made_of_maps(scene: Scene) -> list[Model]:
-    """The models whose calibrator is a binary map a stratum."""
+    """Return the models whose calibrator consists of binary maps."""
     return [model for model in scene.models.shown if scene.get(model.fitted).binary_maps]
 
 
 def mapped(scene: Scene) -> Model:
-    """The model looked at where its calibrator is made of binary maps, else the first that is."""
+    """Return the selected model if its calibrator consists of binary maps, else the first such model."""
     models = made_of_maps(scene)
     if not models:
         raise NotAnswerable(
-            "tick a calibrator made of binary maps, such as a histogram binning: its map appears here; others look at "
-            "whole rows and have no map from one score to one score"
+            "select a calibrator that consists of binary maps, such as histogram binning, to see its map; other "
+            "calibrators use whole rows and have no map of single scores"
         )
     return scene.model if scene.model in models else models[0]
 
@@ -152,18 +152,16 @@ Maps = list[Call[CalibrationMap]]
 )
 @dataclass(frozen=True)
 class CalibrationMaps(Exhibit):
-    """What every calibrator makes of every prediction over three classes, and the true map where it is known."""
+    """Change of every prediction over three classes by each calibrator, and the true map if known."""
 
-    wrong: Annotated[
-        bool, Flag(), "What is still wrong", "what is still wrong: each map minus the true one, where that is known"
-    ] = False
+    wrong: Annotated[bool, Flag(), "Remaining error", "each map minus the true map, if that is known"] = False
 
     meanings = of.Meanings(
         {
             "map": "the calibrator, or the true map",
             "start *": "probability of the class before",
             "to *": "probability of the class after",
-            "error *": "to less start",
+            "error *": "to minus start",
         }
     )
 
@@ -186,13 +184,13 @@ class CalibrationMaps(Exhibit):
         drawn, scale = [scene.get(each) for each in self._drawn(scene)], short_percent(scene.get(_scale(scene)))
         a, b, c = drawn[0].class_names
         largest = "; ".join(f"{each.title}, largest change {short_percent(each.largest)}" for each in drawn)
-        arrow = "An arrow leads from a prediction to the calibrator's answer."
-        wrong = "What is still wrong: each map minus the true one; an arrow is the mistake at its tail."
-        colours = f"Grey: nothing changes; redder: {a} gains, greener: {b}, bluer: {c}."
+        arrow = "An arrow leads from a prediction to the recalibrated prediction."
+        wrong = "Remaining error: each map minus the true map; an arrow shows the error at its tail."
+        colours = f"Gray: no change. Redder: {a} gains; greener: {b} gains; bluer: {c} gains."
         return Words(
-            f"{wrong if self.wrong else arrow} {colours} Full colour: a change of {scale} or more, "
-            "in all maps of these data.",
-            f"{'What is still wrong' if self.wrong else 'Calibration maps'}: {largest}.",
+            f"{wrong if self.wrong else arrow} {colours} Full color: a change of {scale} or more, on the same scale "
+            "in all maps.",
+            f"{'Remaining error' if self.wrong else 'Calibration maps'}: {largest}.",
         ).also(
             *(f"{each.title}: {each.note}." for each in drawn if each.note), *self._learned(scene)[1], scene.of_all_rows
         )
@@ -203,7 +201,7 @@ class CalibrationMaps(Exhibit):
         known = truth(scene.model.source)
         if known is None:
             if self.wrong:
-                raise NotAnswerable("the true map of these data is not known, so nobody can say what is still wrong")
+                raise NotAnswerable("the true map of these data is not known, so the remaining error is unknown")
             return learned
         true = call(cc.diagrams.true_map, known, class_names=scene.class_names, stem="true map")
         if self.wrong:
@@ -211,17 +209,17 @@ class CalibrationMaps(Exhibit):
         return [*learned, true]
 
     def _learned(self, scene: Scene) -> tuple[dict[str, Call[CalibrationMap]], tuple[str, ...]]:
-        """Every calibrator's map, and a sentence for each that has none."""
+        """Return every calibrator's map, and a sentence for each that has none."""
         ticked = scene.models.recalibrated
         if not ticked:
             raise NotAnswerable(
-                "no calibrator is chosen: choose one that answers for all classes, such as one that scales"
+                "no calibrator is selected; select one that predicts all classes, such as temperature scaling"
             )
         return scene.answered({model.title: _map(scene, model) for model in ticked})
 
 
 def _scale(scene: Scene) -> Call[float]:
-    """The change that has full colour in every map of these data: the calibration rows decide, not what is ticked."""
+    """Return the change shown in full color in all maps; it depends on the calibration rows, not on the selection."""
     return call(cc.diagrams.map_scale, scene.models.shown[0].division.part("fit"), stem="scale")
 
 
@@ -243,8 +241,8 @@ class MovementExhibit(Exhibit):
     meanings = of.Meanings(
         {
             "stage": "before or after recalibration",
-            "risk": "mean risk at this stage, of the rows in this bin of the risk before",
-            "observed": "share of those rows in which the event happened",
+            "risk": "mean risk at this stage of the rows in this bin of the original risk",
+            "observed": "observed frequency of the event in those rows",
         }
     )
 
@@ -278,18 +276,18 @@ class MovementExhibit(Exhibit):
             return Words(judged, f"Accuracy against confidence, before and after {model.title}.")
         noun, happened = event_words.in_words(scene)
         return Words(
-            f"An arrow leads from the mean risk of the {noun} in one bin to their mean risk after recalibration, at "
-            f"the height of the share that {happened}. {judged}",
+            f"An arrow leads from the mean risk of the {noun} in one bin to their mean risk after recalibration. "
+            f"Its height is the share that {happened}. {judged}",
             f"Observed frequency against predicted risk of {event_words.of_scene(scene)}, before and after "
             f"{model.title}.",
         )
 
 
 def path(scene: Scene) -> tuple[Call[TemperaturePath], float] | None:
-    """Where marks are at other temperatures, and the one fitted; None where the calibrator is no temperature."""
+    """Return the marks at other temperatures and the fitted temperature; None for other calibrators."""
     model = recalibrated(scene)
     fitted = scene.get(model.fitted).insides().temperature
-    # Cross-fitted marks are of several temperatures: no one of them puts them where they stand.
+    # Cross-fitted marks use several temperatures, so no single temperature reproduces them.
     if fitted is None or scene.cross_fitted or not COLDEST <= fitted <= HOTTEST:
         return None
     wanted = call(
@@ -299,10 +297,10 @@ def path(scene: Scene) -> tuple[Call[TemperaturePath], float] | None:
 
 
 COLDEST, HOTTEST = 0.25, 8.0
-"""Temperatures that a slider reaches."""
+"""Range of the temperature slider."""
 
 
 def diagram(scene: Scene) -> Call[Movement]:
-    """The marks of the model as it is and of the calibrator looked at."""
+    """Return the marks of the uncalibrated model and of the selected calibrator."""
     model = recalibrated(scene)
     return call(cc.diagrams.movement, model.base.predictions, model.predictions, bins=scene.bins, notion=scene.claims)

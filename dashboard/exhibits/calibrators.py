@@ -1,4 +1,4 @@
-"""Calibrators side by side: errors before and after, guarantees, costs, side effects, and what remains."""
+"""Comparison of calibrators: errors before and after, guarantees, costs, side effects, and remaining loss."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
 
 LISTED = 8
-"""Names of groups set aside that are listed."""
+"""Largest number of excluded groups that are listed."""
 
 
 @EXHIBITS.register("summary", "Before and after")
@@ -38,13 +38,13 @@ class BeforeAndAfter(Exhibit):
 
     meanings = of.Meanings(
         {
-            "Accuracy": "share of rows that is right",
-            "Log loss": "mean of minus log of the probability of what was true",
-            "Brier score": "mean squared distance to what was true: summed over classes, of two classes the event's",
-            "*-ECE": "raw ECE in the notion named",
-            "*-MCE": "largest gap of a bin in the notion named",
-            "TL-MCE of bins": "largest gap of a bin, its classes averaged by their rows",
-            "bins": "bins that errors are judged in",
+            "Accuracy": "accuracy",
+            "Log loss": "mean of minus the log probability of the true class",
+            "Brier score": "mean squared distance from the outcome: summed over classes; with two classes, the event's",
+            "*-ECE": "raw ECE in the named notion",
+            "*-MCE": "largest gap of a bin in the named notion",
+            "TL-MCE of bins": "largest gap of a bin, averaged over its classes by their rows",
+            "bins": "bins of the errors",
         }
     )
 
@@ -61,7 +61,7 @@ class BeforeAndAfter(Exhibit):
         which = scene.get(call(cc.evaluation.study.rows_said, rows, scene.counting))
         missing = zip(frame["model"], frame["note"], strict=True)
         return Words(
-            f"Bins: {scene.in_bins}; plug-in estimates, which noise pushes up. {which}".rstrip(),
+            f"Bins: {scene.in_bins}. Errors are raw ECE, inflated by noise. {which}".rstrip(),
         ).also(
             *(f"{title}: {note}." for title, note in missing if note),
             *_abstentions(scene),
@@ -74,15 +74,15 @@ class BeforeAndAfter(Exhibit):
 
 
 def _abstentions(scene: Scene) -> tuple[str, ...]:
-    """What share of the rows each model that abstains leaves unanswered."""
+    """Return the share of rows on which each abstaining model gives no answer."""
     rows = {model.title: scene.get(model.predictions) for model in scene.abstaining}
     return tuple(f"{title} abstains on {percent(1 - p.coverage)} of {scene.judged_rows}." for title, p in rows.items())
 
 
-@EXHIBITS.register("calibrators", "Every number of every ticked calibrator")
+@EXHIBITS.register("calibrators", "All numbers of all selected calibrators")
 @dataclass(frozen=True)
 class Calibrators(Exhibit):
-    """Errors in every notion, proper scores, and what each calibrator's contract says."""
+    """Errors in every notion, proper scores, and the properties of each calibrator."""
 
     reads = "counts"
     terms = ("confidence", "top-label", "class-wise", "log-loss", "brier-score")
@@ -90,9 +90,9 @@ class Calibrators(Exhibit):
     meanings = of.Meanings(
         {
             **BeforeAndAfter.meanings,
-            "returns": "what its predictions hold",
-            "keeps_class": "whether the calibrator never changes the predicted class",
-            "keeps_order": "whether it never changes the order of the classes",
+            "returns": "what its predictions contain",
+            "keeps_class": "whether the calibrator keeps every predicted class",
+            "keeps_order": "whether it keeps the order of the classes",
             "sums_to_one": "whether its probabilities sum to 1",
         }
     )
@@ -113,13 +113,13 @@ class Calibrators(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"On {scene.judged_rows}. Empty cells: the calibrator says nothing there, because it recalibrates only the "
-            f"claim it makes. Bins: {scene.in_bins}."
+            f"On {scene.judged_rows}. Empty cells: not defined, because the calibrator recalibrates only one claim "
+            f"per row. Bins: {scene.in_bins}."
         ).also(scene.rows_counted)
 
 
 NOTIONS = tuple(dict.fromkeys(measure.reduction for measure in every_measure() if measure.reduction))
-"""The notions every model is judged in; of many probabilities only the one looked at, since all would take minutes."""
+"""Notions of all errors; for many probabilities only the selected notion, since all would take minutes."""
 
 
 @EXHIBITS.register("calibrator-errors", "Calibration errors of every model")
@@ -140,20 +140,20 @@ class CalibratorErrors(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"Expected calibration error of every model on {scene.judged_rows}; a model that makes no claims in a "
-            f"notion has no numbers there. {line_words.READING}"
+            f"Expected calibration error of every model on {scene.judged_rows}; a model has no numbers in a notion "
+            f"that its output does not define. {line_words.READING}"
         ).also(scene.rows_counted, *line_words.notes(scene.get(self.table(scene))))
 
 
 def _asked_of(scene: Scene) -> tuple[str, ...]:
-    """The notions of these files that say something of their own: an event is one of two classes."""
+    """Notions that add information for these files: the event exists only for two classes."""
     rows = scene.get(scene.models.shown[0].predictions)
     scopes = {notion: cc.REDUCTIONS[notion].flags for notion in NOTIONS}
     known = (notion for notion, scope in scopes.items() if rows.event is not None or scope.of != "event")
     return tuple(notion for notion in known if scopes[notion].adds_to(rows.n_classes))
 
 
-@EXHIBITS.register("costs", "What it costs")
+@EXHIBITS.register("costs", "Accuracy and log loss")
 @dataclass(frozen=True)
 class CostsExhibit(Exhibit):
     """Accuracy and log loss of every model, and how many rows it answers."""
@@ -163,10 +163,10 @@ class CostsExhibit(Exhibit):
 
     meanings = of.Meanings(
         {
-            "accuracy": "share of the answered rows that is right",
+            "accuracy": "accuracy over the answered rows",
             "log_loss": "log loss of the answered rows",
             "rows": "all rows",
-            "answered": "of them those that are answered",
+            "answered": "answered rows",
         }
     )
 
@@ -174,7 +174,7 @@ class CostsExhibit(Exhibit):
         return call(cc.evaluation.model_tables.costs, scene.predictions())
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        # Those of fewer rows would look best by leaving out hard ones.
+        # A model that answers fewer rows could look best by leaving out hard ones.
         same = bool((frame["answered"] == frame["rows"]).all())
         loss = (of.number("log loss", "log_loss", best="low" if same else ""),)
         return (
@@ -188,56 +188,59 @@ class CostsExhibit(Exhibit):
         frame = scene.get(self.table(scene))
         rows = scene.counted(int(frame["rows"].max()))
         same, missing = (frame["answered"] == frame["rows"]).all(), frame["log_loss"].isna()
-        over = f"Over all {rows}." if same else f"Of {rows}, each model over those it answers."
-        dash = " A dash: it says the probability of one class only." if missing.any() and not missing.all() else ""
+        over = f"Over all {rows}." if same else f"Of {rows}, each model over the rows that it answers."
+        dash = " A dash: it predicts the probability of one class only." if missing.any() and not missing.all() else ""
         return Words(f"{over}{dash}")
 
 
-@EXHIBITS.register("promises", "What is promised whatever the data")
+@EXHIBITS.register("promises", "Guarantees without assumptions on the data")
 @dataclass(frozen=True)
 class Promises(Exhibit):
-    """The bound that holds for each fitted calibrator, at 90 %, or why there is none."""
+    """The guarantee of each fitted calibrator at 90 %, or the reason why there is none."""
 
     static: ClassVar[bool] = True
 
     meanings = of.Meanings(
         {
-            "holds": "whether something is guaranteed whatever the data",
-            "sentence": "what, or why nothing",
-            "set_aside": "what must be known of the fit",
+            "holds": "whether there is a guarantee without assumptions on the data",
+            "sentence": "the guarantee, or why there is none",
+            "set_aside": "note on this fit",
         }
     )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
-            raise NotAnswerable("tick a calibrator: what it promises appears here")
+            raise NotAnswerable("select a calibrator to see its guarantee")
         return call(
             cc.evaluation.model_tables.promises, {model.title: model.fitted for model in scene.models.recalibrated}
         )
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        aside = [of.text("to be known of this fit", "set_aside")] if frame["set_aside"].any() else []
-        return of.text("calibrator"), of.flag("holds"), of.text("what is promised, or why nothing", "sentence"), *aside
+        aside = [of.text("note on this fit", "set_aside")] if frame["set_aside"].any() else []
+        return (
+            of.text("calibrator"),
+            of.flag("guaranteed", "holds"),
+            of.text("guarantee, or why there is none", "sentence"),
+            *aside,
+        )
 
     def words(self, scene: Scene) -> Words:
         words = Words(
-            "A promise is about new rows drawn like the calibration rows, and needs no assumption on what they are "
-            f"like. A calibrator without one is judged by its error on {scene.judged_rows}."
+            "A guarantee is about new rows drawn like the calibration rows and needs no other assumption. A "
+            f"calibrator without one is judged by its error on {scene.judged_rows}."
         )
-        folds = (
-            "A promise holds for this map on new rows; of the cross-fitted rows that are judged nothing is promised."
-        )
+        folds = "A guarantee applies to this calibrator on new rows, not to the cross-fitted rows that are judged."
         return words.also(scene.of_all_rows and f"{scene.of_all_rows} {folds}")
 
 
 SURE = short_percent(0.95)
-"""How sure a model is of the rows that are counted."""
+"""Confidence from which predictions are counted."""
 
 
 def effects(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
-    """The side effects of one calibrator in sentences, each with the name of the icon that goes before it.
+    """Side effects of one calibrator in sentences, each with the name of its icon.
 
-    ``line`` is a line of the table of side effects.
+    ``line``: a line of the table of side effects.
 
     >>> line = {"accuracy": 0.9, "accuracy_before": 0.9, "class_changed": 0.0, "keeps_order": True, "abstained": 0.0}
     >>> line |= {"sure": 10, "sure_before": 12, "sure_right": 0.9, "sure_right_before": 0.5}
@@ -253,10 +256,10 @@ def effects(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
-    """The same of an event's risk: its mean, and the rows whose risk crosses 50 %."""
+    """Side effects on an event's risk: its mean, and the rows whose risk crosses 50 %."""
     was, now, observed = (to_a_tenth(line[name]) for name in ("risk_before", "risk", "observed"))
-    verb = f"stays {now}" if was == now else f"{'falls' if line['risk'] < line['risk_before'] else 'rises'} to {now}"
-    mean = f"The mean risk of {was} {verb}; the observed frequency is {observed}."
+    verb = f"{'falls' if line['risk'] < line['risk_before'] else 'rises'} from {was} to {now}"
+    mean = f"Mean risk {f'stays {now}' if was == now else verb}; the observed frequency is {observed}."
     silent = [("block", f"It abstains on {short_percent(line['abstained'])} of the rows.")] if line["abstained"] else []
     old, new = (to_a_tenth(line[name]) for name in ("accuracy_before", "accuracy"))
     moved = line["class_changed"]
@@ -306,33 +309,33 @@ _RISKS = (
 @EXHIBITS.register("side-effects", "Side effects")
 @dataclass(frozen=True)
 class SideEffectsExhibit(Exhibit):
-    """Accuracy gained or lost, rows whose class changed, and rows no longer answered."""
+    """Change of accuracy, rows with a changed class, and rows on which the calibrator abstains."""
 
     static: ClassVar[bool] = True
 
     meanings = of.Meanings(
         {
-            "accuracy_change": "accuracy after less accuracy before",
-            "accuracy": "share of the rows answered after recalibration that is right",
-            "accuracy_before": "share of all rows that was right before",
-            "class_changed": "share of rows whose predicted class is another one",
-            "abstained": "share of rows that is no longer answered",
+            "accuracy_change": "accuracy after minus accuracy before",
+            "accuracy": "accuracy after, over the answered rows",
+            "accuracy_before": "accuracy before, over all rows",
+            "class_changed": "share of rows whose predicted class changes",
+            "abstained": "share of rows on which the calibrator abstains",
             "sure": "rows of confidence 95 % or more after",
             "sure_before": "rows of confidence 95 % or more before",
-            "sure_right": "share right of the rows that are sure after",
-            "sure_right_before": "share right of the rows that were sure before",
+            "sure_right": "accuracy of the rows of confidence 95 % or more after",
+            "sure_right_before": "accuracy of the rows of confidence 95 % or more before",
             "risk": "mean risk after, of the rows answered",
             "risk_before": "mean risk before, of the same rows",
-            "observed": "share of those rows in which the event happened",
-            "keeps_class": "whether the calibrator never changes the predicted class",
-            "keeps_order": "whether it never changes the order of the classes",
+            "observed": "observed frequency of the event in those rows",
+            "keeps_class": "whether the calibrator keeps every predicted class",
+            "keeps_order": "whether it keeps the order of the classes",
             "sums_to_one": "whether its probabilities sum to 1",
         }
     )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
-            raise NotAnswerable("tick a calibrator: what it does to the decisions appears here")
+            raise NotAnswerable("select a calibrator to see its side effects")
         return call(cc.evaluation.model_tables.side_effects, *scene.recalibrations, notion=scene.claims)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
@@ -350,16 +353,21 @@ class SideEffectsExhibit(Exhibit):
         )
 
     def words(self, scene: Scene) -> Words:
-        return Words(f"What recalibration does to the decisions on {scene.judged_rows}, and what each contract says.")
+        return Words(
+            f"Effect of recalibration on decisions for {scene.judged_rows}, and the properties of each calibrator."
+        )
 
 
-@EXHIBITS.register("score-parts", "What recalibration could still gain", reference="Berta et al. 2025")
+@EXHIBITS.register("score-parts", "Remaining gain from recalibration", reference="Berta et al. 2025")
 @dataclass(frozen=True)
 class ScoreParts(Exhibit):
-    """Log loss and Brier score in two parts: what a map of the probabilities would take off, and what would remain."""
+    """Log loss and Brier score in two parts: the part that recalibration could remove, and the part that remains."""
 
     slow: Annotated[
-        bool, Flag(), "Fit maps in folds", "of every model and its base: seconds for thousands of rows and ten classes"
+        bool,
+        Flag(),
+        "Fit by cross-validation",
+        "for every model and its base; takes seconds for thousands of rows and ten classes",
     ] = False
 
     terms = ("log-loss",)
@@ -367,10 +375,10 @@ class ScoreParts(Exhibit):
     meanings = of.Meanings(
         {
             "score": "log loss or Brier score",
-            "part": "whole score, calibration loss or refinement loss",
+            "part": "total score, calibration loss or refinement loss",
             "before": "before recalibration",
             "after": "after recalibration",
-            "change": "after less before",
+            "change": "after minus before",
             "low": "lower end of the 90 % interval of the change",
             "high": "upper end of the same",
         }
@@ -378,10 +386,11 @@ class ScoreParts(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
-            raise NotAnswerable("tick a calibrator: what could still be gained after it appears here")
+            raise NotAnswerable("select a calibrator to see the remaining gain")
         if not self.slow:
             raise NotAnswerable(
-                "what recalibration could still gain takes fits of maps in folds of rows: ask for them (slow)"
+                "the remaining gain needs calibrators fitted by cross-validation; turn on “Fit by "
+                "cross-validation” (slow)"
             )
         before, after, _ = scene.recalibrations
         return call(cc.evaluation.score_decomposition.parts_of_scores, before, after)
@@ -402,16 +411,16 @@ class ScoreParts(Exhibit):
         frame = scene.get(self.table(scene))
         refused = frame[frame["note"] != ""].drop_duplicates(["calibrator", "note"])
         return Words(
-            "Calibration loss: what recalibrating these rows takes off the score on rows that no fit has seen, as far "
-            "as the maps tried can tell; the refinement loss remains. An interval that reaches 0: nothing is shown to "
-            "be gained."
+            "Calibration loss: how much recalibration improves the score on held-out rows, with the best "
+            "calibrator tried. Refinement loss: the rest. If an interval includes 0, no gain is shown."
         ).also(
-            "The calibration loss is estimated from below: a better map could take off more. It can be less than 0 by "
-            "chance. Two quick maps are tried, and leaving all as it is; each fold of rows is judged with what did "
-            "best on the others. Intervals, each by itself, take the fitted maps as they are.",
-            "Where a calibrator gives the predicted class alone, before and after are judged as right or wrong.",
-            "Rows are cross-fitted: maps have seen rows of each other's folds, so that what is left after a calibrator "
-            "is a rough guide."
+            "The calibration loss is a lower estimate: a better calibrator could improve the score more. It can be "
+            "below 0 by chance. Two fast calibrators and the uncalibrated model are tried; each fold uses the best "
+            "on the other folds. Intervals treat the fitted calibrators as fixed and are not corrected for "
+            "multiple testing.",
+            "For a calibrator that predicts only the top class, before and after are scored as right or wrong.",
+            "Rows are cross-fitted: calibrators share training rows across folds, so the remaining loss is a rough "
+            "guide."
             if scene.cross_fitted
             else "",
             *(f"{line.calibrator}: {line.note}." for line in refused.itertuples()),
@@ -419,13 +428,13 @@ class ScoreParts(Exhibit):
 
 
 QUESTIONS = ((None, "log-loss"), ("confidence", DEFAULT))
-"""Notion and estimator of the comparison: whole predictions by their log loss, else the error of the confidence."""
+"""Notion and estimator of the comparison: log loss of the whole prediction, else the confidence error."""
 MOST = 3
-"""Models that the first is compared with; all pairs are a table."""
+"""Largest number of models that the first is compared with; a table has all pairs."""
 
 
 def better(scene: Scene) -> tuple[str, ...]:
-    """The first file's model beside each other file's, as they are; empty where there is one file."""
+    """Compare the first file's uncalibrated model with those of other files; empty if there is one file."""
     models = scene.bases[: MOST + 1]
     if len(models) < 2:
         return ()
@@ -442,7 +451,7 @@ def better(scene: Scene) -> tuple[str, ...]:
 
 
 def _sentence(line: Mapping[Any, Any], key: str) -> str:
-    """What a line of a comparison says of the first beside the second."""
+    """Describe one line of a comparison."""
     first, second, name, unit = line["first"], line["second"], inside(ESTIMATORS[key].title), unit_of(key)
     low, high = difference(line["low"], unit), difference(line["high"], unit)
     sure = f"{at_level(LEVEL)} interval of the difference {low} to {high}, {chance(line['p'])}"
@@ -453,12 +462,15 @@ def _sentence(line: Mapping[Any, Any], key: str) -> str:
         values = f"{name} {measured(line['second_value'], unit)} against {measured(line['first_value'], unit)}"
         return f"{second} is better than {first}: {values} ({sure}, {first} less {second})."
     if line["verdict"] == "equivalent":
-        return f"{first} and {second} are as good as each other within the margin: {values} ({sure})."
+        return f"{first} and {second} are equivalent within the margin: {values} ({sure})."
     if line["verdict"] == "not worse":
-        return f"{first} is not shown to be better than {second}, nor to be worse by the margin: {values} ({sure})."
-    return f"Whether {first} or {second} is better cannot be told from these rows: {values} ({sure})."
+        return (
+            f"{first} is not significantly better than {second}, and not worse by more than the margin: {values} "
+            f"({sure})."
+        )
+    return f"These rows do not show whether {first} or {second} is better: {values} ({sure})."
 
 
 def first_named(scene: Scene) -> str:
-    """The first file's name, where there are others that could be meant; else empty."""
+    """Return the first file's name if there are several files, else an empty string."""
     return scene.bases[0].title if len(scene.bases) > 1 else ""

@@ -23,82 +23,82 @@ from dashboard.session import Call, Model, Scene, call
 
 NOTIONS = tuple(key for key in REDUCTIONS if REDUCTIONS[key].flags.strata_are_classes)
 SORTED_BY = tuple(key for key in SORTS if key != "error")
-"""Orders that are offered: the largest errors of all are those of single rows."""
+"""Orders that are offered; not by raw error, which is largest for classes with single rows."""
 CLAIMS = Choice(NOTIONS, titles=tuple(REDUCTIONS[key].title for key in NOTIONS))
-"""The notions that say something of each class."""
+"""Notions that have claims about each class."""
 _FIRST = {
     "beyond": "the largest contribution to the error of {} first",
     "share": "largest share of its rows first",
     "rows": "fewest rows first",
-    "name": "as they are listed",
+    "name": "in the order of the file",
 }
 
-ORDERS = ("Largest contribution first", "Largest share first", "Fewest rows first", "As listed")
-"""What the orders of classes are called, in turn."""
+ORDERS = ("Largest contribution first", "Largest share first", "Fewest rows first", "In file order")
+"""Titles of the orders of classes."""
 
 
 @dataclass(frozen=True)
 class ByClass(Exhibit):
-    """Classes in one notion, of every model that makes claims of it."""
+    """Base class of exhibits about classes in one notion, for every model with such claims."""
 
     notion: Annotated[
         str,
         CLAIMS,
         "Claims about classes",
-        "which claims about classes are looked at",
+        "which claims about classes are evaluated",
     ] = "top-label"
 
     meanings = of.Meanings(
         {
-            "rows": "rows that claim the class",
-            "share": "share of all rows that claim it",
-            "true_share": "share of all rows that are of it",
+            "rows": "rows with a claim about the class",
+            "share": "share of all rows with such a claim",
+            "true_share": "share of all rows whose true class it is",
             "mean_score": "mean score of the claims",
-            "mean_outcome": "share of the claims that comes true",
-            "gap": "mean outcome less mean score",
-            "error, *": "raw ECE of the class in the model",
+            "mean_outcome": "observed frequency of the claims",
+            "gap": "mean outcome minus mean score",
+            "error, *": "raw ECE of the class for the model",
             "calibrated, *": "mean raw ECE of calibrated models with these scores",
-            "p, *": "chance of as large an error in a calibrated model",
+            "p, *": "probability of an error at least as large in a calibrated model",
             "p_holm, *": "the same, corrected for classes and kinds of places",
         }
     )
 
     def tables(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
-        """All classes of every model that has them, the one in focus first; and a sentence for each that has none."""
+        """Return the classes of every model that has them, the model in focus first; and a sentence for each other."""
         models = sorted(scene.models.shown, key=lambda model: model is not scene.model)
         wanted = {m.title: call(cc.diagrams.class_table, m.predictions, self.notion, scene.bins) for m in models}
         return scene.answered(wanted)
 
     def predictions(self, scene: Scene) -> dict[str, Call[Any]]:
-        """The test rows of those models."""
+        """Return the test rows of these models."""
         able, _ = self.tables(scene)
         return {title: scene.predictions()[title] for title in able}
 
     def first(self, scene: Scene) -> tuple[str, Call[Any]]:
-        """The model that classes are put in order by, the one in focus where it names classes, and its classes."""
+        """Return the model that determines the order of classes (in focus, if it has classes), and its classes."""
         able, _ = self.tables(scene)
         return next(iter(able.items()))
 
     def tests(self, scene: Scene) -> tuple[dict[str, Call[pd.DataFrame]], tuple[str, ...]]:
-        """A test of every class of every model that has them, and a sentence for each model that has none."""
+        """Return a test of every class for every model that has them, and a sentence for each other model."""
         tested = {title: self._test(scene, rows) for title, rows in self.predictions(scene).items()}
         refused = {title: why for title, wanted in tested.items() if (why := scene.refusal(wanted))}
         kept = {title: wanted for title, wanted in tested.items() if title not in refused}
         return kept, tuple(f"{title}, no tests: {why}." for title, why in refused.items())
 
     def tested(self, scene: Scene) -> Call[pd.DataFrame] | None:
-        """The tests of the model that classes are put in order by."""
+        """Return the tests of the model that determines the order of classes."""
         title, _ = self.first(scene)
         wanted = self._test(scene, self.predictions(scene)[title])
         return None if scene.refusal(wanted) else wanted
 
     def _test(self, scene: Scene, rows: Call[Any]) -> Call[pd.DataFrame]:
-        """The test of every class, corrected as all places are."""
+        """Return the test of every class, corrected like all places."""
         kinds = kinds_of_places(scene.get(rows))
         return call(cc.inference.per_class_tests, rows, self.notion, scene.bins, families=kinds, fewest=FEWEST)
 
     def outstanding(self, scene: Scene) -> str:
-        """Which classes stand out of the noise, in a sentence; none where there are no tests."""
+        """Sentence on the significantly miscalibrated classes; empty without tests."""
         tested = self.tested(scene)
         if tested is None:
             return ""
@@ -113,7 +113,7 @@ class ByClass(Exhibit):
         return f"{count(len(codes))} of {count(looks)} classes {verb} significantly off: {listed}{more}."
 
     def worst(self, scene: Scene) -> str:
-        """What the class that adds most says and what happens, in a sentence; none where none stands out."""
+        """Sentence on the class that contributes most to the error; empty if no class is significant."""
         tested = self.tested(scene)
         codes = () if tested is None else cc.inference.standing_out(scene.get(tested))
         if tested is None or not codes:
@@ -128,44 +128,44 @@ class ByClass(Exhibit):
             return (
                 f"{name} contributes most to the error: mean probability {score}, observed in {outcome} of {rows} rows."
             )
-        return f"{name} contributes most to the error: {score} claimed, {outcome} right ({rows} rows)."
+        return f"{name} contributes most to the error: confidence {score}, accuracy {outcome} ({rows} rows)."
 
     def noted(self, words: Words, scene: Scene) -> Words:
-        """Words with a note on every model that is not shown."""
+        """Return the words with a note on every model that is not shown."""
         return words.also(*self.tables(scene)[1])
 
 
 @dataclass(frozen=True)
 class InOrder(ByClass):
-    """Classes that are sorted and searched."""
+    """Base class of exhibits with sorted and searchable classes."""
 
     sort: Annotated[
         str,
         Choice(SORTED_BY, titles=ORDERS),
         "Order",
-        "furthest beyond noise, largest share or fewest rows first, or as listed",
+        "largest contribution beyond noise, largest share or fewest rows first, or in file order",
     ] = "beyond"
-    search: Annotated[str, Text(200), "Search", "only classes with this in their name"] = ""
+    search: Annotated[str, Text(200), "Search", "only classes whose name contains this text"] = ""
 
     def order(self, scene: Scene, page: int | None = None) -> Call[tuple[int, ...]]:
-        """Codes of the classes found, in order; a dozen of them with ``page``."""
+        """Return the codes of the classes found, in order; with ``page``, one dozen of them."""
         tests = self.tested(scene) if self.sort == "beyond" else None
         _, table = self.first(scene)
         return call(cc.diagrams.ranked_classes, table, self.sort, self.search, page, tests, stem="chosen")
 
     def rule(self, scene: Scene) -> str:
-        """By which rule classes are put in order, where that is no plain number."""
+        """Describe the order of classes, unless it is by a single column."""
         if self.sort != "beyond":
             return ""
         if self.tested(scene) is None:
             return f"Order: error times share; classes of fewer than {FEW_ROWS} rows follow."
         return (
-            "Order: classes that are significantly off (exact test, corrected, 5 %), then those of "
-            f"{FEW_ROWS} rows or more, then the others; each by what it adds to the error beyond what noise alone adds."
+            f"Order: classes that are significantly off (exact test, corrected, 5 %), then those of {FEW_ROWS} rows "
+            "or more, then the others; each by its contribution to the error beyond noise."
         )
 
     def which(self, scene: Scene, page: int | None = None) -> str:
-        """Which classes, in which order, in words."""
+        """Describe the selected classes and their order."""
         title, table = self.first(scene)
         found = len(scene.get(call(cc.diagrams.ranked_classes, table, "name", self.search)))
         named = f" with \u201c{self.search.strip()}\u201d in their name" if self.search.strip() else ""
@@ -177,9 +177,9 @@ class InOrder(ByClass):
 
 @dataclass(frozen=True)
 class Paged(InOrder):
-    """A dozen classes of those that are sorted and searched."""
+    """Base class of exhibits with one page of a dozen classes."""
 
-    page: Annotated[int, Range(1, 10_000), "Page", "which dozen of them"] = 1
+    page: Annotated[int, Range(1, 10_000), "Page", "page of a dozen classes"] = 1
 
     def chosen(self, scene: Scene) -> Call[tuple[int, ...]]:
         """Their codes."""
@@ -187,9 +187,9 @@ class Paged(InOrder):
 
 
 def together(selection: Selection) -> dict[str, dict[str, Any]]:
-    """The options, by exhibit, in which those of classes follow one another where they stand on one page.
+    """Return options, by exhibit, that exhibits about classes share on one page.
 
-    Notion, order and page are those of the small diagrams; how curves are smoothed is chosen once for all.
+    Notion, order and page are those of the small diagrams; the smoothing of curves is shared.
     """
     panels = selection.exhibit("class-panels").build()
     order = {name: getattr(panels, name) for name in ("notion", "sort", "search")}
@@ -238,12 +238,11 @@ class Classes(InOrder):
         title, _ = self.first(scene)
         which, notion = self.which(scene), REDUCTIONS[self.notion].title.lower()
         words = Words(
-            f"One line per class ({notion}): {which}. Rows, shares, mean score, mean outcome and gap are of {title}. "
-            "Errors are raw ECE, which noise inflates most where rows are few; bins: "
-            f"{scene.in_bins}. Calibrated: what perfectly calibrated probabilities show on average. p: "
-            "the chance of an error as large as this in a calibrated model, an exact test by bins; "
-            "corrected for the number of classes and the kinds of places; at most 0.05 is significant. A class of few "
-            "rows can hardly be shown to be off."
+            f"One line per class ({notion}): {which}. Rows, shares, mean score, mean outcome and gap are for "
+            f"{title}. Errors are raw ECE, which noise inflates most where rows are few; bins: {scene.in_bins}. "
+            "Calibrated: mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as "
+            "large in a calibrated model (exact test by bins), corrected for the number of classes and the kinds "
+            "of places; at most 0.05 is significant. With few rows, an error of a class is rarely significant."
         )
         return self.noted(words.also(self.rule(scene)), scene).also(*self.tests(scene)[1])
 
@@ -251,7 +250,7 @@ class Classes(InOrder):
 @EXHIBITS.register("class-errors", "Errors of classes")
 @dataclass(frozen=True)
 class ClassErrors(Paged):
-    """Error of each of a dozen classes, a mark per model, beside what noise alone shows."""
+    """Error of each of a dozen classes, one mark per model, with the noise level."""
 
     printed = 0
     terms = ("top-label", "class-wise")
@@ -264,14 +263,14 @@ class ClassErrors(Paged):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         errors = [name for name in frame.columns if name.startswith("error, ")]
-        noise = [of.error("noise alone", name) for name in frame.columns if name.startswith("calibrated, ")][:1]
+        noise = [of.error("noise level", name) for name in frame.columns if name.startswith("calibrated, ")][:1]
         return (
             of.text("class"),
             of.whole("rows"),
             of.share("share"),
             of.share("true share", "true_share"),
-            of.share("says", "mean_score"),
-            of.share("happens", "mean_outcome"),
+            of.share("mean score", "mean_score"),
+            of.share("mean outcome", "mean_outcome"),
             *noise,
             *map(of.error, errors),
         )
@@ -286,24 +285,24 @@ class ClassErrors(Paged):
         noise = (
             ""
             if self.tested(scene) is None
-            else " Grey: mean raw ECE of a calibrated model, from noise alone; bold: significantly off."
+            else " Gray: noise level (mean raw ECE of a calibrated model). Bold: significantly off."
         )
         title, _ = self.first(scene)
         words = Words(
             f"Raw ECE of each class ({notion}), inflated by noise: {which}.{noise} Hollow: fewer than {FEW_ROWS} rows.",
-            f"Error of {count(len(scene.get(self.chosen(scene))))} classes, a mark per model, beside what noise shows.",
+            f"Error of {count(len(scene.get(self.chosen(scene))))} classes, one mark per model, with the noise level.",
         ).also(
             self.rule(scene),
-            f"Says and happens: mean score and share that comes true, of {title}. Bins: {scene.in_bins}.",
+            f"Mean score and mean outcome are for {title}. Bins: {scene.in_bins}.",
         )
         return self.noted(words.also(*self.tests(scene)[1][:1]), scene)
 
 
 _DRAWN = {"reliability": "class_panels", "validity": "class_validity", "kernel": "class_curves"}
 _CALLED = {
-    "reliability": "Reliability class by class",
-    "validity": "Share of a class's rows that is off by at most the value on the axis",
-    "kernel": "Kernel reliability curves class by class, without bins",
+    "reliability": "Reliability by class",
+    "validity": "Share of a class's rows with a calibration error of at most the value on the axis",
+    "kernel": "Kernel reliability curves by class, without bins",
 }
 _VALUES = {
     "reliability": (
@@ -313,21 +312,21 @@ _VALUES = {
         of.share("mean outcome", "mean_outcome"),
         of.gap(),
     ),
-    "validity": (of.text("plot"), of.error("off by at most", "eps"), of.share("share of rows", "share")),
-    "kernel": (of.share("score"), of.share("share that comes true", "curve"), of.number("density")),
+    "validity": (of.text("plot"), of.error("error at most", "eps"), of.share("share of rows", "share")),
+    "kernel": (of.share("score"), of.share("observed frequency", "curve"), of.number("density")),
 }
 
 
 @EXHIBITS.register("class-panels", "Small diagrams of classes", reference="P1 Fig. 4 and 9")
 @dataclass(frozen=True)
 class ClassPanelsExhibit(Paged):
-    """A small diagram for each of a dozen classes, all models in each."""
+    """One small diagram for each of a dozen classes, with all models."""
 
     curve: Annotated[
         str,
-        Choice(tuple(_DRAWN), titles=("Bins", "Rows off by at most so much", "Curves without bins")),
+        Choice(tuple(_DRAWN), titles=("Bins", "Share of rows by error", "Curves without bins")),
         "Small diagrams show",
-        "what the small diagrams show",
+        "content of the small diagrams",
     ] = "reliability"
     kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how kernel curves are smoothed"] = (
         KERNEL_CURVE
@@ -342,15 +341,15 @@ class ClassPanelsExhibit(Paged):
         {
             "count": "claims in the bin",
             "mean_score": "mean score of the claims",
-            "mean_outcome": "share of the claims that comes true",
-            "gap": "mean outcome less mean score",
+            "mean_outcome": "observed frequency of the claims",
+            "gap": "mean outcome minus mean score",
             "weight": "claims in the bin as a share of all rows",
-            "eps": "how far the claims of a bin are off",
-            "share": "share of the class's rows that is off by at most that",
+            "eps": "calibration error of the claims in a bin",
+            "share": "share of the class's rows with at most this error",
             "plot": "before or after recalibration",
             "score": "place on the curve",
-            "curve": "share that comes true there",
-            "density": "how dense scores lie here, per unit of the scale that is smoothed",
+            "curve": "observed frequency there",
+            "density": "density of scores here, per unit of the smoothing scale",
         }
     )
 
@@ -365,10 +364,10 @@ class ClassPanelsExhibit(Paged):
 
     def words(self, scene: Scene) -> Words:
         which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
-        hollow = f" Hollow: fewer than {FEW_ROWS} rows, not joined." if self.curve == "reliability" else ""
+        hollow = f" Hollow: fewer than {FEW_ROWS} rows; not connected." if self.curve == "reliability" else ""
         words = Words(
-            f"{_CALLED[self.curve]} ({notion}): {which}. In the headings the class's error in {self.first(scene)[0]}."
-            f"{hollow}",
+            f"{_CALLED[self.curve]} ({notion}): {which}. Headings: the class's error for "
+            f"{self.first(scene)[0]}.{hollow}",
             f"Small {self.curve} diagrams of {count(len(scene.get(self.chosen(scene))))} classes.",
         )
         if self._grouped:
@@ -382,14 +381,14 @@ class ClassPanelsExhibit(Paged):
 
     @property
     def _grouped(self) -> bool:
-        """Are all models judged in the bins of one?"""
+        """True if all models use the bins of one model."""
         return self.curve == "reliability" and self.bins_of != "own"
 
     def _diagrams(self, scene: Scene) -> dict[str, Call[Any]]:
         return self._shown(scene)[0]
 
     def _shown(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
-        """The diagrams by title, and a sentence for each model that cannot be judged in the bins of another."""
+        """Return the diagrams by title, and a sentence for each model that cannot use the bins of another."""
         able, _ = self.tables(scene)
         wanted = {title: self._of(scene.models.titled(title), scene) for title in able}
         return scene.answered(wanted) if self._grouped else (wanted, ())
@@ -406,19 +405,19 @@ class ClassPanelsExhibit(Paged):
         return call(cc.diagrams.class_validity, *arguments) if alone else beside
 
     def _beside(self, model: Model, scene: Scene) -> Call[Any]:
-        """A recalibrated model with the base model on the same bins of each class."""
+        """Return a recalibrated model and the base model on the same bins of each class."""
         arguments = model.predictions, self.chosen(scene), self.notion, scene.bins
         return call(cc.diagrams.class_validity, *arguments, before=model.base.predictions)
 
     def _paired(self, scene: Scene) -> tuple[str, ...]:
-        """What the dotted lines are, and which models have none."""
+        """Explain the dotted lines, and list the models without one."""
         able, _ = self.tables(scene)
         after = [m for m in scene.models.recalibrated if m.title in able]
         if self.curve != "validity" or not after:
             return ()
         alone = {m.title: why for m in after if (why := scene.refusal(self._beside(m, scene)))}
-        dotted = "Dotted: the base model on the bins of a recalibrated one."
+        dotted = "Dotted: the base model in the bins of a recalibrated model."
         return (
             *([dotted] if len(alone) < len(after) else []),
-            *(f"{name} alone: {why}." for name, why in alone.items()),
+            *(f"{name}, without the base model: {why}." for name, why in alone.items()),
         )

@@ -1,4 +1,4 @@
-"""How the columns of a table are written for readers: the kinds of values there are, and one writer for each."""
+"""Columns of printed tables: one constructor per kind of value, and the meanings of common columns."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from calib_core.text import count, score
 
 NOT_KNOWN = "–"
 ENDS = {"low": "from", "lower": "from", "high": "to", "upper": "to"}
-"""What the ends of an interval are called where each stands in a column of its own."""
+"""Names of the ends of an interval if each has its own column."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One printed column: its heading, the columns of the frame it is made of, and how they are written.
+    """One printed column: its heading, the frame's columns it uses, and their format.
 
-    ``write`` gets their values in order; a column of numbers is aligned to the right. In a table that can be sorted
-    the first ``apart`` of them (0: all) stand each alone, as numbers, and ``end`` writes one of those, given its value
-    and the values of what does not stand there; without it ``write`` does. ``digits`` is the printf format in which a
-    table too long to be written cell by cell shows them; without any it is words. The "high" or "low" end of a column
-    that is ``best`` in a comparison is set in bold. Words that are sentences are broken into so many ``lines``.
+    ``write`` gets their values in order; a column of numbers is aligned to the right. In a sortable table, each of the
+    first ``apart`` of them (0: all) has its own column of numbers. ``end`` (by default ``write``) writes one of these,
+    given its value and the values of the others. ``digits`` is the printf format for tables too long to write cell by
+    cell; empty for a column of words. ``best``: the end, "high" or "low", that is set in bold in a comparison.
+    ``lines``: number of lines into which sentences are broken.
     """
 
     heading: str
@@ -46,29 +46,29 @@ class Column:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Columns of the frame that stand alone where the table can be sorted; none where this is words."""
+        """Columns of the frame that are separate in a sortable table; none for a column of words."""
         return self.made_of[: self.apart or None] if self.digits else ()
 
     def headings(self) -> dict[str, str]:
-        """What those are called."""
+        """Return the headings of these columns."""
         if not self.numbers[1:]:
             return dict.fromkeys(self.numbers, self.heading)
         return {name: f"{self.heading}, {ENDS.get(name.rpartition('_')[2], name)}" for name in self.numbers}
 
     def alone(self, frame: pd.DataFrame, name: str) -> list[str]:
-        """One of those, line by line, as readers see it."""
+        """Return the cells of one of these columns as text."""
         aside = [frame[other].tolist() for other in self.made_of[self.apart or len(self.made_of) :]]
         write = self.end or self.write
         return [write(*values) for values in zip(frame[name].tolist(), *aside, strict=True)]
 
 
 Meanings = MappingProxyType
-"""Lines on columns by name, which nobody changes."""
+"""Read-only meanings of columns by name."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a column of a frame is: name, heading (empty where it is not printed), unit and a line of meaning."""
+    """Description of a frame's column: name, heading (empty if not printed), unit and meaning."""
 
     name: str
     heading: str
@@ -81,46 +81,46 @@ UNITS = {"percent": "share", "localized": "count", "%.2g": "p-value", "plain": "
 
 COMMON = {
     "about": "what the interval is about",
-    "basis": "what it rests on, in words",
+    "basis": "basis of the finding, in words",
     "bin": "number of the bin, from 0",
-    "bins": "bins of the value as measured; what the estimate is over, its interval is about",
+    "bins": "bins of the raw value",
     "calibrator": "title of the recalibrated model",
     "class": "name of the class",
     "correct": "whether the predicted class is the true one",
     "count": "rows in the bin",
     "confidence": "probability of the predicted class; of a bin its mean",
-    "accuracy": "share of the bin's rows that is right",
-    "delta": "mean distance of the predicted classes' accuracy from their confidence, by their rows",
+    "accuracy": "accuracy of the bin's rows",
+    "delta": "mean absolute difference between the predicted classes' accuracy and confidence, weighted by rows",
     "event": "whether the event happened",
     "estimator": "key of the estimator",
     "finding": "the finding in a sentence",
     "first": "title of the first model",
     "first_value": "value of the first model",
-    "floor": "noise floor: 95 % of calibrated models show at most this (of accuracy: at least)",
-    "headline": "what is found, in a sentence",
+    "floor": "noise floor: the raw value of 95 % of calibrated models is at most this (for accuracy: at least)",
+    "headline": "the finding in a sentence",
     "high": "upper end of the 90 % interval",
     "label": "true class",
     "level": "level of the interval",
     "limit": "tolerance on the scale of the value",
     "low": "lower end of the 90 % interval",
     "lower": "lower end of the bin",
-    "mark": "which intervals are about the same",
-    "method": "how the interval was made",
+    "mark": "marks intervals that estimate the same quantity",
+    "method": "method of the interval",
     "model": "title of the model",
-    "note": "why a number is missing, or what to know of it",
+    "note": "reason for a missing number, or a remark",
     "notion": "notion of calibration",
-    "p": "p-value: chance that a calibrated model shows as much",
-    "p_of": "what p is about: another error, or models that do as badly or worse",
-    "p_corrected": "p corrected by Holm's rule in its family, for the kinds of places and the columns",
-    "p_holm": "p corrected by Holm's rule for the number of tests",
+    "p": "p-value: probability that a calibrated model shows at least as much",
+    "p_of": "subject of p: another error, or models that perform as badly or worse",
+    "p_corrected": "Holm-corrected p-value, also corrected for the kinds of places and the columns",
+    "p_holm": "Holm-corrected p-value for the number of tests",
     "P(*": "probability of the class",
-    "place": "where it is, in words",
+    "place": "the place in words",
     "point": "estimate that the interval is about",
     "predicted": "predicted class",
     "ratio": "observed over expected events",
     "ratio_limit": "tolerance of that ratio",
-    "ratio_word": "whether the ratio is within its tolerance, beyond it, or undecided",
-    "reason": "why this was chosen",
+    "ratio_word": "whether the ratio is within its tolerance, outside it, or undecided",
+    "reason": "reason for this choice",
     "risk": "predicted risk of the event",
     "row": "position in the file",
     "rows": "number of rows",
@@ -131,22 +131,22 @@ COMMON = {
     "slice": "the slice in words",
     "stands_out": "whether p_corrected is at most 0.05",
     "tested": "whether coverage of the interval was simulated or proven in cases like this",
-    "title": "title of what the line is about",
-    "top_label": "confidence and delta, on the star's side of the diagonal",
-    "unit": "how numbers of the line are read: share, square of a share, or score",
+    "title": "title of the quantity in this line",
+    "top_label": "confidence plus or minus delta, on the star's side of the diagonal",
+    "unit": "unit of the numbers: share, square of a share, or score",
     "upper": "upper end of the bin",
-    "value": "value of the estimator's formula, noise included",
-    "verdict": "one of the four words",
-    "worth": "number of independent rows of equal weight that tell as much",
+    "value": "raw value of the estimator's formula, noise included",
+    "verdict": "one of the four verdicts",
+    "worth": "effective sample size: equivalent number of independent rows of equal weight",
 }
-"""What columns mean whose name means the same in all tables, but where an exhibit says otherwise."""
+"""Meanings of columns that are the same in all tables, unless an exhibit overrides them."""
 
 
 def meaning(name: str, own: Mapping[str, str]) -> str:
-    """The line on a column of this name; that of a number's end is made of the number's. Empty where there is none.
+    """Return the meaning of a column; for an end of an interval, derived from its number. Empty if there is none.
 
-    >>> meaning("gap_low", {"gap": "right less says"}), meaning("error, a", {"error, *": "raw ECE"}), meaning("x", {})
-    ('lower end of the 90 % interval of: right less says', 'raw ECE', '')
+    >>> meaning("gap_low", {"gap": "the gap"}), meaning("error, a", {"error, *": "raw ECE"}), meaning("x", {})
+    ('lower end of the 90 % interval of: the gap', 'raw ECE', '')
     """
     for known in (own, COMMON):
         if name in known:
@@ -162,7 +162,7 @@ def meaning(name: str, own: Mapping[str, str]) -> str:
 
 
 def declared(frame: pd.DataFrame, columns: tuple[Column, ...], own: Mapping[str, str]) -> tuple[Declared, ...]:
-    """What every column of a frame is, in order; ``own`` are the meanings that an exhibit has itself."""
+    """Describe every column of a frame, in order; ``own``: the exhibit's own meanings."""
     found = []
     for name in map(str, frame.columns):
         own_column = (column for column in columns if name in (column.made_of[0], *column.numbers))
@@ -174,13 +174,13 @@ def declared(frame: pd.DataFrame, columns: tuple[Column, ...], own: Mapping[str,
 
 
 def written(frame: pd.DataFrame, columns: tuple[Column, ...]) -> list[list[str]]:
-    """The cells of a table, line by line, as readers see them."""
+    """Return the cells of a table as text, line by line."""
     parts = [(column, [frame[name].tolist() for name in column.made_of]) for column in columns]
     return [[column.write(*(values[i] for values in lists)) for column, lists in parts] for i in range(len(frame))]
 
 
 def best_cells(frame: pd.DataFrame, columns: tuple[Column, ...]) -> set[tuple[int, int]]:
-    """Line and column of the best values, where there are several lines to compare.
+    """Return line and column of the best values, if there are several lines to compare.
 
     >>> frame = pd.DataFrame({"accuracy": [0.9, 0.8, 0.9]})
     >>> sorted(best_cells(frame, (number("accuracy", best="high"),)))
@@ -201,7 +201,7 @@ def text(heading: str, name: str | None = None) -> Column:
 
 
 def yes_or_no(heading: str, name: str | None = None) -> Column:
-    """A column of what is so or not."""
+    """A column of yes or no."""
     return Column(heading, (name or heading,), lambda value: "yes" if value else "no", numeric=False)
 
 
@@ -220,21 +220,21 @@ def titled(heading: str, registry: Registry[Any], name: str | None = None) -> Co
 
 
 def number(heading: str, name: str | None = None, best: str = "") -> Column:
-    """A column of scores or other numbers without a unit, in three digits that count."""
+    """A column of scores or other numbers without a unit, with three significant digits."""
     return Column(heading, (name or heading,), _known(score), digits="%.3g", best=best)
 
 
 def error(heading: str, name: str | None = None, best: str = "") -> Column:
-    """A column of errors in units of probability: percent, two digits that count."""
+    """A column of errors in units of probability: percent, two significant digits."""
     return Column(heading, (name or heading,), _known(_percent), digits="percent", best=best)
 
 
 GAP = "gap (observed - predicted)"
-"""The heading of every gap: below 0 what is predicted is too high."""
+"""Heading of every gap; below 0, predictions are too high."""
 
 
 def gap(name: str = "gap") -> Column:
-    """A column of gaps, which are observed less predicted in every table: of bins, classes, slices and all rows."""
+    """A column of gaps, observed minus predicted, in tables of bins, classes, slices and all rows."""
     return points(GAP, name)
 
 
@@ -244,13 +244,14 @@ def points(heading: str, name: str | None = None) -> Column:
 
 
 def measured(heading: str, name: str | None = None, unit: str = "unit") -> Column:
-    """A column of estimates, each in the unit that the column ``unit`` of the frame says."""
+    """A column of estimates, each in the unit given by the frame's column ``unit``."""
     write = _known(number_words.measured)
     return Column(heading, (name or heading, unit), write, digits="%.3g", apart=1)
 
 
 def measured_between(heading: str, low: str, high: str, unit: str = "unit", limit: str = "limit") -> Column:
-    """A column of intervals in their units, with digits enough to tell their ends from the tolerance, ``limit``."""
+    """A column of intervals in their units, with enough digits to distinguish their ends from the tolerance
+    ``limit``."""
 
     def both(low: Any, high: Any, unit: number_words.Unit, limit: Any) -> str:
         apart = None if _missing(limit) else float(limit)
@@ -263,7 +264,7 @@ def measured_between(heading: str, low: str, high: str, unit: str = "unit", limi
 
 
 def in_unit(heading: str, name: str, unit: number_words.Unit, best: str = "") -> Column:
-    """A column of numbers that are all of one unit."""
+    """A column of numbers in one unit."""
     return error(heading, name, best) if unit == "share" else number(heading, name, best)
 
 
@@ -273,7 +274,7 @@ def whole(heading: str, name: str | None = None) -> Column:
 
 
 def given(name: str, values: pd.Series) -> Column:
-    """A column as it stands in the user's file, or that is yes or no: nothing is rounded."""
+    """A column of the user's file, unrounded; Booleans become yes or no."""
     if pd.api.types.is_bool_dtype(values):
         return Column(name, (name,), lambda value: "yes" if value else "no", numeric=False)
     numeric = pd.api.types.is_numeric_dtype(values)
@@ -281,12 +282,12 @@ def given(name: str, values: pd.Series) -> Column:
 
 
 def share(heading: str, name: str | None = None, best: str = "") -> Column:
-    """A column of shares of rows or claims, confidence and accuracy among them: percent, one decimal."""
+    """A column of shares, such as confidence and accuracy: percent, one decimal."""
     return Column(heading, (name or heading,), _known(_one_decimal), digits="percent", best=best)
 
 
 def level(heading: str, name: str | None = None) -> Column:
-    """A column of levels of confidence: percent, with a decimal only where there is one."""
+    """A column of confidence levels: percent, with a decimal only if needed."""
     return Column(heading, (name or heading,), _known(_end), digits="percent")
 
 
@@ -296,7 +297,7 @@ def between(heading: str, low: str, high: str) -> Column:
 
 
 def bin_ends(heading: str, low: str, high: str) -> Column:
-    """A column of bins as sentences name them, with the digits that make their ends exact."""
+    """A column of bins as in sentences, with exact ends."""
 
     def ends(lower: Any, upper: Any) -> str:
         known = not (_missing(lower) or _missing(upper))
@@ -306,7 +307,7 @@ def bin_ends(heading: str, low: str, high: str) -> Column:
 
 
 def number_between(heading: str, low: str, high: str, marks: Sequence[str] = ()) -> Column:
-    """A column of intervals of numbers without a unit, with digits enough to tell their ends from these ``marks``.
+    """A column of intervals of numbers without a unit, with enough digits to distinguish their ends from ``marks``.
 
     ``marks`` are columns of the frame, such as that of the value of a calibrated model.
     """
@@ -322,7 +323,8 @@ def number_between(heading: str, low: str, high: str, marks: Sequence[str] = ())
 
 
 def ratio_between(heading: str, low: str, high: str, limit: str) -> Column:
-    """A column of intervals of observed to expected events, with digits enough to tell them from the tolerance."""
+    """A column of intervals of observed to expected events, with enough digits to distinguish them from the
+    tolerance."""
 
     def both(low: Any, high: Any, limit: Any) -> str:
         return NOT_KNOWN if any(map(_missing, (low, high, limit))) else ratio_range(low, high, limit)
@@ -334,7 +336,7 @@ def ratio_between(heading: str, low: str, high: str, limit: str) -> Column:
 
 
 def difference(heading: str, name: str | None = None, unit: number_words.Unit | None = None) -> Column:
-    """A column of differences in a unit, shares in points; without one each in that which the frame says."""
+    """A column of differences in a unit, shares in points; without ``unit``, each in the frame's unit."""
     made_of = (name or heading, *(["unit"] if unit is None else []))
     return Column(heading, made_of, _known(_difference(unit)), digits="%.3g", apart=1)
 
@@ -359,12 +361,12 @@ def _difference(unit: number_words.Unit | None) -> Callable[..., str]:
 
 
 def probability(heading: str, name: str | None = None) -> Column:
-    """A column of p-values: two digits that count, more near the level of significance (``text.chance``)."""
+    """A column of p-values: two significant digits, more near the significance level (``text.chance``)."""
     return Column(heading, (name or heading,), _known(_chance), digits="%.2g")
 
 
 def probability_of(name: str, whose: str, heading: str = "") -> Column:
-    """A column of p-values, each with the name of what it is of where that is not the line itself."""
+    """A column of p-values, each with its subject if that is not the line itself."""
 
     def both(p: Any, whose: Any) -> str:
         return NOT_KNOWN if _missing(p) else " ".join(filter(None, (_chance(float(p)), f"({whose})" if whose else "")))
@@ -373,7 +375,7 @@ def probability_of(name: str, whose: str, heading: str = "") -> Column:
 
 
 def verdict(heading: str = "verdict", name: str | None = None) -> Column:
-    """A column of verdicts, in the four words."""
+    """A column of the four verdicts."""
 
     def word(value: Any) -> str:
         return NOT_KNOWN if _missing(value) else in_full(value)
@@ -382,14 +384,14 @@ def verdict(heading: str = "verdict", name: str | None = None) -> Column:
 
 
 def flag(heading: str, name: str | None = None) -> Column:
-    """A column of what always holds, or need not."""
+    """A column of properties: yes or no."""
     return Column(heading, (name or heading,), lambda value: "yes" if value else "no", numeric=False)
 
 
 def marks(frame: pd.DataFrame, marked: Sequence[str]) -> tuple[Column, ...]:
-    """The column of marks of the intervals before it, a mark a line of the frame; none where nothing is marked.
+    """Return the column of marks of the intervals before it, one per line; none if nothing is marked.
 
-    The frame has a column ``about``, which the marks stand for, and ``tested``.
+    The frame has the columns ``about``, which determines the marks, and ``tested``.
     """
     known = dict(zip(zip(frame["about"], map(str, frame["tested"].tolist()), strict=True), marked, strict=True))
     column = Column("mark", ("about", "tested"), lambda about, tested: known[about, str(tested)], numeric=False)
@@ -416,7 +418,7 @@ def _percent(value: float) -> str:
 
 
 def _one_decimal(value: float) -> str:
-    """One decimal; more for what lies nearer to nothing or all than that can say.
+    """Format with one decimal, or more for values very near 0 or 1.
 
     >>> [_one_decimal(x) for x in (0.5, 0.79371, 0.99996, 0.0004, 1.0, 0.0)]
     ['50.0 %', '79.4 %', '99.996 %', '0.04 %', '100 %', '0 %']

@@ -1,4 +1,4 @@
-"""What miscalibration costs: decisions at a threshold, by costs, and net benefit over all thresholds."""
+"""Effect of miscalibration on decisions: at a threshold, by costs, and net benefit over all thresholds."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ from dashboard.selection import Selection
 from dashboard.session import Call, Scene, call
 
 THRESHOLDS = Range(0.0001, 0.9999, 0.01)
-"""Thresholds that can be chosen."""
-_CHOSEN = "act on rows whose probability of the class is above it"
+"""Range of thresholds."""
+_CHOSEN = "act on rows whose predicted probability of the class is above it"
 
 
 def at_these_costs(selection: Selection, scene: Scene) -> dict[str, float]:
-    """The threshold that the chosen costs of two classes make, for the class looked at; empty where there is none."""
+    """Return the threshold implied by the chosen costs of two classes, for the selected class; empty if there is
+    none."""
     costs = str(dict(selection.exhibit("decisions").params).get("costs", ""))
     if len(scene.class_names) != 2 or not costs:
         return {}
     try:
         t = cc.evaluation.decisions.cost_threshold(costs)
     except cc.InputError:
-        return {}  # said where the costs are
+        return {}  # reported next to the costs
     t = None if t is None else round(1 - t if acted_on(scene) == 0 else t, 6)
     return {"threshold": t} if t is not None and THRESHOLDS.low <= t <= THRESHOLDS.high else {}
 
 
 def acted_on(scene: Scene) -> int | None:
-    """The class acted on: the one in focus, else the event of two classes; None where neither is known."""
+    """Return the class acted on: the one in focus, else the event of two classes; None if neither is known."""
     if scene.focus.code is not None or len(scene.class_names) != 2:
         return scene.focus.code
     event = scene.get(scene.models.shown[0].predictions).event
@@ -49,7 +50,7 @@ def acted_on(scene: Scene) -> int | None:
 @EXHIBITS.register("decision-curve", "Decision curve", reference="Vickers & Elkin 2006")
 @dataclass(frozen=True)
 class DecisionCurveExhibit(Exhibit):
-    """Net benefit of acting where a class's probability is above a threshold, beside acting on all and on none."""
+    """Net benefit of acting above a threshold of a class's probability, compared with acting on all and on none."""
 
     threshold: Annotated[float, THRESHOLDS, "Threshold", _CHOSEN] = 0.5
 
@@ -60,9 +61,9 @@ class DecisionCurveExhibit(Exhibit):
     meanings = of.Meanings(
         {
             "acted": "share of rows whose probability is above the threshold",
-            "benefit": "share rightly acted on, less that wrongly acted on times t / (1 - t)",
-            "over_all": "net benefit less that of acting on all rows",
-            "threshold": "rows with more than this probability t are acted on",
+            "benefit": "share correctly acted on, minus share wrongly acted on times t / (1 - t)",
+            "over_all": "net benefit minus that of acting on all rows",
+            "threshold": "threshold t: rows with a higher probability are acted on",
             "treat_all": "net benefit of acting on all rows",
             "low": "lower end of the 90 % interval of the net benefit",
             "high": "upper end of the same",
@@ -81,7 +82,7 @@ class DecisionCurveExhibit(Exhibit):
             of.between(AT_LEVEL, "low", "high"),
             of.error("acting on all", "treat_all"),
             of.points("over acting on all", "over_all"),
-            of.difference_between("interval, over acting on all", "over_all_low", "over_all_high", "share"),
+            of.difference_between("interval of the difference", "over_all_low", "over_all_high", "share"),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -91,16 +92,16 @@ class DecisionCurveExhibit(Exhibit):
         curves, refused = self._curves(scene)
         positive = scene.get(next(iter(curves.values()))).positive
         return Words(
-            f"Net benefit of acting where {positive} has more than the probability below: the share of rows rightly "
-            "acted on, less that wrongly acted on, weighed as somebody weighs it who acts from there on. The upright "
-            f"line is the threshold chosen, {in_percent(self.threshold)}. A line that leaves the picture goes on below "
-            "it: acting there does harm.",
-            f"Net benefit against the threshold, for {positive}, beside acting on all and on none.",
+            f"Net benefit of acting on rows whose probability of {positive} is above the threshold on the axis: "
+            "share correctly acted on, minus share wrongly acted on, weighted by the odds of the threshold. The "
+            f"vertical line is the chosen threshold, {in_percent(self.threshold)}. A line that leaves the chart "
+            "continues below it: acting there does harm.",
+            f"Net benefit against the threshold, for {positive}, compared with acting on all and on none.",
         ).also(
-            "A model helps where its curve lies above both lines of comparison. Each interval stands alone "
-            f"({methods_of(scene, curves.values())}); thresholds that nobody would use say nothing.",
-            "The class is the one in focus; of two classes, by default, the event. A row whose probability is the "
-            "threshold itself is not acted on.",
+            "A model is useful where its curve is above both reference lines. Intervals are pointwise "
+            f"({methods_of(scene, curves.values())}). Consider only thresholds that you would use.",
+            "The class is the one in focus; with two classes, by default the event. A row whose probability equals "
+            "the threshold is not acted on.",
             *silences(scene),
             *refused,
         )
@@ -112,20 +113,20 @@ class DecisionCurveExhibit(Exhibit):
         )
 
 
-@EXHIBITS.register("net-benefit", "What acting is worth", reference="Vickers & Elkin 2006")
+@EXHIBITS.register("net-benefit", "Net benefit at a threshold", reference="Vickers & Elkin 2006")
 @dataclass(frozen=True)
 class NetBenefit(Exhibit):
-    """What acting from the chosen threshold on is worth with each model, on all rows, and on none."""
+    """Net benefit of each model at the chosen threshold, compared with acting on all rows and on none."""
 
     threshold: Annotated[float, THRESHOLDS, "Threshold", _CHOSEN] = 0.5
 
     meanings = of.Meanings(
         {
             "acted": "share of rows whose probability is above the threshold",
-            "benefit": "share rightly acted on, less that wrongly acted on times t / (1 - t)",
-            "over_all": "net benefit less that of acting on all rows",
-            "change": "net benefit less that of the model before recalibration",
-            "p": "p of no change",
+            "benefit": "share correctly acted on, minus share wrongly acted on times t / (1 - t)",
+            "over_all": "net benefit minus that of acting on all rows",
+            "change": "net benefit minus that of the model before recalibration",
+            "p": "p-value for no change",
         }
     )
 
@@ -145,9 +146,9 @@ class NetBenefit(Exhibit):
             of.points("net benefit", "benefit"),
             of.difference_between(AT_LEVEL, "benefit_low", "benefit_high", "share"),
             of.points("over acting on all", "over_all"),
-            of.difference_between("interval, over acting on all", "over_all_low", "over_all_high", "share"),
-            of.points("more than before", "change"),
-            of.difference_between("interval, more than before", "change_low", "change_high", "share"),
+            of.difference_between("interval of the difference", "over_all_low", "over_all_high", "share"),
+            of.points("change", "change"),
+            of.difference_between("interval of the change", "change_low", "change_high", "share"),
             of.probability("p, no change", "p"),
         )
 
@@ -157,36 +158,36 @@ class NetBenefit(Exhibit):
         assert code is not None  # the table refuses more than two classes without one
         name = called(event_words.named_classes(scene)[code])
         return Words(
-            f"Acting where {name} has a probability above {in_percent(self.threshold)}. Net benefit: rows rightly "
-            f"acted on, less {cc.evaluation.decisions.odds_words(self.threshold)} for each wrongly acted on, as a "
-            "share of all.",
+            f"Acting on rows whose probability of {name} is above {in_percent(self.threshold)}. Net benefit: rows "
+            f"correctly acted on, minus {cc.evaluation.decisions.odds_words(self.threshold)} for each wrongly acted "
+            "on, as a share of all rows.",
             headline=tuple(
                 f"{line['model']}: {_changed(line)}." for line in frame.to_dict("records") if line["p"] == line["p"]
             ),
         ).also(
             scene.rows_counted,
-            "Acting on none is worth 0. Each interval stands alone; more than before: by the rows that one of the two "
-            "acts on and the other does not.",
+            "Acting on none has a net benefit of 0. Intervals are not corrected for multiple testing. The interval "
+            "of the change uses the rows that only one of the two models acts on.",
             *(f"{line['model']}: {line['note']}." for line in frame.to_dict("records") if line["note"]),
         )
 
 
 def _changed(line: dict[Any, Any]) -> str:
-    """What recalibration does to the net benefit, no more than its interval shows."""
+    """Describe the change of the net benefit, no more than its interval shows."""
     low, high = line["change_low"], line["change_high"]
     ends = f"{difference(low, 'share').removesuffix(' points')} to {difference(high, 'share')}"
     basis = f"{at_level(cc.defaults.LEVEL)} interval of the change {ends}"
     if low == high == 0:
         return "acts on the same rows as before"
     return (
-        f"acting is worth {'more' if low > 0 else 'less'} than before ({basis})"
+        f"net benefit is {'higher' if low > 0 else 'lower'} than before ({basis})"
         if low > 0 or high < 0
-        else (f"that acting is worth more or less than before is not shown ({basis})")
+        else (f"no significant change of net benefit ({basis})")
     )
 
 
 def base_titles(scene: Scene) -> dict[str, str]:
-    """The title of the model that each recalibrated one was made of, where that is shown too."""
+    """Return the title of the base model of each recalibrated model, if it is shown."""
     shown = scene.titles
     return {model.title: model.base.title for model in scene.models.recalibrated if model.base.title in shown}
 
@@ -195,27 +196,27 @@ COSTS = Text(8000)
 """A matrix of costs as text."""
 
 
-@EXHIBITS.register("decisions", "What decisions cost", reference="Elkan 2001")
+@EXHIBITS.register("decisions", "Cost of decisions", reference="Elkan 2001")
 @dataclass(frozen=True)
 class Decisions(Exhibit):
-    """What decisions by each model's probabilities are expected to cost a row, and what they cost."""
+    """Expected and realized cost per row of decisions by each model's probabilities."""
 
     costs: Annotated[
         str,
         COSTS,
         "Costs",
-        "a line for each decision, in it the cost for each class that may be true, such as 0 5; 1 0; of two classes "
-        "also a threshold; without any every mistake costs 1",
+        "one line per decision with one cost per true class, such as 0 5; 1 0. For two classes, also a threshold. "
+        "Empty: every error costs 1",
     ] = ""
 
     meanings = of.Meanings(
         {
-            "expected": "mean cost a row by the model's own probabilities",
-            "realised": "mean cost a row with the true classes",
-            "gap": "realised less expected",
-            "change": "realised less that of the model before recalibration",
-            "p": "p of no change",
-            "changed": "share of rows that is decided otherwise",
+            "expected": "mean cost per row by the model's own probabilities",
+            "realised": "mean cost per row with the true classes",
+            "gap": "realized minus expected",
+            "change": "realized minus that of the model before recalibration",
+            "p": "p-value for no change",
+            "changed": "share of rows with a different decision",
         }
     )
 
@@ -230,30 +231,30 @@ class Decisions(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("model"),
-            of.number("expects to pay", "expected"),
-            of.number("pays", "realised"),
+            of.number("expected cost", "expected"),
+            of.number("realized cost", "realised"),
             of.number_between(AT_LEVEL, "realised_low", "realised_high"),
-            of.difference("pays more than it expects", "gap", "score"),
-            of.difference_between("interval, more than it expects", "gap_low", "gap_high", "score"),
-            of.difference("pays more than before", "change", "score"),
-            of.difference_between("interval, more than before", "change_low", "change_high", "score"),
+            of.difference("realized minus expected", "gap", "score"),
+            of.difference_between("interval of that difference", "gap_low", "gap_high", "score"),
+            of.difference("change", "change", "score"),
+            of.difference_between("interval of the change", "change_low", "change_high", "score"),
             of.probability("p, no change", "p"),
-            of.share("decided otherwise", "changed"),
+            of.share("decisions changed", "changed"),
         )
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         names = event_words.named_classes(scene)
-        priced = "costs as chosen" if self.costs.strip() else "every mistake costs 1"
+        priced = "costs as chosen" if self.costs.strip() else "every error costs 1"
         return Words(
-            f"A row's mean, where each row is decided for least expected cost ({priced}). Expects to pay: by the "
-            "model's own probabilities. Below 0 in the last columns it pays less.",
+            f"Mean cost per row if each decision minimizes the expected cost ({priced}). Expected cost: by the "
+            "model's own probabilities. Change: below 0, the model costs less than before.",
             headline=cc.evaluation.decisions.cost_words(frame),
         ).also(
             scene.rows_counted,
-            f"Costs stand in the order of the classes: {', '.join(names)}." if 0 < len(names) <= 20 else "",
-            "Intervals are about the cost these rows can be expected to have, given the predictions; they hold room "
-            "for heavy costs that did not happen, and are wide where such are possible. Before: the same model without "
+            f"Costs are in the order of the classes: {', '.join(names)}." if 0 < len(names) <= 20 else "",
+            "Intervals are for the expected cost of these rows, given the predictions. They allow for high costs "
+            "that did not occur, and are wide where such costs are possible. Before: the same model without "
             "recalibration, on the same rows.",
             *(f"{line['model']}: {line['note']}." for line in frame.to_dict("records") if line["note"]),
         )

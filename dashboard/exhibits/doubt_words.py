@@ -10,9 +10,9 @@ from dashboard.session import Call, Model, Scene, call
 
 
 def doubts_of(scene: Scene) -> tuple[tuple[str, Doubt], ...]:
-    """The doubts about each file's rows before recalibration, with the file's name where there are several.
+    """Return the doubts about each file's rows before recalibration, with the file's name if there are several.
 
-    Of all rows judged, also where a slice of them is looked at: that a small slice has no event is no reason to doubt.
+    They are about all rows, even if a slice is selected: a small slice without an event gives no reason for doubt.
     """
     base = scene.bases
     return tuple((model.name if len(base) > 1 else "", doubt) for model in base for doubt in scene.get(_asked(model)))
@@ -24,12 +24,12 @@ def _asked(model: Model) -> Call[tuple[Doubt, ...]]:
 
 
 def sentences(scene: Scene) -> tuple[str, ...]:
-    """The same as sentences."""
+    """Return the doubts as sentences."""
     return tuple(f"{name}: {doubt.sentence}" if name else doubt.sentence for name, doubt in doubts_of(scene))
 
 
 def rules_out_advice(scene: Scene) -> bool:
-    """Is there a doubt about the first file that rules out advice on a calibrator?"""
+    """True if a doubt about the first file rules out advice on a calibrator."""
     first = scene.models.shown[0]
     if not first.is_base:
         return False

@@ -1,4 +1,4 @@
-"""Estimators of the calibration error: all of them in one notion or in all, by number of bins, and beside sharpness."""
+"""Estimators of the calibration error: in one notion or several, by number of bins, and against mean squared error."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from dashboard.session import Call, Model, Scene, call, division
 @EXHIBITS.register("estimators", "Estimators")
 @dataclass(frozen=True)
 class Estimators(Exhibit):
-    """Every estimator of the model looked at, in the notion looked at."""
+    """All estimators of the calibration error, for the selected model and notion."""
 
     reads = "counts"
 
     slow: Annotated[
         bool,
         Flag(),
-        "Slow estimators too",
-        "intervals and noise floors of kernel, smooth, convex and sweep estimators too: up to a minute for thousands "
-        "of rows",
+        "Include slow estimators",
+        "also intervals and noise floors of kernel, smooth, convex and sweep estimators; up to a minute for "
+        "thousands of rows",
     ] = False
 
     height = 620
@@ -54,28 +54,28 @@ class Estimators(Exhibit):
         return call("figures.forest", self.forest(scene), looks=scene.looks)
 
     def forest(self, scene: Scene) -> Call[Any]:
-        """The diagram, whose headline says what the verdicts say."""
+        """Return the forest diagram; its headline agrees with the verdicts."""
         return call(cc.diagrams.forest, self.table(scene), declared=_deciding(scene), eps=scene.tolerance)
 
     def words(self, scene: Scene) -> Words:
         notion, drawn = REDUCTIONS[scene.notion], scene.get(self.forest(scene))
-        rule = f"one a value where outputs are discrete, else {BINS} of equal width"
+        rule = f"one per value for discrete outputs, else {BINS} of equal width"
         chosen = rule if scene.bins is None else bins_said(scene.bins.build())
         caption = (
-            f"{notion.title} calibration of {scene.model.title}, one line per estimator. Tick: as measured, noise "
-            "included; 95 % of calibrated models have theirs in the grey bar. Hollow point: no interval. Arrow: off "
+            f"{notion.title} calibration of {scene.model.title}, one line per estimator. Tick: raw value, noise "
+            "included; gray bar: raw values of 95 % of calibrated models. Hollow point: no interval. Arrow: off "
             "the scale. Squared errors are shown as roots."
         )
         more = (
-            f"{notion.caption} {line_words.READING} In the table squared errors are squares, and marked lines stand "
-            f"out of the noise (p at most 0.05). Bins of the values as measured: {chosen}; estimators "
-            "with a rule of their own keep it."
+            f"{notion.caption} {line_words.READING} In the table, squared errors are squares, and bold lines are "
+            f"statistically significant (p at most 0.05). Bins of the raw values: {chosen}; estimators with their "
+            "own rule for bins use it."
         )
         if not drawn.declared:
-            caption += f" Nothing here decides: {_rests_on(scene)}."
+            caption += f" None of these is the primary measure: {_rests_on(scene)}."
         verdict, stop, rest = drawn.headline.partition("). ")
         if scene.claims == "event" and scene.ratio < math.inf:
-            verdict = f"By the average error alone: {verdict[:1].lower()}{verdict[1:]}"
+            verdict = f"By the average error only: {verdict[:1].lower()}{verdict[1:]}"
         words = Words(caption, drawn.headline, headline=tuple(filter(None, (verdict + stop.rstrip(), rest))))
         notes = line_words.notes(scene.get(self.table(scene)))
         return words.also(more, line_words.WORDS, line_words.OF_ERROR, *notes, scene.rows_counted)
@@ -85,7 +85,7 @@ class Estimators(Exhibit):
 
 
 def _deciding(scene: Scene) -> str:
-    """The notion that verdicts rest on; empty where there is none."""
+    """Return the notion of the primary measure; empty if there is none."""
     try:
         return line_words.primary_notion(scene)
     except NotAnswerable:
@@ -95,8 +95,8 @@ def _deciding(scene: Scene) -> str:
 def _rests_on(scene: Scene) -> str:
     decides = _deciding(scene)
     if not decides:
-        return "no verdict could be made"
-    return f"the verdict rests on {REDUCTIONS[decides].title.lower()} calibration, chosen before any number was seen"
+        return "no verdict is possible"
+    return f"the verdict uses {REDUCTIONS[decides].title.lower()} calibration, fixed in advance"
 
 
 NOTIONS = ("top-label", "confidence", "class-wise")
@@ -105,7 +105,7 @@ NOTIONS = ("top-label", "confidence", "class-wise")
 @EXHIBITS.register("notions", "The same error in other notions")
 @dataclass(frozen=True)
 class Notions(Exhibit):
-    """The expected calibration error of every model in the notions that its verdict does not rest on."""
+    """Expected calibration error of every model in the notions that its verdict does not use."""
 
     reads = "counts"
     costly = True
@@ -122,21 +122,19 @@ class Notions(Exhibit):
         return of.text("model"), of.text("error", "title"), *line_words.columns(frame)
 
     def words(self, scene: Scene) -> Words:
-        caption = (
-            f"Beside the line that decides: it was chosen before, and these do not change it. {line_words.READING}"
-        )
+        caption = f"These do not change the verdict: its measure was fixed in advance. {line_words.READING}"
         return Words(caption).also(*line_words.notes(scene.get(self.table(scene))), scene.rows_counted)
 
 
 CLAIMS = ("top", "looked-at")
-"""The claims whose errors are shown: of confidences, by predicted class too where classes are known, or of the event's
-risk where pages are about it; or others."""
+"""Claims whose errors are shown: confidence (also by predicted class if known) or the event's risk, or the selected
+notion."""
 
 
 @EXHIBITS.register("sweep", "Error against number of bins", reference="P1 Fig. 2")
 @dataclass(frozen=True)
 class Sweep(Exhibit):
-    """The error of every model for every number of bins, with what noise alone would show."""
+    """The error of every model for every number of bins, with the noise floor."""
 
     reads = "counts"
 
@@ -144,26 +142,28 @@ class Sweep(Exhibit):
         str,
         Key("ESTIMATORS", able=swept_estimators().__contains__),
         "Error",
-        "how errors of bins are put together",
+        "how the errors of bins are combined",
     ] = swept_estimators()[0]
     kind: Annotated[
         str,
         Key("BINNINGS", able=swept_kinds().__contains__),
         "Kind of bins",
-        "where the bins lie; over how many there are, or over how many rows each holds",
+        "how the bins are placed, and whether their number or their number of rows varies",
     ] = swept_kinds()[0]
     claims: Annotated[
         str,
-        Choice(CLAIMS, titles=("Event, or confidence and top-label", "The notion looked at")),
+        Choice(CLAIMS, titles=("Event, or confidence and top-label", "The selected notion")),
         "Claims",
         "the claims whose errors are shown",
     ] = CLAIMS[0]
-    intervals: Annotated[bool, Flag(), "Intervals", "an interval of the error at every number of bins"] = False
+    intervals: Annotated[bool, Flag(), "Intervals", "show show an interval of the error at every number of bins"] = (
+        False
+    )
     refit: Annotated[
         bool,
         Flag(),
-        "Refit calibrators that bin",
-        "fit calibrators that have a number of bins anew for each number, with as many bins as they are judged in",
+        "Refit binning calibrators",
+        "refit binning calibrators for each number of bins, with as many bins as the error uses",
     ] = False
 
     printed = 10
@@ -174,9 +174,9 @@ class Sweep(Exhibit):
 
     meanings = of.Meanings(
         {
-            "bins": "number of bins, or of rows in each",
-            "value": "raw error in so many bins",
-            "floor": "95 % point of calibrated models' raw error in the same bins",
+            "bins": "number of bins, or of rows per bin",
+            "value": "raw error at this number of bins",
+            "floor": "95 % quantile of the raw error of calibrated models in the same bins",
         }
     )
 
@@ -208,24 +208,24 @@ class Sweep(Exhibit):
             f"{dash}: {REDUCTIONS[key].title.lower()}" for dash, key in zip(("dashed", "solid"), notions, strict=False)
         )
         words = Words(
-            f"{title} for {over}; {lines}. Grey: what 95 % of calibrated models with the predictions of "
-            f"{swept.models[0]} stay below.",
-            f"{title} for {over}, a line per model and notion, above what noise alone shows.",
+            f"{title} for {over}; {lines}. Gray: noise floor; 95 % of calibrated models with the predictions of "
+            f"{swept.models[0]} are below it.",
+            f"{title} for {over}, one line per model and notion, above the noise floor.",
             self._shown(scene)[2],
         )
         if self.intervals:
             words = words.also(
-                f"Bands of a model's colour: {line_words.AT_LEVEL}s of the error in these bins. A value above its own "
-                "interval is no mistake: noise pushes up the value, not the interval."
+                f"Bands in a model's color: {line_words.AT_LEVEL}s of the error in these bins. The raw value can "
+                "lie above its interval, because noise inflates it; the interval corrects for that."
             )
         silent = dict.fromkeys(zip(swept.models, swept.notes, strict=True))
-        words = words.also(*(f"No noise floor of {model}: {why}." for model, why in silent if why))
+        words = words.also(*(f"No noise floor for {model}: {why}." for model, why in silent if why))
         able = [model.title for model in scene.models.shown if self._anew(model)]
         anew = [title for title in able if title in swept.models]
         return words.also(
             scene.rows_counted,
-            f"Fitted anew for each number: {', '.join(anew)}." if anew else "",
-            "No model shown has a number of bins to fit it with." if self.refit and not able else "",
+            f"Refitted for each number of bins: {', '.join(anew)}." if anew else "",
+            "None of the models shown is fitted with a number of bins." if self.refit and not able else "",
         )
 
     @property
@@ -233,12 +233,12 @@ class Sweep(Exhibit):
         return bool(cuts(as_binning(self.kind)).rows)
 
     def _anew(self, model: Model) -> bool:
-        """Is the model fitted anew for every number?"""
+        """True if the model is refitted for every number of bins."""
         declared = CALIBRATORS[model.recipe.key].flags
         return self.refit and bool(declared.rows if self._by_rows else declared.bins)
 
     def _claims(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...], tuple[str, ...]]:
-        """The models' rows by title, the notions they are judged in, and a sentence for each model left out."""
+        """Return the models' rows by title, their notions, and a sentence for each model left out."""
         if self.claims == CLAIMS[0] and scene.claims != "event":
             models, refused = line_words.answering(scene)
             classes = all(scene.get(rows).kind != "confidence" for rows in models.values())
@@ -250,7 +250,7 @@ class Sweep(Exhibit):
         return {title: rows for title, rows in scene.over_same_rows().items() if title in kept}, (notion,), refused
 
     def _shown(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...], tuple[str, ...]]:
-        """As `_claims`, each model that is fitted anew as that; one that cannot be is left out, and a sentence why."""
+        """Like `_claims`, with refitted models; a model that cannot be refitted is left out, with a sentence."""
         models, notions, refused = self._claims(scene)
         for model in scene.models.shown:
             if model.title not in models or not self._anew(model):
@@ -274,20 +274,20 @@ class Sweep(Exhibit):
 
 
 SPLITS = 5
-"""Splits over which calibrators that bin are compared."""
+"""Random splits for comparing binning calibrators."""
 
 
 @EXHIBITS.register("trade", "Mean squared error against calibration error", reference="P2 Fig. 3")
 @dataclass(frozen=True)
 class Trade(Exhibit):
-    """Mean squared error against squared calibration error, a point per model."""
+    """Mean squared error against squared calibration error, one point per model."""
 
     curves: Annotated[
         bool,
         Flag(),
         "Curves over numbers of bins",
-        "curves over numbers of bins: calibrators that bin, fitted on half the rows and judged on the rest, "
-        "several times",
+        "curves over numbers of bins: binning calibrators fitted on half of the rows and evaluated on the rest, "
+        "over several splits",
     ] = False
     against: Annotated[
         str,
@@ -295,8 +295,8 @@ class Trade(Exhibit):
             ("error", "upper", "plug_in"), titles=("Calibration error", "Upper end of its interval", "Plug-in bound")
         ),
         "Against",
-        "the calibration error as estimated, the upper end of its interval, or the bound that the error without any "
-        "correction for noise gives",
+        "the estimated calibration error, the upper end of its interval, or a bound from the error without noise "
+        "correction",
     ] = "error"
     printed = 10
     height = 400
@@ -306,9 +306,9 @@ class Trade(Exhibit):
         {
             "points": "a model, or a mean over splits",
             "error": "squared calibration error, debiased",
-            "mse": "mean squared error of the claims",
+            "mse": "mean squared error of the predictions",
             "upper": "upper end of the 90 % interval of the squared error",
-            "plug_in": "squared error without correction, and its spread",
+            "plug_in": "squared error without noise correction, plus its spread",
             "bins": "bins of the calibrator",
         }
     )
@@ -336,20 +336,20 @@ class Trade(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         words = Words(
-            "Mean squared error against squared calibration error (debiased), a point per model: further left is "
-            "better calibrated, further down is better all in all.",
-            "Mean squared error against calibration error, a point per model.",
+            "Mean squared error against squared calibration error (debiased), one point per model. Further left: "
+            "better calibrated. Further down: better overall.",
+            "Mean squared error against calibration error, one point per model.",
         )
         if self.against == "upper":
             words = words.also(
-                f"Upper end of the error's {line_words.AT_LEVEL}: where coverage is tested the true error is above it "
-                f"in at most {percent(1 - LEVEL, 0)} of cases, each model looked at alone."
+                f"Upper end of the error's {line_words.AT_LEVEL}. Where coverage is tested, the true error exceeds "
+                f"it in at most {percent(1 - LEVEL, 0)} of cases. It is not corrected for the number of models."
             )
         if self.against == "plug_in":
             words = words.also(
-                "Plug-in bound: the squared error with nothing taken off for noise, and what its spread over "
-                f"{cc.diagrams.trade.RESAMPLES} resamples adds. Every further bin adds noise to it: beside the upper "
-                "end of the interval it makes many bins look worse than they are."
+                "Plug-in bound: the squared error without noise correction, plus its spread over "
+                f"{cc.diagrams.trade.RESAMPLES} resamples. Every additional bin adds noise to it. Compared with the "
+                "upper end of the interval, it makes many bins look worse than they are."
             )
         points = scene.get(self._points(scene))
         missing = (f"{model}: {note}." for model, note in zip(points.models, points.notes, strict=True) if note)
@@ -361,8 +361,8 @@ class Trade(Exhibit):
         return words.also(
             *missing,
             scene.rows_counted,
-            f"Curves: {count(curves.fit_rows)} of {scene.models.shown[0].base.title}'s rows fit a map, the others "
-            f"judge it; means of {curves.repeats} splits, larger marks for more bins.",
+            f"Curves: calibrators are fitted on {count(curves.fit_rows)} of {scene.models.shown[0].base.title}'s "
+            f"rows and evaluated on the others. Means of {curves.repeats} splits; larger marks for more bins.",
         )
 
     def _points(self, scene: Scene) -> Call[Any]:

@@ -1,4 +1,4 @@
-"""The event of two classes in the file's own names: who is given a risk, what happens to them, what it is called."""
+"""Words for the event of two classes, from the file's own names: the rows, what happens to them, the event's name."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ readmitted admitted hospitalized hospitalised infected arrested rearrested hired
 diagnosed injured delayed canceled cancelled returned treated intubated ventilated
 """
 _DID = frozenset(_DID_WORDS.split())
-"""Names of columns and classes that are what somebody did."""
+"""Names of columns and classes that describe what somebody did."""
 _WAS = frozenset(_WAS_WORDS.split())
-"""... and what was done to somebody."""
+"""Names of columns and classes that describe what was done to somebody."""
 _NOUNS = {
     "patient": "patients", "customer": "customers", "client": "clients", "applicant": "applicants", "loan": "loans",
     "student": "students", "employee": "employees", "user": "users", "borrower": "borrowers",
 }  # fmt: skip
-"""What a row is, by the name of a column that tells every single row apart."""
+"""The noun for rows, by the name of a column with a different value in every row."""
 
 _FEW = 1.15
-"""A mean risk less than so many times too high is off by so many percentage points."""
+"""A mean risk that is too high by a smaller factor than this is described in percentage points."""
 
 
 def in_words(scene: Scene) -> tuple[str, str]:
-    """What the first file calls its rows and its event: "Of (rows) given a risk of about 30 %, 14 % (died)."."""
+    """Return the first file's words for rows and event: "Of (rows) given a risk of about 30 %, 14 % (died)."."""
     rows = scene.get(scene.models.shown[0].predictions)
     assert rows.event is not None
     name = (rows.class_names or ())[rows.event]
@@ -48,7 +48,7 @@ def in_words(scene: Scene) -> tuple[str, str]:
 
 
 def noun(scene: Scene) -> str:
-    """What a row of the first file is: patients where each has a patient of its own, else rows."""
+    """Return the noun for rows of the first file: "patients" if every row is a different patient, else "rows"."""
     source = scene.models.shown[0].source
     try:
         table = session.file(source.data).table
@@ -59,32 +59,32 @@ def noun(scene: Scene) -> str:
 
 
 def named_classes(scene: Scene) -> tuple[str, ...]:
-    """The classes of the first file as readers see them: two codes by the outcome's column (died, died = 0)."""
+    """Return the display names of the first file's classes; two codes use the outcome column (died, died = 0)."""
     names: tuple[str, ...] = scene.class_names
     return tuple(event_title(name, _outcome(scene)) for name in names) if len(names) == 2 else names
 
 
 def of_scene(scene: Scene) -> str:
-    """What the event of the first model's rows is called."""
+    """Return the name of the first model's event."""
     rows = scene.get(scene.models.shown[0].predictions)
     assert rows.event is not None
     return event_title((rows.class_names or ())[rows.event], _outcome(scene))
 
 
 def in_the_large(scene: Scene) -> Call[InTheLarge]:
-    """Predicted and observed events of the model in focus."""
+    """Return predicted and observed events of the model in focus."""
     return call(cc.risk.in_the_large, scene.among_all(scene.model), bins=scene.bins, stem="in_the_large")
 
 
 def on_average(found: InTheLarge) -> str:
-    """How much too high or too low risks are on average, where that is shown.
+    """Describe how much too high or too low the mean risk is, if the gap is significant.
 
     >>> rows = cc.Predictions([[0.7, 0.3]] * 400, [0] * 340 + [1] * 60)
     >>> on_average(cc.risk.in_the_large(rows))
     'Mean risk is 2 times too high'
     """
     if not found.differs:
-        return "No gap shown on average"
+        return "No significant gap on average"
     if not found.events:
         return "No event observed: mean risk is too high"
     times = 1 / found.ratio if found.ratio < 1 else found.ratio
@@ -95,9 +95,9 @@ def on_average(found: InTheLarge) -> str:
 
 
 def predicted_and_observed(found: InTheLarge) -> tuple[str, str]:
-    """Mean risk and observed frequency in percent: where ``on_average`` says points, with the digits of these.
+    """Mean risk and observed frequency in percent, with the digits of ``on_average`` where that is in points.
 
-    More digits than a reader needs show a difference only where it is more than chance.
+    Extra digits that make a difference visible are printed only if the difference is significant.
 
     >>> rows = cc.Predictions([[0.714, 0.286]] * 4000, [0] * 2996 + [1] * 1004)
     >>> found = cc.risk.in_the_large(rows)
@@ -114,8 +114,8 @@ def predicted_and_observed(found: InTheLarge) -> tuple[str, str]:
 
 
 def beside_advice(scene: Scene) -> str:
-    """What has to be said where no calibrator is advised although an error is shown (``advice.shown_error``)."""
-    # Of all rows, as the advice is: a slice of them changes neither.
+    """Sentence for a model with a significant error but no recommended calibrator (``advice.shown_error``)."""
+    # About all rows, like the advice: a slice changes neither.
     rows = Model(scene.models.shown[0].source.everywhere).predictions
     event = "" if scene.get(rows).event is None else of_scene(scene)
     judged = {"event": event, "eps": scene.tolerance, "ratio": scene.ratio, "bins": scene.bins}
@@ -123,7 +123,7 @@ def beside_advice(scene: Scene) -> str:
 
 
 def _phrase(name: str, column: str) -> str:
-    """What happened to the rows of the event, as the end of a sentence.
+    """Describe what happened to the rows of the event, as the end of a sentence.
 
     >>> _phrase("1", "died"), _phrase("readmitted", "outcome"), _phrase("positive", "test"), _phrase("1", "sepsis")
     ('died', 'were readmitted', 'were “positive”', 'had “sepsis” = 1')
@@ -139,7 +139,7 @@ def _phrase(name: str, column: str) -> str:
 
 
 def _outcome(scene: Scene) -> str:
-    """The column of the outcome in the first file; empty where the file has no such column."""
+    """Return the outcome column of the first file; empty if the file has none."""
     source = scene.models.shown[0].source
     try:
         label = session.reading(source.data, source.reading).label

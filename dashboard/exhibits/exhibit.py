@@ -1,4 +1,4 @@
-"""What is shown, said once: an exhibit's table, figure and words, for screen, report, terminal and copied code."""
+"""Base class of exhibits: table, figure and words for screen, report, terminal and copied code."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 Reads = Literal["rows", "counts"]
-"""What an exhibit is made of: rows one by one, or what a summary knows, too."""
+"""What an exhibit needs: individual rows, or only the counts of a summary."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """What stands below a table or figure; what replaces the figure for those who do not see it; and what else to know.
+    """Texts of a table or figure: caption, text alternative of the figure, notes and headline.
 
-    ``headline``: sentences above, the finding first. Plain texts: whoever prints them escapes them.
+    ``headline``: sentences above, the finding first. All are plain text; the printing code escapes them.
     """
 
     caption: str = ""
@@ -36,22 +36,21 @@ class Words:
     headline: tuple[str, ...] = ()
 
     def also(self, *notes: str) -> Words:
-        """The same words with more notes; empty ones are left out."""
+        """Return the same words with more notes; empty notes are dropped."""
         return replace(self, notes=(*self.notes, *filter(None, notes)))
 
 
 class Exhibit:
-    """One thing that is shown. Its fields are its controls; the first sentence of its docstring says what it shows.
+    """One table or figure. Its fields are its controls; the first sentence of its docstring describes it to users.
 
-    ``table`` and ``figure`` say what is shown as calls of calib_core; NotAnswerable, raised here or by a call, is the
-    sentence that stands in its place wherever it would be shown. ``printed``: lines a report prints at most, worst
-    first; 0 where the picture says it all, and only the file has the table. ``static``: a table to read, not to sort,
-    which the screen writes as a page does. ``formula``: what its curve is, in TeX. ``costly``: of hundreds of classes
-    it takes long, so that screens make it when it is asked for. ``terms``: keys of terms of the glossary that a
-    newcomer needs to read it. ``meanings``: a line on every column of its table, by the column's name, "error, *" for
-    all that begin so; what means the same in all tables is in ``columns.COMMON``. ``reads``: "counts" where a summary
-    is enough, but for the values of options that are named in ``of_rows``. ``reads_columns``: it needs columns beside
-    the predictions, which rows that are kept by a summary have not.
+    ``table`` and ``figure`` return calls of calib_core. NotAnswerable, raised here or by a call, is the sentence that
+    replaces the exhibit. ``printed``: the largest number of lines in a report, worst first; 0 if the report prints only
+    the figure. ``static``: a table to read rather than to sort; the screen writes it like a page. ``formula``: the
+    formula of its curve, in TeX. ``costly``: slow for hundreds of classes, so that screens compute it on request.
+    ``terms``: keys of the glossary terms that a newcomer needs. ``meanings``: the meaning of every column of its table,
+    by the column's name ("error, *" for all names that begin so); meanings shared by all tables are in
+    ``columns.COMMON``. ``reads``: "counts" if a summary is enough, except for the values of options in ``of_rows``.
+    ``reads_columns``: it needs metadata columns, which the rows stored in a summary lack.
     """
 
     reads: ClassVar[Reads] = "rows"
@@ -67,19 +66,19 @@ class Exhibit:
 
     @property
     def used(self) -> tuple[str, ...] | None:
-        """Names of the options that change something as the others stand; None: all of them."""
+        """Names of the options that have an effect, given the values of the others; None: all of them."""
         return None
 
     def used_in(self, scene: Scene) -> tuple[str, ...] | None:
-        """The same for what this scene is about."""
+        """Names of the options that have an effect in this scene."""
         return self.used
 
     def terms_in(self, scene: Scene) -> tuple[str, ...]:
-        """The terms that what this scene is about needs."""
+        """Glossary terms that this scene needs."""
         return self.terms
 
     def check(self, scene: Scene) -> None:
-        """NotAnswerable where it reads rows and the data in use are a summary, with what to do about it."""
+        """Raise NotAnswerable, with advice, if the exhibit needs rows and the data in use are a summary."""
         if not scene.models.shown or not scene.undivided:
             return
         recipe = EXHIBITS.recipe(self)
@@ -91,38 +90,38 @@ class Exhibit:
                 what.append(param.domain.title(value))
         if what:
             kept = 0 if self.reads_columns else scene.rows_kept
-            sample = f", or look at the {count(kept)} rows that it keeps" if kept else ""
+            sample = f", or select the {count(kept)} rows stored in it" if kept else ""
             raise NotAnswerable(
-                f"\u201c{what[0]}\u201d needs rows, and a summary holds counts of them: open the file that it was made "
-                f"of{sample}"
+                f"\u201c{what[0]}\u201d needs individual rows, and a summary contains only counts. Open the "
+                f"original file{sample}"
             )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        """The frame that is shown, downloaded, written by the command and made by the copied code."""
+        """Return the frame for screen, download, command and copied code."""
         raise NotImplementedError
 
     def columns(self, frame: pd.DataFrame) -> tuple[Column, ...]:
-        """How the frame is written for readers."""
+        """Return the printed columns of the frame."""
         raise NotImplementedError
 
     def declared(self, frame: pd.DataFrame) -> tuple[Declared, ...]:
-        """What every column of the frame is: its heading where it is printed, its unit and its meaning."""
+        """Return heading (if printed), unit and meaning of every column of the frame."""
         return declared(frame, self.columns(frame), self.meanings)
 
     def figure(self, scene: Scene) -> Call[go.Figure] | None:
-        """The picture, for exhibits that have one."""
+        """Return the figure; None for exhibits without one."""
         return None
 
     def words(self, scene: Scene) -> Words:
-        """What stands below, for this scene."""
+        """Return caption, notes and headline for this scene."""
         return Words()
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
-        """Positions of the lines that matter most."""
+        """Return the positions of the lines to emphasize."""
         return ()
 
     def python(self, scene: Scene) -> str:
-        """Lines of Python, on the library alone, that end with ``table`` and, where there is one, ``figure``."""
+        """Return Python code that uses only the library and ends with ``table`` and, if there is one, ``figure``."""
         figure = self.figure(scene)
         return python(table=self.table(scene), **({} if figure is None else {"figure": figure}))
 
@@ -140,12 +139,12 @@ def added() -> dict[str, tuple[str, ...]]:
 
 
 def also_on(key: str) -> str:
-    """What the Python of an exhibit needs next to the library, to follow "the library"."""
+    """Return what an exhibit's Python code needs besides the library, to follow the words "the library"."""
     package = package_of(EXHIBITS[key].cls)
     return f"and {package}" if package else "alone"
 
 
 def broken(package: str, why: Exception) -> str:
-    """The sentence in place of an exhibit that failed with an error it did not foresee."""
+    """Return the sentence that replaces an exhibit after an unexpected error."""
     what = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
-    return f"{package} failed here ({what}). Tell its authors; nothing else is affected."
+    return f"{package} failed here ({what}). Please tell its authors; nothing else is affected."

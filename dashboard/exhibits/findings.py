@@ -1,4 +1,4 @@
-"""Every significant error, and the classes and bins that are significantly off, corrected for their number."""
+"""Findings (all significant errors) and significantly miscalibrated classes, corrected for multiple testing."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dashboard.exhibits.slices import CORRECTED, row_columns, too_many
 from dashboard.session import Call, Scene, call
 
 HOLLOW = "Hollow: not significant after correction, even if the interval misses the tick."
-"""What marks of places that are not significantly off mean: intervals are of one place each, and some of many miss."""
+"""Explains hollow marks: each interval is for one place, and some of many miss by chance."""
 
 
-@EXHIBITS.register("findings", "What stands out")
+@EXHIBITS.register("findings", "Findings")
 @dataclass(frozen=True)
 class Findings(Exhibit):
-    """Where the model looked at is significantly off, in plain sentences, the largest gap first."""
+    """Significant errors of the selected model in plain sentences, the largest gap first."""
 
     printed = 20
 
@@ -38,14 +38,14 @@ class Findings(Exhibit):
             "slice": "text of the slice",
             "groups": "groups of rows in the place",
             "says": "mean confidence, probability or risk of the place's rows",
-            "right": "share of those rows in which it comes true",
-            "gap": "right less says",
-            "rows_off": "rows times the smallest gap that the interval leaves",
+            "right": "observed frequency in those rows",
+            "gap": "observed frequency minus mean prediction",
+            "rows_off": "rows times the smallest gap in the interval",
         }
     )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        by = () if too_many(scene) else None  # there they are cut where they are asked for
+        by = () if too_many(scene) else None  # too many columns: slices are computed on request
         words = event_words.in_words(scene) if scene.claims == "event" else None
         return call(
             cc.findings, scene.model.predictions, scene.bins, by=by, notion=scene.claims, words=words, stem="found"
@@ -72,16 +72,16 @@ class Findings(Exhibit):
         return call("figures.findings", self.table(scene), model=title, places=alike, looks=scene.looks)
 
     def same_bins(self, scene: Scene) -> bool:
-        """Whether its bins are those that other pictures show, which never have one a value without being told."""
+        """True if its bins are those of other diagrams, which use one bin per value only on request."""
         return scene.bins is not None or not scene.get(scene.model.predictions).discrete
 
     def worst(self, scene: Scene, most: int | None = None) -> pd.DataFrame:
-        """The lines that stand out."""
+        """Return the significant lines."""
         frame = scene.get(self.table(scene))
         return frame[frame["stands_out"]].head(most or len(frame))
 
     def looked_at(self, scene: Scene) -> str:
-        """The finding about the place looked at, which the pane begins with; empty where there is none."""
+        """Return the finding about the selected place; empty if there is none."""
         focus = scene.focus
         if focus.code is None and focus.bin is None and focus.between is None:
             return ""
@@ -98,75 +98,77 @@ class Findings(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
-        slices = "; the file's other columns are left out, for they are many" if too_many(scene) else ""
+        slices = ". The file's metadata columns are left out because they are many" if too_many(scene) else ""
         if (frame["kind"] == SLICE).any():
-            slices = "; and the rows that share a value of one of the file's other columns"
+            slices = "; and the rows that share a value of a metadata column"
         tested = int(frame["p"].notna().sum())
         drawn = min(tested, SHOWN)
-        few = f" Drawn are the first {drawn} of {tested:,} places; the table has all." if tested > drawn else ""
+        few = f" The chart shows the first {drawn} of {tested:,} places; the table lists all." if tested > drawn else ""
         return Words(
-            f"{scene.model.title}.{few} Mark: how often it comes true, with its interval; tick: what is said; at the "
-            f"right: rows. {HOLLOW}",
-            f"Mean score and observed frequency in {drawn} places, the largest significant gap first.",
+            f"{scene.model.title}.{few} Mark: observed frequency with its interval. Tick: mean prediction. At the "
+            f"right: number of rows. {HOLLOW}",
+            f"Mean prediction and observed frequency in {drawn} places, the largest significant gap first.",
             headline=headline(frame),
         ).also(
-            f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. First come the significant places, the "
-            "largest gap first; then the others by p.",
+            f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. Significant places are first, the largest "
+            "gap first; the others follow by p-value.",
             f"{how_judged(scene)} {CORRECTED}",
             *_of_all_rows(scene),
-            "A gap that was picked because it is large is smaller on average in new rows.",
+            "A gap selected because it is large is smaller on average in new rows.",
         )
 
 
 def _in_bins(scene: Scene) -> str:
-    """The bins whose rows are tested: of the risk of an event those of its diagram, chosen from the risks."""
+    """Describe the bins that are tested; for the risk of an event those of its diagram, chosen from the risks."""
     return scene.get(risk_picture.of_model(scene)).bins if scene.claims == "event" else scene.in_bins
 
 
 def _places(scene: Scene) -> str:
-    """Which places are looked at, for the middle of a sentence."""
+    """Describe the tested places, for the middle of a sentence."""
     if scene.claims == "event":
         return "every bin of the predicted risk, and all rows"
     return (
-        "every bin of the confidence, every predicted class in every bin and over all of them, all rows, and every "
-        "class's probability over all rows, as far as they are known"
+        "every bin of the confidence; every predicted class, in each bin and overall; all rows; and the "
+        "probability of every class over all rows, if known"
     )
 
 
 def _of_all_rows(scene: Scene) -> tuple[str, ...]:
-    """How all rows, and predicted classes, are judged where that differs from other places."""
+    """Notes on how all rows and predicted classes are tested, if this differs from other places."""
     rows = scene.get(scene.model.predictions)
-    once = "All rows are one question fixed in advance: their p is not corrected for the other places."
+    once = "All rows are one test fixed in advance: its p-value is not corrected for the other places."
     if rows.groups is not None:
         return (once,)
     larger = (
-        "up to twice that of a test of the gap alone" if scene.claims == "event" else "larger than of the gap alone"
+        "up to twice that of a test of the gap only"
+        if scene.claims == "event"
+        else "larger than that of a test of the gap only"
     )
     return (
-        f"{once} It allows for the errors that this mean gap bounds, as its interval does: p is {larger}. A slice of "
-        "nearly all rows is tested alone, and may have a smaller p.",
-        *(() if scene.claims == "event" else ("p of a predicted class is that of its errors over all bins.",)),
+        f"{once} Like its interval, it accounts for the errors that this mean gap bounds: p is {larger}. A slice of "
+        "nearly all rows is tested separately and may have a smaller p-value.",
+        *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),
     )
 
 
 def how_judged(scene: Scene) -> str:
-    """How the p-values and intervals of places are made."""
+    """Describe the tests and intervals of places."""
     if counts_rows(scene.get(scene.model.predictions)):
         return (
-            "p of a place: exact, by the law of how many of its rows come true if each has its predicted chance "
-            "(Poisson-binomial). Intervals: Clopper and Pearson's. Rows are taken to be independent."
+            "p of a place: exact (Poisson-binomial distribution of the number of events if every predicted "
+            "probability is true). Intervals: Clopper and Pearson's. Rows are assumed to be independent."
         )
     return (
-        "p: by Hoeffding's bound (1963), for as many rows of equal weight as they are worth; rows of a group count "
-        "together. Intervals of rows in groups: Korn and Graubard's (1998), those of weighted rows Hoeffding's. All "
-        "rows in groups together have the p of their interval."
+        "p: Hoeffding's bound (1963) at the effective sample size; rows of a group count jointly. Intervals for "
+        "rows in groups: Korn and Graubard's (1998); for weighted rows: Hoeffding's. For grouped data, the p-value "
+        "over all rows is consistent with their interval."
     )
 
 
-@EXHIBITS.register("standing-out", "Classes that stand out")
+@EXHIBITS.register("standing-out", "Significantly miscalibrated classes")
 @dataclass(frozen=True)
 class ClassesStandingOut(Exhibit):
-    """Predicted classes of the first model, those first that add most to its error beyond noise."""
+    """Predicted classes of the first model, sorted by their contribution to its error beyond noise."""
 
     printed = 20
 
@@ -175,17 +177,17 @@ class ClassesStandingOut(Exhibit):
             "code": "position among the classes",
             "rows": "rows predicted as the class",
             "claimed": "mean confidence of those rows",
-            "right": "share of those rows that is right",
+            "right": "accuracy of those rows",
             "error": "raw ECE of the class",
             "calibrated": "mean raw ECE of calibrated models with these confidences",
-            "excess": "share of rows times (error - calibrated)",
+            "excess": "share of rows times (error minus calibrated)",
             "p_holm": "p of the exact test, corrected for classes and kinds of places",
             "stands_out": "whether p_holm is at most 0.05",
         }
     )
 
     def found(self, scene: Scene) -> Call[StandingOut]:
-        """The first model's classes."""
+        """Return the first model's classes."""
         return call(cc.diagrams.classes_standing_out, scene.model.predictions, scene.bins, stem="classes")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -195,17 +197,17 @@ class ClassesStandingOut(Exhibit):
         return (
             of.text("class"),
             of.whole("rows"),
-            of.share("says", "claimed"),
-            of.share("right"),
+            of.share("predicted", "claimed"),
+            of.share("accuracy", "right"),
             of.error("error"),
             of.error("calibrated"),
-            of.error("adds", "excess"),
+            of.error("contribution", "excess"),
             of.probability("p (corrected)", "p_holm"),
             of.flag("significantly off", "stands_out"),
         )
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"{scene.model.title}. {scene.get(self.found(scene)).basis} Adds: the class's share of rows times its "
-            "error beyond what calibrated models show on average. p: an exact test over the bins of the class."
+            f"{scene.model.title}. {scene.get(self.found(scene)).basis} Contribution: the class's share of rows "
+            "times its error beyond the average of calibrated models. p: an exact test over the bins of the class."
         ).also(CORRECTED)

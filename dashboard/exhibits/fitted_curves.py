@@ -20,14 +20,14 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import claimed, event_of, stars
 from dashboard.session import Call, Model, Scene, call
 
-BAND = Choice(tuple(BANDS), titles=("At each point", "Around the whole curve", "No band"))
-"""What a band around a curve without bins covers."""
+BAND = Choice(tuple(BANDS), titles=("Pointwise", "Simultaneous (whole curve)", "No band"))
+"""Kinds of bands around a curve without bins."""
 
 
 @EXHIBITS.register("corp", "Without bins: isotonic (CORP) reliability curve", reference="Dimitriadis et al. 2021")
 @dataclass(frozen=True)
 class IsotonicCurve(Exhibit):
-    """The best rising curve from confidence to accuracy; of every model the Brier score taken apart by its own."""
+    """The best non-decreasing curve from confidence to accuracy, and the parts of every model's Brier score."""
 
     band: Annotated[str, BAND, "Band", "around the curve"] = "pointwise"
 
@@ -37,9 +37,9 @@ class IsotonicCurve(Exhibit):
     meanings = of.Meanings(
         {
             "brier": "mean squared error of the confidence",
-            "miscalibration": "brier less that of the best rising curve",
-            "discrimination": "uncertainty less the Brier score of that curve",
-            "uncertainty": "share right times share wrong",
+            "miscalibration": "Brier score minus that of the best non-decreasing curve",
+            "discrimination": "uncertainty minus the Brier score of that curve",
+            "uncertainty": "accuracy times (1 minus accuracy)",
         }
     )
 
@@ -63,22 +63,22 @@ class IsotonicCurve(Exhibit):
     def words(self, scene: Scene) -> Words:
         title, (about, band) = scene.model.title, band_words(scene, self.band)
         return Words(
-            f"{title}: the best rising curve from confidence to accuracy, over the stars. {band}".rstrip(),
+            f"{title}: the best non-decreasing curve from confidence to accuracy, over the stars. {band}".rstrip(),
             f"Isotonic reliability curve of {title} over its stars.",
         ).also(
             about,
-            "Brier score of the confidence = miscalibration − discrimination + uncertainty. The fit follows noise: a "
-            "calibrated model of few rows has a miscalibration above 0 too.",
+            "Brier score of the confidence = miscalibration − discrimination + uncertainty. The fit follows noise: "
+            "with few rows, a calibrated model also has a miscalibration above 0.",
         )
 
 
 def isotonic(model: Model, notion: str = "confidence") -> Call[Any]:
-    """The curve of a model, of its confidence or of the predicted risk of an event."""
+    """Return the isotonic curve of a model's confidence or of its predicted risk of the event."""
     return call(cc.diagrams.corp, claimed(model, notion), "confidence")
 
 
 def over(scene: Scene, band: str) -> list[Call[Any]]:
-    """The figures of the curve of the model looked at over its band, where it has one."""
+    """Return the figures of the selected model's curve and, below it, of its band if there is one."""
     around = _band(scene, band)
     banded = band != "none" and not scene.refusal(around)
     curve: Call[Any] = call("figures.corp", isotonic(scene.model, scene.claims))
@@ -86,7 +86,7 @@ def over(scene: Scene, band: str) -> list[Call[Any]]:
 
 
 def band_words(scene: Scene, band: str) -> tuple[str, str]:
-    """What the band holds, or why there is none; and what it is called."""
+    """Return what the band covers (or why there is none) and its caption."""
     around = _band(scene, band)
     if band == "none":
         return "", ""
@@ -101,22 +101,22 @@ def _band(scene: Scene, band: str) -> Call[Any]:
 
 @dataclass(frozen=True)
 class KernelCurveExhibit(Exhibit):
-    """A curve smoothed by a kernel, with its band, read off at one score."""
+    """A kernel-smoothed curve with its band, evaluated at one score."""
 
     kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how the curve is smoothed"] = (
         KERNEL_CURVE
     )
     band: Annotated[str, BAND, "Band", "around the curve"] = "pointwise"
     score: Annotated[
-        float, Range(0.0, 1.0, step=0.01), "Confidence looked at", "where the local calibration error is read off"
+        float, Range(0.0, 1.0, step=0.01), "Confidence", "where the local calibration error is evaluated"
     ] = 0.8
 
     printed = 0
     meanings = of.Meanings(
         {
             "score": "place on the curve",
-            "curve": "share of rows at this score that comes true",
-            "density": "how dense scores lie here, per unit of the scale that is smoothed (log-odds by default)",
+            "curve": "observed frequency at this score",
+            "density": "density of scores here, per unit of the smoothing scale (log-odds by default)",
             "lower": "lower end of the band",
             "upper": "upper end of the band",
         }
@@ -126,7 +126,7 @@ class KernelCurveExhibit(Exhibit):
 @EXHIBITS.register("kernel-curve", "Without bins: kernel reliability curve", reference="P5 Fig. 1")
 @dataclass(frozen=True)
 class KernelReliability(KernelCurveExhibit):
-    """How often the model looked at is right at each confidence, without bins, over its stars."""
+    """Accuracy of the selected model at each confidence, without bins, over its stars."""
 
     height = 560
     formula = cc.diagrams.KernelCurve.formula
@@ -150,7 +150,7 @@ class KernelReliability(KernelCurveExhibit):
     def words(self, scene: Scene) -> Words:
         title, curve = scene.model.title, scene.get(self._curve(scene))
         words = Words(
-            f"{title}: kernel curve over the stars, {curve.band_title}. Gaps: no data lie there.",
+            f"{title}: kernel curve over the stars, {curve.band_title}. Gaps: no data.",
             f"Kernel reliability curve of {title}: {curve.band_title}.",
         )
         return words.also(*curve_notes(title, curve, self.score))
@@ -168,15 +168,15 @@ class KernelReliability(KernelCurveExhibit):
 CURVE_COLUMNS = (
     of.text("model"),
     of.share("score"),
-    of.share("share that comes true", "curve"),
+    of.share("observed frequency", "curve"),
     of.between("band", "lower", "upper"),
     of.number("density"),
 )
-"""How the frame of a kernel curve is written."""
+"""Printed columns of a kernel curve."""
 
 
 def curve_notes(title: str, curve: Any, score: float | None = None) -> tuple[str, ...]:
-    """What has to be known of a kernel curve: its bandwidth, how far off it is, and what its band is of."""
+    """Notes on a kernel curve: its bandwidth, its distance from the diagonal and its band."""
     distance = f"mean distance of the curve from the diagonal {short_percent(curve.error)}"
     width = f"{title}: bandwidth {curve.bandwidth:.2g} ({curve.unit}), {distance}. "
     return f"{width}{_there(curve, score)}{curve.about}".rstrip(), curve.warning
@@ -188,19 +188,19 @@ def _there(curve: Any, score: float | None) -> str:
     local = curve.local_error(score)
     if math.isfinite(local):
         return f"Local calibration error at {short_percent(score)}: {short_percent(local)}. "
-    return f"At {score:.2f} no data lie: the local calibration error is not defined there. "
+    return f"There are no data at {score:.2f}: the local calibration error is not defined there. "
 
 
 CURVE = ("ici", "e50", "e90")
 """Distances of the smooth curve from the diagonal."""
 LARGE = ("ratio", "intercept", "slope", "auroc")
-"""What is looked at over all rows."""
+"""Measures over all rows."""
 
 
 @EXHIBITS.register("curve-gaps", "Gap from the smooth curve", reference="Austin & Steyerberg 2019")
 @dataclass(frozen=True)
 class CurveGaps(Exhibit):
-    """How far observed frequencies are from predicted risks of the model in focus, and calibration in the large."""
+    """Distance of observed frequencies from predicted risks of the model in focus, and calibration in the large."""
 
     static = True
     terms = ("smooth-gap", "noise-floor")
@@ -209,14 +209,14 @@ class CurveGaps(Exhibit):
         {
             "measure": "short name of the measure",
             "value": "the measure",
-            "floor": "95 % point of calibrated models",
-            "reference": "value of a calibrated model",
+            "floor": "95 % quantile of calibrated models",
+            "reference": "value for a calibrated model",
         }
     )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if scene.claims != "event":
-            raise NotAnswerable("a smooth curve of the risk needs the event of two classes, and these rows have none")
+            raise NotAnswerable("a smooth curve of the risk needs an event of two classes; these rows have none")
         return call(cc.risk.summary, scene.among_all(scene.model), bins=scene.bins, stem="measures")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
@@ -232,5 +232,5 @@ class CurveGaps(Exhibit):
     def words(self, scene: Scene) -> Words:
         return Words(
             f"{scene.model.title}. Distance of the smooth curve from the diagonal over the rows: mean (ICI), median "
-            "(E50) and 90 % point (E90). Noise level: 95 of 100 calibrated models stay below it."
+            "(E50) and 90 % quantile (E90). Noise level: 95 of 100 calibrated models are below it."
         ).also(scene.rows_counted)

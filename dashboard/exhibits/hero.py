@@ -1,4 +1,4 @@
-"""Of rows given a risk, or a confidence, how many come true? The sentence the overview opens with, for every one."""
+"""Observed frequency near each predicted risk or confidence: the first sentence of the overview."""
 
 from __future__ import annotations
 
@@ -21,34 +21,33 @@ MOST = 4
 """Models whose answers are listed: first the files' own, then the recalibrated one in focus, then the others."""
 
 _OF_RISKS = (
-    "The sentence gives the mean risk of the rows counted. Their risks are near the slider's place: within 3 points at "
-    "50 %, and as far on the scale of log-odds elsewhere. Where they are fewer than 100, the range grows up to four "
-    "times that, as long as their mean risk stays within the first range. Where few different risks are predicted, "
-    "only rows with the nearest one count. The table has no line for a risk that no row is near."
+    "The sentence gives the mean risk of the rows counted. Their risks are close to the slider: within 3 points at "
+    "50 %, and equally close in log-odds elsewhere. Fewer than 100 rows widen the range to at most four times "
+    "that, while their mean risk stays within the first range. Where the file has few distinct risks, only rows "
+    "with the nearest one count. The table has no line for a risk that no row is close to."
 )
 _OF_CONFIDENCES = (
-    "The rows counted have a confidence within 3 points of the slider's place. Where they are fewer than 100, the "
-    "range grows to up to 12 points, as long as their mean confidence stays within 3 points of it. Where few different "
-    "confidences are predicted, only rows with the nearest one count. The table has no line for a confidence that no "
-    "row is near."
+    "The rows counted have a confidence within 3 points of the slider. Fewer than 100 rows widen the range to at "
+    "most 12 points, while their mean confidence stays within 3 points. Where the file has few distinct "
+    "confidences, only rows with the nearest one count. The table has no line for a confidence that no row is "
+    "close to."
 )
 _INTERVALS = (
-    "Each interval is exact (Clopper and Pearson 1934; wider for rows in groups) and valid for its own place on the "
-    "slider. A gap is coloured only where it is larger than the largest gap on the whole slider of 95 % "
-    "of calibrated models."
+    "Each interval is exact (Clopper and Pearson 1934; wider for rows in groups) and valid for one position of the "
+    "slider. A gap is colored only if it exceeds the largest gap on the whole slider in 95 % of calibrated models."
 )
 _UPDATED = (
-    "The line of a recalibrated model is about the same rows: their mean risk after recalibration, next to their "
-    "observed frequency."
+    "The line of a recalibrated model uses the same rows: their mean risk after recalibration and their observed "
+    "frequency."
 )
 EXPLAINED = (
-    "The bar is the confidence interval for this place of the slider. With about 100 places to choose from, some "
-    "interval misses the predicted value in most calibrated models. A gap is therefore coloured only where it is "
-    "larger than the largest gap anywhere on the slider in 95 % of calibrated models. "
-    "\u201cNo clear gap\u201d: the interval includes the predicted value. "
-    "\u201cNot significant over the slider\u201d: the interval excludes it, and the gap is not larger than that."
+    "The bar is the confidence interval at this position of the slider. The slider has about 100 positions, so in "
+    "most calibrated models some interval misses the predicted value. A gap is therefore colored only if it "
+    "exceeds the largest gap anywhere on the slider in 95 % of calibrated models. \u201cNo clear gap\u201d: the "
+    "interval includes the predicted value. \u201cNot significant over the slider\u201d: the interval excludes it, "
+    "but the gap is not larger than that."
 )
-"""What the words next to a bar mean, for a reader who asks."""
+"""Help text for the words next to a bar."""
 
 
 def listed(scene: Scene) -> tuple[Model, ...]:
@@ -61,16 +60,16 @@ def listed(scene: Scene) -> tuple[Model, ...]:
 
 
 def left_out(scene: Scene) -> str:
-    """Which models have no line, in a sentence; empty where all have one."""
+    """Sentence that lists the models without a line; empty if all have one."""
     titles = [model.title for model in scene.models.shown if model not in listed(scene)]
     return f"Not listed here: {'; '.join(titles)}." if titles else ""
 
 
 def off_elsewhere(scene: Scene, answer: LocalAnswer) -> str:
-    """Where the first model is off, in a sentence, where its ``answer`` shows no gap; empty where it is off nowhere.
+    """Sentence on the first model's largest error if its ``answer`` shows no gap; empty if there is no error.
 
-    The largest significant gap, else the error of all rows where the verdict is miscalibrated: an answer without a gap
-    would be read as the all-clear.
+    The largest significant gap, else the error over all rows if the verdict is "miscalibrated". Without it, an answer
+    without a gap could be read as the all-clear.
     """
     if answer.gap is not None:
         return ""
@@ -89,12 +88,12 @@ def off_elsewhere(scene: Scene, answer: LocalAnswer) -> str:
     return ""
 
 
-@EXHIBITS.register("hero", "How often it comes true")
+@EXHIBITS.register("hero", "Observed frequency at one prediction")
 @dataclass(frozen=True)
 class Hero(Exhibit):
-    """How often what each model predicts near each risk, or confidence, comes true, with an exact interval.
+    """Observed frequency near each predicted risk, or accuracy near each confidence, with an exact interval.
 
-    Of two classes the risk of their event, else the confidence of the class predicted.
+    With two classes the risk of the event, else the confidence of the predicted class.
     """
 
     reads = "counts"
@@ -102,23 +101,23 @@ class Hero(Exhibit):
 
     meanings = of.Meanings(
         {
-            "confidence": "the confidence, or risk, that the slider is at",
-            "near": "whether a row lies near it",
+            "confidence": "confidence or risk at the slider",
+            "near": "whether any row is close to it",
             "reach": "half the width of the window around it",
             "rows": "rows in the window",
             "share": "share of all rows in the window",
-            "claimed": "mean confidence, or risk, of the rows in the window",
-            "right": "share of those rows that is right, or has the event",
-            "lower": "lowest confidence, or risk, of those rows",
-            "upper": "highest confidence, or risk, of those rows",
-            "range": "the confidences, or risks, of those rows in words",
-            "difference": "claimed less right in words",
-            "shown": "whether the gap is larger than the largest on the slider in 95 % of calibrated models",
+            "claimed": "mean confidence or risk of the rows in the window",
+            "right": "accuracy of those rows, or observed frequency of the event",
+            "lower": "lowest confidence or risk of those rows",
+            "upper": "highest confidence or risk of those rows",
+            "range": "range of the confidences or risks of those rows, as text",
+            "difference": "mean prediction minus observed frequency, as text",
+            "shown": "whether the gap exceeds the largest gap on the slider in 95 % of calibrated models",
         }
     )
 
     def answers(self, scene: Scene) -> dict[str, Call[LocalAccuracy]]:
-        """The answers of the first models, by title."""
+        """Return the answers for the first models, by title."""
         if scene.claims == "event":
             return self._of_event(scene)
         shown = listed(scene)
@@ -126,7 +125,7 @@ class Hero(Exhibit):
         return dict(scene.answered(every)[0])
 
     def _of_event(self, scene: Scene) -> dict[str, Call[LocalAccuracy]]:
-        """The same of the event's risk at the first model's places; of recalibrated models the same rows."""
+        """Return answers for the event's risk at the first model's risks; recalibrated models use the same rows."""
         words, models = event_words.in_words(scene), listed(scene)
         first = call(cc.diagrams.local_frequency, models[0].predictions, words=words, stem="answers")
         risks = first.part("confidence", stem="risks")
@@ -138,7 +137,7 @@ class Hero(Exhibit):
         return dict(scene.answered(every)[0])
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        """The answers one below the other: those about rows near what was asked for."""
+        """Stack the answers that have rows close to the slider."""
         return call(cc.calls.stacked, {name: answer.part("nearby") for name, answer in self.answers(scene).items()})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
@@ -149,7 +148,7 @@ class Hero(Exhibit):
             of.share("observed", "right"),
             of.between("90 % interval", "low", "high"),
             of.whole("rows"),
-            of.text("these rows are given", "range"),
+            of.text("range of predictions", "range"),
         )
 
     def words(self, scene: Scene) -> Words:
@@ -162,7 +161,7 @@ class Hero(Exhibit):
         sentences = (first[1].headline, first[1].doubt, f"{first[1].basis}.")
         return Words(" ".join(filter(None, sentences))).also(
             *after,
-            "Rows are cross-fitted: a recalibrated model's are each judged after a map fitted on other rows."
+            "Rows are cross-fitted: each row is recalibrated by a calibrator fitted on other rows."
             if others and scene.cross_fitted
             else "",
             " ".join(

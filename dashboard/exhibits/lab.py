@@ -1,4 +1,4 @@
-"""The laboratory: a known truth, samples of it, and how far estimates and calibrators are from it."""
+"""The laboratory: known distributions, samples from them, and errors of estimators and calibrators."""
 
 from __future__ import annotations
 
@@ -40,40 +40,42 @@ def _drawn() -> Truth:
     return TRUTHS.make("drawn")
 
 
-@EXHIBITS.register("lab-curve", "A truth and one sample of it")
+@EXHIBITS.register("lab-curve", "A known truth and a sample from it")
 @dataclass(frozen=True)
 class LabCurve(Exhibit):
-    """How often scores come true by a law that is known, and how often they did in one sample of it."""
+    """Observed frequency at each score for a known distribution, and in one sample from it."""
 
     reads = "counts"
 
-    truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(default_factory=_drawn)
+    truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the distribution that rows are drawn from"] = field(
+        default_factory=_drawn
+    )
     n: Annotated[int, Range(10, MOST_ROWS, log=True), "Rows", "rows of the sample"] = 1000
-    seed: Annotated[int, Range(0, MOST_SEED), "Which sample (number)", "another number draws other rows"] = SEED
+    seed: Annotated[int, Range(0, MOST_SEED), "Which sample (number)", "another number draws a different sample"] = SEED
     bins: Annotated[int, Range(1, 50), "Bins", "bins of equal width"] = BINS
 
     meanings = of.Meanings(
         {
-            "of": "truth, sample, or a point that the truth is drawn through",
+            "of": "truth, sample, or a point of the drawn truth",
             "stratum": "class that the claims are about",
             "score": "mean score",
-            "right": "share that comes true",
-            "low": "lower end of the exact 90 % interval of that share",
+            "right": "observed frequency",
+            "low": "lower end of the exact 90 % interval of that frequency",
             "high": "upper end of the same",
             "rows": "rows of the sample in the bin",
         }
     )
 
     def drawn(self) -> Call[TruthCurve]:
-        """The curve and the sample."""
+        """Return the curve and the sample."""
         return call(cc.lab.truth_curve, self.truth, self.n, bins=self.bins, random_state=self.seed, stem="curve")
 
     def sample(self) -> Call[cc.Predictions]:
-        """The rows of the sample."""
+        """Return the rows of the sample."""
         return call(cc.lab.sample, self.truth, self.n, self.seed)
 
     def sample_table(self) -> Call[pd.DataFrame]:
-        """The rows of the sample as a table to keep."""
+        """Return the rows of the sample as a table to save."""
         return call(cc.lab.sample_table, self.truth, self.n, self.seed)
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -84,10 +86,10 @@ class LabCurve(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
-            of.text("of"),
+            of.text("source", "of"),
             of.text("claims", "stratum"),
             of.share("score"),
-            of.share("comes true", "right"),
+            of.share("observed frequency", "right"),
             of.share("from", "low"),
             of.share("to", "high"),
             of.whole("rows"),
@@ -100,32 +102,33 @@ class LabCurve(Exhibit):
         debiased = scene.get(call(cc.estimate, self.sample(), self._notion(), "debiased-ece"))
         entry, ends = TRUTHS[TRUTHS.recipe(self.truth).key], shown.interval()
         return Words(
-            f"{entry.caption} True error: {short_percent(error)}, how far scores lie from the shares that come true, "
-            f"on average over the whole law. ECE: {short_percent(shown.value)}, the same in bins of this sample of "
-            f"{rows(self.n)} rows, where chance alone looks like error. Debiased ECE: {short_percent(debiased.value)}, "
-            f"the ECE less what chance is expected to add. The {at_level(LEVEL)} interval for the error in those bins "
-            f"is {between(ends.low, ends.high)}. In the picture intervals are exact, a bin at a time.",
+            f"{entry.caption} True error: {short_percent(error)}, the mean distance between scores and true "
+            f"frequencies over the whole distribution. Raw ECE: {short_percent(shown.value)}, the same distance in "
+            f"the bins of this sample of {rows(self.n)} rows, inflated by chance. Debiased ECE: "
+            f"{short_percent(debiased.value)}, the raw ECE minus the expected contribution of chance. The "
+            f"{at_level(LEVEL)} interval for the error in these bins is {between(ends.low, ends.high)}. Intervals "
+            "in the chart are exact, for one bin each.",
             alt=f"The true curve and the bins of a sample of {count(self.n)} rows, notion: {inside(curve.notion)}.",
         ).also(entry.reference and f"After {entry.reference}.")
 
     @property
     def judged(self) -> str:
-        """Which error is judged here, and which one the overview judges of the same rows."""
+        """Explain which error is estimated here and which on the overview."""
         title = inside(self._notion().title)
         return (
-            f"Here the error of one notion is judged ({title}), on all {rows(self.n)} rows. The overview judges the "
-            "confidence in the predicted class on the test rows, which are all of them if this sample is used from "
-            "here: its number can differ."
+            f"Here the error of one notion is estimated ({title}), on all {rows(self.n)} rows. The overview "
+            "evaluates the confidence in the predicted class on the test rows (all rows, if this sample is loaded "
+            "from here), so its number can differ."
         )
 
     def _notion(self) -> cc.Recipe:
         return cc.REDUCTIONS.recipe(TRUTHS.flags(self.truth).reduction)
 
 
-@EXHIBITS.register("lab-errors", "Estimates and calibrators against the truth")
+@EXHIBITS.register("lab-errors", "Estimators and calibrators against the truth")
 @dataclass(frozen=True)
 class LabErrors(Exhibit):
-    """What estimators show, or calibrators leave, on many samples of a truth, beside the true error."""
+    """Estimates, or errors after calibration, on many samples from a known distribution, and the true error."""
 
     reads = "counts"
 
@@ -133,26 +136,30 @@ class LabErrors(Exhibit):
         str,
         Choice(tuple(EXPERIMENTS), titles=tuple(each.title for each in EXPERIMENTS.values())),
         "Experiment",
-        "what is compared",
+        "the comparison to run",
     ] = _FIRST
-    truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(default_factory=_drawn)
+    truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the distribution that rows are drawn from"] = field(
+        default_factory=_drawn
+    )
     draws: Annotated[int, Range(2, 1000, log=True), "Samples", "samples of each size"] = 20
     measure: Annotated[
         str,
         Choice(("", *MEASURES), titles=("The experiment's own", *map(begun, MEASURES.values()))),
-        "Looked at",
-        "which number of the samples",
+        "Measure",
+        "the summary over the samples",
     ] = ""
-    seed: Annotated[int, Range(0, MOST_SEED), "Which samples (number)", "another number draws other rows"] = SEED
+    seed: Annotated[int, Range(0, MOST_SEED), "Which samples (number)", "another number draws a different sample"] = (
+        SEED
+    )
 
     meanings = of.Meanings(
         {
             "series": "estimator or calibrator",
             "bins": "number of bins",
             "x": "rows of a sample, or bins",
-            "value": "mean over the samples of what is looked at",
-            "true": "error of the law",
-            "true_error": "standard error of that",
+            "value": "mean of the measure over the samples",
+            "true": "true error of the distribution",
+            "true_error": "standard error of the true error",
             "draws": "number of samples",
             "low": "lower end of the 90 % interval of the value",
             "high": "upper end of the same",
@@ -167,7 +174,7 @@ class LabErrors(Exhibit):
         return ("experiment", *about, "draws", *several, "seed")
 
     def found(self) -> Call[ErrorCurves]:
-        """The experiment's curves; a measure that it does not have is its own."""
+        """Return the experiment's curves; a measure that it lacks is replaced by its default."""
         measure = self.measure if self.measure in measures_of(self.experiment) else ""
         chosen = {} if EXPERIMENTS[self.experiment].truths else {"truth": self.truth}
         return call(
@@ -217,21 +224,21 @@ _WRITTEN = (
     of.number("to", "high"),
     of.number("true error", "true"),
     of.number("bias"),
-    of.number("95 % are nearer than", "worst"),
+    of.number("95 % quantile of the distance", "worst"),
     of.number_between(line_words.AT_LEVEL, "worst_low", "worst_high"),
     of.number("mean square", "mse"),
     of.number_between(line_words.AT_LEVEL, "mse_low", "mse_high"),
-    of.share("intervals that hold it", "share_held"),
+    of.share("coverage of intervals", "share_held"),
     of.between(line_words.AT_LEVEL, "share_low", "share_high"),
     of.whole("samples", "draws"),
 )
 
 
 def table_columns(frame: pd.DataFrame, before: bool = False) -> tuple[of.Column, ...]:
-    """How the frame of a run, or of an experiment's curves, is written: what it has, and what is known in it.
+    """Return the printed columns of a run or of an experiment's curves: those with any value.
 
-    ``before``: its lines are what calibrators leave, as some are where it names calibrators, so that the true error
-    is the one before them.
+    ``before``: its lines are errors after calibration, so the true error is the one before; also if it names
+    calibrators.
     """
     before = before or ("calibrator" in frame and _says_something(frame["calibrator"]))
     return tuple(
@@ -249,34 +256,34 @@ _ABLE = distance_experiments()
 _TITLES = tuple(EXPERIMENTS[key].title for key in _ABLE)
 
 
-@EXHIBITS.register("lab-distances", "How far off, sample by sample", reference="P2 Fig. 14-16")
+@EXHIBITS.register("lab-distances", "Distance from the truth by sample", reference="P2 Fig. 14-16")
 @dataclass(frozen=True)
 class LabDistances(Exhibit):
-    """In how many samples of a known truth each estimator was how far from the true error."""
+    """Distribution over samples of each estimator's distance from the true error."""
 
     reads = "counts"
 
-    experiment: Annotated[str, Choice(_ABLE, titles=_TITLES), "Experiment", "what is compared"] = _ABLE[0]
-    truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(
+    experiment: Annotated[str, Choice(_ABLE, titles=_TITLES), "Experiment", "the comparison to run"] = _ABLE[0]
+    truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the distribution that rows are drawn from"] = field(
         default_factory=lambda: TRUTHS.make("drawn")
     )
     n: Annotated[int, Range(10, 10_000, log=True), "Rows of each sample", "rows of each sample"] = 300
-    draws: Annotated[int, Range(2, 1000, log=True), "Samples", "how many samples"] = 20
-    seed: Annotated[int, Range(0, 9999), "Which samples (number)", "another number draws other rows"] = SEED
+    draws: Annotated[int, Range(2, 1000, log=True), "Samples", "number of samples"] = 20
+    seed: Annotated[int, Range(0, 9999), "Which samples (number)", "another number draws a different sample"] = SEED
 
     printed = 20
 
     meanings = of.Meanings(
         {
             "series": "estimator",
-            "low": "estimates at least so far from the true error",
-            "high": "and at most so far",
-            "draws": "samples in which it was so far off",
+            "low": "smallest distance from the true error in this group",
+            "high": "largest distance in this group",
+            "draws": "samples with such a distance",
         }
     )
 
     def found(self) -> Call[ErrorDistances]:
-        """The distances of every sample."""
+        """Return the distances of every sample."""
         return call(cc.lab.error_distances, self.experiment, self.truth, self.n, self.draws, random_state=self.seed,
                     stem="distances")  # fmt: skip
 
@@ -287,16 +294,16 @@ class LabDistances(Exhibit):
         return call("figures.error_distances", self.found())
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return (of.text("of", "series"), of.number("off from", "low"), of.number("to", "high"),
+        return (of.text("of", "series"), of.number("distance from", "low"), of.number("to", "high"),
                 of.whole("samples", "draws"))  # fmt: skip
 
     def words(self, scene: Scene) -> Words:
         distances = scene.get(self.found())
         halves = "; ".join(f"{name}: {measured(off, distances.unit)}" for name, off in distances.median.items())
         words = Words(
-            f"How far estimates on samples of {rows(distances.n)} rows lie from the true error in their bins. Half the "
-            f"samples are nearer than this: {halves}.",
-            alt=f"In how many samples each estimator was how far off; half are nearer than: {halves}.",
+            f"Distance of estimates from the true error in their bins, on samples of {rows(distances.n)} rows. "
+            f"Median distance: {halves}.",
+            alt=f"Distribution of each estimator's distance from the true error; median: {halves}.",
         )
         left_out = distances.unanswered
-        return words.also(f"Left out: {count(left_out)} samples that were not answered." if left_out else "")
+        return words.also(f"Left out: {count(left_out)} samples without an estimate." if left_out else "")

@@ -1,4 +1,4 @@
-"""How tables of lines of estimates are written, and what has to be said below them."""
+"""Columns, captions and notes of tables of estimates."""
 
 from __future__ import annotations
 
@@ -21,50 +21,49 @@ from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
 
 AT_LEVEL = f"{at_level(LEVEL)} interval"
-VALUE = "Estimate: what the interval is about. As measured: the value of the estimator's formula, which noise raises."
+VALUE = (
+    "Estimate: the center of the interval, corrected for noise. Raw value: the estimator's formula; noise inflates it."
+)
 FLOOR = (
-    "Noise floor: 95 % of perfectly calibrated models with these predictions show a measured value of at most this. p: "
-    "the share of them that show as much as was measured, of this error or of the one named, which it contains; "
-    "corrected for the errors that contain one another."
+    "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
+    "the share of such models with a raw value at least as large. It is for this error, or for the named error "
+    "that it contains, and is corrected for nested errors."
 )
 OF_SCORES = (
-    "Of accuracy the noise floor is what 95 % stay above. p of accuracy and of a score, marked “as bad or worse”, "
-    "counts only calibrated models that do as badly or worse. Spiegelhalter's test on the Brier score is another test: "
-    "it is two-sided and also counts scores that are too good."
+    "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "
+    "marked “as bad or worse”, counts only calibrated models that perform as badly or worse. Spiegelhalter's test "
+    "on the Brier score is a different test: it is two-sided and also counts scores that are too good."
 )
-GAP_ABOVE = (
-    "The mean gap is as measured. The error is corrected for what chance alone makes, so that it can be smaller than "
-    "the gap."
-)
-"""What is added where a mean gap is printed above an error that it is part of."""
+GAP_ABOVE = "The mean gap is a raw value. The error is corrected for chance, so it can be smaller than the gap."
+"""Note added where a printed mean gap exceeds an error that contains it."""
 _PART_OF = {"event": ("event", "top-label", "class-wise"), "confidence": ("confidence", "top-label")}
-"""The notions whose errors the mean gap of the event, of two classes, or of the confidence is part of."""
-NO_VERDICT = "no verdict could be made"
+"""Notions whose errors contain the mean gap of the event (two classes) or of the confidence."""
+NO_VERDICT = "no verdict is possible"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
-    "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above, "
-    "and p is at most 5 %. Too close to call: neither. Too few rows to tell: neither, and most perfectly calibrated "
-    "models with these predictions would get no other word."
+    "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is "
+    "above, and p is at most 5 %. Too close to call: neither. Too few rows to tell: neither, and most perfectly "
+    "calibrated models with these predictions would get the same verdict."
 )
 OF_ERROR = (
-    "The word of a line is about its own error; the verdict on an event also needs observed : expected events within "
-    "their tolerance."
+    "The verdict of a line is about its own error. The verdict on an event also requires the ratio of observed to "
+    "expected events to be within its tolerance."
 )
 OF_BOTH = (
-    "The verdict on the event is about two tolerances: that of the average error, and that of observed : expected "
-    "events. A model passes only within both."
+    "The verdict on the event uses two tolerances: one for the average error, one for the ratio of observed to "
+    "expected events. A model passes only if it is within both."
 )
 
 
 class HasMethod(Protocol):
-    """A diagram that says how its intervals were made."""
+    """A diagram with a description of interval of the ratio method."""
 
     @property
     def method(self) -> str: ...
 
 
 def answering(scene: Scene) -> tuple[dict[str, Call[Predictions]], tuple[str, ...]]:
-    """The models' rows by title where a confidence error can be made of them, and a sentence for each other.
+    """Return the rows by title of the models with a confidence error, and a sentence for each other model.
 
     All over the same rows, which the scene names where a model abstains.
     """
@@ -74,19 +73,19 @@ def answering(scene: Scene) -> tuple[dict[str, Call[Predictions]], tuple[str, ..
 
 
 def primaries(scene: Scene) -> Call[dict[str, PrimaryLine]]:
-    """The lines that decide, of every model that has one; they know of no tolerance yet."""
+    """Return the primary line of every model that has one, before a tolerance is applied."""
     return call(
         cc.inference.primaries, answering(scene)[0], bins=scene.bins, notion=scene.asked_notion, stem="primaries"
     )
 
 
 def primary_notion(scene: Scene) -> str:
-    """The notion in which the first model is judged, and the others beside it."""
+    """Return the notion in which all models are judged (the first model's)."""
     return next(iter(scene.get(primaries(scene)).values())).notion
 
 
 def measured(measure: Measure) -> of.Column:
-    """The column of a measure: shares of rows, errors and scores are each read in their own way."""
+    """Return the column of a measure, formatted as a share, an error or a score."""
     best = "high" if measure.higher_is_better else "low"
     if measure.higher_is_better:
         return of.share(measure.name, best=best)
@@ -94,7 +93,7 @@ def measured(measure: Measure) -> of.Column:
 
 
 def gap_above(gap: float, lines: pd.DataFrame, subject: str) -> tuple[str, ...]:
-    """Why the mean gap of a subject, event or confidence, is above an error of these lines where it is so in print.
+    """Note for a mean gap (of the event or the confidence) that is printed larger than an error in these lines.
 
     >>> line = {"notion": "event", "estimator": "ece", "unit": "share"}
     >>> [len(gap_above(-0.0374, pd.DataFrame([line | {"point": point}]), "event")) for point in (0.012, 0.0374, 0.05)]
@@ -108,16 +107,16 @@ def gap_above(gap: float, lines: pd.DataFrame, subject: str) -> tuple[str, ...]:
 
 
 def columns(frame: pd.DataFrame, p: str = "p", verdict: str = "verdict") -> tuple[of.Column, ...]:
-    """What is printed of every line; marks and bins where lines differ in them, verdicts where there are any.
+    """Return the printed columns; marks and bins only if lines differ in them, verdicts only if there are any.
 
-    ``p`` is the heading of the p-values, ``verdict`` that of the verdicts.
+    ``p`` and ``verdict`` are the headings of those two columns.
     """
     level = frame["level"].iloc[0] if len(frame) else LEVEL
     return (
         of.measured("estimate", "point"),
         of.measured_between(f"{at_level(level)} interval", "low", "high"),
         *([of.text("about", "mark")] if frame["mark"].astype(bool).any() else []),
-        of.measured("as measured", "value"),
+        of.measured("raw value", "value"),
         of.measured("noise floor", "floor"),
         of.probability_of("p", "p_of", p),
         *([of.verdict(verdict, "verdict")] if frame["verdict"].notna().any() else []),
@@ -126,24 +125,24 @@ def columns(frame: pd.DataFrame, p: str = "p", verdict: str = "verdict") -> tupl
 
 
 def of_ratio(frame: pd.DataFrame) -> tuple[of.Column, ...]:
-    """Observed : expected events with its interval, where it is judged."""
+    """Return the columns of the ratio of observed to expected events, if it is judged."""
     if frame["ratio"].isna().all():
         return ()
     return (
         of.number("observed : expected", "ratio"),
-        of.ratio_between("its interval", "ratio_low", "ratio_high", "ratio_limit"),
+        of.ratio_between("interval of the ratio", "ratio_low", "ratio_high", "ratio_limit"),
     )
 
 
 def of_both(scene: Scene) -> tuple[str, ...]:
-    """What the verdict on an event is about, where its ratio is judged."""
+    """Note on the two tolerances of the verdict on an event, if its ratio is judged."""
     return (OF_BOTH,) if scene.claims == "event" and scene.ratio < math.inf else ()
 
 
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
-    """What is said below a table of lines: its looks (``looks``), and why numbers are missing, each once."""
+    """Notes below a table of estimates: ``looks``, and each reason for a missing number once."""
     noted = frame[frame["note"].astype(bool)]
-    # A line with a value lacks no more than what calibrated models would show.
+    # A line with a value can lack only the noise floor.
     reasons: dict[tuple[str, bool], dict[str, None]] = {}
     for title, note, measured in zip(noted["title"], noted["note"], noted["value"].notna(), strict=True):
         reasons.setdefault((note, measured), {})[title] = None
@@ -155,17 +154,17 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def looks(frame: pd.DataFrame) -> tuple[str, ...]:
-    """How many looks a table of lines is, and what its intervals are about."""
+    """Notes on multiple testing and on what the intervals of a table estimate."""
     about = marked(zip(frame["about"], frame["tested"], strict=True))[1]
     return *filter(None, [each_alone(frame["p"])]), *about
 
 
 def caption(described: Callable[..., object]) -> str:
-    """The docstring of a public function as running text; names of columns as headings give them."""
+    """Return the docstring of a public function as running text, with column names as in headings."""
     text = (inspect.getdoc(described) or "").partition("\n>>>")[0]
     return " ".join(re.sub("``(.*?)``", lambda name: name[1].replace("_", " "), text).split())
 
 
 def methods_of(scene: Scene, calls: Iterable[Call[HasMethod]]) -> str:
-    """How the intervals of these diagrams were made, each way once."""
+    """Return the interval methods of these diagrams, each once."""
     return "; ".join(dict.fromkeys(scene.get(each).method for each in calls))

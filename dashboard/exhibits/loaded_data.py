@@ -1,4 +1,4 @@
-"""The data in use: the file, its rows, and scores of whole predictions."""
+"""The loaded data: files, rows, and scores of whole predictions."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from dashboard.session import Call, Scene, call, changes, division, file, readin
 @EXHIBITS.register("file", "The files and how they were read")
 @dataclass(frozen=True)
 class FileExhibit(Exhibit):
-    """Every file in use: its digest, its rows and classes, what it holds, and how it was read."""
+    """Every loaded file: its digest, rows, classes and contents, and how it was read."""
 
     reads = "counts"
 
     meanings = of.Meanings(
         {
             "file": "name of the file",
-            "property": "what is said",
-            "value": "what is said of it",
+            "property": "name of the property",
+            "value": "value of the property",
         }
     )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.sources:
-            raise cc.NotAnswerable("no file can be read with these choices; change how it is read, or which rows count")
+            raise cc.NotAnswerable(
+                "no file can be read with these settings; change how it is read, or which rows are included"
+            )
         chosen = [(source.data, source.reading) for source in scene.sources]
         chosen += [(source.test, source.test_reading) for source in scene.sources if source.test]
         found = {each: (file(each[0]), changes(*each)) for each in chosen}
@@ -47,7 +49,7 @@ class FileExhibit(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         demos = dict.fromkeys(file(source.data).demo for source in scene.sources)
-        return Words("What each file holds and how it was read.").also(
+        return Words("Contents of each file and how it was read.").also(
             *(f"Demo data: {demo.source}." for demo in demos if demo)
         )
 
@@ -55,7 +57,7 @@ class FileExhibit(Exhibit):
 @EXHIBITS.register("rows", "Calibration rows and test rows")
 @dataclass(frozen=True)
 class RowsExhibit(Exhibit):
-    """How many rows calibrators are fitted on and how many they are judged on, with accuracy and mean confidence."""
+    """Number of calibration rows and of test rows, with accuracy and mean confidence."""
 
     reads = "counts"
 
@@ -63,8 +65,8 @@ class RowsExhibit(Exhibit):
         {
             "part": "calibration or test rows",
             "rows": "number of those rows",
-            "accuracy": "share of them that is right",
-            "confidence": "their mean confidence",
+            "accuracy": "accuracy of these rows",
+            "confidence": "mean confidence of these rows",
         }
     )
 
@@ -81,15 +83,15 @@ class RowsExhibit(Exhibit):
         rows = division(source)
         divided, repeated = scene.get(rows), shared(source)
         if divided.undivided:
-            return Words(f"All rows are judged ({divided.rule}).")
+            return Words(f"All rows are evaluated ({divided.rule}).")
         how = {
-            "share": f", a share of {source.share:g} to the calibration rows, seed {source.seed}",
+            "share": f", with a share of {source.share:g} as calibration rows, seed {source.seed}",
             "folds": f", seed {source.seed}",
         }.get(split_by(source), "")
         judged = f"{scene.judged_rows} with {divided.where}" if divided.where else scene.judged_rows
         column = reading(source.data, source.reading).split if scene.cross_fitted else None
         fitted = f"{divided.note} Every" if divided.note else "Calibrators are fitted on the calibration rows; every"
-        return Words(f"How the rows were divided: {divided.rule}{how}. {fitted} number is of {judged}.").also(
+        return Words(f"Division of the rows: {divided.rule}{how}. {fitted} number is for {judged}.").also(
             repeated.message if repeated else "", divided.warning, COLUMN_UNUSED.format(column) if column else ""
         )
 
@@ -115,7 +117,7 @@ class Scores(Exhibit):
     def words(self, scene: Scene) -> Words:
         caption = (
             "Accuracy (higher is better) and proper scores (lower is better) of whole predictions on "
-            f"{scene.judged_rows}; no calibration errors: they answer to accuracy too. {line_words.READING} "
-            f"{line_words.OF_SCORES}"
+            f"{scene.judged_rows}; these are not calibration errors: they also depend on accuracy. "
+            f"{line_words.READING} {line_words.OF_SCORES}"
         )
         return Words(caption).also(scene.rows_counted, *line_words.notes(scene.get(self.table(scene))))

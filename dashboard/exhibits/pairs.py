@@ -1,4 +1,4 @@
-"""Every pair of models on the same rows: whose error is smaller, and how sure that is."""
+"""Differences of the error between all pairs of models on the same rows, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -21,72 +21,70 @@ from dashboard.exhibits.line_words import AT_LEVEL
 from dashboard.session import Call, Scene, call
 
 WHOLE = "whole"
-"""In place of a notion: whole predictions, which scores judge."""
+"""Instead of a notion: whole predictions, evaluated by scores."""
 VALUES_DIFFER = (
-    "The difference is the one that its interval is about; that of two plug-in values, which noise pushes up, can lie "
-    "outside."
+    "The difference is corrected for noise, like its interval. The difference of the two raw values can be outside "
+    "the interval."
 )
 FIVE_WORDS = (
-    "The first is, beside the second: better or worse, where the interval leaves out 0; equivalent, where it lies "
-    "within the margin both ways; not worse, where it leaves out being worse by the margin or more; else these rows "
-    "cannot tell."
+    "The first model, compared with the second, is better or worse if the interval excludes 0; equivalent if the "
+    "interval is within the margin on both sides; not worse if the interval excludes being worse by the margin or "
+    "more. Otherwise the result is open."
 )
 
 NOT_PAIRED = (
-    "A summary does not say which rows it is of, so that each model's own interval is put against the other's. That "
-    "holds whatever rows they have in common; it is wider than a paired one where these are the same."
+    "A summary does not identify its rows, so the two models' separate intervals are combined. This is valid for "
+    "any overlap of the rows, but wider than a paired interval on the same rows."
 )
 
 
 @EXHIBITS.register("pairs", "Paired differences, on the same rows")
 @dataclass(frozen=True)
 class PairsExhibit(Exhibit):
-    """Differences of the errors of every pair of models, the rows resampled together."""
+    """Differences of the error between all pairs of models, by paired resampling of rows."""
 
     reads = "counts"
 
-    estimator: Annotated[str, Key("ESTIMATORS"), "Error or score", "the error or score whose difference is taken"] = (
-        DEFAULT
-    )
+    estimator: Annotated[str, Key("ESTIMATORS"), "Error or score", "the error or score to compare"] = DEFAULT
     notion: Annotated[
         str,
-        Key("REDUCTIONS", (BY_DEFAULT, WHOLE), ("As judged", "Whole predictions")),
+        Key("REDUCTIONS", (BY_DEFAULT, WHOLE), ("As in the verdict", "Whole predictions")),
         "Claims compared",
-        "which claims are compared, by default those of the event of two classes, else of the confidence; or whole "
-        "predictions, which scores judge",
+        "which claims are compared: by default the event of two classes, else the confidence; or whole "
+        "predictions, evaluated by scores",
     ] = BY_DEFAULT
     margin: Annotated[
-        float, Range(0.0001, 0.5), "Margin", "the difference that would not matter: .01 is one point, or .01 of a score"
+        float, Range(0.0001, 0.5), "Margin", "the largest irrelevant difference: .01 is one point, or .01 of a score"
     ] = MARGIN
 
     meanings = of.Meanings(
         {
-            "difference": "error of the first less that of the second, as the interval is about it",
-            "verdict": "what the interval and the margin say of the first beside the second",
+            "difference": "error of the first minus that of the second, corrected for noise",
+            "verdict": "verdict on the first compared with the second, by the interval and the margin",
         }
     )
 
     def models(self, scene: Scene) -> Any:
-        """The test rows of every model, by title."""
+        """Return the test rows of every model, by title."""
         return scene.predictions()
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if len(scene.models.shown) < 2:
-            raise NotAnswerable("there is one model only: tick a calibrator, or add another model in the Data view")
+            raise NotAnswerable("there is only one model; select a calibrator, or add another model in the Data view")
         notion = self._notion(scene)
         if notion is None and "predictions" not in cc.ESTIMATORS[self.estimator].flags.takes:
-            raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
+            raise NotAnswerable("whole predictions can only be compared by scores; choose a score, or a notion")
         bins = scene.bins if takes_bins(self.estimator) else None
         return call(cc.compare, self.models(scene), notion, self.estimator, bins, margin=self.margin)
 
     def _notion(self, scene: Scene) -> str | None:
-        """The notion chosen, or the one that the page is about; None: whole predictions."""
+        """Return the chosen notion, or the page's; None: whole predictions."""
         if self.notion == BY_DEFAULT:
             return scene.claims
         return None if self.notion == WHOLE else self.notion
 
     def which_rows(self, scene: Scene) -> str:
-        """What is to be known where models are summaries, whose rows cannot be paired; empty where they are rows."""
+        """Note for summaries, whose rows cannot be paired; empty for row-level data."""
         return NOT_PAIRED if scene.undivided else ""
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
@@ -97,7 +95,7 @@ class PairsExhibit(Exhibit):
             of.difference("difference", unit=unit),
             of.difference_between(AT_LEVEL, "low", "high", unit),
             *of.marks(frame, marked(_claims(frame))[0]),
-            of.text("the first is", "verdict"),
+            of.text("first compared with second", "verdict"),
             of.probability("p"),
             of.probability("p, Holm", "p_holm"),
         )
@@ -108,34 +106,33 @@ class PairsExhibit(Exhibit):
         claims = "whole predictions" if notion is None else f"{cc.REDUCTIONS[notion].title.lower()} claims"
         refused = frame.loc[frame["note"] != "", "note"].value_counts(sort=False)
         return Words(
-            f"{cc.ESTIMATORS[self.estimator].title} of {claims}: error of the first less that of the second, so below "
-            f"0 the first errs less. Its {AT_LEVEL} is each pair's by itself. {VALUES_DIFFER} p: of no difference; "
-            "Holm: corrected for the number of pairs, so that one false alarm among all of them stays as rare as one "
-            f"alone. {FIVE_WORDS}"
+            f"{cc.ESTIMATORS[self.estimator].title} of {claims}: error of the first minus that of the second; below "
+            f"0, the first has the smaller error. Each {AT_LEVEL} is for one pair. {VALUES_DIFFER} p: for no "
+            f"difference. Holm: corrected for the number of pairs. {FIVE_WORDS}"
         ).also(
             self.which_rows(scene),
             *marked(_claims(frame))[1],
-            *(f"{pairs} of {len(frame)} pairs not compared: {why}." for why, pairs in refused.items()),
+            *(f"{pairs} of {len(frame)} pairs were not compared: {why}." for why, pairs in refused.items()),
         )
 
 
-@EXHIBITS.register("kept-pairs", "Paired differences, on the rows that summaries keep")
+@EXHIBITS.register("kept-pairs", "Paired differences, on the rows stored in summaries")
 @dataclass(frozen=True)
 class KeptPairs(PairsExhibit):
-    """Differences of the errors of every pair of models known by summaries, on the rows that all of them keep."""
+    """Differences of the error between all pairs of models in summaries, on the rows that all of them store."""
 
     def models(self, scene: Scene) -> Any:
         return call(kept_together, scene.predictions(), stem="kept")
 
     def which_rows(self, scene: Scene) -> str:
-        """That these are few of the rows, and why they are taken to be the same."""
+        """Note that these are few of the rows, and why they are assumed to be the same."""
         rows = next(iter(scene.get(self.models(scene)).values())).n_rows
         return (
-            f"Of the {count(rows)} rows alone that every summary keeps, chosen at random. They are taken to be the "
-            "same as they have the same numbers in sources of one name, and the same labels where these are known."
+            f"Only on the {count(rows)} random rows that every summary stores. They are assumed to be the same "
+            "rows: row numbers and source names agree, and so do labels where known."
         )
 
 
 def _claims(frame: pd.DataFrame) -> list[tuple[str, bool | None]]:
-    """What the interval of each pair is about, and whether it is tested."""
+    """Return what each pair's interval estimates, and whether it is tested."""
     return list(zip(frame["about"], frame["tested"], strict=True))

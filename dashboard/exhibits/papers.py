@@ -1,4 +1,4 @@
-"""Tables of methods as the papers print them, and the papers' own numbers reproduced."""
+"""Tables of methods in the form of the papers, and reproductions of the papers' numbers."""
 
 from __future__ import annotations
 
@@ -23,37 +23,38 @@ from dashboard.session import Call, Scene, call, division, file, split_by
 from dashboard.session.files import whole_call
 
 FRAME_NOTE = (
-    "A cell: the mean over the divisions of a file, its standard error, and in brackets its rank in the line, 1 the "
-    "best; shares and errors in percent. The standard error tells how the number moves with the division of this file, "
-    "not how it would on new data. Ranks take no notice of noise: they are the papers' form and recommend nothing."
+    "A cell: the mean over the random splits of a file, its standard error, and in parentheses its rank in the "
+    "line, 1 the best. Shares and errors are in percent. The standard error measures variation over splits of this "
+    "file, not over new data. Ranks ignore noise: they follow the papers' form and are no recommendation."
 )
 _TITLES = tuple(f"{table.title}: {table.reference}" for table in PAPER_TABLES.values())
 
 
-@EXHIBITS.register("paper-tables", "Methods by files, as the papers print them")
+@EXHIBITS.register("paper-tables", "Methods by files, in the form of the papers")
 @dataclass(frozen=True)
 class PaperTables(Exhibit):
-    """Each method of a paper's table, fitted on a third of the rows and judged on the others, several times over."""
+    """Every method of a paper's table, fitted on a third of the rows and evaluated on the others, over several
+    splits."""
 
     reads = "counts"
     static = True
 
-    published: Annotated[str, Choice(tuple(PAPER_TABLES), titles=_TITLES), "Table", "whose shape it has"] = next(
-        iter(PAPER_TABLES)
-    )
-    splits: Annotated[int, Range(1, 40), "Divisions", "how often each file is divided at random"] = SPLITS
-    with_demos: Annotated[bool, Flag(), "Demo data too", "the demo files as further lines"] = False
+    published: Annotated[
+        str, Choice(tuple(PAPER_TABLES), titles=_TITLES), "Table", "the published table whose form is used"
+    ] = next(iter(PAPER_TABLES))
+    splits: Annotated[int, Range(1, 40), "Splits", "number of random splits of each file"] = SPLITS
+    with_demos: Annotated[bool, Flag(), "Include demo data", "add the demo files as further lines"] = False
 
     meanings = of.Meanings(
         {
-            "measure": "what is measured",
+            "measure": "name of the measure",
             "line": "a file, or the mean rank",
             "file": "name of the file",
-            "splits": "number of divisions",
-            "unit": "how the numbers are read",
-            "*, standard error": "standard error of the mean over the divisions",
-            "*, rank": "place of the method in the line, 1 the best",
-            "*": "mean of the method over the divisions",
+            "splits": "number of random splits",
+            "unit": "unit of the numbers",
+            "*, standard error": "standard error of the mean over the splits",
+            "*, rank": "rank of the method in the line, 1 the best",
+            "*": "mean of the method over the splits",
         }
     )
 
@@ -61,7 +62,7 @@ class PaperTables(Exhibit):
         return self.whole(scene).part("frame()")
 
     def whole(self, scene: Scene) -> Call[MethodTable]:
-        """The table with its title and its notes."""
+        """Return the table with its title and notes."""
         files = {model.name or file(model.source.data).title: _rows(model.source) for model in scene.bases}
         if self.with_demos:
             others = (demo for demo in DEMOS if demo.title not in files)
@@ -77,7 +78,7 @@ class PaperTables(Exhibit):
 
 
 def _rows(source: Source) -> Any:
-    """All rows of a file, or its two parts where a column, a second file or a slice says which they are."""
+    """Return all rows of a file, or its two parts if a column, a second file or a slice defines them."""
     if split_by(source) in ("share", "folds") and not (source.within or source.corners):
         return whole_call(source.data, source.reading)
     rows = division(source)
@@ -85,7 +86,7 @@ def _rows(source: Source) -> Any:
 
 
 def columns(frame: pd.DataFrame) -> tuple[Column, ...]:
-    """How such a frame is written: a column for each method, its standard error and rank in the same cell."""
+    """Return the printed columns: one per method, with its standard error and rank in the same cell."""
     names = names_of(frame)
     digits = digits_by_measure(frame, names)
     made_of = ("measure", "line", "unit")
@@ -113,10 +114,10 @@ KEPT, QUICK, FULL = "kept", "quick", "full"
 _REPRODUCED = tuple(f"{entry.paper}, {entry.place}: {entry.title}" for entry in REPRODUCTIONS.values())
 
 
-@EXHIBITS.register("papers", "The papers made again")
+@EXHIBITS.register("papers", "Reproduction of the papers")
 @dataclass(frozen=True)
 class Papers(Exhibit):
-    """Every figure, table and statement of the five papers that is made again here: how many numbers agree."""
+    """All reproduced figures, tables and statements of the five papers, with the number of values that agree."""
 
     reads = "counts"
 
@@ -126,12 +127,12 @@ class Papers(Exhibit):
             "paper": "authors and year",
             "place": "figure, table or section",
             "numbers": "numbers compared",
-            "within": "of them those within the tolerance",
-            "differ": "of them those that are not",
-            "why": "reasons for those",
-            "needs": "what is needed to run it",
-            "seconds": "how long it takes",
-            "link": "state of the dashboard that shows it",
+            "within": "of these, numbers within the tolerance",
+            "differ": "of these, numbers outside the tolerance",
+            "why": "reasons for the differences",
+            "needs": "requirements to run it",
+            "seconds": "run time in seconds",
+            "link": "link to the dashboard's view of it",
         }
     )
 
@@ -155,16 +156,16 @@ class Papers(Exhibit):
         known = frame[frame["numbers"].notna()]
         numbers, agree = (int(known[name].sum()) for name in ("numbers", "within"))
         return Words(
-            f"{count(agree)} of {count(numbers)} comparisons agree with what {len(known)} figures, tables and "
-            "statements show; for each that does not the reason is known. The others need predictions that only the "
-            "authors have: name files of yours on the command line."
+            f"{count(agree)} of {count(numbers)} comparisons with {len(known)} figures, tables and statements "
+            "agree; the reason for every difference is given. The other entries need predictions that only the "
+            "authors have; on the command line, you can give your own files."
         ).also(HOW_TO_READ)
 
 
-@EXHIBITS.register("reproduction", "Published and found here")
+@EXHIBITS.register("reproduction", "Published and reproduced numbers")
 @dataclass(frozen=True)
 class Reproduced(Exhibit):
-    """What one figure, table or statement of a paper says, beside what is found here."""
+    """Published numbers of one figure, table or statement, compared with the numbers computed here."""
 
     reads = "counts"
     static = True
@@ -174,28 +175,28 @@ class Reproduced(Exhibit):
     )
     size: Annotated[
         str,
-        Choice((KEPT, QUICK, FULL), titles=("as kept with the program", "run now, quick", "run now, full size")),
+        Choice((KEPT, QUICK, FULL), titles=("stored with the program", "run now, quick", "run now, full size")),
         "Numbers",
-        "where ours come from",
+        "source of the numbers computed here",
     ] = KEPT
 
     meanings = of.Meanings(
         {
             "key": "short name of the figure or table",
             "what": "what is compared",
-            "place": "where it stands in the paper",
-            "published": "what the paper says",
-            "relation": "how ours should lie to the target",
+            "place": "place in the paper",
+            "published": "published statement",
+            "relation": "expected relation to the target",
             "target": "number in the paper",
-            "ours": "number found here",
-            "apart": "ours less the target",
-            "tolerance": "how far apart they may lie",
-            "within": "whether they do not lie further apart",
-            "basis": "where the tolerance comes from",
+            "ours": "number computed here",
+            "apart": "number computed here minus the target",
+            "tolerance": "largest accepted difference",
+            "within": "whether the difference is within the tolerance",
+            "basis": "basis of the tolerance",
             "why": "reason for a difference",
             "version": "version of the recipe",
             "size": "quick or full size",
-            "seconds": "how long it took",
+            "seconds": "run time in seconds",
         }
     )
 
@@ -213,9 +214,9 @@ class Reproduced(Exhibit):
             of.text("compared", "what"),
             of.text("place"),
             of.text("published"),
-            of.Column("should be", ("relation", "target"), expected),
-            of.number("ours"),
-            of.number("apart"),
+            of.Column("expected", ("relation", "target"), expected),
+            of.number("here", "ours"),
+            of.number("difference", "apart"),
             of.number("tolerance"),
             of.Column("", ("within", "ours"), _verdict, numeric=False),
         )
@@ -223,7 +224,7 @@ class Reproduced(Exhibit):
     def words(self, scene: Scene) -> Words:
         entry = REPRODUCTIONS[self.which]
         frame = scene.get(self.table(scene))
-        differing = [f"What differs: {reason}." for reason in dict.fromkeys(frame["why"]) if reason]
+        differing = [f"Difference: {reason}." for reason in dict.fromkeys(frame["why"]) if reason]
         bases = [f"Tolerances: {basis}." for basis in dict.fromkeys(frame["basis"]) if basis]
         return Words(" ".join([entry.caption, *differing])).also(*bases, HOW_TO_READ)
 
@@ -238,5 +239,5 @@ def _verdict(within: Any, ours: Any) -> str:
 
 
 def _first(why: Any) -> str:
-    """The first reason of several."""
+    """Return the first of several reasons."""
     return str(why).partition("; ")[0] or of.NOT_KNOWN

@@ -1,4 +1,4 @@
-"""How many rows, and what is promised with them: a plan as a curve, all plans in sentences, and the bins in use."""
+"""Sample size planning: one plan as a curve, all plans in sentences, and the balance of the bins in use."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
 FIRST = next(iter(PLANS))
-"""The question that is shown where none is chosen."""
+"""Default question."""
 
 
 def data_in_use(scene: Scene) -> dict[str, Any]:
-    """What plans are filled in from: rows of the first file, the bins they are judged in, and the tolerance."""
+    """Return the inputs of plans: rows of the first file, their bins, and the tolerance."""
     if not scene.models.shown:
         return {"tolerance": scene.tolerance}
     rows = scene.models.shown[0].division
@@ -31,24 +31,24 @@ def data_in_use(scene: Scene) -> dict[str, Any]:
 
 
 def _in_folds(scene: Scene) -> str:
-    """Whose calibration rows are counted where rows are cross-fitted; empty where they are divided in two."""
+    """Note on the calibration rows of cross-fitted data; empty for data divided in two parts."""
     if not (scene.models.shown and scene.cross_fitted):
         return ""
     divided = scene.get(scene.models.shown[0].division)
     assert divided.folds is not None
     fewest = divided.fit.n_rows - int(np.bincount(divided.folds[divided.fit_rows]).max())
     return (
-        f"Rows are cross-fitted: the {count(divided.fit.n_rows)} calibration rows in use are those of the map to use "
-        f"afterwards; the maps that are judged are each fitted on fewer, {count(fewest)} or more."
+        f"Rows are cross-fitted: the final calibrator is fitted on all {count(divided.fit.n_rows)} calibration "
+        f"rows; the evaluated calibrators are fitted on fewer, {count(fewest)} or more."
     )
 
 
-@EXHIBITS.register("plan", "What so many rows promise")
+@EXHIBITS.register("plan", "Guarantees by sample size")
 @dataclass(frozen=True)
 class PlanShown(Exhibit):
-    """What a method or a measurement promises with few and with many rows, and how many reach what is wanted."""
+    """Guarantee of a method or measurement as a function of the sample size, and the sample size needed."""
 
-    plan: Annotated[Plan, Part("PLANS"), "Question", "what is asked about rows, and the numbers that go in"] = field(
+    plan: Annotated[Plan, Part("PLANS"), "Question", "the question about sample size, and its inputs"] = field(
         default_factory=lambda: PLANS.make(FIRST)
     )
     printed = 0
@@ -56,21 +56,21 @@ class PlanShown(Exhibit):
 
     meanings = of.Meanings(
         {
-            "curve": "which line or mark",
-            "amount": "what is varied",
-            "bound": "what is promised with so much",
+            "curve": "name of the line or mark",
+            "amount": "quantity on the horizontal axis",
+            "bound": "guaranteed bound at this amount",
         }
     )
 
     def check(self, scene: Scene) -> None:
-        """Only numbers that are left to the data in use need rows."""
+        """Rows are only needed for inputs taken from the loaded data."""
         recipe = PLANS.recipe(self.plan)
         given = {param.name: param.default for param in PLANS[recipe.key].params} | dict(recipe.params)
         if any(value is None for name, value in given.items() if name not in self.plan.idle):
             super().check(scene)
 
     def found(self, scene: Scene) -> Call[PlanCurve]:
-        """The curve, with its answer."""
+        """Return the curve, with its answer."""
         return call(cc.diagrams.plan_curve, PLANS.recipe(self.plan), stem="plan", **data_in_use(scene))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -93,10 +93,10 @@ class PlanShown(Exhibit):
         ).also(_in_folds(scene))
 
 
-@EXHIBITS.register("plans", "All questions about rows")
+@EXHIBITS.register("plans", "All questions about sample size")
 @dataclass(frozen=True)
 class Plans(Exhibit):
-    """What is promised with the rows in use, and how many more it takes, a question a line."""
+    """Guarantees with the rows in use, and the sample size needed, one question per line."""
 
     reads = "counts"
     static = True
@@ -104,14 +104,14 @@ class Plans(Exhibit):
     meanings = of.Meanings(
         {
             "key": "short name of the question",
-            "question": "what is asked",
-            "answer": "what is promised with the rows in use",
-            "inverse": "what it takes",
-            "basis": "what this rests on",
-            "amount": "rows, or points, in use",
-            "bound": "what is promised with them",
-            "limit": "what is wanted",
-            "needed": "rows, or points, that it takes",
+            "question": "the question",
+            "answer": "guarantee with the rows in use",
+            "inverse": "sample size needed",
+            "basis": "basis of the answer",
+            "amount": "rows or points in use",
+            "bound": "guaranteed bound with them",
+            "limit": "required bound",
+            "needed": "rows or points needed",
         }
     )
 
@@ -122,21 +122,21 @@ class Plans(Exhibit):
         return (
             of.text("question"),
             of.Column("with the rows in use", ("answer", "note"), lambda answer, note: answer or note, numeric=False),
-            of.text("what it takes", "inverse"),
-            of.text("what this rests on", "basis"),
+            of.text("sample size needed", "inverse"),
+            of.text("basis", "basis"),
         )
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "Each line stands alone, at its own level, for the numbers that the question is first asked with; the "
-            "planner changes all of them."
+            "Each line is a separate answer at its own level, with the default inputs of the question. The planner "
+            "lets you change all inputs."
         ).also(_in_folds(scene))
 
 
 @EXHIBITS.register("bin-balance", "Are the bins in use well balanced?", reference="P2 Definition 4.2")
 @dataclass(frozen=True)
 class BinsInUse(Exhibit):
-    """The share of the rows in each bin of confidence, beside half and twice an equal share."""
+    """Share of the rows in each bin of the confidence, compared with half and twice an equal share."""
 
     printed = 20
 
@@ -144,18 +144,18 @@ class BinsInUse(Exhibit):
         {
             "rows": "test rows in the bin",
             "share": "share of all test rows in the bin",
-            "low": "lower end of its interval, of all bins together at 90 %",
+            "low": "lower end of its simultaneous 90 % interval for all bins",
             "high": "upper end of the same",
             "times": "share times the number of bins",
         }
     )
 
     def found(self, scene: Scene) -> Call[BinBalance]:
-        """The bins of the first file's rows."""
+        """Return the bins of the first file's rows."""
         rows = data_in_use(scene)
         if "test" not in rows:
-            raise cc.NotAnswerable("there are no rows in use whose bins could be looked at")
-        fit = None if scene.cross_fitted else rows["fit"]  # all are counted: none are left to place bins on
+            raise cc.NotAnswerable("no rows are loaded, so there are no bins to check")
+        fit = None if scene.cross_fitted else rows["fit"]  # all rows are counted: none are left to set the bin edges
         return call(cc.planning.balance_in_use, rows["test"], stem="balance", fit=fit, bins=rows["bins"])
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -174,8 +174,8 @@ class BinsInUse(Exhibit):
         found = scene.get(self.found(scene))
         placed = f" The bins follow the {found.placed}." if found.placed else ""
         return Words(
-            "Well balanced: every bin holds between half and twice an equal share of all rows to come. Bounds on how "
-            f"well an error can be estimated ask for it; looking at the bins does not.{placed} Counted on "
-            f"{scene.judged_rows}; intervals hold for all bins together.",
+            "Well balanced: every bin contains between half and twice an equal share of all future rows. Error "
+            f"bounds of estimators require this; the diagrams do not.{placed} Counted on {scene.judged_rows}; "
+            "intervals are simultaneous for all bins.",
             headline=(found.sentence,),
         )

@@ -1,4 +1,4 @@
-"""What confidences are good for besides calibration: ranking rows, withholding some, stating levels, naming sets."""
+"""Uses of confidences besides calibration: ranking, selective prediction, confidence levels, prediction sets."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from dashboard.exhibits.line_words import AT_LEVEL, methods_of
 from dashboard.session import Call, Model, Scene, call
 
 SHARE = Range(0.05, 1.0, 0.05)
-"""Shares of rows that can be chosen to be answered."""
+"""Range of the share of rows answered."""
 
 
-@EXHIBITS.register("selective", "Answering only where it is sure", reference="Geifman & El-Yaniv 2017")
+@EXHIBITS.register("selective", "Answering only the most confident rows", reference="Geifman & El-Yaniv 2017")
 @dataclass(frozen=True)
 class Selective(Exhibit):
-    """How often each model is wrong among the rows it is surest of, for every share of rows that is answered."""
+    """Error rate of each model among its most confident rows, for every share of rows answered."""
 
-    coverage: Annotated[float, SHARE, "Share of rows answered", "the surest rows, ties together"] = COVERAGE
+    coverage: Annotated[
+        float, SHARE, "Share of rows answered", "the most confident rows; ties are answered together"
+    ] = COVERAGE
 
     printed = 10
     height = 420
@@ -36,9 +38,9 @@ class Selective(Exhibit):
     meanings = of.Meanings(
         {
             "threshold": "rows of this confidence or more are answered",
-            "coverage": "share of all rows that is answered",
-            "rows": "number of rows that are answered",
-            "risk": "share of the answered rows that is wrong",
+            "coverage": "share of all rows answered",
+            "rows": "number of rows answered",
+            "risk": "error rate among the answered rows",
         }
     )
 
@@ -51,7 +53,7 @@ class Selective(Exhibit):
             of.share("confidence or more", "threshold"),
             of.share("of all rows", "coverage"),
             of.whole("rows"),
-            of.share("wrong", "risk"),
+            of.share("error rate", "risk"),
             of.between(AT_LEVEL, "low", "high"),
         )
 
@@ -62,14 +64,14 @@ class Selective(Exhibit):
         curves, refused = self._curves(scene)
         found = tuple(f"{name}: {scene.get(each).headline(self.coverage)}." for name, each in curves.items())
         return Words(
-            "From left to right more rows are answered, the surest first. A faint line is the share of all rows that "
-            "is wrong: a curve that stays on it would say that confidence tells nothing.",
-            f"Share wrong against share answered, a curve per model. {' '.join(found)}",
+            "From left to right, more rows are answered, the most confident first. The faint line is the error "
+            "rate over all rows; a curve on this line means that confidence is uninformative.",
+            f"Error rate against share of rows answered, one curve per model. {' '.join(found)}",
             headline=found,
         ).also(
-            "Rows of one confidence are answered together, so that a little more than the share chosen can be. Each "
-            f"interval stands alone ({methods_of(scene, curves.values())}); a point picked for its risk is one of many "
-            "looked at.",
+            "Rows of equal confidence are answered together, so slightly more than the chosen share can be "
+            f"answered. Intervals are pointwise ({methods_of(scene, curves.values())}), not corrected for choosing "
+            "a point by its error rate.",
             *refused,
         )
 
@@ -78,13 +80,15 @@ class Selective(Exhibit):
 
 
 @EXHIBITS.register(
-    "uses", "Ranking, surest answers and sets of classes", reference="Sadinle et al. 2019; Romano et al. 2020"
+    "uses", "Ranking, selective prediction and prediction sets", reference="Sadinle et al. 2019; Romano et al. 2020"
 )
 @dataclass(frozen=True)
 class Uses(Exhibit):
-    """What confidences are used for, before and after: to rank rows, to answer the surest, to name sets of classes."""
+    """Effect of recalibration on ranking, selective prediction and prediction sets."""
 
-    coverage: Annotated[float, SHARE, "Share of rows answered", "the surest rows, ties together"] = COVERAGE
+    coverage: Annotated[
+        float, SHARE, "Share of rows answered", "the most confident rows; ties are answered together"
+    ] = COVERAGE
 
     costly = True
 
@@ -94,7 +98,7 @@ class Uses(Exhibit):
             "unit": "how its numbers are read",
             "before": "before recalibration",
             "after": "after recalibration",
-            "change": "after less before",
+            "change": "after minus before",
             "low": "lower end of the 90 % interval of the change",
             "high": "upper end of the same",
         }
@@ -102,7 +106,7 @@ class Uses(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
-            raise NotAnswerable("tick a calibrator: what it does to ranking and to sets of classes appears here")
+            raise NotAnswerable("select a calibrator to see its effect on ranking and prediction sets")
         before, after, _ = scene.recalibrations
         rows = scene.models.shown[0].division
         if scene.cross_fitted:
@@ -126,48 +130,50 @@ class Uses(Exhibit):
         refused = frame[frame["note"] != ""].groupby("note", sort=False)["title"]
         wanted = in_percent(cc.evaluation.prediction_sets.SHARE)
         return Words(
-            "Ranking: the chance that a right answer has more confidence than a wrong one, ties half. Pairs of rows "
-            "turned round: of all pairs the share whose order by confidence (for an event, by its risk) is another. "
-            "Sets: so many classes that "
-            f"{wanted} of the rows have the right one among them; the smaller, the better.",
+            "Ranking: the probability that a correct prediction has higher confidence than a wrong one; ties count "
+            "half. Reordered pairs of rows: share of pairs whose order by confidence (for an event, by its risk) "
+            f"changes. Sets: classes such that {wanted} of the rows have the true class in their set; smaller is "
+            "better.",
             headline=cc.evaluation.usefulness.sentences(frame),
         ).also(
-            f"Sets are made for each half of the rows with the other: then each holds the right class with "
-            f"probability {wanted} or more, whatever the probabilities are worth, if rows are drawn alike and each on "
-            "its own. LAC: all classes whose "
-            "probability reaches one threshold; a set can be empty. APS: the likeliest classes first, until little is "
-            "left, never at random.",
-            "Each interval is by itself, of after less before on the same rows, by what every row adds; for sets it "
-            "knows that thresholds are estimated, too. Pairs of rows are counted, so have none.",
-            "Ranking by an event's risk and pairs of rows are compared within folds: rows of different folds have "
-            "different maps, although the map used afterwards is one. For their sets that probability is not proven."
+            "The sets of each half of the rows use thresholds from the other half. Each set then contains the true "
+            f"class with probability {wanted} or more for any model, if rows are independent and identically "
+            "distributed. LAC: all classes with a probability above one threshold; a set can be empty. APS: the "
+            "most probable classes up to a total probability, without randomization.",
+            "Each interval is for one difference, after minus before on the same rows, from the contribution of "
+            "every row; for sets, it accounts for estimated thresholds. Reordered pairs are counted and have no "
+            "interval.",
+            "Ranking by an event's risk and pairs of rows are compared within folds, because folds have different "
+            "calibrators. The guarantee for sets is not proven for cross-fitted rows."
             if scene.cross_fitted
             else "",
             *(f"{'; '.join(dict.fromkeys(titles))}: {note}." for note, titles in refused),
         )
 
 
-@EXHIBITS.register("skills", "What the confidences are good for", reference="Geifman, Uziel & El-Yaniv 2019")
+@EXHIBITS.register("skills", "Usefulness of the confidences", reference="Geifman, Uziel & El-Yaniv 2019")
 @dataclass(frozen=True)
 class Skills(Exhibit):
-    """How far each model's confidences are off on average, and how well they tell right answers from wrong ones."""
+    """Mean over-confidence of each model, and how well its confidences separate correct from wrong predictions."""
 
-    coverage: Annotated[float, SHARE, "Share of rows answered", "the surest rows, ties together"] = COVERAGE
+    coverage: Annotated[
+        float, SHARE, "Share of rows answered", "the most confident rows; ties are answered together"
+    ] = COVERAGE
 
     terms = ("over-confident",)
 
     meanings = of.Meanings(
         {
             "rows": "rows answered",
-            "accuracy": "share of them that is right",
-            "mean_confidence": "their mean confidence",
-            "overconfidence": "mean confidence less accuracy",
-            "skill": "share of the squared error saved that saying the accuracy for every row has",
-            "auroc": "chance that a right row has more confidence than a wrong one, ties half",
-            "risk_area": "mean share wrong over all shares of rows answered, the surest first",
-            "excess_area": "risk area less that of the best order",
-            "answered": "share of rows that is answered",
-            "accuracy_answered": "share right of the surest rows answered",
+            "accuracy": "accuracy of these rows",
+            "mean_confidence": "mean confidence of these rows",
+            "overconfidence": "mean confidence minus accuracy",
+            "skill": "reduction of the squared error relative to predicting the accuracy for every row",
+            "auroc": "probability that a correct prediction has higher confidence than a wrong one; ties count half",
+            "risk_area": "mean error rate over all shares of rows answered, the most confident first",
+            "excess_area": "risk area minus that of the best order",
+            "answered": "share of rows answered",
+            "accuracy_answered": "accuracy of the most confident rows answered",
         }
     )
 
@@ -179,10 +185,10 @@ class Skills(Exhibit):
         return (
             of.text("model"),
             of.whole("rows"),
-            of.share("right", "accuracy"),
-            of.share("says", "mean_confidence"),
-            of.points("says too much", "overconfidence"),
-            of.difference_between("interval, says too much", "overconfidence_low", "overconfidence_high", "share"),
+            of.share("accuracy"),
+            of.share("mean confidence", "mean_confidence"),
+            of.points("over-confidence", "overconfidence"),
+            of.difference_between("interval, over-confidence", "overconfidence_low", "overconfidence_high", "share"),
             of.number("skill"),
             _ends("skill"),
             of.number("ranking", "auroc"),
@@ -191,26 +197,26 @@ class Skills(Exhibit):
             of.between("interval, area", "risk_area_low", "risk_area_high"),
             of.error("avoidable area", "excess_area"),
             of.between("interval, avoidable area", "excess_area_low", "excess_area_high"),
-            of.share("surest rows answered", "answered"),
-            of.share(f"right in surest {share}", "accuracy_answered"),
-            of.between(f"interval, surest {share}", "accuracy_answered_low", "accuracy_answered_high"),
+            of.share("rows answered", "answered"),
+            of.share(f"accuracy in most confident {share}", "accuracy_answered"),
+            of.between(f"interval, most confident {share}", "accuracy_answered_low", "accuracy_answered_high"),
         )
 
     def words(self, scene: Scene) -> Words:
         notes = scene.get(self.table(scene)).set_index("model")["note"]
         return Words(
-            "Ranking: the chance that a right answer has more confidence than a wrong one, ties half (AUROC; 0.5: "
-            "confidence tells nothing). Skill: the share of the squared error saved that saying the same for every row "
-            "has; below 0 the confidences are worse than that."
+            "Ranking: the probability that a correct prediction has higher confidence than a wrong one; ties count "
+            "half (AUROC; 0.5: confidence is uninformative). Skill: reduction of the squared error relative to "
+            "predicting the accuracy for every row; below 0, the confidences are worse than that."
         ).also(
-            "Says too much: mean confidence less the share right; below 0 it says too little. Area: the mean, over all "
-            "shares of rows answered, of the share wrong among them, the surest first; avoidable: what of it the best "
-            "order of the same rows would not have. Rows of equal confidence are answered together, so that the surest "
-            f"{in_percent(self.coverage)} can be more.",
-            "Intervals at 90 %, each by itself: for shares right and for what is said too much Clopper and Pearson's, "
-            "exact where rows are independent and count alike; for ranking DeLong's, for skill and areas by what each "
-            "row adds, tested by simulation where 10 rows or more are right and 10 wrong. Rows that belong together "
-            "are taken together.",
+            "Over-confidence: mean confidence minus accuracy; below 0, the model is under-confident. Area: mean "
+            "error rate over all shares of rows answered, the most confident first. Avoidable area: area minus "
+            "that of the best order of the same rows. Rows of equal confidence are answered together, so the most "
+            f"confident {in_percent(self.coverage)} can be slightly more.",
+            "Intervals at 90 %, not corrected for multiple testing. Accuracy and over-confidence: Clopper and "
+            "Pearson's, exact for independent, unweighted rows. Ranking: DeLong's. Skill and areas: from the "
+            "contribution of every row, tested by simulation for 10 rows or more correct and 10 wrong. Grouped "
+            "rows are kept together.",
             *(f"{name}: {note}." for name, note in notes[notes != ""].items()),
         )
 
@@ -220,24 +226,24 @@ def _ends(name: str, heading: str = "") -> of.Column:
 
 
 MEASURES = {
-    "overconfidence": "says too much",
+    "overconfidence": "over-confidence",
     "brier": "squared error",
     "skill": "skill",
     "auroc": "ranking",
     "risk_area": "area",
 }
-"""What the measures compared are called."""
+"""Titles of the compared measures."""
 
 
-@EXHIBITS.register("skill-pairs", "Confidences of two models, on the same rows")
+@EXHIBITS.register("skill-pairs", "Usefulness of confidences: differences between models")
 @dataclass(frozen=True)
 class SkillPairs(Exhibit):
-    """Differences of every pair of models in what is said too much, squared error, skill, ranking and area."""
+    """Differences between all pairs of models in over-confidence, squared error, skill, ranking and area."""
 
     meanings = of.Meanings(
         {
             "measure": "what is compared",
-            "difference": "value of the first less that of the second",
+            "difference": "value of the first minus that of the second",
         }
     )
 
@@ -249,8 +255,8 @@ class SkillPairs(Exhibit):
             of.text("first"),
             of.text("second"),
             of.Column("measure", ("measure",), MEASURES.__getitem__, numeric=False),
-            of.number("of the first", "first_value"),
-            of.number("of the second", "second_value"),
+            of.number("first model", "first_value"),
+            of.number("second model", "second_value"),
             of.number("difference"),
             of.number_between(AT_LEVEL, "low", "high"),
             of.probability("p"),
@@ -261,11 +267,11 @@ class SkillPairs(Exhibit):
         frame = scene.get(self.table(scene))
         refused = frame.loc[frame["note"] != "", "note"].drop_duplicates()
         return Words(
-            "The first less the second. What is said too much, squared error and area are better small; skill and "
-            "ranking (AUROC) large. p: of no difference; Holm: corrected for all lines."
+            "First minus second. Smaller is better for over-confidence, squared error and area; larger is better "
+            "for skill and ranking (AUROC). p: for no difference; Holm: corrected for all lines."
         ).also(
-            "Each interval is by itself, by what every row adds to the difference (for ranking DeLong's paired one), "
-            "told where 10 rows or more are right and 10 wrong of both.",
+            "Each interval is for one difference, from the contribution of every row (for ranking, DeLong's paired "
+            "method). It is reported if 10 rows or more are right and 10 wrong for both models.",
             scene.rows_counted,
             *(f"{why}." for why in refused),
         )
@@ -274,7 +280,7 @@ class SkillPairs(Exhibit):
 @EXHIBITS.register("levels", "Confidence levels", reference="Clopper & Pearson 1934; Holm 1979")
 @dataclass(frozen=True)
 class LevelsExhibit(Exhibit):
-    """How often each model is right at every confidence it states, where it states few different ones."""
+    """Accuracy of each model at every confidence level, for models with few distinct confidences."""
 
     height = 480
     terms = ("over-confident",)
@@ -282,21 +288,21 @@ class LevelsExhibit(Exhibit):
 
     meanings = of.Meanings(
         {
-            "confidence": "the confidence that is stated",
-            "share": "share of all rows that state it",
-            "right": "share of the rows that state it that is right",
+            "confidence": "the confidence level",
+            "share": "share of all rows with this confidence",
+            "right": "accuracy of the rows with this confidence",
             "stands_out": "side on which the level is significantly off (p_holm at most 0.05), else empty",
-            "p": "two-sided binomial p of as many right rows if each is right with the stated confidence",
-            "p_holm": "the same, corrected by Holm's rule for the levels of the model",
+            "p": "two-sided binomial p-value of the accuracy if the confidence is true",
+            "p_holm": "the same, Holm-corrected for the levels of the model",
         }
     )
 
     def points(self, model: Model) -> Call[Levels]:
-        """The levels of a model."""
+        """Return the levels of a model."""
         return call(cc.diagrams.levels, model.predictions)
 
     def levels(self, scene: Scene) -> tuple[dict[str, Call[Levels]], tuple[str, ...]]:
-        """The levels of the models that state few, by title, and a sentence for each other."""
+        """Return the levels of models with few distinct confidences, by title, and a sentence for each other."""
         return scene.answered(scene.each(self.points))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -305,14 +311,14 @@ class LevelsExhibit(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("model"),
-            of.share("says", "confidence"),
+            of.share("confidence"),
             of.whole("rows"),
-            of.share("of all", "share"),
-            of.share("right"),
+            of.share("share of all rows", "share"),
+            of.share("accuracy", "right"),
             of.between(AT_LEVEL, "low", "high"),
             of.probability("p"),
             of.probability("p, Holm", "p_holm"),
-            of.text("stands out", "stands_out"),
+            of.text("significantly off", "stands_out"),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -322,40 +328,40 @@ class LevelsExhibit(Exhibit):
         found, refused = self.levels(scene)
         findings = tuple(f"{title}: {scene.get(each).headline}." for title, each in found.items())
         return Words(
-            "A point per confidence that is stated: on the dashed line it is right as often as it says. The larger "
-            "the point, the more rows; pale where the level does not stand out.",
-            f"Share that is right against stated confidence. {' '.join(findings)}",
+            "One point per confidence level; on the dashed line, accuracy equals confidence. Larger point: more "
+            "rows. Pale: not significantly off.",
+            f"Accuracy against confidence. {' '.join(findings)}",
             headline=findings,
         ).also(
-            f"Each interval stands alone ({methods_of(scene, found.values())}). A level stands out where a test of its "
-            "rows finds it off with p at most 0.05, corrected by Holm's rule for the number of levels of its model. "
-            "One of few rows hardly can.",
+            f"Each interval is for one level ({methods_of(scene, found.values())}). A level is significantly off if "
+            "its test has p at most 0.05, Holm-corrected for the number of levels of its model. Levels with few "
+            "rows are rarely significant.",
             *refused,
         )
 
 
-@EXHIBITS.register("rates", "Is the rate kept?", reference="P4 Fig. 1 and 2")
+@EXHIBITS.register("rates", "Attained and target rate", reference="P4 Fig. 1 and 2")
 @dataclass(frozen=True)
 class Rates(Exhibit):
-    """Attained against wanted rate of a calibrator that abstains to keep one, over repeated splits of all rows."""
+    """Attained against target rate of an abstaining calibrator, over repeated splits of all rows."""
 
     refit: Annotated[
         bool,
         Flag(),
-        "Fit again on many splits",
-        f"fit it on {REPEATS} random splits of all rows, for several wanted rates",
+        "Refit on many splits",
+        f"fit it on {REPEATS} random splits of all rows, for several target rates",
     ] = False
 
     meanings = of.Meanings(
         {
-            "wanted": "rate that is asked for",
+            "wanted": "target rate",
             "attained": "mean rate over the splits",
             "deviation": "standard deviation over the splits",
-            "lower": "attained less two deviations",
-            "upper": "attained and two deviations",
+            "lower": "attained minus two standard deviations",
+            "upper": "attained plus two standard deviations",
             "coverage": "mean share of rows answered",
-            "kept": "share of splits that kept the rate",
-            "refused": "splits whose calibration rows could not carry the rate",
+            "kept": "share of splits with at most the target rate",
+            "refused": "splits whose calibration rows were too few for the rate",
         }
     )
 
@@ -365,11 +371,11 @@ class Rates(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("model"),
-            of.share("wanted"),
+            of.share("target rate", "wanted"),
             of.share("attained"),
             of.between("mean ± 2 sd over splits", "lower", "upper"),
             of.share("rows answered", "coverage"),
-            of.share("splits that kept it", "kept"),
+            of.share("splits that met it", "kept"),
             of.whole("splits refused", "refused"),
         )
 
@@ -379,28 +385,29 @@ class Rates(Exhibit):
     def words(self, scene: Scene) -> Words:
         diagram, title = scene.get(self._diagram(scene)), _model(scene).title
         return Words(
-            f"{title}: attained against wanted {diagram.rate}, mean and two standard deviations over {diagram.repeats} "
-            "random splits. The splits overlap: for new data the bars would be wider.",
-            f"Attained against wanted {diagram.rate} of {title} over {diagram.repeats} splits.",
+            f"{title}: attained against target {diagram.rate}, mean and two standard deviations over "
+            f"{diagram.repeats} random splits. The splits overlap, so bars for new data would be wider.",
+            f"Attained against target {diagram.rate} of {title} over {diagram.repeats} splits.",
         )
 
     def _diagram(self, scene: Scene) -> Call[Any]:
         model = _model(scene)
         if not self.refit:
             raise NotAnswerable(
-                f"whether {model.title} keeps its rate takes {REPEATS} fits for every wanted rate: ask for them (refit)"
+                f"the attained rate of {model.title} needs {REPEATS} fits for every target rate; turn on “Refit on "
+                "many splits” (refit)"
             )
         return call(cc.diagrams.constraint, model.whole, model.recipe)
 
 
 def keeping_rates(scene: Scene) -> list[Model]:
-    """The models whose calibrator controls a rate."""
+    """Return the models whose calibrator controls a rate."""
     return [model for model in scene.models.shown if scene.get(model.fitted).wanted]
 
 
 def _model(scene: Scene) -> Model:
-    """The model looked at where it keeps a rate, else the first that does."""
+    """Return the selected model if it controls a rate, else the first that does."""
     models = keeping_rates(scene)
     if not models:
-        raise NotAnswerable("no ticked calibrator abstains to keep a rate")
+        raise NotAnswerable("no selected calibrator abstains to control a rate")
     return scene.model if scene.model in models else models[0]

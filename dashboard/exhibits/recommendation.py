@@ -1,4 +1,4 @@
-"""Recalibrate at all, and with what: chosen on the rows that calibrators are fitted on."""
+"""Advice on recalibration: whether to recalibrate and with which calibrator, chosen on the calibration rows."""
 
 from __future__ import annotations
 
@@ -25,66 +25,67 @@ from dashboard.session import Call, Model, Scene, call, division
 ALL_ROWS = "“Judged on” at the top of the Overview"
 """Where a page offers to judge all rows."""
 QUICK = 60_000
-"""Rows times classes up to which calibrators are compared without being asked to."""
+"""Rows times classes up to which calibrators are compared without a request."""
 
 
-@EXHIBITS.register("recommendation", "Recalibrate at all?")
+@EXHIBITS.register("recommendation", "Is recalibration worthwhile?")
 @dataclass(frozen=True)
 class Recommendation(Exhibit):
-    """What each calibrator gains on rows it was not fitted on, and whether any gain is shown."""
+    """Gain of each calibrator on held-out rows, with intervals and tests."""
 
-    score: Annotated[str, Choice(tuple(SCORES)), "Score", "what calibrators are chosen by"] = "log-loss"
+    score: Annotated[str, Choice(tuple(SCORES)), "Score", "score used to choose the calibrator"] = "log-loss"
 
     terms = ("log-loss", "brier-score", "interval")
 
     meanings = of.Meanings(
         {
             "calibrator": "short name of the candidate",
-            "score": "mean score of rows that no map was fitted on",
-            "gain": "score of the model less that of the candidate",
+            "score": "mean score on held-out rows",
+            "gain": "score of the model minus that of the candidate",
             "low": "lower end of the 90 % interval of the gain",
             "high": "upper end of the same",
-            "p": "p of no gain",
-            "p_holm": "the same, corrected by Holm's rule for the number of candidates",
+            "p": "p-value of the test for no gain",
+            "p_holm": "the same, Holm-corrected for the number of candidates",
             "gain_in_folds": "the gain by cross-validation on the calibration rows",
-            "picked": "folds in which it was chosen",
-            "accuracy": "share of rows that is right",
-            "accuracy_gain": "accuracy less that of the model",
+            "picked": "number of folds in which it was chosen",
+            "accuracy": "share of correct predictions",
+            "accuracy_gain": "accuracy minus that of the model",
             "accuracy_gain_low": "lower end of the 90 % interval of that difference",
             "accuracy_gain_high": "upper end of the same",
-            "auroc": "chance that a row of the event has the higher risk, or a right row the higher confidence",
-            "ranked_in": "rows that AUROC compares: all, or those of each fold, averaged",
-            "auroc_gain": "AUROC less that of the model",
+            "auroc": "probability that a row with the event has the higher risk, or a correct prediction the higher "
+            "confidence",
+            "ranked_in": "rows compared by AUROC: all, or those of each fold, averaged",
+            "auroc_gain": "AUROC minus that of the model",
             "auroc_gain_low": "lower end of the 90 % interval of that difference",
             "auroc_gain_high": "upper end of the same",
             "mean_confidence": "mean confidence",
             "mean_risk": "mean risk of the event",
-            "rows_needed": "calibration rows that it takes, about",
-            "equal_to_best": "whether it does as well as the best in cross-validation",
+            "rows_needed": "calibration rows needed, approximately",
+            "equal_to_best": "whether it is as good as the best in cross-validation",
         }
     )
 
     @classmethod
     def suited(cls, scene: Scene) -> Recommendation:
-        """By the score that the first model's rows have; NotAnswerable where no model is there."""
+        """Return the exhibit with a score that suits the first model; NotAnswerable without a model."""
         if not scene.models.shown:
-            raise NotAnswerable("no model is left to advise on")
+            raise NotAnswerable("there is no model to advise on")
         kind = scene.get(scene.models.shown[0].division.part("fit")).kind
         return cls("brier" if kind == "per-class" else "log-loss")
 
     def quick(self, scene: Scene) -> bool:
-        """Whether it is chosen already, or takes a few seconds."""
+        """True if the choice is known already or takes only a few seconds."""
         rows = scene.get(scene.models.shown[0].division.part("fit"))
         return rows.n_rows * (rows.n_classes or 2) <= QUICK or scene.knows(self.found(scene))
 
     def found(self, scene: Scene) -> Call[cc.evaluation.choice.CalibratorChoice]:
-        """What is chosen for the first model."""
-        # Of all test rows: a slice of them changes no advice.
+        """Return the choice for the first model."""
+        # Of all test rows: a slice does not change the advice.
         source = scene.models.shown[0].source.everywhere
         rows = division(source)
         fit = rows.part("fit")
         if scene.cross_fitted or scene.undivided:
-            # In the folds in which all pages judge, so that a map has one score; the rule needs three of them.
+            # Same folds as on all pages, so that a calibrator has one score; the rule needs at least three.
             own = 3 <= source.folds != Source().folds
             folds = {"folds": source.folds} if own else {}
             return call(cc.choose, fit, score=self.score, random_state=source.seed, **folds, stem="choice")
@@ -92,7 +93,7 @@ class Recommendation(Exhibit):
 
     @classmethod
     def known(cls, scene: Scene) -> Recipe | None:
-        """The calibrator that is recommended, where that is known already; None where none is, or it is not known."""
+        """Return the recommended calibrator if already known; None if there is none or it is unknown."""
         exhibit = cls.suited(scene)
         wanted = exhibit.found(scene)
         if not scene.knows(wanted) or scene.refusal(wanted) or rules_out_advice(scene):
@@ -101,7 +102,7 @@ class Recommendation(Exhibit):
         return found.recipe if found.recalibrate else None
 
     def advice(self, scene: Scene, found: cc.evaluation.choice.CalibratorChoice) -> tuple[str, ...]:
-        """The advice in sentences, with the tolerance chosen (``advice.sentences``); headline and effect come first."""
+        """Return the advice in sentences for the chosen tolerance (``advice.sentences``), headline and effect first."""
         first, left = scene.models.shown[0], None
         if found.recalibrate:
             after = Model(first.source.everywhere, found.recipe)
@@ -129,21 +130,21 @@ class Recommendation(Exhibit):
         return self.columns_at(LEVEL, frame)
 
     def columns_at(self, level: float, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        """The columns of a choice made at this level."""
+        """Return the columns of a choice made at this level."""
         return (
             of.text("calibrator", "title"),
             of.number(inside(ESTIMATORS[self.score].title), "score"),
             of.number("gain"),
             of.number_between(f"{at_level(level)} interval", "low", "high"),
             of.probability("p (Holm)", "p_holm"),
-            *([] if _same_gain(frame) else [of.number("gain in folds", "gain_in_folds")]),
+            *([] if _same_gain(frame) else [of.number("cross-validated gain", "gain_in_folds")]),
             of.whole("times chosen", "picked"),
             of.share("accuracy"),
             of.number(cc.evaluation.choice.auroc_heading(frame), "auroc"),
             of.share("mean risk", "mean_risk")
             if frame["mean_risk"].notna().any()
             else of.share("mean confidence", "mean_confidence"),
-            of.whole("rows needed, about", "rows_needed"),
+            of.whole("rows needed (approx.)", "rows_needed"),
             of.yes_or_no("equal to best", "equal_to_best"),
             of.text("note"),
         )
@@ -158,58 +159,58 @@ class Recommendation(Exhibit):
 
 
 def own_update(scene: Scene) -> cc.evaluation.update_gains.UpdateGains | None:
-    """The update of one value of a column, of the calibration rows of the first model (``advice.own_update``)."""
+    """Return the update of one column value on the first model's calibration rows (``advice.own_update``)."""
     rows = scene.models.shown[0].division.part("fit")
     return scene.get(call(cc.evaluation.advice.own_update, rows, stem="update"))
 
 
 def _same_gain(frame: pd.DataFrame) -> bool:
-    """Is the gain of every line the one by cross-validation?"""
+    """True if every line's gain is its cross-validated gain."""
     gain, in_folds = frame["gain"], frame["gain_in_folds"]
     return bool(((gain == in_folds) | in_folds.isna()).all())
 
 
 def everywhere(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str:
-    """Of which rows the advice is, in a sentence, where a slice alone is looked at; else empty."""
+    """Sentence on the rows that the advice is about, if a slice is selected; else empty."""
     source = scene.models.shown[0].source
     if source == source.everywhere:
         return ""
-    return f"This is the advice of all {count(found.among + found.held_out)} rows, not of this slice."
+    return f"This advice is about all {count(found.among + found.held_out)} rows, not only this slice."
 
 
 def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
-    """Which rows the table is of, and what its columns mean, in sentences."""
+    """Describe the rows and columns of the table."""
     of_event = found.table["mean_risk"].notna().any()
     auroc = (
         "the chance that a row with the event has a higher risk than one without it"
         if of_event
         else "the chance that a correct prediction has higher confidence than a wrong one"
     )
-    folds = "" if found.held_out else ", averaged over folds; the AUROC of calib audit compares rows of all folds"
-    gain = "gain in folds" if found.held_out else "gain"
+    folds = "" if found.held_out else ", averaged over folds; the AUROC of calib audit pools rows of all folds"
+    gain = "cross-validated gain" if found.held_out else "gain"
     where = (
-        f"Scores are of the {found.judged_on}; gain in folds, times chosen and equal to best are by "
+        f"Scores are for the {found.judged_on}; cross-validated gain, times chosen and equal to best are from "
         "cross-validation on the calibration rows."
         if found.held_out
-        else f"Scores are of {found.judged_on}."
+        else f"Scores are for {found.judged_on}."
     )
     return (
-        f"{where} Gain: how much the score falls. The largest of many gains is partly luck, and the intervals do not "
-        f"correct for that. Equal to best: it has {at_level(MOST)} or more of the largest {gain}, or half of it or "
-        "more and a difference that is within chance. Neither counts where the mean risk is then off or the log loss "
-        "is clearly worse. The uncalibrated model counts as equal where no gain is shown. "
+        f"{where} Gain: decrease of the score. The largest of many gains is partly luck; the intervals do not "
+        f"correct for that. Equal to best: at least {at_level(MOST)} of the largest {gain}, or at least half of it "
+        "and no significant difference. Calibrators that bias the mean risk or clearly worsen the log loss never "
+        "count as equal. The uncalibrated model counts as equal if no gain is shown. "
         f"{cc.evaluation.choice.auroc_heading(found.table)}: {auroc}{folds}."
     )
 
 
 def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str:
-    """On which rows it was chosen, and what the rows judged elsewhere have to do with it, in sentences."""
+    """Describe the rows of the choice and their relation to the rows judged elsewhere."""
     if not scene.cross_fitted:
         return (
-            f"Chosen by cross-validation on the {count(found.among)} calibration rows; all pages judge the held-out "
-            f"rows. {cc.evaluation.choice.HELD_OUT_REJECTS}"
+            f"Chosen by cross-validation on the {count(found.among)} calibration rows; all pages evaluate the "
+            f"held-out rows. {cc.evaluation.choice.HELD_OUT_REJECTS}"
         )
-    judged = f"Chosen by cross-validation on all {count(found.among)} rows. The pages judge the same rows"
+    judged = f"Chosen by cross-validation on all {count(found.among)} rows. The pages evaluate the same rows"
     if not found.recalibrate:
         return f"{judged}."
-    return f"{judged}, so that its scores are slightly optimistic."
+    return f"{judged}, so their scores are slightly optimistic."

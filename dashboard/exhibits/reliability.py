@@ -34,7 +34,7 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("bins", "Bins, with intervals and bands", reference="Bröcker & Smith 2007; Wilson 1927")
 @dataclass(frozen=True)
 class BandedBins(Exhibit):
-    """The bins of the model looked at, with intervals of their accuracy and where calibrated models' would lie."""
+    """Bins of the selected model, with intervals of their accuracy and consistency bands of calibrated models."""
 
     reads = "counts"
     height = 560
@@ -43,9 +43,9 @@ class BandedBins(Exhibit):
 
     meanings = of.Meanings(
         {
-            "band_low": "5 % point of the share right in calibrated models' outcomes in this bin",
-            "band_high": "95 % point of the same",
-            "accuracy_low": "lower end of Wilson's 90 % interval of the accuracy",
+            "band_low": "5 % quantile of the accuracy of calibrated models in this bin",
+            "band_high": "95 % quantile of the same",
+            "accuracy_low": "lower end of the 90 % Wilson interval of the accuracy",
             "accuracy_high": "upper end of the same",
         }
     )
@@ -63,7 +63,7 @@ class BandedBins(Exhibit):
             of.share("accuracy"),
             of.between("interval of the accuracy", "accuracy_low", "accuracy_high"),
             of.between("calibrated models", "band_low", "band_high"),
-            of.error("off by, class by class", "delta"),
+            of.error("class-wise error", "delta"),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -81,11 +81,10 @@ class BandedBins(Exhibit):
         level, chance = percent(bands.level, 0), percent(1 - bands.level, 0)
         outside = f"{bands.outside} of {len(bands.frame())} stars lie outside their band; {chance} would by chance."
         return Words(
-            f"{title}. Grey: where the stars of a calibrated model with these confidences would lie, at {level} bin by "
-            f"bin (consistency band, 1,000 resamples). Whiskers: {level} Wilson interval of each bin's accuracy. "
-            f"{outside}",
+            f"{title}. Gray: {level} consistency band of each bin for a calibrated model with these confidences "
+            f"(1,000 resamples). Whiskers: {level} Wilson interval of each bin's accuracy. {outside}",
             f"Reliability diagram of {title} with consistency bands. {outside}",
-            ("Off by, class by class: mean distance of the predicted classes' accuracy from their confidence.",),
+            ("Class-wise error: mean absolute difference between the predicted classes' accuracy and confidence.",),
         )
 
     def _bands(self, scene: Scene) -> Call[Any]:
@@ -93,17 +92,17 @@ class BandedBins(Exhibit):
 
 
 AXES = ("linear", "log-odds")
-"""Kinds of axes of probabilities that the figure knows."""
+"""Axis scales of probabilities."""
 TOGETHER = ("auto", "overlay", "side by side")
-"""Ways the figure draws several models."""
+"""Layouts for several models."""
 MOST_LAID_OVER = 2
-"""Models that lie over each other by themselves."""
+"""Up to this many models are overlaid by default."""
 
 
 @EXHIBITS.register("reliability", "Reliability diagram", reference="P1 Fig. 1a")
 @dataclass(frozen=True)
 class Reliability(Exhibit):
-    """Accuracy against confidence, bin by bin; of two classes the event's frequency against its predicted risk."""
+    """Accuracy against confidence by bin; with two classes, observed frequency against predicted risk."""
 
     reads = "counts"
     of_rows: ClassVar[dict[str, tuple[str, ...]]] = {"overlay": ("corp", "kernel")}
@@ -113,17 +112,17 @@ class Reliability(Exhibit):
         Choice(
             ("none", "wilson", "consistency", "corp", "kernel"),
             titles=(
-                "Nothing",
-                "Intervals of accuracy",
-                "Where calibrated stars lie",
+                "None",
+                "Intervals of the accuracy",
+                "Consistency bands",
                 "Isotonic curve (CORP)",
                 "Kernel curve",
             ),
         ),
         "Overlay",
-        "for the model looked at: how far its stars may lie by chance, or a curve without bins",
+        "for the selected model: intervals or bands for chance, or a curve without bins",
     ] = "none"
-    band: Annotated[str, BAND, "Band", "around a curve without bins"] = "pointwise"
+    band: Annotated[str, BAND, "Band", "for a curve without bins"] = "pointwise"
     kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how the kernel curve is smoothed"] = (
         KERNEL_CURVE
     )
@@ -131,16 +130,16 @@ class Reliability(Exhibit):
         str,
         Choice(TOGETHER, titles=("Two overlaid, more side by side", "Overlaid", "Side by side")),
         "Several models",
-        "two lie over each other by themselves, more stand side by side",
+        "by default, two models are overlaid and more are side by side",
     ] = "auto"
     axis: Annotated[
         str,
         Choice(AXES, titles=("Linear", "Log-odds")),
         "Axes of probability",
-        "log-odds spread out what lies near 0 and 100 %",
+        "log-odds spread out values near 0 and 100 %",
     ] = "linear"
     bins_of: Annotated[str, BINS_OF, "Whose bins", BINS_OF_WORDS] = "own"
-    stems: Annotated[bool, Flag(), "Stems to the plusses", "how far the classes of each bin are off on average"] = True
+    stems: Annotated[bool, Flag(), "Stems to the plusses", "average error of the predicted classes in each bin"] = True
 
     height = 560
     terms = ("star-and-stem", "bins", "over-confident", "tolerance")
@@ -148,9 +147,9 @@ class Reliability(Exhibit):
     meanings = of.Meanings(
         {
             "risk": "mean predicted risk of the bin's rows",
-            "observed": "share of the bin's rows in which the event happened",
-            "band_low": "5 % point of the observed frequency in calibrated models' outcomes in this bin",
-            "band_high": "95 % point of the same",
+            "observed": "observed frequency of the event in the bin",
+            "band_low": "5 % quantile of the observed frequency of calibrated models in this bin",
+            "band_high": "95 % quantile of the same",
         }
     )
 
@@ -166,7 +165,7 @@ class Reliability(Exhibit):
             of.whole("rows", "count"),
             of.share("confidence"),
             of.share("accuracy"),
-            *((of.error("off by, class by class", "delta"),) if _of_classes(frame) else ()),
+            *((of.error("class-wise error", "delta"),) if _of_classes(frame) else ()),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -206,7 +205,7 @@ class Reliability(Exhibit):
             headline=cc.diagrams.headline(scene.get(claim), names),
         ).also(bins_counted(scene))
         if self._grouped:
-            alone = "The sentence above is about each model's own bins."
+            alone = "The sentence above uses each model's own bins."
             return words.also(grouped(grouping(scene).title), alone, *self._shown(scene)[1], *silences(scene))
         return words.also(*self._about(scene), *silences(scene))
 
@@ -230,19 +229,19 @@ class Reliability(Exhibit):
         return self.terms if _of_classes(scene.get(self.table(scene))) else self.terms[1:]
 
     def _of_event(self, scene: Scene) -> bool:
-        """Is it about the predicted risk of an event?"""
+        """True if the diagram is about the predicted risk of an event."""
         return scene.claims == "event"
 
     @property
     def _grouped(self) -> bool:
-        """Are all models judged in the bins of one?"""
+        """True if all models use the bins of one model."""
         return self.bins_of != "own"
 
     def _diagrams(self, scene: Scene) -> dict[str, Call[Any]]:
         return self._shown(scene)[0]
 
     def _shown(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
-        """The diagrams by title, and a sentence for each model that cannot be judged in the bins of another."""
+        """Return the diagrams by title, and a sentence for each model that cannot use the bins of another."""
         if not self._grouped:
             return scene.each(lambda model: stars(scene, model)), ()
         rows = grouping(scene).predictions
@@ -259,7 +258,7 @@ class Reliability(Exhibit):
         )
 
     def _verdicts(self, scene: Scene) -> Call[Any] | None:
-        """What the headings of panels say, where each model has a panel."""
+        """Return the verdicts for panel headings, if each model has a panel."""
         n = len(scene.models.shown)
         if n < 2 or self.together == "overlay" or (self.together == "auto" and n <= MOST_LAID_OVER):
             return None
@@ -269,7 +268,7 @@ class Reliability(Exhibit):
         return None if scene.refusal(wanted) else wanted
 
     def _over(self, scene: Scene) -> list[Call[Any]]:
-        """What is laid over the diagram of the model looked at; bands before curves; nothing over groups of rows."""
+        """Return the overlays for the selected model, bands before curves; none if bins are another model's."""
         if self._grouped:
             return []
         if self.overlay == "corp":
@@ -278,7 +277,7 @@ class Reliability(Exhibit):
         return [call(f"figures.{drawn[self.overlay]}", self._diagram(scene))] if self.overlay in drawn else []
 
     def _diagram(self, scene: Scene) -> Call[Any]:
-        """The diagram that is laid over."""
+        """Return the overlaid diagram."""
         rows = scene.model.predictions
         if self.overlay == "corp":
             return isotonic(scene.model)
@@ -287,7 +286,7 @@ class Reliability(Exhibit):
         return call(cc.diagrams.reliability_bands, rows, scene.bins, scene.claims)
 
     def _about(self, scene: Scene) -> tuple[str, ...]:
-        """What the overlay says in numbers."""
+        """Notes with the numbers of the overlay."""
         if self.overlay == "none":
             return ()
         title, laid = scene.model.title, scene.get(self._diagram(scene))
@@ -300,9 +299,9 @@ class Reliability(Exhibit):
                 band_words(scene, self.band)[0],
             )
         outside = f"{laid.outside} of {len(laid.frame())} stars outside the {percent(laid.level, 0)} consistency band"
-        return (f"{title}: {outside}; {percent(1 - laid.level, 0)} are by chance.",)
+        return (f"{title}: {outside}; {percent(1 - laid.level, 0)} would be by chance.",)
 
 
 def _of_classes(frame: pd.DataFrame) -> bool:
-    """Whether the rows of any bin are known by their predicted classes: only then are there stems."""
+    """True if predicted classes are known in any bin: only then are there stems."""
     return bool(frame["delta"].notna().any())

@@ -1,4 +1,4 @@
-"""The predicted risk of an event: in the large, in groups of rows, and what updates of it gain."""
+"""The predicted risk of an event: calibration in the large, by bins of risk, and gains from recalibration."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from dashboard.exhibits.slices import CORRECTED
 from dashboard.exhibits.verdict import Overall, VerdictExhibit
 from dashboard.session import Call, Scene, call
 
-NO_EVENT = "calibration in the large is about the event of two classes, and these rows have none"
+NO_EVENT = "calibration in the large needs an event of two classes; these rows have none"
 _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "log-loss": "log loss"}
 
 
 ENDS = (
-    "Intervals of observed frequency, gap, ratio and intercept: the end towards the predicted mean is read at a higher "
-    "level than the other, since it allows for the errors that the gap bounds. So the interval of a slice differs a "
-    "little from that in the table of slices, which is of the slice alone."
+    "Intervals of observed frequency, gap, ratio and intercept: the end towards the predicted mean uses a higher "
+    "level than the other end, because it accounts for the errors that the gap bounds. So the interval of a slice "
+    "differs slightly from that in the table of slices."
 )
-"""At which level the ends of calibration in the large are read."""
+"""Explains the levels of the ends of intervals."""
 DISTANCES = (
-    "ICI, E50 and E90: mean, median and 90 % point of the distance between the predicted risk and a smooth curve of "
-    "the observed frequency; Emax: the largest. Noise raises distances: where there is an interval the first three "
-    "are corrected for that, and can be below the mean gap. Noise level: the 95 % point of uncorrected ones of "
-    "calibrated models."
+    "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth "
+    "curve of the observed frequency. Emax: the largest distance. Noise inflates distances. With an interval, the "
+    "first three are corrected for noise and can be below the mean gap. Noise level: the 95 % quantile of "
+    "uncorrected distances of calibrated models."
 )
 
 
 def scores_line(measures: pd.DataFrame) -> str:
-    """AUROC and proper scores of one model in a line; what a missing one needs in place of its number.
+    """Return AUROC and proper scores of one model in a line; a missing one is replaced by what it needs.
 
     >>> rows = cc.Predictions([[0.7, 0.3]] * 40, [0] * 40)
     >>> scores_line(cc.risk.scores(rows))
@@ -65,7 +65,7 @@ class InTheLargeExhibit(Exhibit):
     """Predicted and observed events, calibration intercept and slope, and scores of the event's risk."""
 
     curve: Annotated[
-        bool, Flag(), "Distances of the smooth curve", "also ICI, E50, E90 and Emax, which take up to a second"
+        bool, Flag(), "Distances of the smooth curve", "also compute ICI, E50, E90 and Emax (up to a second)"
     ] = True
 
     height = 220
@@ -76,13 +76,13 @@ class InTheLargeExhibit(Exhibit):
         {
             "measure": "short name of the measure",
             "value": "the measure",
-            "floor": "95 % point of calibrated models",
-            "reference": "value of a calibrated model",
+            "floor": "95 % quantile of calibrated models",
+            "reference": "value for a calibrated model",
         }
     )
 
     def lines(self, scene: Scene) -> dict[str, Call[LargeLines]]:
-        """Every model's measures, by title."""
+        """Return every model's measures, by title."""
         if scene.claims != "event":
             raise NotAnswerable(NO_EVENT)
         wanted = scene.each(
@@ -91,7 +91,7 @@ class InTheLargeExhibit(Exhibit):
         return scene.answered(wanted)[0]
 
     def first(self, scene: Scene) -> tuple[str, Call[LargeLines]]:
-        """The model in focus, else the first that has any, and its measures: what is drawn."""
+        """Return the model in focus (else the first with any measure) and its measures."""
         lines = self.lines(scene)
         title = scene.model.title if scene.model.title in lines else next(iter(lines))
         return title, lines[title]
@@ -116,11 +116,11 @@ class InTheLargeExhibit(Exhibit):
         )
 
     def scores(self, scene: Scene) -> str:
-        """AUROC and proper scores of the same model in a line."""
+        """Return Return AUROC and proper scores of the same model in a line."""
         return scores_line(scene.get(self.first(scene)[1]).measures)
 
     def _above_errors(self, scene: Scene) -> tuple[str, ...]:
-        """Why a mean gap is above the error that the verdict next to it is about, where it is."""
+        """Note on why a mean gap exceeds the error of the verdict, if it does."""
         try:
             return Overall().above(scene, scene.get(VerdictExhibit().table(scene)))
         except NotAnswerable:
@@ -129,7 +129,7 @@ class InTheLargeExhibit(Exhibit):
     def words(self, scene: Scene) -> Words:
         title, lines = self.first(scene)
         found = scene.get(lines).found
-        differs = "differ" if found.differs else "are not shown to differ"
+        differs = "differ significantly" if found.differs else "do not differ significantly"
         caption = (
             f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
             f"rows. Predicted and observed frequency {differs}."
@@ -137,12 +137,12 @@ class InTheLargeExhibit(Exhibit):
         return Words(caption, f"Calibration in the large of {title}. {caption}").also(
             f"{ENDS} The levels here: {at_level(round(1 - 2 * found.tail, 3))} and {at_level(found.level)}. "
             f"Method: {found.method}.",
-            "Observed to expected: events that happened for every one that the predicted risks add up to. Intercept: "
-            "the shift in log-odds that makes the mean risk right; 0 when calibrated. Slope: 1 when calibrated; below "
-            "1, high risks are too high and low risks too low.",
+            "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
+            "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, high risks "
+            "are too high and low risks too low.",
             *([DISTANCES] if self.curve else []),
             *self._above_errors(scene),
-            "Right on average is not calibrated: gaps of opposite sign cancel.",
+            "A correct mean is not enough for calibration: gaps of opposite sign cancel.",
             scene.rows_counted,
         )
 
@@ -150,13 +150,13 @@ class InTheLargeExhibit(Exhibit):
 @EXHIBITS.register("risk-groups", "By predicted risk")
 @dataclass(frozen=True)
 class RiskGroups(Exhibit):
-    """Bins of the predicted risk, as in the diagram: events expected and observed, and which are significantly off."""
+    """Bins of the predicted risk, as in the diagram: expected and observed events, and significant bins."""
 
     meanings = of.Meanings(
         {
             "confidence": "mean predicted risk of the bin's rows",
-            "accuracy": "share of the bin's rows in which the event happened",
-            "too_few": "whether a calibrated model's interval would reach 10 points to a side",
+            "accuracy": "observed frequency of the event in the bin",
+            "too_few": "whether a calibrated model's interval would extend 10 points to a side",
             "stands_out": "side on which the bin is significantly off (p_corrected at most 0.05), else empty",
         }
     )
@@ -189,7 +189,7 @@ class RiskGroups(Exhibit):
 
 
 def headline(scene: Scene, frame: pd.DataFrame) -> tuple[str, str]:
-    """What the bins of predicted risk show, in the sentence of the diagram, and how many bins that counts."""
+    """Return the diagram's sentence about the bins of predicted risk, and the number of bins."""
     first, *_ = cc.diagrams.headline(frame, happened=event_words.in_words(scene)[1])
     n = len(frame)
     return first.rstrip("."), f"{n} bins of predicted risk, corrected for multiple testing." if n > 1 else "One bin."
@@ -199,10 +199,10 @@ def _side(value: str) -> str:
     return {"over-confident": "risk too high", "under-confident": "risk too low"}.get(value, "")
 
 
-@EXHIBITS.register("gains", "What each calibrator gains and costs")
+@EXHIBITS.register("gains", "Gains and costs of calibrators")
 @dataclass(frozen=True)
 class Gains(Exhibit):
-    """Error with its interval, log loss, predictions changed, guarantee and parameters of every ticked calibrator."""
+    """Error with interval, log loss, changed predictions, guarantee and parameters of every selected calibrator."""
 
     terms = ("interval", "tolerance", "log-loss")
 
@@ -215,19 +215,19 @@ class Gains(Exhibit):
             "log_loss": "log loss after, of the rows answered",
             "log_loss_before": "log loss before, of the same rows",
             "rows": "test rows",
-            "changed": "rows whose predicted class is another one",
-            "abstained": "rows that are not answered",
-            "promised": "whether something is guaranteed whatever the data",
-            "promise": "what, or why nothing",
-            "set_aside": "what must be known of the fit",
-            "fitted": "fitted numbers in a few words",
+            "changed": "rows whose predicted class changes",
+            "abstained": "rows on which it abstains",
+            "promised": "whether there is a guarantee without assumptions on the data",
+            "promise": "the guarantee, or why there is none",
+            "set_aside": "note on this fit",
+            "fitted": "fitted parameters in a few words",
         }
     )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         models = scene.models.recalibrated
         if not models:
-            raise NotAnswerable("tick a calibrator: what it gains and costs appears here")
+            raise NotAnswerable("select a calibrator to see its gains and costs")
         return call(
             cc.evaluation.model_tables.gains,
             line_words.primaries(scene),
@@ -257,22 +257,22 @@ class Gains(Exhibit):
     def words(self, scene: Scene) -> Words:
         rows = scene.get(scene.models.shown[0].predictions).n_rows
         return Words(
-            f"Judged on {scene.unseen(rows)}. The estimate is what its interval is about. Log loss: over the rows each "
-            "calibrator answers, of being right or wrong where the file says no more; empty where a calibrator of "
-            "whole rows gives none."
+            f"Evaluated on {scene.unseen(rows)}. The estimate is the center of its interval. Log loss: over the "
+            "rows each calibrator answers; of right or wrong, if the file contains no more; empty if a calibrator "
+            "has none."
         ).also(*line_words.of_both(scene))
 
 
 def base_title(scene: Scene, title: str) -> str:
-    """The title of the model that a shown one was made of."""
+    """Return the title of a model's base model."""
     return scene.models.titled(title).base.title
 
 
 def known_percent(value: float) -> str:
-    """A share in percent, or that it is not known."""
+    """Return a share in percent, or a dash if unknown."""
     return of.NOT_KNOWN if value != value else short_percent(value)
 
 
 def known_between(low: float, high: float) -> str:
-    """Both ends of an interval in percent, or that it is not known."""
+    """Return both ends of an interval in percent, or a dash if unknown."""
     return of.NOT_KNOWN if low != low else between(low, high)

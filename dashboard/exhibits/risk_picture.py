@@ -1,4 +1,4 @@
-"""The reliability diagram of a predicted risk: which models it draws, its numbers and its words."""
+"""Reliability diagram of a predicted risk: its models, numbers and words."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dashboard.exhibits.slices import bins_counted, own_interval
 from dashboard.session import Call, Model, Scene, call
 
 LAID_OVER = 2
-"""Models that the figure lays over each other; of more each has a panel."""
+"""Up to this many models are overlaid; more have one panel each."""
 TERMS = ("bins", "noise-floor", "tolerance")
-"""Terms of the glossary that a newcomer needs to read it."""
+"""Glossary terms that a newcomer needs."""
 
 
 def drawn(scene: Scene) -> dict[str, Call[RiskDiagram]]:
-    """The diagrams of all models by title; of two the model in focus first, which is drawn whole."""
+    """Return the diagrams of all models by title; of two, the model in focus is first and drawn in full."""
     shown = scene.models.shown
     models: list[Model] = list(shown if len(shown) > LAID_OVER else dict.fromkeys((scene.model, *shown)))
     found, _ = scene.answered({model.title: of_model(scene, model) for model in models})
@@ -32,12 +32,12 @@ def drawn(scene: Scene) -> dict[str, Call[RiskDiagram]]:
 
 
 def of_model(scene: Scene, model: Model | None = None) -> Call[RiskDiagram]:
-    """The diagram of a model, by default the one in focus."""
+    """Return the diagram of a model, by default the one in focus."""
     return call(cc.diagrams.risk_diagram, (model or scene.model).predictions, bins=scene.bins)
 
 
 def figure(scene: Scene) -> Call[Any]:
-    """The picture."""
+    """Return the figure."""
     rows, happened = event_words.in_words(scene)
     return call(
         "figures.risk_diagram",
@@ -51,7 +51,7 @@ def figure(scene: Scene) -> Call[Any]:
 
 
 def columns() -> tuple[of.Column, ...]:
-    """How its numbers are written."""
+    """Return the printed columns."""
     return (
         of.text("model"),
         of.bin_ends("bin", "lower", "upper"),
@@ -64,7 +64,7 @@ def columns() -> tuple[of.Column, ...]:
 
 
 def words(scene: Scene) -> Words:
-    """What it shows, for the model in focus."""
+    """Return caption, text alternative, headline and notes for the model in focus."""
     rows, happened = event_words.in_words(scene)
     title, name = scene.model.title, event_words.of_scene(scene)
     frame = scene.get(call(cc.calls.stacked, drawn(scene)))
@@ -74,12 +74,11 @@ def words(scene: Scene) -> Words:
     mine = scene.get(of_model(scene))
     note = f"{begun(mine.note)}." if mine.note else ""
     return Words(
-        f"Star: {rows} of one bin, their mean predicted risk and how many {happened}, with "
-        f"its {own_interval(scene)}. "
-        f"Grey band: where {at_level(LEVEL)} of calibrated models would be, bin by bin. "
-        f"Line: smooth curve with its band, drawn only where there are {rows}. Spikes: {rows} "
-        "with the event above the line, all others below it (square-root scale). Hollow: fewer than 10 rows; a "
-        "triangle at the edge lies beyond the axis.",
+        f"Star: mean predicted risk of the {rows} in one bin, and the share that {happened}, with its "
+        f"{own_interval(scene)}. Gray band: range of {at_level(LEVEL)} of calibrated models, for each bin. Line: "
+        f"smooth curve with its band, drawn only where there are {rows}. Spikes: {rows} with the event above the "
+        "line, all others below it (square-root scale). Hollow: fewer than 10 rows. Triangle at the edge: beyond "
+        "the axis.",
         f"Observed frequency against predicted risk of {name}. {_largest(frame, title)}",
         headline=_headline(scene, cc.diagrams.headline(scene.get(tested), happened=happened)),
     ).also(
@@ -91,7 +90,7 @@ def words(scene: Scene) -> Words:
 
 
 def _headline(scene: Scene, of_bins: tuple[str, ...]) -> tuple[str, ...]:
-    """What all rows show and what the bins show: first the mean risk, as on the overview, where it is off."""
+    """Return the headline: mean risk over all rows (first, if significantly off) and the bins."""
     wanted = event_words.in_the_large(scene)
     if scene.refusal(wanted):
         return of_bins

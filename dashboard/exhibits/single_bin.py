@@ -20,24 +20,24 @@ from dashboard.exhibits.stars import called, ends, ends_said, is_picked, place
 from dashboard.session import Call, Scene, call
 
 MOST_SENTENCES = 2
-"""Models that have a sentence of their own where a risk is looked at; the others stand in the table."""
+"""Up to this many models have a sentence about a risk; the others are in the table."""
 MARKS = ("points", "intervals")
-"""How the classes of a bin are drawn: accuracy against confidence, or a line each with its interval."""
+"""Charts of the classes of a bin: accuracy against confidence, or one line per class with its interval."""
 
 
-@EXHIBITS.register("bin-models", "One bin, model by model")
+@EXHIBITS.register("bin-models", "One bin, by model")
 @dataclass(frozen=True)
 class BinModels(Exhibit):
-    """What every model says of its rows in a bin or a range of the confidence, and how often it is right there."""
+    """Mean confidence and accuracy of every model in a bin or a range of the confidence."""
 
     static = True
     height = 200
 
     meanings = of.Meanings(
         {
-            "rows": "rows of this model in the range looked at",
-            "says": "mean confidence, or risk, of those rows",
-            "right": "share of those rows that is right, or has the event",
+            "rows": "rows of this model in the selected range",
+            "says": "mean confidence or risk of those rows",
+            "right": "accuracy of those rows, or observed frequency of the event",
         }
     )
 
@@ -68,16 +68,16 @@ class BinModels(Exhibit):
             rights = [float(lines[model.title]["right"]) for model in known]
             low, high = in_percent(min(rights)), in_percent(max(rights))
             spread = high if low == high else f"{low.removesuffix(' %')} to {high}"
-            parts.append(f"The other {len(known)} models are right {spread} of the time here.")
+            parts.append(f"The accuracy of the other {len(known)} models here is {spread}.")
         else:
             parts += [_says(called(model), lines[model.title]) for model in known]
         return Words(
             " ".join(parts),
-            f"{ends_said(scene)}: how often each model is right, with its interval, beside what it says.",
+            f"{ends_said(scene)}: accuracy of each model, with its interval, and mean confidence.",
             (
-                f"{at_level(LEVEL)} intervals, each for itself.",
-                f"Mark: share that is right, with its {own_interval(scene)}; tick: what the model says; "
-                "hollow: fewer than 10 rows. Each model has its own rows here.",
+                f"{at_level(LEVEL)} intervals, each for one model.",
+                f"Mark: accuracy, with its {own_interval(scene)}. Tick: mean confidence. Hollow: fewer than 10 "
+                "rows. Each model has its own rows here.",
             ),
         )
 
@@ -92,21 +92,21 @@ class BinModels(Exhibit):
         ]
         return Words(
             " ".join(sentences),
-            f"{place}: how many {happened}, with an interval, beside the mean predicted risk, model by model.",
+            f"{place}: how many {happened}, with an interval, and the mean predicted risk, for each model.",
             (
-                f"{at_level(LEVEL)} intervals, each for itself.",
-                f"Mark: observed frequency, with its {own_interval(scene)}; tick: mean predicted risk; "
-                "hollow: fewer than 10 rows. Each model has its own rows here.",
+                f"{at_level(LEVEL)} intervals, each for one model.",
+                f"Mark: observed frequency, with its {own_interval(scene)}. Tick: mean predicted risk. Hollow: "
+                "fewer than 10 rows. Each model has its own rows here.",
             ),
         )
 
 
-@EXHIBITS.register("bin", "One bin, class by class", reference="P1 Fig. 1b")
+@EXHIBITS.register("bin", "One bin, by class", reference="P1 Fig. 1b")
 @dataclass(frozen=True)
 class BinByClass(Exhibit):
-    """Which predicted classes make up a bin or a range of the model looked at, those beyond noise first."""
+    """Predicted classes in a bin or a range of the selected model, significant classes first."""
 
-    marks: Annotated[str, Choice(MARKS), "Classes as", "points in the plane, or a line each with its interval"] = (
+    marks: Annotated[str, Choice(MARKS), "Classes as", "points in the plane, or one line each with its interval"] = (
         "points"
     )
     printed = 10
@@ -116,9 +116,9 @@ class BinByClass(Exhibit):
         {
             "count": "rows of the bin that are predicted as the class",
             "confidence": "mean confidence of those rows",
-            "accuracy": "share of those rows that is right",
-            "gap": "accuracy less confidence",
-            "right": "share of those rows that is right",
+            "accuracy": "accuracy of those rows",
+            "gap": "accuracy minus confidence",
+            "right": "accuracy of those rows",
             "stands_out": "whether the interval excludes the confidence",
         }
     )
@@ -130,10 +130,10 @@ class BinByClass(Exhibit):
         return (
             of.text("class"),
             of.whole("rows", "count"),
-            of.share("says", "confidence"),
-            of.share("right", "accuracy"),
+            of.share("confidence"),
+            of.share("accuracy"),
             of.between("interval", "right_low", "right_high"),
-            of.flag("stands out", "stands_out"),
+            of.flag("significantly off", "stands_out"),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -144,21 +144,21 @@ class BinByClass(Exhibit):
     def words(self, scene: Scene) -> Words:
         zoom = scene.get(self._zoom(scene))
         n, off = len(zoom.names), int(zoom.stands_out.sum())
-        star = f"says {in_percent(zoom.star[0])}, right {in_percent(zoom.star[1])}"
-        stand = "stand" if off > 1 else "stands"
-        found = f"{off or 'None'} of {n} predicted classes {stand} out."
+        star = f"mean confidence {in_percent(zoom.star[0])}, accuracy {in_percent(zoom.star[1])}"
+        verb = "are" if off > 1 else "is"
+        found = f"{off or 'None'} of {n} predicted classes {verb} significantly off."
         marks = (
-            "A point per predicted class, larger with more rows; blue claims too much, orange too little; the star is "
-            "of all its classes together."
+            "One point per predicted class, larger with more rows. Blue: over-confident; orange: under-confident. "
+            "The star is the average over all classes."
             if self.marks == "points"
-            else "Dot: share that is right, with its interval; tick: what it says."
+            else "Dot: accuracy, with its interval. Tick: mean confidence."
         )
         return Words(
             f"{_which(scene)}: {count(len(zoom.rows))} rows, {star}. {marks}",
-            f"{ends_said(scene)}: how often {n} predicted classes are right, against what is said of them.",
+            f"{ends_said(scene)}: accuracy of {n} predicted classes against their mean confidence.",
             (
-                f"Exact intervals that hold for all {n} classes together at {at_level(zoom.level)}; the class furthest "
-                "beyond noise first.",
+                f"Exact intervals, simultaneous for all {n} classes at {at_level(zoom.level)}; the class with the "
+                "largest error beyond noise is first.",
             ),
             (found,),
         )
@@ -170,10 +170,10 @@ class BinByClass(Exhibit):
         return call(cc.diagrams.zoom, scene.model.predictions, *place(scene))
 
 
-@EXHIBITS.register("bin-rows", "One bin, row by row")
+@EXHIBITS.register("bin-rows", "One bin, all rows")
 @dataclass(frozen=True)
 class BinRows(Exhibit):
-    """The test rows in a bin or a range of the model looked at: what it says, what is true, and the file's columns."""
+    """Test rows in a bin or a range of the selected model: prediction, outcome, and the file's columns."""
 
     printed = 20
 
@@ -189,7 +189,7 @@ class BinRows(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         score = "risk" if "event" in frame and "correct" not in frame else "confidence"
-        heading = {"risk": "risk", "confidence": "says"}[score]
+        heading = {"risk": "risk", "confidence": "confidence"}[score]
         return tuple(
             of.share(heading, score) if name == score else of.given(str(name), frame[name]) for name in frame.columns
         )
@@ -206,16 +206,16 @@ class BinRows(Exhibit):
         if scene.claims == "event":
             rows, happened = event_words.in_words(scene)
             seen = in_percent(float(frame["event"].mean()))
-            return Words(f"{which}: {count(len(frame))} {rows}, {seen} {happened}; row: where it is in its file.")
+            return Words(f"{which}: {count(len(frame))} {rows}, {seen} {happened}. Row: position in its file.")
         right = in_percent(float(frame["correct"].mean()))
-        return Words(f"{which}: {count(len(frame))} rows, {right} right; row: where it stands in its file.")
+        return Words(f"{which}: {count(len(frame))} rows, {right} right. Row: position in its file.")
 
 
 def _given(name: str, line: dict[Hashable, Any], words: tuple[str, str], place: str, first: bool, counted: bool) -> str:
-    """How many rows a model gives such a risk, and in how many the event happened, in a sentence."""
+    """Sentence on the number of rows with such a predicted risk, and the observed events."""
     rows, happened = words
     if not line["rows"]:
-        return f"{begun(name)} gives no {rows} a risk of {place}."
+        return f"{begun(name)} predicts a risk of {place} for no {rows}."
     known = f"{in_percent(line['right'])}; {_span(line['right_low'], line['right_high'])}"
     number = count(line["rows"])
     given = f"given {place} (mean {in_percent(line['says'])})"
@@ -226,14 +226,14 @@ def _given(name: str, line: dict[Hashable, Any], words: tuple[str, str], place: 
 
 
 def _says(name: str, line: dict[Hashable, Any], first: bool = False) -> str:
-    """What a model says and how often it is right, in a sentence."""
+    """Sentence on a model's mean confidence and accuracy."""
     if not line["rows"]:
         return f"{begun(name)} has no rows here."
     says, right = in_percent(line["says"]), in_percent(line["right"])
     span = f"({_span(line['right_low'], line['right_high'])})"
     if first:
         return f"When {name} says {says}, it is right {right} of the time {span}."
-    return f"{begun(name)}: says {says}, right {right} {span}."
+    return f"{begun(name)}: mean confidence {says}, accuracy {right} {span}."
 
 
 def _span(low: float, high: float) -> str:
@@ -241,6 +241,6 @@ def _span(low: float, high: float) -> str:
 
 
 def _which(scene: Scene) -> str:
-    """The model and the place in words, and why this one."""
-    chosen = "" if is_picked(scene) else ", the bin that adds most to the error"
+    """Return the model and the place in words."""
+    chosen = "" if is_picked(scene) else ", the bin that contributes most to the error"
     return f"{scene.model.title}{chosen}, {ends_said(scene)}"

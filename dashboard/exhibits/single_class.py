@@ -1,4 +1,4 @@
-"""One class: its bins in every model, its rows, what is confused with it, and its smooth curve."""
+"""One class: its bins for every model, its rows, its confusions, and its smooth curve."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from dashboard.exhibits.slices import CORRECTED, own_interval, row_columns
 from dashboard.session import Call, Scene, call
 
 _MOST = 3
-"""Confusions that are said in words."""
+"""Largest number of confusions in a sentence."""
 
 
 class OfClass(Exhibit):
-    """What is shown of the class looked at."""
+    """Base class of exhibits about the selected class."""
 
     def code(self, scene: Scene) -> int:
-        """The class looked at."""
+        """Return the code of the selected class."""
         if scene.focus.code is None:
-            raise NotAnswerable("no class is chosen: click into one of the small diagrams, and it appears here")
+            raise NotAnswerable("no class is selected; click one of the small diagrams to see its class")
         return scene.focus.code
 
     def name(self, scene: Scene) -> str:
-        """What it is called."""
+        """Return the name of the selected class."""
         return scene.class_names[self.code(scene)]
 
     def claims(self, scene: Scene) -> Call[pd.DataFrame]:
-        """What every model that names classes says of it, and how often it is right."""
+        """Return mean confidence and accuracy of the class for every model that predicts classes."""
         code = self.code(scene)
         able, _ = scene.answered(
             {title: call(cc.diagrams.class_confusions, rows, code) for title, rows in scene.predictions().items()}
@@ -48,7 +48,7 @@ class OfClass(Exhibit):
         return call(cc.diagrams.class_claims, rows, code, stem="claims")
 
     def sentence(self, scene: Scene) -> str:
-        """What the model looked at says of the class, and how often it is right, with the exact interval."""
+        """Sentence on the selected model's mean confidence and accuracy for the class, with the exact interval."""
         frame, name, title = scene.get(self.claims(scene)), self.name(scene), scene.model.title
         line = frame[frame["model"] == title]
         if not len(line) or not line["rows"].iloc[0] > 0:
@@ -57,15 +57,15 @@ class OfClass(Exhibit):
         interval = "" if pd.isna(low) else f"{share_range(low, high)}, "
         many = f"{count(round(rows))} row{'' if round(rows) == 1 else 's'}"
         return (
-            f"Where {title} predicts {name}, it says {in_percent(says)} on average and is right {in_percent(right)} of "
-            f"the time ({interval}{many})."
+            f"Where {title} predicts {name}, its mean confidence is {in_percent(says)} and its accuracy "
+            f"{in_percent(right)} ({interval}{many})."
         )
 
 
 @EXHIBITS.register("class", "One class")
 @dataclass(frozen=True)
 class OneClass(OfClass):
-    """What every model says where it predicts the class looked at, and how often it is right."""
+    """Mean confidence and accuracy of every model where it predicts the selected class."""
 
     static = True
 
@@ -73,8 +73,8 @@ class OneClass(OfClass):
         {
             "rows": "rows predicted as the class",
             "says": "mean confidence of those rows",
-            "right": "share of those rows that is right",
-            "found": "share of the rows of the class that is predicted as it",
+            "right": "accuracy of those rows",
+            "found": "share of the rows of the class that are predicted as it (recall)",
         }
     )
 
@@ -84,23 +84,23 @@ class OneClass(OfClass):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("model"),
-            of.share("says"),
-            of.share("right"),
+            of.share("mean confidence", "says"),
+            of.share("accuracy", "right"),
             of.between(f"{at_level(cc.defaults.LEVEL)} interval", "low", "high"),
             of.whole("rows"),
-            of.share("found"),
+            of.share("recall", "found"),
         )
 
     def words(self, scene: Scene) -> Words:
         return Words(self.sentence(scene)).also(
-            f"Found: the share of all rows of {self.name(scene)} that are predicted as it."
+            f"Recall: the share of all rows of {self.name(scene)} that are predicted as it."
         )
 
 
 @EXHIBITS.register("class-bins", "Bins of a class", reference="P1 Fig. 4")
 @dataclass(frozen=True)
 class BinsOfClass(OfClass):
-    """How often the class looked at is right in each bin of the confidence, with exact intervals."""
+    """Accuracy of the selected class in each bin of the confidence, with exact intervals."""
 
     printed = 10
 
@@ -108,7 +108,7 @@ class BinsOfClass(OfClass):
         {
             "count": "rows of the class in the bin",
             "says": "mean confidence of those rows",
-            "right": "share of those rows that is right",
+            "right": "accuracy of those rows",
         }
     )
 
@@ -119,8 +119,8 @@ class BinsOfClass(OfClass):
         return (
             of.bin_ends("bin", "lower", "upper"),
             of.whole("rows", "count"),
-            of.share("says"),
-            of.share("right"),
+            of.share("mean confidence", "says"),
+            of.share("accuracy", "right"),
             of.between(f"{at_level(cc.defaults.LEVEL)} interval", "low", "high"),
         )
 
@@ -131,26 +131,26 @@ class BinsOfClass(OfClass):
     def words(self, scene: Scene) -> Words:
         name, title = self.name(scene), scene.model.title
         return Words(
-            f"Mark: how often rows predicted as {name} are right, with its "
-            f"{own_interval(scene)}; tick: what {title} says; at the right: rows. Hollow: fewer than 10 rows.",
-            f"Share of rows predicted as {name} that are right, in {len(scene.get(self.table(scene)))} bins.",
+            f"Mark: accuracy of rows predicted as {name}, with its {own_interval(scene)}. Tick: mean confidence of "
+            f"{title}. At the right: number of rows. Hollow: fewer than 10 rows.",
+            f"Accuracy of rows predicted as {name}, in {len(scene.get(self.table(scene)))} bins.",
         )
 
     def _bins(self, scene: Scene) -> Call[Any]:
         return call(cc.diagrams.class_bins, scene.model.predictions, self.code(scene), scene.bins)
 
 
-@EXHIBITS.register("class-confusions", "What it is taken for")
+@EXHIBITS.register("class-confusions", "Confusions of the class")
 @dataclass(frozen=True)
 class Confusions(OfClass):
-    """What rows predicted as the class looked at really are, where they are wrong."""
+    """True classes of rows wrongly predicted as the selected class."""
 
     static = True
     printed = 5
 
     meanings = of.Meanings(
         {
-            "true class": "what rows really are",
+            "true class": "true class of the rows",
             "rows": "rows predicted as the class that are of the true class",
             "share": "share of all rows predicted as the class",
         }
@@ -166,7 +166,7 @@ class Confusions(OfClass):
         return Words(self.sentence_of(scene))
 
     def sentence_of(self, scene: Scene) -> str:
-        """The largest confusions in a sentence."""
+        """Return the largest confusions in a sentence."""
         frame, name = scene.get(self.table(scene)), self.name(scene)
         if not len(frame):
             return f"No row predicted as {name} is of another class."
@@ -175,13 +175,13 @@ class Confusions(OfClass):
         ]
         listed = ", ".join(largest) if len(largest) < 2 else f"{', '.join(largest[:-1])} and {largest[-1]}"
         others = f", {count(len(frame) - _MOST)} other classes less often" if len(frame) > _MOST else ""
-        return f"Where {name} is wrong, the row is most often {listed}{others}."
+        return f"Where the prediction {name} is wrong, the true class is most often {listed}{others}."
 
 
 @EXHIBITS.register("class-rows", "Rows of a class")
 @dataclass(frozen=True)
 class ClassRows(OfClass):
-    """The test rows predicted as the class looked at, the surest mistakes first; with a bin, those in it alone."""
+    """Test rows predicted as the selected class, the most confident errors first; with a bin, only its rows."""
 
     printed = 20
 
@@ -209,14 +209,15 @@ class ClassRows(OfClass):
             return Words(f"Rows predicted as {self.name(scene)} that are of {label}{where}: {count(len(frame))}.")
         right = in_percent(float(frame["correct"].mean()))
         return Words(
-            f"Rows predicted as {self.name(scene)}{where}: {count(len(frame))}, {right} right; surest mistakes first."
+            f"Rows predicted as {self.name(scene)}{where}: {count(len(frame))}, {right} right; the most confident "
+            "errors are first."
         )
 
 
-@EXHIBITS.register("class-bias", "What is said of other classes")
+@EXHIBITS.register("class-bias", "Bias of class probabilities")
 @dataclass(frozen=True)
 class Bias(Exhibit):
-    """Where a class is predicted, how probable every class is said to be and how often it is true."""
+    """Mean probability and observed frequency of every class, for each predicted class."""
 
     printed = 20
     costly = True
@@ -224,18 +225,18 @@ class Bias(Exhibit):
     meanings = of.Meanings(
         {
             "class": "predicted class",
-            "code": "its position",
-            "label": "class that something is said of",
-            "label_code": "its position",
+            "code": "position of the class",
+            "label": "class whose probability is evaluated",
+            "label_code": "position of the class",
             "rows": "rows predicted as the class",
             "says": "mean probability of the label in those rows",
-            "right": "share of those rows that is of the label",
-            "gap": "right less says",
+            "right": "observed frequency of the label in those rows",
+            "gap": "observed frequency minus mean probability",
         }
     )
 
     def pairs(self, scene: Scene) -> Call[ClassBias]:
-        """The pairs of classes of the model looked at."""
+        """Return the pairs of classes of the selected model."""
         return call(cc.diagrams.class_bias, scene.model.predictions, bins=scene.bins, stem="pairs")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -245,8 +246,8 @@ class Bias(Exhibit):
         return (
             of.text("predicted", "class"),
             of.text("class", "label"),
-            of.share("says"),
-            of.share("happens", "right"),
+            of.share("mean probability", "says"),
+            of.share("observed", "right"),
             of.gap(),
             of.between(f"{at_level(LEVEL)} interval", "low", "high"),
             *row_columns(frame),
@@ -259,7 +260,7 @@ class Bias(Exhibit):
         return call("figures.class_bias", self.pairs(scene), model=scene.model.title, looks=scene.looks)
 
     def looked_at(self, scene: Scene) -> str:
-        """What is found of the pair of classes looked at, if it is listed and was looked for already."""
+        """Return the finding about the selected pair of classes, if it is listed and already computed."""
         focus = scene.focus
         if focus.code is None or focus.label is None or not scene.knows(self.pairs(scene)):
             return ""
@@ -270,34 +271,34 @@ class Bias(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.pairs(scene))
         caption = (
-            "A line a predicted class, a column a class: blue where it is rarer than is said on average, vermilion "
-            "where it is more frequent; dots: beyond chance."
+            "Rows: predicted classes. Columns: classes. Blue: observed less often than predicted on average; "
+            "vermilion: more often. Dots: significant."
         )
         if len(found.names) > MOST_CLASSES:
             caption = (
-                "Predicted class, and the class something is said of. Mark: how often it is true, with its "
-                f"interval; tick: what is said on average. {HOLLOW}"
+                "Predicted class, and the class whose probability is evaluated. Mark: observed frequency, with its "
+                f"interval. Tick: mean probability. {HOLLOW}"
             )
         return Words(
             f"{scene.model.title}. {caption}",
-            f"What is said of classes and how often it is true, in {found.pairs:,} pairs of classes.",
+            f"Mean probability and observed frequency of classes, in {found.pairs:,} pairs of classes.",
             headline=found.headline,
         ).also(
             f"{how_judged(scene)} {CORRECTED}",
-            "First come the significant pairs, the largest gap first; then the others by p.",
+            "Significant pairs are first, the largest gap first; the others follow by p-value.",
         )
 
 
 @EXHIBITS.register("class-kernel", "One class, with its band", reference="P5 Fig. 1")
 @dataclass(frozen=True)
 class ClassKernel(KernelCurveExhibit, ByClass):
-    """How often claims of each score about one class come true, without bins, with a band."""
+    """Observed frequency at each score of one class, without bins, with a band."""
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         title, curve = self._curve(scene)
         drawn = scene.get(curve)
         if not drawn.rows > 0:
-            raise NotAnswerable(f"no test row makes a claim about {drawn.stratum}: there is no curve")
+            raise NotAnswerable(f"no test row has a claim about {drawn.stratum}, so there is no curve")
         return call(cc.calls.stacked, {title: call(cc.calls.stacked, {drawn.stratum: curve}, column="class")})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
@@ -312,14 +313,14 @@ class ClassKernel(KernelCurveExhibit, ByClass):
         curve = scene.get(wanted)
         notion = REDUCTIONS[self.notion].title.lower()
         words = Words(
-            f"{title}: kernel reliability curve of {curve.stratum} ({notion}), {curve.band_title}; grey: where the "
-            "scores lie.",
+            f"{title}: kernel reliability curve of {curve.stratum} ({notion}), {curve.band_title}. Gray: "
+            "distribution of the scores.",
             f"Kernel reliability curve of {curve.stratum}: {curve.band_title}.",
         )
         return self.noted(words.also(*curve_notes(f"{title}, {curve.stratum}", curve, self.score)), scene)
 
     def code(self, scene: Scene) -> int:
-        """The class looked at, else the one that adds most to the error beyond noise."""
+        """Return the selected class, else the one that contributes most to the error beyond noise."""
         _, table = self.first(scene)
         known, code = len(scene.get(table).names), scene.focus.code
         if code is not None and code < known:
@@ -327,7 +328,7 @@ class ClassKernel(KernelCurveExhibit, ByClass):
         return scene.get(call(cc.diagrams.ranked_classes, table, tests=self.tested(scene)))[0]
 
     def title(self, scene: Scene) -> str:
-        """The model looked at, else the first that makes such claims."""
+        """Return the selected model, else the first with such claims."""
         able, _ = self.tables(scene)
         return scene.model.title if scene.model.title in able else next(iter(able))
 

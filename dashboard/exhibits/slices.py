@@ -1,4 +1,4 @@
-"""Slices of the rows by their other columns: tables, small diagrams, a scan, and one number for all groups."""
+"""Slices of the rows by metadata columns: tables, small diagrams, a scan, and the worst group."""
 
 from __future__ import annotations
 
@@ -23,85 +23,85 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
 _EXACT = (
-    "Predicted: mean confidence of the slice's rows. Observed: the share of them that is right, with its exact "
-    "interval (Clopper and Pearson 1934), of this slice alone. Noise: 95 of 100 perfectly calibrated models with these "
-    "confidences have a gap within it. Tests are exact (Poisson-binomial law of the rows)."
+    "Predicted: mean confidence of the slice's rows. Observed: the accuracy, with its exact interval for this "
+    "slice (Clopper and Pearson 1934). Noise: 95 of 100 perfectly calibrated models with these confidences have a "
+    "gap within it. Tests are exact (Poisson-binomial distribution)."
 )
 _BOUNDED = (
-    "Predicted: mean confidence of the slice's rows. Observed: the share of them that is right. The rows belong to "
-    "groups, or carry weights: they count as the fewer rows of equal weight they are worth. Noise (at least 95 of 100 "
-    "perfectly calibrated models have a gap within it) and tests are Hoeffding's (1963), which hold for any dependence "
-    "inside a group. Intervals of rows in groups are Korn and Graubard's (1998), those of weighted rows Hoeffding's."
+    "Predicted: mean confidence of the slice's rows. Observed: the accuracy. The rows are grouped or weighted, so "
+    "they count with their effective sample size. Noise (at least 95 of 100 perfectly calibrated models have a gap "
+    "within it) and tests use Hoeffding's bound (1963), which is valid for any dependence within a group. "
+    "Intervals for grouped rows are Korn and Graubard's (1998), those for weighted rows Hoeffding's."
 )
 
 _SAYS, _RISK = "mean confidence of", "mean risk of"
-_RIGHT, _OBSERVED = "Observed: the share of them that is right", "Observed: how often the event happened"
+_RIGHT, _OBSERVED = "Observed: the accuracy", "Observed: the frequency of the event"
 
 _COMPARED = (
-    "Against the rest: the slice's gap less the gap of all other rows. Unlike the rest: that is more than chance "
-    "(Newcombe 1998 or Hoeffding 1963; corrected for the slices of the column and for the columns)."
+    "Against the rest: the slice's gap minus the gap of all other rows. Differs from the rest: this difference is "
+    "significant (Newcombe 1998 or Hoeffding 1963; corrected for the slices of the column and for the columns)."
 )
 CORRECTED = (
-    "p (corrected): Holm's correction (1979) within one family (the bins, the classes, the values of one column). It "
-    "is then multiplied by the number of kinds of places, and for slices by the number of columns. At most 0.05 is "
-    "significant: the chance of any false alarm among all bins, classes and slices is at most 5 %. This p-value "
-    "is the same in every table, card and report."
+    "p (corrected): Holm's correction (1979) within one family (the bins, the classes, the values of one column). "
+    "It is then multiplied by the number of kinds of places, and for slices by the number of columns. At most 0.05 "
+    "is significant: the probability of any false alarm among all bins, classes and slices is at most 5 %. This "
+    "p-value is the same in every table, card and report."
 )
-"""How p-values of places are corrected: the same everywhere."""
+"""Describes the correction of p-values of places, the same everywhere."""
 
 
 def bins_counted(scene: Scene) -> str:
-    """Which bins the sentence above a diagram counts, by the test that these rows have."""
+    """Note on which bins the sentence above a diagram counts."""
     test = "an exact test" if counts_rows(scene.get(scene.model.predictions)) else "Hoeffding's bound (1963)"
-    return f"The sentence above the diagram counts a bin where {test} finds it off. {CORRECTED}"
+    return f"The sentence above the diagram counts the bins that are significantly off by {test}. {CORRECTED}"
 
 
 def own_interval(scene: Scene) -> str:
-    """The interval of a share of these rows, as "with its ..." goes on: exact where rows are independent."""
+    """Name the interval of a share of these rows, to follow "with its": exact for independent rows."""
     if scene.get(scene.model.predictions).row_groups is None:
         return f"exact {at_level(LEVEL)} interval"
-    return f"{at_level(LEVEL)} interval (Korn and Graubard 1998: rows of a group are counted together)"
+    return f"{at_level(LEVEL)} interval (Korn and Graubard 1998: rows of a group count jointly)"
 
 
 MEANINGS = {
-    "claimed": "mean confidence, or risk, of the slice",
-    "right": "share of the slice that is right, or has the event",
-    "gap": "right less claimed",
+    "claimed": "mean confidence or risk of the slice",
+    "right": "accuracy in the slice, or observed frequency of the event",
+    "gap": "observed minus predicted",
     "share": "share of all rows in the slice",
-    "floor": "95 % point of the size of a calibrated model's gap",
-    "adds": "share times (size of the gap - floor)",
-    "beyond": "gap of the slice less that of all other rows",
-    "p_beyond": "p of no difference from all other rows",
-    "differs": "whether p_beyond, corrected by Holm's rule and for the columns, is at most 0.05",
+    "floor": "95 % quantile of the absolute gap of a calibrated model",
+    "adds": "share times (absolute gap minus floor)",
+    "beyond": "gap of the slice minus that of all other rows",
+    "p_beyond": "p-value for no difference from all other rows",
+    "differs": "whether p_beyond, Holm-corrected and corrected for the columns, is at most 0.05",
     "where": "text of the slice in links",
     "groups": "groups of rows in the slice",
     "spread": "variance of the gaps between the slices of the column beyond noise",
-    "p_holm": "p on the rows kept apart, corrected by Holm's rule",
-    "first_gap": "gap on the rows that chose the slice",
-    "first_rows": "rows of the slice among those",
-    "column": "column whose value the slice is",
+    "p_holm": "Holm-corrected p-value on the confirmation rows",
+    "first_gap": "gap on the rows used to find the slice",
+    "first_rows": "rows of the slice among those rows",
+    "column": "column that defines the slice",
 }
-"""What the columns of slices are."""
+"""Meanings of the columns of slices."""
 
 
 @dataclass(frozen=True)
 class BySlice(Exhibit):
-    """Slices of the model looked at, by one column or two."""
+    """Slices of the selected model, by one or two columns."""
 
-    by: Annotated[str, Text(200), "Split by", "the column; empty: the one with the largest significant gap"] = ""
+    by: Annotated[str, Text(200), "Split by", "a column; empty: the one with the largest significant gap"] = ""
     crossed: Annotated[str, Text(200), "Crossed with", "a second column, if any"] = ""
-    parts: Annotated[int, Range(2, 20), "Parts", "into how many ranges a column of many numbers is cut"] = 4
-    edges: Annotated[str, Text(200), "Cut at", "numbers at which the column is cut instead, such as 18, 40, 65"] = ""
+    parts: Annotated[int, Range(2, 20), "Parts", "number of ranges for a numeric column with many values"] = 4
+    edges: Annotated[str, Text(200), "Cut at", "cut points to use instead, such as 18, 40, 65"] = ""
 
     terms = ("noise-floor",)
 
     def split(self, scene: Scene) -> tuple[str, ...]:
-        """The columns that rows are split by; NotAnswerable where there are none."""
+        """Return the columns that define the slices; NotAnswerable if there are none."""
         chosen = tuple(dict.fromkeys(filter(None, (self.by, self.crossed))))
         return chosen or columns_of(scene)[:1]
 
     def lines(self, scene: Scene) -> Call[pd.DataFrame]:
-        """The slices of the model looked at, tested."""
+        """Return the tested slices of the selected model."""
         columns = self.split(scene)
         by = columns[0] if len(columns) == 1 else columns
         edges = self._numbers()
@@ -115,24 +115,26 @@ class BySlice(Exhibit):
         try:
             return tuple(float(part) for part in self.edges.replace(";", ",").split(",") if part.strip()) or None
         except ValueError:
-            raise NotAnswerable(f"{self.edges[:80]!r} are no numbers to cut at; write 18, 40, 65") from None
+            raise NotAnswerable(
+                f"{self.edges[:80]!r} is not a list of numbers; write, for example, 18, 40, 65"
+            ) from None
 
 
-ADDED = "A column such as camera, site or subject would show whether the probabilities fail for one of its values."
-"""What a column would add."""
+ADDED = "A column such as camera, site or subject would show whether the probabilities are off for one of its values."
+"""Explains the use of a metadata column."""
 MOST_CELLS = 5_000_000
-"""Rows times columns up to which every column is cut and tested to find the one that tells most apart."""
+"""Rows times columns up to which all columns are tested to find the one with the largest gap."""
 
 
 def notion_of(scene: Scene) -> str:
-    """What slices are judged by: a summary keeps those of the class predicted alone."""
+    """Return the notion of slices: a summary stores those of the predicted class only."""
     return "confidence" if scene.undivided else scene.claims
 
 
 def columns_of(scene: Scene) -> tuple[str, ...]:
-    """The columns that rows can be split by, that of the largest significant gap first; NotAnswerable without any.
+    """Return the columns that can define slices, the largest significant gap first; NotAnswerable without any.
 
-    Of very many rows and columns as they stand in the file, those that tell single rows apart among them.
+    For very many rows and columns: in file order, including columns with a different value in every row.
     """
     if too_many(scene):
         return cc.slices.columns_of(scene.get(scene.model.predictions))
@@ -140,13 +142,13 @@ def columns_of(scene: Scene) -> tuple[str, ...]:
 
 
 def too_many(scene: Scene) -> bool:
-    """Whether cutting and testing every column takes long."""
+    """True if testing every column takes long."""
     metadata = scene.get(scene.model.predictions).metadata
     return metadata is not None and metadata.size > MOST_CELLS
 
 
 def by_column(scene: Scene) -> Call[pd.DataFrame]:
-    """The slices of every column of the model looked at."""
+    """Return the slices of every column for the selected model."""
     return call(cc.slices.by_column, scene.model.predictions, notion=notion_of(scene), stem="slices")
 
 
@@ -161,7 +163,7 @@ class Slices(BySlice):
     meanings = MEANINGS
 
     def dots(self, scene: Scene) -> Call[SliceDots]:
-        """What is drawn."""
+        """Return the diagram."""
         return call(cc.diagrams.slice_dots, self.lines(scene), notion=notion_of(scene))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -187,21 +189,25 @@ class Slices(BySlice):
             f"Slices by {columns}: {found.headline}.",
             (
                 how_tested(scene),
-                f"{CORRECTED} Crossings and other cuts looked at in turn are further tests; the scan counts them all.",
+                f"{CORRECTED} Crossed columns and other cut points that you try are additional tests; the scan "
+                "corrects for all of them.",
             ),
             (f"{found.headline}.", found.basis),
         )
 
 
 def marks(scene: Scene) -> str:
-    """What the marks of a slice are."""
+    """Describe the marks of a slice."""
     if notion_of(scene) == "event":
-        return "open, mean predicted risk, with what noise alone shows; filled, observed frequency, with its interval."
-    return "open, what it says, with what noise alone shows; filled, how often it is right, with its interval."
+        return (
+            "open, mean predicted risk with the noise range of a calibrated model; filled, observed frequency with "
+            "its interval."
+        )
+    return "open, mean confidence with the noise range of a calibrated model; filled, accuracy with its interval."
 
 
 def how_tested(scene: Scene) -> str:
-    """How the numbers of a slice are read."""
+    """Describe the numbers of a slice."""
     text = _EXACT if counts_rows(scene.get(scene.model.predictions)) else _BOUNDED
     if notion_of(scene) == "event":
         text = text.replace(_SAYS, _RISK).replace(_RIGHT, _OBSERVED).replace("these confidences", "these risks")
@@ -209,14 +215,14 @@ def how_tested(scene: Scene) -> str:
 
 
 def row_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
-    """How many rows, of how many groups, and what they are worth where that is less."""
+    """Return the columns for rows, groups and, if smaller, the effective sample size."""
     groups = (of.whole("groups"),) if "groups" in frame else ()
     fewer = bool((frame["worth"] < frame["rows"] - 1e-6 * frame["rows"]).any())
-    return (of.whole("rows"), *groups, *((of.number("worth, rows", "worth"),) if fewer else ()))
+    return (of.whole("rows"), *groups, *((of.number("effective rows", "worth"),) if fewer else ()))
 
 
 def tested_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
-    """The printed columns that every table of slices begins with."""
+    """Return the first printed columns of every table of slices."""
     return (
         of.text("slice"),
         *row_columns(frame),
@@ -226,19 +232,19 @@ def tested_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
         of.gap(),
         of.error("noise", "floor"),
         of.points("against the rest", "beyond"),
-        of.flag("unlike the rest", "differs"),
+        of.flag("differs from the rest", "differs"),
     )
 
 
 def stands_out(heading: str = "significantly off") -> of.Column:
-    """Whether a slice is significantly off."""
+    """Return the column that marks significant slices."""
     return of.flag(heading, "stands_out")
 
 
 @EXHIBITS.register("slice-columns", "All columns")
 @dataclass(frozen=True)
 class SliceColumns(Exhibit):
-    """The slices of every column, first those of the column with the largest significant gap."""
+    """Slices of every column; the column with the largest significant gap is first."""
 
     reads = "counts"
     printed = 40
@@ -246,7 +252,7 @@ class SliceColumns(Exhibit):
     meanings = MEANINGS
 
     def dots(self, scene: Scene) -> Call[SliceDots]:
-        """What is found, in words."""
+        """Return the findings in words."""
         return call(cc.diagrams.slice_dots, self.table(scene), notion=notion_of(scene))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -258,8 +264,8 @@ class SliceColumns(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.dots(scene))
         return Words(
-            f"{scene.model.title}. The column with the largest significant gap first; in each, the "
-            "largest significant gap first, then by p.",
+            f"{scene.model.title}. The column with the largest significant gap is first. In each column, the "
+            "largest significant gap is first, then by p.",
             headline=(f"{found.headline}.", found.basis),
             notes=(how_tested(scene), CORRECTED),
         )
@@ -280,15 +286,15 @@ class SlicePanelsExhibit(BySlice):
     meanings = of.Meanings(
         {
             "count": "rows of the slice in the bin",
-            "mean_score": "mean confidence, or risk, of those rows",
-            "mean_outcome": "share of those rows that is right, or has the event",
-            "gap": "mean outcome less mean score",
+            "mean_score": "mean confidence or risk of those rows",
+            "mean_outcome": "accuracy of those rows, or observed frequency of the event",
+            "gap": "mean outcome minus mean score",
             "weight": "rows of the bin as a share of all rows",
         }
     )
 
     def _diagrams(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
-        """The small diagrams of every model with rows in all of the slices, and a sentence for each without."""
+        """Return the diagrams of every model with rows in all slices, and a sentence for each other model."""
         where = tuple(scene.get(self.lines(scene))["where"].head(MOST))
         return scene.answered(
             scene.each(lambda m: call(cc.slices.panels, m.predictions, where, bins=scene.bins, notion=notion_of(scene)))
@@ -316,8 +322,8 @@ class SlicePanelsExhibit(BySlice):
         shown = min(MOST, len(lines))
         which = f"the first {shown} of {count(len(lines))} slices" if shown < len(lines) else f"{shown} slices"
         return Words(
-            f"Reliability slice by slice: {which}. In the headings the slice's error in {scene.titles[0]}, which noise "
-            f"pushes up where rows are few. Hollow: fewer than {FEW_ROWS} rows, not joined.",
+            f"Reliability by slice: {which}. Headings: raw ECE of the slice for {scene.titles[0]}, inflated by "
+            f"noise where rows are few. Hollow: fewer than {FEW_ROWS} rows; not connected.",
             f"Small reliability diagrams of {which}.",
             self._diagrams(scene)[1],
         )
@@ -326,10 +332,10 @@ class SlicePanelsExhibit(BySlice):
 @EXHIBITS.register("slice-scan", "Scan of all columns and crossings")
 @dataclass(frozen=True)
 class Scan(Exhibit):
-    """Where the model is furthest off: every slice looked at on half of the rows, confirmed on the other half."""
+    """Search for the largest gaps: slices found on half of the rows and confirmed on the other half."""
 
-    crossings: Annotated[bool, Flag(), "Cross two columns", "whether columns are crossed two by two"] = True
-    min_rows: Annotated[int, Range(10, 100_000), "Fewest rows", "slices of fewer rows are not looked at"] = 50
+    crossings: Annotated[bool, Flag(), "Cross two columns", "whether pairs of columns are crossed"] = True
+    min_rows: Annotated[int, Range(10, 100_000), "Fewest rows", "slices with fewer rows are skipped"] = 50
 
     reads_columns = True
     printed = 30
@@ -338,7 +344,7 @@ class Scan(Exhibit):
     meanings = MEANINGS
 
     def found(self, scene: Scene) -> Call[SliceScan]:
-        """The scan of the model looked at."""
+        """Return the scan of the selected model."""
         options = {"crossings": self.crossings, "min_rows": self.min_rows, "notion": scene.claims}
         return call(cc.slices.scan, scene.model.predictions, stem="scanned", **options)
 
@@ -348,7 +354,7 @@ class Scan(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             *tested_columns(frame),
-            of.points("gap that chose it", "first_gap"),
+            of.points("gap in the search half", "first_gap"),
             of.probability("p (Holm)", "p_holm"),
             stands_out("confirmed"),
         )
@@ -362,13 +368,13 @@ class Scan(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         return Words(
-            f"{scene.model.title}, on the rows kept apart: {marks(scene)}",
+            f"{scene.model.title}, on the confirmation half: {marks(scene)}",
             f"Slices found by a scan. {found.headline}",
             (
                 how_tested(scene),
-                "Chosen on half of the rows, tested on the other half: what is confirmed was not made by looking at "
-                "much. In half of the rows less is seen than in all, and slices found share rows: several can be one "
-                "finding.",
+                "Slices are found on half of the rows and tested on the other half, so the search does not bias "
+                "the test. Half of the rows show less than all rows. Slices can share rows: several can be the "
+                "same finding.",
                 *found.notes,
             ),
             (found.headline, found.basis),
@@ -376,28 +382,28 @@ class Scan(Exhibit):
 
 
 _READ = (
-    "Error: of the rows of a group, the run of neighbouring confidences whose claims are off by most together, as a "
-    "share of the group. The value is the largest of them times the group's share of all rows, so that a small group "
-    "counts little in it; its own line tells of it. The noise floor is what 95 of 100 perfectly calibrated models with "
-    "these confidences stay within."
+    "Error: the largest total error over a range of neighboring confidences in a group, as a share of the group. "
+    "The value is the largest of these times the group's share of all rows, so small groups have little weight; "
+    "each group has its own line. Noise floor: 95 of 100 perfectly calibrated models with these confidences are "
+    "within it."
 )
 _JOINT = (
-    "This is another test than that of a slice's mean gap: errors of opposite sign do not cancel in it. All intervals "
-    "hold at once, and p is the chance that any of the groups of a calibrated model is as far beyond its "
-    "own noise (single-step correction, however the groups overlap); at most 0.05 is significant."
+    "This test differs from that of a slice's mean gap: errors of opposite sign do not cancel. The intervals are "
+    "simultaneous. p is the probability that any group of a calibrated model exceeds its own noise by as much "
+    "(single-step correction for overlapping groups); at most 0.05 is significant."
 )
 
 
 @EXHIBITS.register("multicalibration", "Error within the worst group", reference="Hébert-Johnson et al. 2018")
 @dataclass(frozen=True)
 class WithinGroups(Exhibit):
-    """How far from calibrated the model is within the worst group of rows, and within each."""
+    """Calibration error within the worst group of rows, and within each group."""
 
-    by: Annotated[str, Text(200), "Groups of", "the column whose values are groups; empty: every column"] = ""
+    by: Annotated[str, Text(200), "Groups of", "a column whose values are groups; empty: every column"] = ""
     crossed: Annotated[
-        str, Text(200), "Crossed with", "a second column, if any: its values, too, and those that meet"
+        str, Text(200), "Crossed with", "a second column, if any; adds its values and all combinations"
     ] = ""
-    parts: Annotated[int, Range(2, 20), "Parts", "into how many ranges a column of many numbers is cut"] = 4
+    parts: Annotated[int, Range(2, 20), "Parts", "number of ranges for a numeric column with many values"] = 4
 
     reads_columns = True
     printed = 20
@@ -409,17 +415,17 @@ class WithinGroups(Exhibit):
             "group": "group of rows",
             "rows": "rows of the group",
             "share": "share of all rows in the group",
-            "error": "largest sum of outcome less score over a run of scores, as a share of the group",
-            "low": "lower end of the interval, of all groups together at 90 %",
+            "error": "largest sum of outcome minus score over a range of scores, as a share of the group",
+            "low": "lower end of the simultaneous 90 % interval of all groups",
             "high": "upper end of the same",
-            "deviations": "error in units of its standard deviation in a calibrated model",
-            "p": "chance that any group of a calibrated model has as many deviations",
+            "deviations": "error divided by its standard deviation in a calibrated model",
+            "p": "probability that any group of a calibrated model has as many deviations",
             "stands_out": "whether p is at most 0.05",
         }
     )
 
     def found(self, scene: Scene) -> Call[Multicalibration]:
-        """The errors of the model looked at; NotAnswerable where there is nothing to group by."""
+        """Return the errors of the selected model; NotAnswerable without a column for groups."""
         rows = scene.get(scene.model.predictions)
         if not cc.slices.columns_of(rows):
             raise NotAnswerable(no_columns(rows))
@@ -435,10 +441,10 @@ class WithinGroups(Exhibit):
         return (
             of.text("group"),
             of.whole("rows"),
-            of.share("of all", "share"),
+            of.share("share of all rows", "share"),
             of.error("error"),
-            of.between("90 % interval, all at once", "low", "high"),
-            of.probability("p of this error, all groups at once", "p"),
+            of.between("simultaneous 90 % interval", "low", "high"),
+            of.probability("p (all groups jointly)", "p"),
             of.flag("error above noise", "stands_out"),
         )
 
@@ -447,7 +453,7 @@ class WithinGroups(Exhibit):
         what = f"predicted risk of {event_words.of_scene(scene)}" if scene.claims == "event" else "confidence"
         few = f"Too few rows to tell: {first_few(found.skipped)}." if found.skipped else ""
         return Words(
-            f"{scene.model.title}, {what}, on {scene.judged_rows}; the group furthest beyond its noise first.",
+            f"{scene.model.title}, {what}, on {scene.judged_rows}; the group that exceeds its noise most is first.",
             headline=(found.headline, found.sentence),
             notes=(_READ, _JOINT),
         ).also(few)

@@ -1,4 +1,4 @@
-"""What exhibits about the bins of a reliability diagram share: the diagram, its words, the place looked at."""
+"""Shared by exhibits about the bins of a reliability diagram: the diagram, its words, the selected place."""
 
 from __future__ import annotations
 
@@ -10,68 +10,68 @@ from calib_core.text import count, inside
 from dashboard.exhibits import event_words
 from dashboard.session import Call, Model, Scene, call
 
-_STAR = "Star: the rows of one bin, their mean confidence and accuracy; on the diagonal the two are equal."
+_STAR = "Star: mean confidence and accuracy of the rows in one bin. On the diagonal, confidence equals accuracy."
 _STEM = (
-    "Plus: as far from the diagonal as the classes predicted in the bin are on average, so that their errors do not "
-    "cancel."
+    "Plus: its distance from the diagonal is the average error of the bin's predicted classes, so errors of "
+    "opposite sign do not cancel."
 )
-_HOLLOW = "Hollow: fewer than 10 rows, not joined."
+_HOLLOW = "Hollow: fewer than 10 rows; not connected."
 
 
 def how_to_read(*, stems: bool) -> str:
-    """How to read the diagram; ``stems`` are explained where any is drawn."""
+    """Explain the marks of the diagram; ``stems``: whether any stem is drawn."""
     return " ".join((_STAR, *((_STEM,) if stems else ()), _HOLLOW))
 
 
-BINS_OF = Choice(("own", "recalibrated"), titles=("Each model's own", "Those of the recalibrated model, for all"))
-"""Whose bins models are judged in."""
-BINS_OF_WORDS = "own bins, or for all the rows that share one of the recalibrated model looked at, else of the first"
+BINS_OF = Choice(("own", "recalibrated"), titles=("Each model's own", "The recalibrated model's, for all"))
+"""Model whose bins are used."""
+BINS_OF_WORDS = "each model's own bins, or the bins of the selected recalibrated model (else the first) for all models"
 
 
 def stars(scene: Scene, model: Model | None = None) -> Call[ReliabilityDiagram]:
-    """The reliability diagram of a model, by default the one looked at."""
+    """Return the reliability diagram of a model, by default the selected one."""
     return call(cc.diagrams.reliability, (model or scene.model).predictions, bins=scene.bins, notion=scene.claims)
 
 
 def grouping(scene: Scene) -> Model:
-    """The recalibrated model whose bins are meant: the one looked at, or the first; NotAnswerable without any."""
+    """Return the recalibrated model whose bins are used: the selected one or the first; NotAnswerable without any."""
     recalibrated = scene.models.recalibrated
     if not recalibrated:
-        raise NotAnswerable("no recalibrated model is shown whose bins could be taken: tick a calibrator")
+        raise NotAnswerable("there is no recalibrated model whose bins could be used; tick a calibrator")
     return scene.model if scene.model in recalibrated else recalibrated[0]
 
 
 def grouped(title: str) -> str:
-    """What bins of another model's are, in a sentence."""
+    """Explain in one sentence that models are compared in the bins of another model."""
     return (
-        f"A bin holds the rows that {title} puts into one bin, one a value where its outputs are discrete: models are "
-        "compared on the same rows."
+        f"Bins are those of {title} (one per value if its outputs are discrete), so all models are compared on the "
+        "same rows."
     )
 
 
 def claimed(model: Model, notion: str) -> Call[Predictions]:
-    """A model's rows as claims: confidence and whether it is right, or of "event" its risk and whether it happened."""
+    """Return a model's rows as binary claims: confidence and correctness, or for "event" its risk and the outcome."""
     return model.predictions if notion == "confidence" else call(cc.inference.claimed_rows, model.predictions, notion)
 
 
 def event_of(scene: Scene) -> str | None:
-    """What the event is called whose predicted risk is looked at; None where that is the confidence."""
+    """Return the name of the event whose predicted risk is shown; None for the confidence."""
     return event_words.of_scene(scene) if scene.claims == "event" else None
 
 
 def bin_of(scene: Scene) -> int | None:
-    """The bin looked at, where it has rows; None stands for the one that adds most to the error."""
+    """Return the selected bin if it has rows; None means the bin that contributes most to the error."""
     b = scene.focus.bin
     return b if b in scene.get(stars(scene)).frame()["bin"].tolist() else None
 
 
 def is_picked(scene: Scene) -> bool:
-    """Whether a bin with rows, or a range of the confidence, is looked at."""
+    """True if a bin with rows or a range of the confidence is selected."""
     return scene.focus.between is not None or bin_of(scene) is not None
 
 
 def place(scene: Scene) -> tuple[Call[ReliabilityDiagram], int | None]:
-    """A diagram and the bin of it that is looked at: a range of the confidence is a bin between given edges."""
+    """Return a diagram and its selected bin; a range of the confidence is a bin with these edges."""
     between = scene.focus.between
     if between is None:
         return stars(scene), bin_of(scene)
@@ -82,7 +82,7 @@ def place(scene: Scene) -> tuple[Call[ReliabilityDiagram], int | None]:
 
 
 def ends(scene: Scene) -> tuple[float, float]:
-    """The range of the confidence that is looked at; without a choice, of the bin that adds most to the error."""
+    """Return the selected range of the confidence; by default the bin that contributes most to the error."""
     if scene.focus.between is not None:
         return scene.focus.between
     diagram, chosen = scene.get(stars(scene)), bin_of(scene)
@@ -92,22 +92,22 @@ def ends(scene: Scene) -> tuple[float, float]:
 
 
 def ends_said(scene: Scene) -> str:
-    """That range in percent."""
+    """Return the selected range in percent."""
     return cc.diagrams.edges_said(*ends(scene))
 
 
 def called(model: Model) -> str:
-    """What a model is called in the middle of a sentence."""
+    """Return a model's name for the middle of a sentence."""
     if model.is_base:
         return model.name or "the base model"
     return model.title if model.name else inside(model.title)
 
 
 def silences(scene: Scene) -> tuple[str, ...]:
-    """Of which rows the marks of models that abstain are."""
+    """Notes on which rows the marks of abstaining models represent."""
     rows = {model.title: scene.get(model.predictions) for model in scene.abstaining}
     return tuple(
-        f"{title}: marks are of the {count(int((~p.abstained).sum()))} of {scene.counted(p.n_rows)} it answers."
+        f"{title}: marks represent the {count(int((~p.abstained).sum()))} of {scene.counted(p.n_rows)} that it answers."
         for title, p in rows.items()
         if p.abstained is not None
     )

@@ -1,4 +1,4 @@
-"""Tests of calibration without bins, bounds on what bins do not see, and what calibrated models would show."""
+"""Bin-free tests of calibration, bounds on errors within bins, and simulations of coverage and false alarms."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from dashboard.session import Call, Scene, call
 
 @EXHIBITS.register(
     "tests",
-    "Is there an error of any size? Tests without bins",
+    "Is there any miscalibration? Bin-free tests",
     reference="Arrieta-Ibarra et al. 2022; Spiegelhalter 1986; Holm 1979; Benjamini & Hochberg 1995",
 )
 @dataclass(frozen=True)
 class Tests(Exhibit):
-    """Tests of calibration that need no bins, of every model, corrected for their number."""
+    """Bin-free tests of calibration for every model, corrected for multiple testing."""
 
     reads = "counts"
 
     meanings = of.Meanings(
         {
-            "test": "what is tested",
-            "subject": "what the test looks at: event or confidence, whole predictions, or the claims made",
+            "test": "name of the test",
+            "subject": "subject of the test: event or confidence, whole predictions, or the claims",
             "statistic": "value of the test statistic",
-            "p": "chance that a calibrated model shows as much",
-            "p_holm": "the same, corrected by Holm's rule; that on the Brier score is not",
-            "p_bh": "the same, corrected by Benjamini and Hochberg's rule",
+            "p": "probability of a result at least as extreme for a calibrated model",
+            "p_holm": "the same, Holm-corrected, except for the test on the Brier score",
+            "p_bh": "the same, corrected by the Benjamini-Hochberg procedure",
         }
     )
 
@@ -61,19 +61,20 @@ class Tests(Exhibit):
         frame = scene.get(self.table(scene))
         reasons = frame.loc[frame["note"].astype(bool)].groupby("note", sort=False)["test"].unique()
         return Words(
-            f"{shown(frame)} {self._gaps(scene, frame)}p: the chance that a perfectly calibrated model shows as much. "
-            "The test on the Brier score is the one next to a verdict. It is fixed in advance and needs no correction; "
-            "the others are corrected for their number."
+            f"{shown(frame)} {self._gaps(scene, frame)}p: the probability of a result at least as extreme for a "
+            "perfectly calibrated model. The test on the Brier score is the one next to a verdict. It is fixed in "
+            "advance and needs no correction; the others are corrected for their number."
         ).also(
-            "A test shows that there is an error, not how large it is. By Holm the chance of any false alarm among the "
-            "other tests is at most 5 %; by Benjamini and Hochberg at most 5 % of the alarms are false on average.",
+            "A test shows whether there is an error, not its size. Holm: the probability of any false alarm among "
+            "the other tests is at most 5 %. Benjamini and Hochberg: on average at most 5 % of the alarms are "
+            "false.",
             *(f"{', '.join(tests)}: {note}." for note, tests in reasons.items()),
             *impossible(frame),
             scene.rows_counted,
         )
 
     def _gaps(self, scene: Scene, frame: pd.DataFrame) -> str:
-        """What is added where the mean gap of a model is significant, and none of its tests here is."""
+        """Note on models with a significant mean gap but no significant test here."""
         silent = frame.groupby("model")["p_holm"].min() > SIGNIFICANCE
         models = [model for model in scene.models.shown if silent.get(model.title, False)]
         rows = {model.title: scene.among_all(model) for model in models}
@@ -86,32 +87,34 @@ class Tests(Exhibit):
 
 
 def impossible(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Why a p-value is 0 although the statistic is no proof: an outcome happened that was given a probability of 0."""
+    """Note on p-values of 0 caused by an outcome with a predicted probability of 0."""
     certain = (frame["p"] == 0) & (frame["statistic"].abs() < CERTAIN)
     if not certain.any():
         return ()
-    return ("p is 0 where an outcome happened that was given a probability of 0: no calibrated model allows that.",)
+    return (
+        "p is 0 if an outcome with a predicted probability of 0 occurred: this is impossible for a calibrated model.",
+    )
 
 
 def unseen(gaps: Mapping[str, cc.diagrams.OverallGap]) -> str:
-    """That the mean gap of some models is significant although no test shows an error of theirs; empty where none is.
+    """Sentence on models with a significant mean gap but no significant test; empty if there are none.
 
     >>> rows = cc.Predictions([[0.7, 0.3]] * 400, [0] * 340 + [1] * 60)
     >>> unseen({"Old": cc.diagrams.overall_gap(rows, notion="event")}).partition(".")[0]
-    'The mean gap is significant all the same: old (p < 0'
+    'The mean gap is nevertheless significant: old (p < 0'
     """
     shown = {title: chance(gap.p_value) for title, gap in gaps.items() if gap.direction}
     if not shown:
         return ""
     models = ", ".join(f"{inside(title)} ({p})" for title, p in shown.items())
     return (
-        f"The mean gap is significant all the same: {models}. These tests can miss it; calibration in the large tests "
-        "it directly. "
+        f"The mean gap is nevertheless significant: {models}. These tests can miss it; calibration in the large "
+        "tests it directly. "
     )
 
 
 def shown(frame: pd.DataFrame) -> str:
-    """How many of the tests are significant, as corrected, in a sentence.
+    """Sentence on the number of significant tests after correction.
 
     >>> shown(pd.DataFrame({"model": ["a", "a"], "p_holm": [0.01, 0.3]}))
     '1 of 2 tests shows some error (corrected for multiple testing).'
@@ -119,7 +122,7 @@ def shown(frame: pd.DataFrame) -> str:
     known = frame["p_holm"].dropna()
     found = int((known <= SIGNIFICANCE).sum())
     if not len(known):
-        return "No test could be made."
+        return "No test is possible."
     if not found:
         return f"None of {len(known)} tests shows an error (corrected for multiple testing)."
     verb = "shows" if found == 1 else "show"
@@ -130,50 +133,50 @@ SUBJECTS = {
     "event": "event risk",
     "confidence": "confidence",
     "whole": "whole predictions",
-    "claims": "the claims made",
+    "claims": "claims",
 }
-"""What a test looks at, in words."""
+"""Titles of the subjects of tests."""
 
 _HEADINGS = {
-    "law": "law of the scores",
-    "truth": "truth about them",
-    "rows_a_cell": "rows a cell",
-    "half": "held at half the width",
+    "law": "distribution of the scores",
+    "truth": "true calibration curve",
+    "rows_a_cell": "rows per cell",
+    "half": "coverage at half the width",
     "below": "truth below it",
     "above": "truth above it",
     "true_error": "true error",
     "mean_width": "mean width",
-    "rejected_exact": "rejected, ties at random",
+    "rejected_exact": "rejected, ties broken at random",
 }
 _TITLED: dict[str, Registry[Any]] = {"notion": REDUCTIONS, "estimator": ESTIMATORS, "binning": BINNINGS}
 
 
-@EXHIBITS.register("coverage", "How often do the intervals hold?")
+@EXHIBITS.register("coverage", "Coverage of the intervals")
 @dataclass(frozen=True)
 class Coverage(Exhibit):
-    """How often default intervals held the truth in simulations, a line a case."""
+    """Simulated coverage of the default intervals, one line per case."""
 
     reads = "counts"
     printed = 10
 
     meanings = of.Meanings(
         {
-            "family": "family of laws",
-            "law": "law of the scores",
-            "truth": "how far the truth lies from the scores",
+            "family": "family of distributions",
+            "law": "distribution of the scores",
+            "truth": "deviation of the true curve from the scores",
             "classes": "number of classes",
-            "rows": "rows of a sample",
+            "rows": "rows per sample",
             "binning": "kind of bins",
             "bins": "number of bins",
-            "rows_a_cell": "rows of a sample per cell of class and bin",
+            "rows_a_cell": "rows per sample per cell of class and bin",
             "runs": "number of samples",
-            "coverage": "share of samples whose interval holds the true error",
-            "below": "share whose interval lies above it",
-            "above": "share whose interval lies below it",
-            "half": "share that intervals of half the width would hold",
-            "true_error": "error of the law",
+            "coverage": "share of samples whose interval contains the true error",
+            "below": "share of intervals above the true error",
+            "above": "share of intervals below the true error",
+            "half": "coverage of intervals of half the width",
+            "true_error": "true error of the distribution",
             "mean_width": "mean width of the intervals",
-            "level": "what the coverage should be",
+            "level": "nominal coverage",
         }
     )
 
@@ -188,25 +191,25 @@ class Coverage(Exhibit):
         tested = frame[(frame["tested"] == 1) & (frame["level"] == LEVEL)]
         middle, low = (float(tested["coverage"].quantile(q)) for q in (0.5, 0.05))
         return Words(
-            f"In {count(len(tested))} simulated cases called tested, {at_level(LEVEL)} intervals held the truth in "
-            f"{short_percent(middle, 0)} of runs at the median, and in {short_percent(low, 0)} or more "
-            "in 19 of 20 cases. Look for the line nearest to your data: its coverage should be near its level."
+            f"In {count(len(tested))} simulated cases marked as tested, the median coverage of {at_level(LEVEL)} "
+            f"intervals is {short_percent(middle, 0)}; it is {short_percent(low, 0)} or more in 19 of 20 cases. "
+            "Find the line closest to your data: its coverage should be near its level."
         ).also(caption(cc.inference.coverage_table))
 
 
-@EXHIBITS.register("rejection", "How often is a calibrated model rejected?")
+@EXHIBITS.register("rejection", "False alarms of the tests")
 @dataclass(frozen=True)
 class Rejection(Exhibit):
-    """How often calibrated models were rejected at the 5 % level in simulations, a line a case."""
+    """Simulated rejection rate of calibrated models at the 5 % level, one line per case."""
 
     reads = "counts"
     printed = 10
 
     meanings = of.Meanings(
         {
-            "law": "law of the scores",
+            "law": "distribution of the scores",
             "classes": "number of classes",
-            "rows": "rows of a sample",
+            "rows": "rows per sample",
             "runs": "number of samples",
             "rejected": "share of calibrated samples with p at most 0.05",
             "rejected_exact": "the same with ties broken at random",
@@ -222,14 +225,14 @@ class Rejection(Exhibit):
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         return Words(
-            f"In {count(len(frame))} simulated cases calibrated models were rejected in at most "
-            f"{short_percent(frame['rejected'].max())} of runs. It should be about 5 % or less: less only means that a "
-            "test is careful."
+            f"In {count(len(frame))} simulated cases, calibrated models were rejected in at most "
+            f"{short_percent(frame['rejected'].max())} of runs. This should be about 5 % or less: below 5 % only "
+            "means the test is conservative."
         ).also(caption(cc.inference.rejection_table))
 
 
 def _columns(frame: pd.DataFrame, shares: tuple[str, ...]) -> tuple[of.Column, ...]:
-    """Shares in percent, counts as they are, the rest in words."""
+    """Return the columns: shares in percent, counts as numbers, the rest in words."""
     names = {name: _HEADINGS.get(name, name) for name in frame.columns}
     return tuple(_column(heading, name, frame[name], name in shares) for name, heading in names.items())
 
@@ -246,25 +249,25 @@ def _column(heading: str, name: str, values: pd.Series, share: bool) -> of.Colum
     return of.whole(heading, name) if (values.dropna() % 1 == 0).all() else of.number(heading, name)
 
 
-ASSUMED = "Both are assumptions, made before any plot was looked at; nothing here tests them."
+ASSUMED = "Both are assumptions made before looking at any chart; they are not tested here."
 
-ASSUMPTIONS = {"lipschitz": "the gap changes slowly", "monotone": "higher scores are right more often"}
-"""What is assumed of errors that bins do not see."""
+ASSUMPTIONS = {"lipschitz": "the gap changes slowly", "monotone": "observed frequency increases with the score"}
+"""Titles of the assumptions on errors within bins."""
 
 
-@EXHIBITS.register("unbinned", "How large can the error be with what the bins do not see?")
+@EXHIBITS.register("unbinned", "Bounds on the error including errors within bins")
 @dataclass(frozen=True)
 class Unbinned(Exhibit):
-    """Bounds on every model's error that need no bins, beside the upper end in bins."""
+    """Bounds on every model's error that include errors within bins, and the upper end for the binned error."""
 
     meanings = of.Meanings(
         {
-            "assumption": "what is assumed of the curve",
-            "value": "bound on the error with what bins do not see",
-            "binned": "upper end of the error in bins",
-            "added": "what the assumption allows within bins",
+            "assumption": "assumption on the calibration curve",
+            "value": "bound on the error, including errors within bins",
+            "binned": "upper end of the interval of the binned error",
+            "added": "largest error within bins under the assumption",
             "bins": "bins used",
-            "level": "probability that the bound holds",
+            "level": "probability that the bound is valid",
         }
     )
 

@@ -24,20 +24,20 @@ from dashboard.session import Call, Scene, call
 
 
 def first_partition() -> SimplexScheme:
-    """The partition that is drawn where none is chosen."""
+    """Return the default partition."""
     return cast(SimplexScheme, BINNINGS.make(simplex_schemes()[0]))
 
 
 @dataclass(frozen=True)
 class Partitioned(Exhibit):
-    """What is shown of the cells of one partition, for the model looked at."""
+    """Base class of exhibits about the cells of one partition, for the selected model."""
 
     partition: Annotated[SimplexScheme, Part("BINNINGS", of_simplex), "Cells", "how the triangle is cut into cells"] = (
         field(default_factory=first_partition)
     )
 
     def diagram(self, scene: Scene) -> Call[RecalibrationDiagram]:
-        """The cells with their rows, of a scene of three classes."""
+        """Return the cells with their rows, for a scene of three classes."""
         model = scene.model
         return call(cc.diagrams.recalibration, self.partition, model.calibration, model.predictions, stem="cells")
 
@@ -45,13 +45,14 @@ class Partitioned(Exhibit):
 @EXHIBITS.register("triangle", "The triangle and its cells", reference="P1 Appendix G.4 and Fig. 12")
 @dataclass(frozen=True)
 class Triangle(Partitioned):
-    """Test rows in the cells of a partition, and an arrow from each to what its calibration rows say."""
+    """Test rows in the cells of a partition, and an arrow from each cell to the class frequencies of its calibration
+    rows."""
 
     min_rows: Annotated[
         int,
         Range(*MIN_ROWS),
         "Fewest rows for an arrow",
-        "test rows and calibration rows that a cell needs for an arrow; others are drawn hollow",
+        "smallest number of test rows and of calibration rows for an arrow; other cells are hollow",
     ] = 10
 
     height = 450
@@ -59,13 +60,13 @@ class Triangle(Partitioned):
     meanings = of.Meanings(
         {
             "cell": "number of the cell",
-            "place": "where the cell lies",
+            "place": "location of the cell",
             "count": "test rows in the cell",
             "fit_count": "calibration rows in the cell",
             "length": "sum over classes of |mean - target|",
-            "mean *": "mean probability of the class that the cell's test rows are given",
+            "mean *": "mean predicted probability of the class in the cell's test rows",
             "target *": "share of the class among the cell's calibration rows",
-            "bound": "how far target can lie from the truth, in the same sum, with probability 90 %",
+            "bound": "bound on the same sum for target minus truth, with probability 90 %",
         }
     )
 
@@ -81,7 +82,7 @@ class Triangle(Partitioned):
             of.text("place"),
             of.whole("test rows", "count"),
             of.whole("calibration rows", "fit_count"),
-            of.error("off by", "length"),
+            of.error("distance", "length"),
             of.error("bound"),
             *map(of.share, ends),
         )
@@ -101,18 +102,19 @@ class Triangle(Partitioned):
             if len(arrows)
             else ""
         )
-        unbounded = "No bound holds here: rows have weights or tie on the cells' edges."
+        unbounded = "There is no bound here: rows have weights or ties on the cells' edges."
         return Words(
-            "Points: test rows, in the colour of their cell; ten colours, taken round. Arrow: from the mean prediction "
-            "of a cell's test rows to the class frequencies of its calibration rows; cells with fewer than "
-            f"{self.min_rows} of either have none.",
+            "Points are test rows, colored by cell (ten colors, reused). Arrow: from the mean prediction of a "
+            "cell's test rows to the class frequencies of its calibration rows; none for cells with fewer than "
+            f"{self.min_rows} of either.",
             f"{diagram.title}: {len(frame)} cells with test rows, {len(arrows)} arrows{longest}.",
         ).also(
             f"{count(len(frame))} cells with test rows, {without or 'none'} of them without an arrow.",
-            "Mean: of the predictions of a cell's test rows. Target: the class frequencies of its calibration rows. "
-            "Off by: sum of the absolute differences of the two, at most 2. Bound: how far, in the same sum, the "
-            f"target can be from the truth of this one cell with probability {percent(1 - diagram.alpha, 0)}, from the "
-            "number of its calibration rows alone (the better of the Bretagnolle-Huber-Carol and Weissman bounds).",
+            "Mean: mean prediction of a cell's test rows. Target: class frequencies of its calibration rows. "
+            "Distance: sum of the absolute differences of the two, at most 2. Bound: upper bound on the same "
+            "distance between target and truth for this one cell, with probability "
+            f"{percent(1 - diagram.alpha, 0)}. It depends only on the number of calibration rows (the better of the "
+            "Bretagnolle-Huber-Carol and Weissman bounds).",
             unbounded if frame["bound"].isna().any() else "",
         )
 
@@ -120,10 +122,13 @@ class Triangle(Partitioned):
 @EXHIBITS.register("canonical-errors", "Canonical calibration error", reference="P1 Appendix G")
 @dataclass(frozen=True)
 class CanonicalErrors(Exhibit):
-    """The canonical error of the model looked at on the cells of every partition chosen, in L1 and in L2."""
+    """Canonical error of the selected model on the cells of every selected partition, in L1 and in L2."""
 
     smoothed: Annotated[
-        bool, Flag(), "Without cells too", "adds the error without cells, by kernels: of some 2,500 rows at most"
+        bool,
+        Flag(),
+        "Also without bins",
+        "also compute the error without cells, by kernels, for at most about 2,500 rows",
     ] = False
 
     terms = ("canonical",)
@@ -131,7 +136,7 @@ class CanonicalErrors(Exhibit):
     meanings = of.Meanings(
         {
             "partition": "how the triangle is cut into cells",
-            "norm": "how differences of classes are put together",
+            "norm": "how differences of classes are combined",
         }
     )
 
@@ -149,7 +154,7 @@ class CanonicalErrors(Exhibit):
             of.measured("estimate", "point"),
             of.measured_between(AT_LEVEL, "low", "high"),
             *of.marks(frame, marked(zip(frame["about"], frame["tested"], strict=True))[0]),
-            of.measured("as measured", "value"),
+            of.measured("raw value", "value"),
             of.measured("noise floor", "floor"),
             of.probability("p"),
             *([of.text("note")] if frame["note"].any() else []),
@@ -158,32 +163,32 @@ class CanonicalErrors(Exhibit):
     def words(self, scene: Scene) -> Words:
         frame, title = scene.get(self.table(scene)), scene.triangle.model.title
         return Words(
-            f"Canonical calibration error of {title} on the cells of each partition. L1: the sum over classes of the "
-            "absolute differences between frequencies and mean prediction of a cell's test rows (at most 2), on "
-            f"average over rows; L2: the root of the average sum of their squares. {self._without_cells}{READING}"
+            f"Canonical calibration error of {title} on the cells of each partition. L1: sum over classes of the "
+            "absolute differences between frequencies and mean prediction of a cell's test rows (at most 2), "
+            f"averaged over rows. L2: root of the average sum of their squares. {self._without_cells}{READING}"
         ).also(*looks(frame))
 
     @property
     def _without_cells(self) -> str:
-        """What the line without cells is, where it is shown."""
+        """Explain the line without cells, if it is shown."""
         if not self.smoothed:
             return ""
         return (
-            "Without cells: frequencies around each row, rows more like it counting more; what smoothing adds is in "
-            "its value and not in its estimate. "
+            "Without cells: frequencies around each row, with more weight on similar rows. The bias of smoothing "
+            "is in the raw value but not in the estimate. "
         )
 
 
 @EXHIBITS.register("cell-rows", "Rows of a cell")
 @dataclass(frozen=True)
 class CellRows(Partitioned):
-    """The test rows in the cell looked at: what the model says of every class, and what was true."""
+    """Test rows in the selected cell: predicted probabilities of all classes, and true classes."""
 
     printed = 50
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if scene.focus.cell is None:
-            raise NotAnswerable("no cell is chosen: click into one of a triangle, and its rows appear here")
+            raise NotAnswerable("no cell is selected; click a cell of a triangle to see its rows")
         scene = scene.triangle
         model, rows = scene.model, call(cc.diagrams.cell_rows, self.diagram(scene), scene.focus.cell)
         return call(cc.calls.row_table, model.predictions, rows, model.division.part("test_rows"), probabilities=True)
@@ -201,15 +206,14 @@ class CellRows(Partitioned):
         happens = np.bincount(labels, minlength=len(names)) / len(labels)
         says = _listed(names, diagram.mean[cell])
         calibrated = (
-            f"{count(int(diagram.fit_count[cell]))} calibration rows say {_listed(names, diagram.target[cell])}."
+            f"{count(int(diagram.fit_count[cell]))} calibration rows have class frequencies "
+            f"{_listed(names, diagram.target[cell])}."
         )
         many = f"{count(len(frame))} row{'' if len(frame) == 1 else 's'}"
         return Words(
-            f"Cell {cell}, {diagram.places[cell]}: {many}. {scene.model.title} says on average {says}; what happens is "
-            f"{_listed(names, happens)}."
-        ).also(
-            calibrated if diagram.fit_count[cell] else "No calibration row lies in it: nothing says where it belongs."
-        )
+            f"Cell {cell}, {diagram.places[cell]}: {many}. Mean prediction of {scene.model.title}: {says}. Observed "
+            f"frequencies: {_listed(names, happens)}."
+        ).also(calibrated if diagram.fit_count[cell] else "The cell has no calibration row, so it has no target.")
 
 
 def _listed(names: tuple[str, ...], shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:

@@ -1,4 +1,4 @@
-"""On which share of the rows claims are off by how much, before and after recalibration; and of cells."""
+"""Distribution of the calibration error over rows, before and after recalibration; also for cells."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dashboard.session import Call, Model, Scene, call
 OWN_BINS = ", own bins"
 
 
-@EXHIBITS.register("validity", "Share of rows off by at most epsilon", reference="P1 App. F")
+@EXHIBITS.register("validity", "Share of rows with an error of at most epsilon", reference="P1 App. F")
 @dataclass(frozen=True)
 class Validity(Exhibit):
-    """The share of rows whose claim is off by at most epsilon, in the notion looked at."""
+    """Share of rows whose calibration error is at most epsilon, in the selected notion."""
 
     reads = "counts"
     printed = 10
@@ -29,8 +29,8 @@ class Validity(Exhibit):
 
     meanings = of.Meanings(
         {
-            "eps": "how far a claim is off in its bin",
-            "share": "share of rows whose claim is off by at most that",
+            "eps": "calibration error of the row's bin",
+            "share": "share of rows with at most this error",
         }
     )
 
@@ -38,7 +38,7 @@ class Validity(Exhibit):
         return call(cc.calls.stacked, self._plots(scene)[0])
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return of.text("model"), of.error("off by at most", "eps"), of.share("rows", "share")
+        return of.text("model"), of.error("error at most", "eps"), of.share("share of rows", "share")
 
     def figure(self, scene: Scene) -> Call[Any]:
         looks = {**scene.looks, **{f"{title}{OWN_BINS}": number for title, number in scene.looks.items()}}
@@ -48,14 +48,15 @@ class Validity(Exhibit):
     def words(self, scene: Scene) -> Words:
         title = REDUCTIONS[scene.notion].title.lower()
         return Words(
-            f"Validity, {title}: share of rows whose claim is off by at most epsilon. A recalibrated model and the "
-            "base model beside it are judged on the same bins where they make the same claims.",
-            f"Share of rows whose claim is off by at most epsilon, {title}, a line per model.",
+            f"Validity, {title}: share of rows whose calibration error is at most epsilon. A recalibrated model and "
+            "its base model use the same bins if they have the same claims.",
+            f"Share of rows whose calibration error is at most epsilon, {title}, one line per model.",
             self._plots(scene)[1],
         )
 
     def _plots(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
-        """Curves by title: base models, and each recalibrated one with its base on its bins; and what is refused."""
+        """Return the curves by title (base models, and each recalibrated model with its base in its bins), and the
+        refusals."""
         answered, refused = scene.answered(scene.each(lambda model: self._curve(scene, model)))
         plots: dict[str, Call[Any]] = {}
         for model in scene.models.shown:
@@ -78,18 +79,18 @@ class Validity(Exhibit):
 
 
 @EXHIBITS.register(
-    "canonical-validity", "Validity: how far off are how many rows", reference="P1 Appendix G.4 and Fig. 12"
+    "canonical-validity", "Validity: share of rows by error of their cell", reference="P1 Appendix G.4 and Fig. 12"
 )
 @dataclass(frozen=True)
 class CanonicalValidity(Exhibit):
-    """The model and the model recalibrated cell by cell, on the same cells of every partition chosen."""
+    """The model before and after recalibration by cell, on the same cells of every selected partition."""
 
     meanings = of.Meanings(
         {
             "partition": "how the triangle is cut into cells",
-            "model": "before or after recalibration cell by cell",
-            "eps": "L1 distance between what a cell's rows are told on average and what happens",
-            "share": "share of test rows whose cell is off by at most that",
+            "model": "before or after recalibration by cell",
+            "eps": "L1 distance between a cell's mean prediction and its observed frequencies",
+            "share": "share of test rows whose cell has at most this error",
         }
     )
 
@@ -100,7 +101,7 @@ class CanonicalValidity(Exhibit):
         return (
             of.text("partition"),
             of.text("model"),
-            of.number("off by at most (L1 distance)", "eps"),
+            of.number("error at most (L1 distance)", "eps"),
             of.share("share"),
         )
 
@@ -114,15 +115,16 @@ class CanonicalValidity(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "Share of test rows whose cell is off by at most epsilon, before and after recalibration cell by cell. "
-            "Off by: L1 distance between what a cell's test rows were told on average and what they turned out to be.",
-            "Share of test rows whose cell is off by at most epsilon in L1, before and after recalibration.",
+            "Share of test rows whose cell has an error of at most epsilon, before and after recalibration by "
+            "cell. Error: L1 distance between the mean prediction of a cell's test rows and their observed class "
+            "frequencies.",
+            "Share of test rows whose cell has an L1 error of at most epsilon, before and after recalibration.",
         ).also(*self._pairs(scene.triangle)[1])
 
     def _pairs(self, scene: Scene) -> tuple[dict[str, Call[ValidityPair]], tuple[str, ...]]:
-        """Both curves on the cells of each partition, and a sentence for every partition that has none."""
+        """Return both curves on the cells of each partition, and a sentence for every partition without them."""
         if not scene.partitions:
-            raise NotAnswerable("no partition of the triangle is chosen")
+            raise NotAnswerable("no partition of the triangle is selected")
         rows = scene.model.calibration, scene.model.predictions
         chosen = {recipe.title: recipe for recipe in scene.partitions}
         return scene.answered({t: call(cc.diagrams.validity_by_cell, r, *rows) for t, r in chosen.items()})

@@ -1,4 +1,4 @@
-"""The answer first: the verdict on each model, and its gap over all rows."""
+"""Verdict on each model, and its mean gap over all rows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class VerdictExhibit(Exhibit):
 
     meanings = of.Meanings(
         {
-            "reason": "why this line decides",
-            "p_of_any_error": "p of the test whether there is an error of any size",
+            "reason": "why this is the primary measure",
+            "p_of_any_error": "p-value of the test for an error of any size",
         }
     )
 
@@ -37,11 +37,11 @@ class VerdictExhibit(Exhibit):
         return call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
 
     def other_errors(self, scene: Scene) -> Call[pd.DataFrame]:
-        """Errors that other notions show where the line that decides shows none: slower than verdicts."""
+        """Errors in other notions where the primary measure shows none; slower than verdicts."""
         return call(cc.inference.other_errors_of, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
 
     def strip(self, scene: Scene) -> Call[VerdictStrip]:
-        """Every model's floor, interval and word on the axis of the tolerance."""
+        """Noise level, interval and verdict of every model on one axis with the tolerance."""
         return call(cc.diagrams.verdict_strip, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -57,7 +57,7 @@ class VerdictExhibit(Exhibit):
         return self.deciding(scene).also(*(f"{line['model']}: {line['sentence']}" for line in found))
 
     def deciding(self, scene: Scene) -> Words:
-        """What is said of the lines that decide alone, which a page can wait for."""
+        """Sentences about the primary measures only, which a page can wait for."""
         frame = scene.get(self.table(scene))
         sentences = (
             f"{line['model']}: {line['sentence']} "
@@ -89,7 +89,7 @@ class VerdictExhibit(Exhibit):
         )
 
     def _of_event(self, scene: Scene) -> str:
-        """What the picture shows of the risk of an event."""
+        """Caption of the chart for the risk of an event."""
         ratio = tolerated_ratios(scene.ratio)
         both = f", and of {ratio} for observed to expected events: both must be met" if scene.ratio < math.inf else ""
         return (
@@ -104,28 +104,29 @@ class VerdictExhibit(Exhibit):
 @EXHIBITS.register("overall", "Overall")
 @dataclass(frozen=True)
 class Overall(Exhibit):
-    """Mean confidence and accuracy, or mean risk and frequency of an event, with an interval no verdict contradicts."""
+    """Mean confidence and accuracy, or mean risk and observed frequency, with an interval consistent with the
+    verdict."""
 
     reads = "counts"
 
     meanings = of.Meanings(
         {
-            "claimed": "mean confidence, or risk, of all rows",
-            "right": "share of all rows that is right, or has the event",
-            "gap": "right less claimed",
-            "direction": "which way the gap goes where p is at most 0.05, else empty",
+            "claimed": "mean confidence or risk of all rows",
+            "right": "accuracy over all rows, or observed frequency of the event",
+            "gap": "observed minus predicted",
+            "direction": "direction of the gap if p is at most 0.05, else empty",
         }
     )
 
     def gaps(self, scene: Scene) -> dict[str, Call[OverallGap]]:
-        """Every model's gap over all rows, by title."""
+        """Return every model's gap over all rows, by title."""
         gaps = scene.each(
             lambda model: call(cc.diagrams.overall_gap, scene.among_all(model), bins=scene.bins, notion=scene.claims)
         )
         return scene.answered(gaps)[0]
 
     def above(self, scene: Scene, lines: pd.DataFrame) -> tuple[str, ...]:
-        """Why a model's mean gap is above its error among these lines, once, where it is so in print."""
+        """Note on why a mean gap exceeds the error in these lines; empty if no printed gap does."""
         found = (
             line_words.gap_above(gap.right - gap.claimed, lines[lines["model"] == name], scene.claims)
             for name, gap in ((name, scene.get(gap)) for name, gap in self.gaps(scene).items())
@@ -148,6 +149,5 @@ class Overall(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "A gap is shown where its p-value is at most 0.05, as among the findings. Gaps of opposite sign cancel "
-            "here."
+            "A gap is reported if its p-value is at most 0.05, as in the findings. Gaps of opposite sign cancel here."
         ).also(*(f"{name}: {scene.get(gap).basis}" for name, gap in self.gaps(scene).items()), scene.rows_counted)

@@ -151,7 +151,7 @@ TOUR = (
         "The noise floor",
         "Is it off, or is that chance?",
         _chance,
-        "Find the hatched bar (the noise floor), the mark “as measured” in it, and the verdict next to them.",
+        "Find the hatched bar (the noise floor), the mark “raw value” in it, and the verdict next to them.",
         ("noise-floor", "calibration-error", "interval", "tolerance"),
         {"data": "demo:wine-logistic", "view": "overview", "calibrators": ()},
     ),

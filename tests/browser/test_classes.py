@@ -39,7 +39,9 @@ def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None
     assert 0 < place["y"] < 900  # what stands out first is on the first screen
     page.mouse.click(place["x"], place["y"])
     pane = page.locator(".st-key-detail")
-    expect(pane.get_by_text(f"Where Base model predicts {first}, it says", exact=False).first).to_be_in_viewport()
+    expect(
+        pane.get_by_text(f"Where Base model predicts {first}, its mean confidence", exact=False).first
+    ).to_be_in_viewport()
     page.wait_for_url(lambda url: f"code={first}" in url and f"bin={bins[-1]}" in url)
     assert (link(page)["code"], link(page)["bin"]) == (str(first), str(bins[-1]))
     # Across the bins of this class, then to the next class.
@@ -48,7 +50,9 @@ def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None
     page.wait_for_url(lambda url: f"code={first}" in url)
     page.keyboard.press("ArrowDown")
     page.wait_for_url(lambda url: f"code={second}" in url)
-    expect(pane.get_by_text(f"Where Base model predicts {second}, it says", exact=False).first).to_be_in_viewport()
+    expect(
+        pane.get_by_text(f"Where Base model predicts {second}, its mean confidence", exact=False).first
+    ).to_be_in_viewport()
     # The same class is tinted in the list below.
     expect(page.locator(".calib-across").first).to_be_attached()
     page.keyboard.press("Escape")

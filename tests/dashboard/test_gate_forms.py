@@ -92,7 +92,7 @@ def test_cells_and_counts_are_those_of_the_record(names, code):
             continue
         about = check["line"]
         assert cells["verdict"] == check["verdict"]
-        for heading, name in (("estimate", "point"), ("as measured", "value")):
+        for heading, name in (("estimate", "point"), ("raw value", "value")):
             assert cells[heading] == short_percent(about[name]), heading
         assert cells["interval"].startswith(between(about["low"], about["high"], 0.05))
         assert cells["limit"] == "5 %"

@@ -134,10 +134,10 @@ def test_the_sample_goes_to_the_planner_with_its_question():
 def test_numbers_of_the_sample_are_named_and_say_which_error_is_judged():
     said, rows = words(opened(chosen(CURVE))), cc.lab.sample(TRUTH, 200)
     notion = cc.REDUCTIONS.make("class-specific", cls=1)
-    for name, estimator in (("ECE", "ece"), ("Debiased ECE", "debiased-ece")):
+    for name, estimator in (("Raw ECE", "ece"), ("Debiased ECE", "debiased-ece")):
         assert f". {name}: {short_percent(cc.estimate(rows, notion, estimator).value)}, ".replace("\u202f", " ") in said
     assert "on all 200 rows" in said
-    assert "The overview judges the confidence in the predicted class" in said
+    assert "The overview evaluates the confidence" in said
 
 
 def test_sampling_again_stands_above_the_fields():

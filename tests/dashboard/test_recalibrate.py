@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -242,9 +243,9 @@ def test_what_is_said_of_a_side_effect_is_its_column(data: str) -> None:
         said = " ".join(sentence for _, sentence in effects(line))
         if "risk" in line:
             old, new = (percent(line[name]) for name in ("risk_before", "risk"))
-            assert f"The mean risk of {old} " in said
+            assert re.search(rf"Mean risk (stays|\w+ from {old} to) {new}", said)
             verb = "stays" if old == new else "falls" if line["risk"] < line["risk_before"] else "rises"
-            assert f"{verb}{' to' if old != new else ''} {new}; the observed frequency is" in said
+            assert f"Mean risk {verb} " in said
         else:
             old, new = (count(int(line[name])) if line[name] else "none" for name in ("sure_before", "sure"))
             assert f": {old} before, {new} after" in said
@@ -342,7 +343,7 @@ def test_whether_the_rate_is_kept_is_asked_for(key: str) -> None:
     ask(app, "rates")
     name = f"rates-{Model(selection.source, selection.calibrators[0]).key}"
     assert name not in drawn(app)
-    assert any("ask for them" in info.value for info in app.info)
+    assert any("(refit)" in info.value for info in app.info)
     sound(app.toggle(key=f"exhibit.{name}.refit").set_value(True).run())
     diagram = cc.diagrams.constraint(session.whole(selection.source.data, ""), selection.calibrators[0])
     known = ~np.isnan(diagram.attained)

@@ -66,7 +66,7 @@ def test_bins_are_printed_with_their_own_intervals_and_bands(scene: Scene, after
     whole = {"100.0 %": "100 %", "0.0 %": "0 %"}
     for heading in ("confidence", "accuracy"):
         assert cells[heading] == [whole.get(text, text) for text in each(percent, diagram[heading])], heading
-    assert cells["off by, class by class"] == each(number_words.short_percent, diagram["delta"])
+    assert cells["class-wise error"] == each(number_words.short_percent, diagram["delta"])
     words = EXHIBITS.make("bins").words(scene)
     assert f"{cc.diagrams.reliability_bands(after).outside} of {len(bands)} stars" in words.caption
 
@@ -83,19 +83,19 @@ def test_every_models_brier_score_is_taken_apart(scene: Scene) -> None:
 def test_a_bin_lists_its_classes_with_intervals_and_says_how_many_stand_out(scene: Scene, after: Predictions) -> None:
     diagram = cc.diagrams.reliability(after)
     b = int(diagram.frame()["bin"].iloc[0])
-    for chosen, why in ((None, "the bin that adds most to the error"), (b, ""), (99, "adds most")):
+    for chosen, why in ((None, "the bin that contributes most to the error"), (b, ""), (99, "contributes most")):
         focused = scene.focused(bin=chosen)
         cells, zoom = printed(focused, "bin"), cc.diagrams.zoom(after, diagram, b if chosen == b else None)
         assert cells["class"] == list(zoom.names)
-        assert cells["says"] == each(share("says").write, zoom.confidence)
-        assert cells["right"] == each(share("right").write, zoom.accuracy)
-        assert cells["stands out"] == ["yes" if off else "no" for off in zoom.stands_out]
+        assert cells["confidence"] == each(share("confidence").write, zoom.confidence)
+        assert cells["accuracy"] == each(share("accuracy").write, zoom.accuracy)
+        assert cells["significantly off"] == ["yes" if off else "no" for off in zoom.stands_out]
         words = EXHIBITS.make("bin").words(focused)
         assert why in words.caption
-        assert ("adds most" in words.caption) == bool(why)
+        assert ("contributes most" in words.caption) == bool(why)
         n = int(zoom.stands_out.sum())
-        stand = "stand" if n > 1 else "stands"
-        assert words.headline == (f"{n or 'None'} of {len(zoom.names)} predicted classes {stand} out.",)
+        (found,) = words.headline
+        assert found.startswith(f"{n or 'None'} of {len(zoom.names)} predicted classes ")
         ends = cc.diagrams.edges_said(
             *(float(edge[zoom_bin(diagram, zoom)]) for edge in (diagram.lower, diagram.upper))
         )
@@ -112,7 +112,7 @@ def test_the_curve_without_bins_says_how_far_off_it_is_at_the_score_chosen(scene
         local = number_words.short_percent(curve.local_error(score))
         assert f"at {number_words.short_percent(score)}: {local}." in exhibit.words(scene).notes[0]
     empty = next(score for score in (0.0, 0.01, 0.02) if np.isnan(curve.local_error(score)))
-    assert "no data lie" in EXHIBITS.make("kernel-curve", score=empty).words(scene).notes[0]
+    assert "no data" in EXHIBITS.make("kernel-curve", score=empty).words(scene).notes[0]
 
 
 def test_the_summary_says_what_was_set_aside_and_what_is_not_answered(scene: Scene) -> None:
@@ -145,7 +145,7 @@ def test_of_many_models_a_bin_says_the_range_and_of_few_each(scene: Scene) -> No
     frame = scene.get(EXHIBITS.make("bin-models").table(scene.focused(between=(0.9, 1.0)))).set_index("model")
     rights = frame["right"].iloc[1:]
     ends = f"{percent(rights.min(), 0).removesuffix(' %')} to {percent(rights.max(), 0)}"
-    assert f"The other 3 models are right {ends} of the time here." in words.caption
+    assert f"other 3 models here is {ends}." in words.caption
 
 
 def test_without_a_choice_the_range_is_that_of_the_bin_that_adds_most(scene: Scene, after: Predictions) -> None:

@@ -112,7 +112,7 @@ def test_pairs_that_cannot_be_compared_say_why_once() -> None:
 
 
 def test_one_model_alone_has_no_pair() -> None:
-    assert any("one model only" in info.value for info in asked_for_pairs(Selection(calibrators=())).info)
+    assert any("only one model" in info.value for info in asked_for_pairs(Selection(calibrators=())).info)
 
 
 def asked_for_pairs(selection: Selection) -> AppTest:
@@ -135,7 +135,7 @@ def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
     table = next(b for b in blocks if getattr(b, "name", "") == "differences")
     pd.testing.assert_frame_equal(table.frame, shown(selection, "pairs"))
     notes = [block.text for block in blocks if getattr(block, "aside", False)]
-    assert any(note.startswith("Intervals are about ") and "difference" in note for note in notes)
+    assert any(note.startswith("Intervals are for ") and "difference" in note for note in notes)
     refused = reported(NOT_ANSWERED.replace(calibrators=()))
     assert not any(getattr(block, "name", "") == "differences" for block in refused)
     reasons = [block for block in refused if getattr(block, "lead", "") == "Not answered."]

@@ -195,7 +195,7 @@ def test_cells_that_have_no_bound_say_why() -> None:
     held = io.BytesIO()
     np.savez(held, probs=np.tile([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], (100, 1)), labels=np.arange(200) % 3)
     source = Source(data=session.hold(held.getvalue(), "tied.npz").key, by="share")
-    note = "No bound holds here: rows have weights or tie on the cells' edges."
+    note = "There is no bound here"
     for key, noted in (("projection", True), ("grid", False)):
         app = opened(Selection(source=source, view="simplex", partitions=(Recipe("BINNINGS", key),)))
         assert (note in said(app)) == noted
@@ -227,11 +227,11 @@ def test_a_map_keeps_its_colours_when_another_calibrator_is_ticked() -> None:
         scene = session.scene_of(Selection(source=THREE, calibrators=ticked))
         exhibit = EXHIBITS.make("calibration-maps")
         pictures.add(scene.get(exhibit.figure(scene)).layout.images[0].source)
-        scales.add(exhibit.words(scene).caption.partition("Full colour: ")[2])
+        scales.add(exhibit.words(scene).caption.partition("Full color: ")[2])
         wrong = EXHIBITS.make("calibration-maps", wrong=True).words(scene).caption
-        scales.add(wrong.partition("Full colour: ")[2])
+        scales.add(wrong.partition("Full color: ")[2])
     assert len(pictures) == 1
-    assert scales == {"a change of 20 % or more, in all maps of these data."}
+    assert scales == {"a change of 20 % or more, on the same scale in all maps."}
 
 
 def test_the_triangle_stands_beside_its_maps_with_names_at_the_corners() -> None:

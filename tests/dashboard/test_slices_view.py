@@ -98,7 +98,7 @@ def test_columns_are_chosen_crossed_and_cut() -> None:
     table = cc.slices.table(judged_rows(), "question", edges=(300, 600))
     assert _lines(app) == table["where"].tolist()
     app.text_input("exhibit.slices.edges").set_value("many").run()
-    assert any("are no numbers to cut at" in info.value.replace("\\", "") for info in app.info)
+    assert any("is not a list of numbers" in info.value.replace("\\", "") for info in app.info)
     app.selectbox("slices.crossed").select("model").run()
     assert _lines(app) == cc.slices.table(judged_rows(), ("question", "model"))["where"].tolist()
 
@@ -110,7 +110,7 @@ def _lines(app: Any) -> list[str]:
 
 def test_a_file_without_columns_says_what_one_would_add() -> None:
     app = opened(Selection(source=Source(data="demo:wine-logistic"), view="slices"))
-    assert any("would show whether the probabilities fail for one" in info.value for info in app.info)
+    assert any("A column such as" in info.value for info in app.info)
     listed = opened(Selection(source=Source(data="demo:wine-logistic"), view="reliability"))
     absent = next(caption for caption in listed.caption if "not available" in caption.value)
     assert "Slices: " in absent.help
@@ -281,10 +281,10 @@ def test_what_is_said_of_few_groups_are_sentences_with_an_end(tmp_path: Any) -> 
     file = few_groups(tmp_path, patient=["p", "q"] * 30, half=["x"] * 30 + ["y"] * 30)
     answer = calib("audit", file, "--read", "group=patient", "--where", "site=a", "--estimator", "ece")
     assert "\nRows belong to 1 group (patient): " in answer.stdout
-    assert "judge one row a group. Spiegelhalter's two-sided test" in answer.stdout
+    assert "evaluate one row per group. Spiegelhalter's test" in answer.stdout
     scanned = calib("slices", file, "--read", "group=patient", "--where", "site=b", "--scan")
     assert (scanned.exit_code, scanned.stdout) == (2, "")
-    assert "rows in 1 group (patient) cannot be divided so" in scanned.stderr
+    assert "rows in 1 group (patient) cannot be divided" in scanned.stderr
 
 
 def test_a_slice_that_weighs_nothing_is_a_sentence(tmp_path: Any) -> None:

@@ -91,7 +91,7 @@ def test_a_summary_opens_in_the_dashboard(view):
     key = session.hold(Path("counts.parquet").read_bytes(), "counts.parquet").key
     app = opened(Selection(source=Source(data=key), view=view))
     said = " ".join(str(each.value) for each in (*app.markdown, *app.metric, *app.caption))
-    assert ("their mean predicted risk" in said) if view == "reliability" else ("800" in said)
+    assert ("mean predicted risk" in said) if view == "reliability" else ("800" in said)
 
 
 def test_a_summary_is_never_said_to_be_divided():
@@ -228,10 +228,10 @@ def test_the_rows_a_summary_keeps_are_a_click_away_and_so_is_the_way_back():
 def test_what_of_a_picture_needs_rows_is_not_offered_of_a_summary():
     app, _ = said_of_a_summary("reliability", notion="confidence")
     overlay = next(box for box in app.selectbox if box.label == "Overlay")
-    assert overlay.options == ["Nothing", "Intervals of accuracy", "Where calibrated stars lie"]
+    assert overlay.options == ["None", "Intervals of the accuracy", "Consistency bands"]
     corp = (EXHIBITS.described("reliability", overlay="corp"),)
     _, said = said_of_a_summary("reliability", notion="confidence", exhibits=corp)
-    assert "“Isotonic curve (CORP)” needs rows" in said
+    assert "“Isotonic curve (CORP)” needs" in said
 
 
 def test_several_summaries_are_compared_on_screen_and_a_slice_of_both_is_judged():
@@ -243,7 +243,7 @@ def test_several_summaries_are_compared_on_screen_and_a_slice_of_both_is_judged(
     chosen = Selection(source=Source(data=keys[0]), others=((keys[1], ""),), view="calibrators")
     app = opened(chosen)
     said = " ".join(str(each.value) for each in (*app.markdown, *app.caption)).replace("\\", "")
-    assert "Paired differences, on the rows that summaries keep" in said
+    assert "Paired differences, on the rows stored in summaries" in said
     within = Selection(source=Source(data=keys[0], within="site=a"), others=((keys[1], ""),), view="slices")
     first, second = (session.RESULTS.get(model.predictions) for model in session.models(within).shown)
     assert first.n_rows == second.n_rows < 400

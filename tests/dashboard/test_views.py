@@ -178,20 +178,20 @@ def test_the_verdict_is_a_strip_on_the_overview_with_what_it_rests_on() -> None:
     said = [c.value for c in app.caption]
     assert any(text.startswith(markdown_plain(f"Base model: {first.sentence}")) for text in said)
     assert first.reason in first.sentence
-    assert any(markdown_plain(f"{first.line.title} as measured:") in text for text in said)
+    assert any(markdown_plain(f"{first.line.title}, raw value:") in text for text in said)
 
 
 @pytest.mark.parametrize("view", ["overview", "reliability", "estimators"])
 def test_a_verdict_that_cannot_be_made_is_a_sentence(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
-        raise NotAnswerable("no row makes a claim here")
+        raise NotAnswerable("there are no claims to evaluate here")
 
     monkeypatch.setattr(session.RESULTS, "_kept", OrderedDict())
     monkeypatch.setitem(import_module("dashboard.session.call")._public(), "inference.primaries", refuse)
     app = opened(Selection(view=view, source=Source(data="demo:wine-logistic")))
     assert not app.error
     if view == "overview":
-        assert "**No verdict.** no row makes a claim here\\." in [m.value for m in app.markdown]
+        assert "**No verdict.** there are no claims to evaluate here\\." in [m.value for m in app.markdown]
 
 
 def test_a_model_without_a_verdict_does_not_take_those_of_others_away(monkeypatch: pytest.MonkeyPatch) -> None:

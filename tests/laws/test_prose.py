@@ -33,6 +33,7 @@ from dashboard.exhibits.recommendation import Recommendation
 from dashboard.report.document import FactList, Figure, Folded, Heading, Headline, Paragraph
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
+from dashboard.report.sections.front_page import ELSEWHERE
 from dashboard.selection import Selection, Source
 
 TOLERANCE, RATIO = 0.03, 1.4
@@ -353,9 +354,9 @@ RULES = [
     (of_places, r"risks of {lower} to {upper} % are"),
     (of_places, r"At a mean risk of {says} %, {right} %"),
     (of_places, r"Above {edge} %, the base model is"),
-    (of_lines, r"Each of the {lines} lines stands alone: about {chance} of {lines} would stand out by chance "
-               r"\(p at most {share}\)"),
-    (of_lines, r"{rows} rows are often too few to see an error in {classes} classes one by one"),
+    (of_lines, r"These {lines} p-values are not corrected for multiple testing: about {chance} of {lines} "
+               r"would be at most {share} by chance"),
+    (of_lines, r"{rows} rows are often too few to detect an error in {classes} separate classes"),
     (of_large, r"mean predicted risk of [^ ]+ is {mean} %, and the observed frequency is {rate} %"),
     (of_hero, r"[wW]hen it says {asked} %, it is right {right} % of the time"),
     (of_hero, r"[oO]f rows given a risk of about {claimed} %, {right} %"),
@@ -364,9 +365,9 @@ RULES = [
     (of_hero, r"(?:the same {rows} rows: {right} %, )?{low} to {high} % \({level} % interval\)"
               r"(?:, from {rows} rows \({share} % of all\) "
               r"(?:with a confidence of|given) {lower_end}(?: to {upper_end})? %)?"),
-    (of_line, r"(?:error|risk) is estimated at {point} %(?: and at most {high} %)?"),
+    (of_line, r"(?:error|risk) is estimated (?:at|to be) {point} %(?: and at most {high} %)?"),
     (of_line, r"after [^:]+? at {point} %(?: and at most {high} %)?"),
-    (of_line, r"is estimated at {point} % \({level} % interval {low} to {high} %\)"),
+    (of_line, r"is estimated (?:at|to be) {point} % \({level} % interval {low} to {high} %\)"),
     (of_line, r"(?:tolerance of|tolerance|be within|errs by less than) {limit} (?:%|points)"),
     (of_line, r"the {limit} % tolerance"),
     (of_line, r", includes {limit} %"),
@@ -375,7 +376,7 @@ RULES = [
     (of_line, r"(?:tolerance of|limit of|within) {least} to {most}"),
     (of_line, r"\(p = {p_of_any_error}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
     (of_line, r"\(p < {p_below}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
-    (of_line, r"as measured: {value} %"),
+    (of_line, r"raw value: {value} %"),
     (of_line, r"(?:miscalibrated|within|too few rows to tell|too close to call), {low} to {high} %"),
     (of_mean, r"Mean risk is {times} times too"),
     (of_mean, r"Mean risk is {points} points too"),
@@ -516,7 +517,7 @@ def test_every_number_of_page_one_is_a_cell(name: str) -> None:
 def test_what_tables_leave_open_is_said(name: str) -> None:
     """Every model with an open verdict is listed with its word, and no other; bins with few rows are counted."""
     w = world(name)
-    (limits,) = (said.text for said in page(name) if said.text.endswith("are not judged."))
+    (limits,) = (said.text for said in page(name) if said.text.endswith(ELSEWHERE))
     frame = w.frame("verdict")
     for word in ("too close to call", "too few rows to tell"):
         told = re.findall(rf"Whether (.*?) (?:errs|is within)[^.]*?(?:\.\d+[^.]*?)?: {word}\.", limits)
@@ -585,7 +586,7 @@ def test_a_terminal_says_what_the_tables_say(name: str, tmp_path: Path) -> None:
     ]
     for words in calls:
         ended = CliRunner().invoke(main, words)
-        verdicts = [text for text in ended.stdout.splitlines() if "as measured: " in text or "is estimated at" in text]
+        verdicts = [text for text in ended.stdout.splitlines() if "raw value: " in text or "is estimated at" in text]
         assert verdicts
         assert [bad for text in verdicts for bad in wrong(w, text)[0]] == []
 

@@ -130,12 +130,12 @@ def strange(text: str, cells: np.ndarray) -> list[str]:
 
 Frame = pd.DataFrame
 FIXED = [
-    r"(?:within|as) 3 points|fewer than 100|up to 12 points|95 % of calibrated models",  # windows of the slider
+    r"(?:within|as) 3 points|[Ff]ewer than 100|at most 12 points|95 % of calibrated models",  # windows of the slider
     r"change of 30 % or more",  # full colour of a map
-    r"(?:10|##) rows or more are right and 10 wrong",
-    r"(?:surest|most confident) 80 %|AUROC; 0\.5:|above 50 %|cross 50 %|\(E50\)|\(E90\)|90 % point|E50 and E90|at 50 %",
-    r"less 1 for each",
-    r"90 % or more of the largest gain",
+    r"(?:10|##) rows or more (?:are right|correct) and 10 wrong",
+    r"most confident 80 %|AUROC; 0\.5:|above 50 %|cross 50 %|\(E50\)|\(E90\)|90 % quantile|E50 and E90|at 50 %",
+    r"minus 1 for each",
+    r"at least 90 % of the largest",
     r"1,000 resamples|Table \d|§\d",
     r"within 10 points|1 the best|log\(1 \+",
     r"Predictions of 95 % or more",
@@ -335,46 +335,50 @@ RULES: list[tuple[str, Collect, str]] = [
     ("plan", of_bound, r"at most {bound} points off"),
     ("multicalibration", of_worst_group, r"error {value} % \({level} % interval {low} to {high} %\), "
                                          r"(?:above|within) its noise floor of {floor} %"),
-    ("slice-scan", of_scan, r"{looked} slices of {columns} column were looked at on {half} rows; {picked} stood out"),
+    ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows; "
+                            r"{picked} were significant"),
     ("slice-scan", of_scan, r"tested on {half} other rows: {confirmed} confirmed"),
     ("class-panels", of_classes, r"all {classes} classes|diagrams of {classes} classes"),
-    ("bin", of_classes, r"{off} of {listed} predicted classes stand out"),
-    ("verdict", of_classes, r"{rows} rows are often too few to see an error in {classes} classes"),
+    ("bin", of_classes, r"{off} of {listed} predicted classes (?:is|are) significantly off"),
+    ("verdict", of_classes, r"{rows} rows are often too few to detect an error in {classes} separate classes"),
     ("overall", of_settings, r"p < {smallest}"),
     ("findings", of_settings, r"first {drawn} of|frequency in {drawn} places"),
     # Counted only for the sentence.
     ("rows", of_parts, r"{any_rows} of {judged} test rows are also calibration rows, with equal scores, label and 1"),
-    ("bins", of_settings, r"at {level} % bin by bin|{chance} % would by chance"),
-    ("bin", of_settings, r"together at {level} %"),
+    ("bins", of_settings, r"{level} % consistency band|{chance} % would by chance"),
+    ("bin", of_settings, r"simultaneous for all \d+ classes at {level} %"),
     ("corp", of_settings, r"at least {level} % of such bands"),
     ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),
     ("kernel-curve|class-kernel", of_curve, r"Local calibration error at {at} %: {local} %|{level} % or more of such"),
-    ("reliability", of_settings, r"where {level} % of calibrated models would be"),
-    ("bin|bin-models", of_place, r"{lower} to {upper} %:(?: {rows} rows, says {says} %, right {right} %)?"),
+    ("reliability", of_settings, r"range of {level} % of calibrated models"),
+    ("bin|bin-models", of_place, r"{lower} to {upper} %:"
+                                  r"(?: {rows} rows, mean confidence {says} %, accuracy {right} %)?"),
     ("bin-rows|class-rows", of_rows_listed, r"{lower} to {upper} %[^:]*: {rows}(?: rows)?, {right} %"),
     ("bin-models", of_models_there, r"{count} rows given {lower} to {upper} % \(mean {says} %\), {hits} \w+ "
                                     r"\({right} %; {right_low} to {right_high} %\)"),
     ("cell-rows", of_cell, r"Cell {cell}, \w+ {edge} to {edge}, \w+ {edge} to {edge}: {rows} rows"),
-    ("cell-rows", of_cell, r"says on average a: {mean} %, b: {mean} %, c: {mean} %; what happens is a: {happens} %, "
-                           r"b: {happens} %, c: {happens} %"),
-    ("cell-rows", of_cell, r"{fit} calibration rows say a: {target} %, b: {target} %, c: {target} %"),
+    ("cell-rows", of_cell, r"Mean prediction of [^:]*: a: {mean} %, b: {mean} %, c: {mean} %\. "
+                           r"Observed frequencies: a: {happens} %, b: {happens} %, c: {happens} %"),
+    ("cell-rows", of_cell, r"{fit} calibration rows have class frequencies "
+                           r"a: {target} %, b: {target} %, c: {target} %"),
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
     # The end towards the predicted frequency has a level that no column has: it depends on the nested errors.
     ("in-the-large", of_settings, r"The levels here: {any_level} % and {level} %"),
-    ("movement", of_parts, r"Judged on {judged} rows"),
-    ("rows", of_parts, r"a share of {share} to the calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
+    ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
+    ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),
-    ("plans?", of_parts, r"(?:over|[Tt]he|from these) {own} (?:calibration )?rows|on fewer, {least} or more"),
+    ("plans?", of_parts, r"(?:over|[Tt]he|all|from these) {own} (?:calibration )?rows|on fewer, {least} or more"),
     # Computed only for the sentence.
     ("plans?", of_parts, r"it takes about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|the {test} held-out rows|all {judged} rows|have {fit}"),
-    ("recommendation", of_choice, r"than {enough} times as likely as the model does(?: \(here {evidence} times\))?"),
+    ("recommendation", of_choice, r"more than {enough} times as likely under a mixture of all calibrators "
+                                     r"as under the model(?: \(here {evidence} times\))?"),
     ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds}|of {candidates} calibrators"),
-    ("recommendation", of_choice, r"probability of 0 in {any_rows} rows|About {any_rows} held-out rows would be"),
+    ("recommendation", of_choice, r"probability of 0 in {any_rows} rows|About {any_rows} held-out rows would show"),
     ("tests", of_shown_errors, r"{shown} of {tests} tests show|None of {tests} tests"),
     ("bin-balance", of_balance, r"{half} to {twice} % of the rows"),
-    ("estimators", of_lines_with_interval, r"{point} points off \({low} to {high}\)(?:, and the tolerance "
+    ("estimators", of_lines_with_interval, r"error of {point} points \({low} to {high}\)(?:, and the tolerance "
                                            r"is {limit})?"),
     ("estimators", of_lines_with_interval, r"All {estimators} estimators with an interval"),
     ("findings|class-bias", of_hits, r"\({hits} of (?=\d)"),
@@ -384,15 +388,15 @@ RULES: list[tuple[str, Collect, str]] = [
     (".*", of_answers, r"over the {common} of {judged} rows that all models answer"),
     (".*", of_answers, r"of the {answered} of {judged} (?:held-out )?rows (?:it answers|answered)"),
     (".*", of_answers, r"abstains on {left} % of the held-out rows"),
-    ("pairs", of_answers, r"{so_many} of {lines} pairs not compared: row {any_row} is answered by one model and not by "
-                          r"the other \({unlike} rows in all\)"),
-    ("calibration-maps", of_settings, r"no answer on {any_share} % of the triangle"),
+    ("pairs", of_answers, r"{so_many} of {lines} pairs were not compared: row {any_row} is answered by only one "
+                          r"of the models \({unlike} rows in all\)"),
+    ("calibration-maps", of_settings, r"abstains on {any_share} % of the triangle"),
     ("uses", of_settings, r"fewer than {enough} rows: too few for an interval of the set size"),
     ("uses", of_settings, r"that {sure} % of the rows|(?:class in|with probability) {sure} %"),
-    (".*", of_own_lines, r"Each of the {lines} lines stands alone: about {chance} of {lines} would stand out by chance "
-                       r"\(p at most {alpha}\)"),
+    (".*", of_own_lines, r"These {lines} p-values are not corrected for multiple testing: about {chance} of {lines} "
+                       r"would be at most {alpha} by chance"),
     (".*", of_settings, r"{level} % (?:Wilson )?(?:interval|band)|[Ii]ntervals at {level} %|\({level} % sure, all "),
-    (".*", of_settings, r"{noise} %(?: of (?:perfectly )?calibrated models| point\)| stay above| point of uncorr)"),
+    (".*", of_settings, r"{noise} %(?: of (?:perfectly )?calibrated models| point\)| quantile of uncorr)"),
     (".*", of_settings, r"{noise} of {hundred} (?:perfectly )?calibrated models"),
     (".*", of_settings, r"p (?:is )?at most {five} %|p(?:-value is)? at most {alpha}|[Aa]t most {alpha} is"),
     (".*", of_settings, r"slices is at most {five} %|at most {five} % of the alarms|tests is at most {five} %"),
@@ -529,7 +533,7 @@ CARDS = [
     r"{class_changed} % of the predictions change|risks of {class_changed} % of the rows",
     r"95 % or more: {sure_before} before, {sure} after(?:; accuracy {sure_right_before} % before)?"
     r"(?: and {sure_right} % after)?",
-    r"mean risk of {risk_before} % (?:falls|rises) to {risk} %; the observed frequency is {observed} %",
+    r"[mM]ean risk (?:falls|rises) from {risk_before} % to {risk} %; the observed frequency is {observed} %",
     r"accuracy of all rows goes from {accuracy_before} % to {accuracy} %|accuracy of all rows stays {accuracy} %",
 ]
 """Sentences of a card, and of the side effects next to it."""

@@ -107,7 +107,7 @@ def target(made, sample, notion, key):
         claims = listed(sample, notion)
         claims, cells = judged(made, claims) if key in ORDER else (claims, bin_cells(claims, made.bins))
         error = binned_error(claims, cells, ORDER.get(key, 1))
-        if "over all classes together" in made.interval().about:
+        if "over all classes pooled" in made.interval().about:
             error = max(error, _in(made, sample, "confidence"))
         if "or of the confidence" in made.interval().about:
             error = max(error, _in(made, sample, "confidence"))

@@ -1,4 +1,4 @@
-"""Two models on the same rows: how far their errors differ, and how sure that is."""
+"""Differences of calibration errors and scores between models on the same rows, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ from calib_core.registry.registry import RegistryError
 from calib_core.text import Unit, at_level, difference, score
 
 DEFAULT = "debiased-l2"
-"""The estimator whose differences are told most sharply."""
+"""Default estimator, with the narrowest intervals of differences."""
 
 GROUP_ROWS = {1: 50, 2: 20}
-"""Fewest rows of the groups that claims by class are put in where no bins are given, by the order of the error."""
+"""Smallest number of rows in groups of claims by class if no bins are given, by the order of the error."""
 
 _OF_BOTH_CLASSES = {"brier": 2, "log-loss": 1}
-"""How many times the event's score that of whole rows is: both classes add the same to the Brier score."""
+"""Ratio of the score of whole rows to the event's score: both classes contribute equally to the Brier score."""
 
 
 def paired_difference(
@@ -70,7 +70,7 @@ def paired_difference(
     level: float = LEVEL,
     random_state: int = SEED,
 ) -> PairedDifference:
-    """How much larger a's error is than b's on the same rows: its interval, and a test of no difference.
+    """Return the error of a minus that of b on the same rows, with its interval and a test of no difference.
 
     By default the error is that of the event's risk if both models have an event, else that of the confidence;
     ``reduction`` None, which is not the default, compares scores of whole predictions.
@@ -146,8 +146,8 @@ def paired_difference(
         return of_cells(questions, bins_of, level, random_state)
     if bins_of != "each":
         raise NotAnswerable(
-            "one model's bins can be used for both only where a row makes one claim and the error is the ECE or the "
-            "debiased squared error"
+            "one model's bins can be used for both only if each row makes one claim and the error is the ECE or "
+            "the debiased squared error"
         )
     return of_intervals(questions, level, random_state)
 
@@ -164,7 +164,7 @@ def _of_counts(
 ) -> PairedDifference:
     """The difference where one of the two is a summary, whose rows cannot be paired with others."""
     if bins_of != "each":
-        raise NotAnswerable("one model's bins can be used for both only where rows are known, and a summary has none")
+        raise NotAnswerable("one model's bins can be used for both only with row-level data; a summary has only counts")
     method, notion = as_estimator(estimator, bins), None if reduction is None else as_reduction(reduction)
     if notion is None and "predictions" not in traits(method).takes:
         raise RegistryError("this estimator needs a notion: give reduction=")
@@ -216,13 +216,11 @@ def check_comparable(a: Predictions, b: Predictions) -> None:
     if len(differ):
         i = int(differ[0])
         raise InputError(
-            f"row {i} has the weight {weights[0][i]:g} in one model and {weights[1][i]:g} in the other: models are "
-            "compared on the same rows with the same weights"
+            f"row {i} has weight {weights[0][i]:g} in one model and {weights[1][i]:g} in the other; to compare "
+            "models, use the same rows and weights"
         )
     if not same_groups(a.row_groups, b.row_groups):
-        raise InputError(
-            "the models name other groups of rows: models are compared on the same rows in the same groups"
-        )
+        raise InputError("the models have different groups of rows; to compare models, use the same rows and groups")
 
 
 def same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]:
@@ -232,8 +230,8 @@ def same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]
     differ = np.flatnonzero(declined[0] != declined[1])
     if len(differ):
         raise NotAnswerable(
-            f"row {int(differ[0])} is answered by one model and not by the other ({len(differ)} rows in all): they "
-            "make no claims about the same rows; compare them on the rows both answer"
+            f"row {int(differ[0])} is answered by only one of the models ({len(differ)} rows in all); compare them "
+            "on the rows that both answer"
         )
     return a.written_out(), b.written_out()
 
@@ -244,8 +242,8 @@ def _of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> Pair
     bare = [p.kind == "confidence" or (p.kind == "top-label" and traits(score).judged == "losses") for p in (a, b)]
     if any(bare) and not all(bare):
         raise NotAnswerable(
-            "of one of the two models only the confidence is known: compare the scores of the confidence, which both "
-            "have (notion confidence)"
+            "only the confidence is known for one of the models; compare the scores of the confidence (notion "
+            "confidence)"
         )
     if all(bare):
         known = _of_confidences(a, b, score, level)
@@ -282,14 +280,14 @@ def _with_groups(estimator: str | Estimator, claims: Any) -> Any:
 
 
 MARGIN = 0.01
-"""The difference that would not matter: one point of a calibration error, .01 of a score."""
+"""Default margin for an irrelevant difference: one point of a calibration error, .01 of a score."""
 
 MarginWord: TypeAlias = Literal["better", "equivalent", "not worse", "worse", "cannot tell"]
 
 
 @dataclass(frozen=True, repr=False)
 class MarginVerdict(OneLine):
-    """One of five words for a model beside another, and the sentence that says why.
+    """One of five verdicts on a model compared with another, and the sentence that explains it.
 
     better, worse: the interval of the difference leaves out 0. equivalent: it lies within the margin on both sides.
     not worse: it leaves out that the model is worse by ``margin`` or more. cannot tell: it does not. A model that is
@@ -387,7 +385,7 @@ def margin_verdict(
     text = _WHY[word].format(
         ends=f"difference {ends}, {at_level(found.level)} interval", margin=f"{_size(limit, unit)}{meant}"
     )
-    worse = ", though it is shown to be worse by less" if word == "equivalent" and low > 0 else ""
+    worse = ", although it is significantly worse by less than that" if word == "equivalent" and low > 0 else ""
     return MarginVerdict(word, margin, limit, found, f"{text}{worse}.")
 
 
@@ -399,11 +397,11 @@ def _size(number: float, unit: Unit) -> str:
 
 
 _WHY: dict[MarginWord, str] = {
-    "better": "Shown to be better: {ends}",
+    "better": "Significantly better: {ends}",
     "equivalent": "Equivalent within {margin}: {ends}",
     "not worse": "Not worse by {margin} or more: {ends}",
-    "worse": "Shown to be worse: {ends}",
-    "cannot tell": "Cannot tell: it may be worse by {margin} or more: {ends}",
+    "worse": "Significantly worse: {ends}",
+    "cannot tell": "No conclusion: it may be worse by {margin} or more: {ends}",
 }
 
 
@@ -418,7 +416,7 @@ def compare(
     margin: float = MARGIN,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Every pair of models on the same rows: their errors, the paired difference, its interval, and tests.
+    """Compare every pair of models on the same rows: errors, paired difference, interval and tests.
 
     One line a pair: first, second, first_value, second_value, difference, low, high, p, p_holm, verdict, method,
     tested, about, note. ``difference`` is the one that lies in the interval, which that of two plug-in values need not
@@ -433,7 +431,7 @@ def compare(
     [[0.0, 1.0, 1.0]]
     """
     if len(models) < 2:
-        raise InputError("one model alone has nothing to be compared with; give two or more")
+        raise InputError("only one model was given; a comparison needs two or more")
     reduction = None if reduction is None else judged_notion(reduction, *models.values())
     lines = []
     pairs = list(combinations(models, 2))

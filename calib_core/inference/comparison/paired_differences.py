@@ -1,4 +1,4 @@
-"""Paired differences of two models' errors: from residuals in the cells of both, or from each one's interval."""
+"""Paired differences of two models' errors, from residuals in the cells of both or from separate intervals."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class PairedDifference(OneLine):
     @classmethod
     def of_same_claims(cls, values: tuple[float, float], level: float) -> PairedDifference:
         """Models that make the same claims do not differ."""
-        nothing, about = Difference(0.0, 0.0, 0.0, 1.0), "the difference of the same claims from themselves"
+        nothing, about = Difference(0.0, 0.0, 0.0, 1.0), "no difference: the same claims"
         return cls.of(values, nothing, level, "the same claims", True, about)
 
     @property
@@ -235,7 +235,7 @@ class PairedDifference(OneLine):
     @property
     def sentence(self) -> str:
         """What the numbers say, and how sure that is."""
-        trust = "" if self.tested else ", not tested here: a rough guide"
+        trust = "" if self.tested else ", coverage not tested: a rough guide"
         return (
             f"Difference {self.point:.4f}, {at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}, "
             f"{chance(self.p_value)} ({self.method}{trust}): {self.about}"
@@ -266,9 +266,9 @@ def of_intervals(
     low, high, tested = ends(1 - level)
     point = float(np.clip(first - second, low, high))
     difference = Difference(point, low, high, _parts_at(ends))
-    whatever = "" if same_rows else ", whatever rows they have in common"
+    whatever = "" if same_rows else ", for any overlap of rows"
     method = f"extremes of both models' own intervals{whatever}, conservative"
-    about = "the difference of the two true errors, each as its own interval says"
+    about = "the difference of the two true errors, each as in its own interval"
     return PairedDifference.of((first, second), difference, level, method, tested, about)
 
 
@@ -345,7 +345,7 @@ def of_cells(
     judged = [float(m.judged.mean()) for m in (first, second)]
     if min(judged) == 0:
         raise NotAnswerable(
-            "every row is alone in its bin, where an error cannot be told from noise: choose fewer bins, or groups"
+            "every bin has only one row, so error and noise cannot be separated; use fewer bins, or groups"
         )
     few = min(first.surprises, second.surprises) < FEWEST_SURPRISES
     if few and bins_of == "each":
@@ -373,10 +373,7 @@ def _tables(questions: tuple[Question, Question], bins_of: BinsOf) -> tuple[BinT
     if bins_of == "each":
         return first, second
     if not np.array_equal(questions[0].claims.outcomes, questions[1].claims.outcomes):
-        raise NotAnswerable(
-            "the two models predict different classes: they make claims about different outcomes, which no bins of one "
-            "of them can compare"
-        )
+        raise NotAnswerable("the two models predict different classes, so bins of one model cannot be used for both")
     table, source, moved = (first, *questions) if bins_of == "first" else (second, *questions[::-1])
     cell = table.cells(source.claims.scores, source.claims.codes)
     score = np.bincount(cell, moved.claims.scores, table.count.size).reshape(table.count.shape).astype(np.float64)
@@ -394,11 +391,12 @@ def _where(binning: Any, bins_of: BinsOf, cells: tuple[int, int], alone: int) ->
     number = f"{cells[0]}" if bins_of != "each" or cells[0] == cells[1] else f"{cells[0]} and {cells[1]}"
     if cuts(binning).pools:
         what = (
-            f"over {number} groups of at least {binning.rows} rows, chosen from the scores; finer errors are not seen"
+            f"over {number} groups of at least {binning.rows} rows, chosen from the scores; finer errors are not "
+            "measured"
         )
     else:
-        what = f"in {number} bins" + (", one a value" if cuts(binning).one_a_value else "")
+        what = f"in {number} bins" + (", one per value" if cuts(binning).one_a_value else "")
     whose = "" if bins_of == "each" else f", those of the {bins_of} model"
-    single = "1 row alone in a bin is" if alone == 1 else f"{alone} rows alone in a bin are"
+    single = "1 single row in a bin is" if alone == 1 else f"{alone} single rows in a bin are"
     left_out = f"; {single} left out" if alone else ""
     return what + whose + left_out

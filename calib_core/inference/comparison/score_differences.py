@@ -139,9 +139,9 @@ def _by_group(
     difference, _ = grouped_difference(apart[known], weight, groups, level)
     if terms is not None and _surprises(a, b, terms, known)[2] * len(groups.values) / len(groups.codes) < FEWEST:
         raise NotAnswerable(
-            f"rows belong to {groups.words}: by the models' own probabilities fewer than {FEWEST} of them hold an "
-            "outcome that tells the two apart much, so that what has not happened yet could change the difference; "
-            "give rows of more groups, or judge one row a group"
+            f"rows belong to {groups.words}: fewer than {FEWEST} of them are expected to have an outcome that "
+            "distinguishes the models, so rare outcomes could change the difference; give rows of more groups, or "
+            "evaluate one row per group"
         )
     return difference
 

@@ -25,8 +25,8 @@ COVERAGE = 0.8
 """The share of rows that is answered, where none is chosen."""
 DIFFERENCES = ("overconfidence", "brier", "skill", "auroc", "risk_area")
 """Measures of which pairs of models are compared."""
-PERFECT = "no row seen would have a value otherwise, so that nothing is told of its noise"
-TOO_FEW = f"fewer than {FEWEST} rows are right, or wrong: too few for intervals of skill, ranking and areas"
+PERFECT = "all rows contribute the same value, so the noise cannot be estimated"
+TOO_FEW = f"fewer than {FEWEST} predictions are correct, or wrong: too few for intervals of skill, ranking and areas"
 
 
 def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level: float = LEVEL) -> pd.DataFrame:
@@ -78,7 +78,7 @@ def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -
     """
     as_share(level, "level")
     if len(models) < 2:
-        raise NotAnswerable("there is one model only: tick a calibrator, or add another model in the Data view")
+        raise NotAnswerable("there is only one model; select a calibrator, or add another model in the Data view")
     lines: list[dict[str, object]] = []
     for first, second in combinations(models, 2):
         line: dict[str, object] = {"first": first, "second": second}

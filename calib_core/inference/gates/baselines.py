@@ -81,7 +81,7 @@ def baseline(measured: Estimate, level: float = LEVEL, name: str = "") -> Baseli
     judged = measured.question.predictions
     reduction, estimator = measured.recipe
     if reduction is None:
-        raise RegistryError(f"{estimator.title} is a score: a baseline keeps a calibration error of some notion")
+        raise RegistryError(f"{estimator.title} is a score; a baseline stores a calibration error")
     each = level_of_each(level)
     span = measured.interval(each)
     low, point, high = (on_tolerance_scale(measured, end) for end in (span.low, span.point, span.high))
@@ -130,10 +130,10 @@ class Increase(OneLine):
 
 
 _IN_FULL: dict[IncreaseWord, str] = {
-    WITHIN: "not worse than the baseline by more than is allowed",
+    WITHIN: "not worse than the baseline by more than the allowed increase",
     WORSE: "worse than the baseline",
     TOO_CLOSE: "too close to the baseline to call",
-    TOO_FEW: "too few rows to tell from the baseline",
+    TOO_FEW: "too few rows to compare with the baseline",
 }
 
 
@@ -185,10 +185,10 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
             many = f"; with about {rows(needed)} rows a model with no error is, in 8 of 10 samples"
         text = (
             f"Too few rows to tell: {found}, and even a perfectly calibrated model with these predictions would "
-            f"typically not be shown to stay below {limit_words}{many}."
+            f"typically not be shown to be below {limit_words}{many}."
         )
         return Increase(TOO_FEW, *ends, text, before, needed)
-    return Increase(TOO_CLOSE, *ends, f"Too close to call: {found}, which holds {limit_words}.", before)
+    return Increase(TOO_CLOSE, *ends, f"Too close to call: {found}, on both sides of {limit_words}.", before)
 
 
 def _written(low: float, point: float, high: float, allowed: float) -> list[str]:
@@ -204,13 +204,13 @@ def _check_same(after: Baseline, before: Baseline) -> None:
         if _kind(mine[name]) != _kind(theirs[name]) and None not in (mine[name], theirs[name]):
             same = "bins of your choice" if name == "about" else "the same"
             raise InputError(
-                f"the baseline's {title}: {theirs[name]!r}, here: {mine[name]!r}; choose {same} for both, or make "
+                f"the baseline's {title}: {theirs[name]!r}, here: {mine[name]!r}; choose {same} for both, or create "
                 "the baseline again"
             )
     if not math.isclose(after.level, before.level):
         raise InputError(
-            f"the baseline was made for intervals of differences at {at_level(2 * before.level - 1)}, not "
-            f"{at_level(2 * after.level - 1)}: give that level, or make the baseline again"
+            f"the baseline was created for intervals of differences at {at_level(2 * before.level - 1)}, not "
+            f"{at_level(2 * after.level - 1)}: give that level, or create the baseline again"
         )
 
 
@@ -230,7 +230,7 @@ def read_baselines(data: bytes, name: str) -> dict[str, Baseline]:
     >>> read_baselines(b"[]", "old.json")
     Traceback (most recent call last):
     ...
-    calib_core._base.errors.InputError: old.json is no baseline: write one with calib gate FILE --format json
+    calib_core._base.errors.InputError: old.json is not a baseline; create one with calib gate FILE --format json
     """
     try:
         whole = json.loads(data)
@@ -238,17 +238,19 @@ def read_baselines(data: bytes, name: str) -> dict[str, Baseline]:
         whole = None
     schema = whole.get("schema") if _is_table(whole) else None
     if isinstance(schema, str) and schema != SCHEMA and schema.startswith("calib-gate/"):
-        raise InputError(f"{name} has the form {schema[:40]!r}, this version reads {SCHEMA!r}: make the baseline again")
+        raise InputError(
+            f"{name} has the form {schema[:40]!r}, this version reads {SCHEMA!r}: create the baseline again"
+        )
     checks = whole.get("checks") if _is_table(whole) and schema == SCHEMA else None
     if not isinstance(checks, list):
-        raise InputError(f"{name} is no baseline: write one with calib gate FILE --format json")
+        raise InputError(f"{name} is not a baseline; create one with calib gate FILE --format json")
     kept = [each["kept"] for each in checks if _is_table(each) and _is_table(each.get("kept"))]
     if not kept:
-        raise InputError(f"{name} keeps no error: its gate could not run; make the baseline again")
+        raise InputError(f"{name} contains no error because its gate could not run; create the baseline again")
     found = [_baseline(each, name) for each in kept]
     names = [each.name for each in found]
     if len(set(names)) < len(names):
-        raise InputError(f"{name} keeps two errors under one name; make a baseline for each file")
+        raise InputError(f"{name} contains two errors with the same name; create one baseline per file")
     return dict(zip(names, found, strict=True))
 
 
@@ -257,7 +259,7 @@ def baseline_for(file: str, kept: Mapping[str, Baseline]) -> Baseline:
     if len(kept) == 1:
         return next(iter(kept.values()))
     if file not in kept:
-        raise InputError(f"the baseline keeps {', '.join(sorted(kept))[:_LONGEST]}, and nothing of {file}")
+        raise InputError(f"the baseline contains {', '.join(sorted(kept))[:_LONGEST]}, but not {file}")
     return kept[file]
 
 
@@ -279,7 +281,7 @@ def _baseline(kept: dict[str, Any], name: str) -> Baseline:
     if not wrong and not (0 <= kept["low"] <= kept["point"] <= kept["high"] and 0 < kept["level"] < 1):
         wrong = ["interval"]
     if wrong:
-        raise InputError(f"{name} is damaged: its {wrong[0]} is none; make the baseline again")
+        raise InputError(f"{name} is damaged: its {wrong[0]} is not valid; create the baseline again")
     return Baseline(**texts, **{"classes": None, **counts}, **{key: float(value) for key, value in numbers.items()})  # type: ignore[arg-type]
 
 

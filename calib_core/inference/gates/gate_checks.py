@@ -70,7 +70,7 @@ class GateCheck(OneLine):
 
     @property
     def about(self) -> str:
-        """The value as measured with its bins, and what the interval is about."""
+        """The raw value with its bins, and what the interval is about."""
         line = self.first.line
         return " ".join([line.as_measured, *marked([(line.about, line.tested)])[1]])
 
@@ -128,9 +128,9 @@ def gate_check(
     'worse'
     """
     if limit is None and before is None:
-        raise InputError("nothing to hold the error against: give the largest error that passes, or a baseline")
+        raise InputError("the gate needs a limit; give the maximum allowed error, or a baseline")
     if limit is not None and not 0 < limit <= 1:
-        raise InputError(f"the largest error that passes is {limit:g}; it must lie above 0 and be at most 1")
+        raise InputError(f"the maximum allowed error is {limit:g}; it must be above 0 and at most 1")
     wanted = notion
     if before is not None:
         notion, estimator = notion or before.notion, estimator or before.estimator
@@ -138,7 +138,7 @@ def gate_check(
         predictions, notion, estimator or ESTIMATOR, TOLERANCE if limit is None else limit, level, bins, ratio
     )
     if wanted is None and notion is not None:
-        first = replace(first, reason=f"Judged by {notion}, as the baseline.")
+        first = replace(first, reason=f"Judged by {notion}, like the baseline.")
     if first.line.verdict is None:
         raise NotAnswerable(f"no verdict: {first.line.note}")
     return GateCheck(first, limit, None if before is None else increase(first.estimate, before, allowed, level))

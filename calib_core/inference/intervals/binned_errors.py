@@ -50,10 +50,10 @@ _WHAT: dict[int | str, str] = {
     1: "the error",
     2: "the root mean square error",
     "max": "the largest error",
-    OF_BINS: "the largest error, classes averaged,",
+    OF_BINS: "the largest error, averaged over classes,",
 }
 _GIVEN = "in these bins, given these predictions"
-_CHOSEN = "chosen from the scores, given these predictions; finer errors are not seen"
+_CHOSEN = "chosen from the scores, given these predictions; finer errors are not measured"
 
 
 def one_claim_a_row(question: Question) -> bool:
@@ -77,7 +77,7 @@ class InBins:
         self._table = counted.table
         self._cells = (self._table.count > 0) & (self._table.weight > 0)
         if not self._cells.any():
-            raise NotAnswerable("no row makes a claim here: there is nothing to judge")
+            raise NotAnswerable("there are no claims to evaluate here")
         self._worth = worth(self._claims, self._table)
         self.seed = random_state
         self._ends: dict[tuple[Any, ...], Ends] = {}
@@ -318,12 +318,12 @@ class InBins:
         if cuts(self._question.estimator.binning).pools:
             number = len(self.gaps.rows)
             few = self._claims.same_rows or self._by_variance
-            each = "that hold rows enough" if few else f"of at least {FEW_ROWS} rows each"
+            each = "with enough rows" if few else f"of at least {FEW_ROWS} rows each"
             groups = "one group of all rows" if number == 1 else f"{number:,} groups {each}"
             pooled = "" if self._table.joined is None else ", classes of few rows pooled"
             return f"{what} over {groups}{pooled}, {_CHOSEN}"
         if order == 2 and self._of_pairs and (share := self._pairs.share) <= 1 - 1e-9:
-            return f"{what} {_GIVEN}, over bins of two rows and more ({short_percent(share)} of the rows)"
+            return f"{what} {_GIVEN}, over bins with two or more rows ({short_percent(share)} of the rows)"
         return f"{what} {_GIVEN}"
 
     def _construct(self, order: int | str, level: float) -> Ends:
@@ -372,9 +372,7 @@ class InBins:
         gaps = self.gaps
         several = gaps.rows > _ONE_ROW
         if not several.any():
-            raise NotAnswerable(
-                "every bin holds one row: a single row says nothing about its squared error; choose wider bins"
-            )
+            raise NotAnswerable("every bin has only one row, which is too few for a squared error; use wider bins")
         weight = gaps.weight[several] / gaps.weight[several].sum()
         return CellGaps(weight, gaps.rows[several], gaps.outcome[several], gaps.score[several])
 

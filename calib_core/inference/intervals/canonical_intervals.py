@@ -36,7 +36,7 @@ def cell_bounds(table: SimplexTable, order: int | str, level: float, random_stat
     b, k = table.outcome.shape
     if b * k > _MOST_NUMBERS:
         raise NotAnswerable(
-            f"{b:,} occupied cells of {k:,} classes are too many for an interval: choose a coarser partition"
+            f"{b:,} occupied cells of {k:,} classes are too many for an interval; use a coarser partition"
         )
     rng = np.random.default_rng(np.random.SeedSequence(random_state))
     weight, rows = np.repeat(table.weight / 2, k), np.repeat(table.worth, k)
@@ -90,7 +90,7 @@ def _null(table: SimplexTable, rng: np.random.Generator) -> Float64s:
 
 
 _DRAWS = 500
-SMOOTHED = "the error that this smoothing sees, given these predictions"
+SMOOTHED = "the smoothed error, given these predictions"
 """What the intervals are about."""
 _SLACK = 1e-3
 """A lower end below this share of the value is rounding."""

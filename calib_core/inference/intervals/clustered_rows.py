@@ -23,7 +23,7 @@ FEWEST = FEWEST_GROUPS
 SEEN = 15
 """Groups with a right and with a wrong row from which on the variance of shares is read from them."""
 _MOST_CLAIMS = 30_000_000
-GROUPED = "Korn and Graubard 1998, rows of a group counted together"
+GROUPED = "Korn and Graubard 1998, rows of a group counted jointly"
 """How intervals of shares are made where rows belong together."""
 
 
@@ -31,7 +31,7 @@ def few_groups(groups: RowGroups) -> str:
     """Why nothing is told of noise."""
     return (
         f"rows belong to {groups.words}: how much groups differ by chance cannot be told from fewer than {FEWEST} that "
-        "count, of like size and with right rows or wrong ones; give rows of more groups, or judge one row a group"
+        "count, of like size and with right rows or wrong ones; give rows of more groups, or evaluate one row per group"
     )
 
 
@@ -142,7 +142,7 @@ class GroupsInCells:
         n, k = columns.rows.shape
         if n * k > _MOST_CLAIMS:
             raise NotAnswerable(
-                f"{n:,} rows with {k:,} classes are too many for intervals that respect groups: ask for the confidence "
+                f"{n:,} rows with {k:,} classes are too many for intervals that respect groups; use the confidence "
                 "or top-label notion"
             )
         w = np.ones(n) if columns.weights is None else columns.weights

@@ -56,10 +56,10 @@ _ECE, _RMSCE = "ECE", "RMSCE"
 _IN_BINS = 0.25
 """What a line in bins may use of the chance to miss, where the mean gap uses 1."""
 _GIVEN = ", given these predictions"
-_OR_OF = ", or the {} in its own bins where that is more"
-_OR_TOGETHER = ", or over all classes together where that is more"
-_OR_EVENT = ", or over all classes together or of the event where that is more"
-OR_CONFIDENCE = ", or of the confidence where that is more"
+_OR_OF = ", or the {} in its own bins if that is larger"
+_OR_TOGETHER = ", or over all classes pooled if that is larger"
+_OR_EVENT = ", or over all classes pooled or of the event if that is larger"
+OR_CONFIDENCE = ", or of the confidence if that is larger"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """What calibrated draws show, by what is asked: every line of the same predictions needs it."""
 
@@ -523,7 +523,7 @@ def mean_gap(
         raise NotAnswerable(made_for_single_rows(question.predictions.row_groups, "the interval of a mean gap"))
     chain = Chain.of(question, random_state)
     if not chain.lines or chain.of_classes:
-        raise NotAnswerable("a mean gap is that of one claim a row: ask for confidence, one class or the event")
+        raise NotAnswerable("a mean gap needs one claim per row; use confidence, one class or the event")
     return chain.mean_gap(level)
 
 

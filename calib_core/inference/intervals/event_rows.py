@@ -15,7 +15,7 @@ from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.class_wise import Event
 from calib_core.summaries.cells import Cells
 
-SUMMARY_NOTE = "computed from the cells of a summary: each row counts with the mean risk of its cell"
+SUMMARY_NOTE = "computed from the cells of a summary, with the mean risk of each cell"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ class EventRows:
             scores, outcomes, weights = scores[counting], outcomes[counting], weights[counting]
             groups = None if groups is None else groups.take(counting)
         if not len(scores):
-            raise NotAnswerable("there is no row with a weight: give rows to measure the risk of an event")
+            raise NotAnswerable("every row has weight 0; the risk of an event needs rows with positive weight")
         copies, cells = weights is None or whole(weights), None
         if copies:
             cells = grid_of(stratum.scores, stratum.outcomes, stratum.weights)

@@ -190,10 +190,10 @@ def _of_cells(question: Question, claims: Any, level: float, random_state: int) 
     low, high = canonical_intervals.cell_bounds(cells, order, level, random_state)
     value = question.of(claims).value
     if order == "max":
-        method = "multinomial bounds for all cells at once, conservative"
+        method = "simultaneous multinomial bounds for all cells, conservative"
         return around(value, (low, high), level, method, True)
     if order == 1 and float(cells.worth.mean()) < LEAST_ROWS:
-        method = "test inversion, upper end only: cells hold too few rows for a lower one"
+        method = "test inversion, upper end only (too few rows per cell for a lower end)"
         return around(value, (0.0, scale(high)), level, method, False)
     tested = claims.weights is None and CANONICAL.holds(len(claims.class_names), len(claims.labels), level)
     return around(value, (scale(low), scale(high)), level, "test inversion", tested)

@@ -23,7 +23,7 @@ from calib_core.inference.intervals.observed_expected import EventEnds, binomial
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.text import at_level
 
-FOLDED = "score ends of the mean gap, whichever its sign"
+FOLDED = "score ends of the mean gap"
 """How the interval of a mean gap is made."""
 _PRECISE = 1e-9
 
@@ -77,7 +77,7 @@ class GapSums:
         moments: Moments = claims.moments([np.empty(0, dtype=claims.dtype)])
         total = float(moments.count.sum())
         if total <= 0.0:
-            raise NotAnswerable("no row makes a claim here: there is nothing to judge")
+            raise NotAnswerable("there are no claims to evaluate here")
         claimed, came_true = (float(part.sum()) / total for part in (moments.score, moments.outcome))
         squares = total if moments.squares is None else float(moments.squares.sum())
         # Around their mean residuals vary by less: the mean itself is no noise.
@@ -250,7 +250,7 @@ class EventGap:
     def of(cls, rows: EventRows) -> EventGap:
         """The number of events of independent rows; NotAnswerable without a row that has a weight."""
         if not rows.trials.total > 0:
-            raise NotAnswerable("no row makes a claim here: there is nothing to judge")
+            raise NotAnswerable("there are no claims to evaluate here")
         trials, number, factor = effective_events(rows)
         # The whole-number grid has means of cells; what is expected is the sum of the risks themselves.
         return cls(trials.observed, rows.trials.expected / factor, number, factor, rows.trials.total)
@@ -396,7 +396,7 @@ def joint_ends(rows: EventRows, predictions: Predictions, level: float, tail: fl
     """
     if rows.groups is not None:
         return ends_of_groups(rows, predictions, level)
-    method, weighed = "Clopper and Pearson's ends for the effective number of rows", not rows.copies
+    method, weighed = "Clopper and Pearson's ends at the effective sample size", not rows.copies
     low, high = EventGap.of(rows).events(level, tail)
     return EventEnds(low, high, f"{method}, weights by Kish's number" if weighed else method, not weighed)
 

@@ -31,7 +31,7 @@ from calib_core.reductions.base import counts
 
 GIVEN = "the expected score of these rows, given the predictions"
 """What intervals of the Brier score and the log loss are about."""
-RIGHT = "the share of rows like these that are right"
+RIGHT = "the accuracy on rows like these"
 """What intervals of the accuracy are about."""
 
 
@@ -124,7 +124,7 @@ def of_mean(question: Question, level: float) -> MeanBounds | None:
         exact = rows.weights is None
         if groups is not None:
             return _of_grouped_shares(question, groups, level)
-        method = "Clopper-Pearson" if exact else "Clopper-Pearson, weighted rows counted as Kish's number of equal ones"
+        method = "Clopper-Pearson" if exact else "Clopper-Pearson at Kish's effective sample size of the weighted rows"
         n = np.array([rows.effective_rows])
         low, high = clopper_pearson(value * n, n, level)
         return MeanBounds(float(low[0]), float(high[0]), method, RIGHT, exact)
@@ -142,7 +142,7 @@ def of_mean(question: Question, level: float) -> MeanBounds | None:
 def _of_sums(question: Question, counted: Any, level: float) -> MeanBounds:
     """The same of a summary, which knows the sums."""
     if question.reduction is not None:
-        raise NotAnswerable("a summary keeps the losses of whole predictions, not those of single claims")
+        raise NotAnswerable("a summary stores the losses of whole predictions, not those of single claims")
     sums = counted.whole_losses(ESTIMATORS.recipe(question.estimator).key)
     ends = _ends(
         sums.mean("seen"),
@@ -160,7 +160,7 @@ def _method(declared: Traits, most: float) -> str:
         return "bounds for a mean of losses"
     return (
         "bounds for a mean of losses, of the log loss with scores raised to "
-        f"{LOG_FLOOR:.0e}: without that no upper end exists"
+        f"{LOG_FLOOR:.0e}; otherwise there is no upper end"
     )
 
 

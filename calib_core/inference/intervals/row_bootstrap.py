@@ -75,8 +75,8 @@ def _check_cost(question: Question, resamples: int) -> None:
         return
     if (strata := len(question.claims.strata)) * resamples > MOST_STRATA:
         raise NotAnswerable(
-            f"a bootstrap would estimate {strata:,} classes anew in each of {resamples:,} resamples, which takes too "
-            "long; ask for the default interval, or for an error in bins"
+            f"a bootstrap would estimate {strata:,} classes anew in each of {resamples:,} resamples, which takes "
+            "too long; use the default interval, or an error in bins"
         )
 
 

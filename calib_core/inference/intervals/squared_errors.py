@@ -226,7 +226,9 @@ def inverted_pairs(
     tail = (1.0 - level) / 2
     claims = claims.in_order(ranks)
     if not estimator.with_self and all(len(stratum.scores) < 2 for _, stratum, _ in strata_of(claims, ranks)):
-        raise NotAnswerable("this error is told from pairs of rows, and no two rows make the same kind of claim here")
+        raise NotAnswerable(
+            "this error is estimated from pairs of rows with the same kind of claim, and there is no such pair"
+        )
     rows = _influence(estimator, claims, ranks)
     hidden = _unseen(float(np.square(rows.moved).sum()), rows.expected)
     noise = hidden**2 * _noise(estimator, claims, ranks, random_state)

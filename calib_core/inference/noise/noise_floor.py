@@ -94,7 +94,7 @@ def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, rando
     subject = question.question if isinstance(question, Estimate) else question
     if not isinstance(subject, Question):
         raise InputError(
-            f"noise_floor needs an estimate and got {type(question).__name__}: call noise_floor(estimate(predictions))"
+            f"noise_floor needs an estimate, not {type(question).__name__}: call noise_floor(estimate(predictions))"
         )
     return noise_floors([subject], resamples, random_state)[0]
 

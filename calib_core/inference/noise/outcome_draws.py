@@ -94,8 +94,8 @@ def ranked_hits(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterat
 def no_distribution() -> NotAnswerable:
     """Why rows whose claims add up to more than 1 have no noise."""
     return NotAnswerable(
-        "the probabilities of one row add up to more than 1, so no outcome can be drawn from them; "
-        "normalise them, or choose a notion with one claim a row"
+        "the probabilities of one row add up to more than 1, so no outcome can be drawn from them; normalize them, "
+        "or use a notion with one claim per row"
     )
 
 
@@ -157,8 +157,8 @@ def distributions(kind: str) -> None:
     """NotAnswerable where a row's probabilities are no distribution to draw a class from."""
     if kind == "per-class":
         raise NotAnswerable(
-            "these rows hold one probability per class and need not sum to 1, so no class can be drawn from them; "
-            "use a normalised calibrator, or a notion with one claim a row"
+            "these rows contain one probability per class that need not sum to 1, so no class can be drawn from "
+            "them; use a normalized calibrator, or a notion with one claim per row"
         )
 
 

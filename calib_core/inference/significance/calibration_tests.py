@@ -1,4 +1,4 @@
-"""Tests of calibration without bins: Spiegelhalter's Z for any number of classes, Kuiper's cumulative differences."""
+"""Bin-free tests of calibration: Spiegelhalter's Z for any number of classes, Kuiper's cumulative differences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KEPT: WeakKeyDictionary[Predictions, TestOfCalibration] = WeakKeyDictionary()
 
 
 def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] = "brier") -> TestOfCalibration:
-    """Is the proper score what these probabilities themselves lead one to expect?
+    """Test whether the proper score equals its expectation under the predicted probabilities.
 
     Z = sum_i [S(p_i, y_i) - E S(p_i, k)] / sqrt(sum_i Var S(p_i, k)), k ~ p_i, for the Brier score (summed over
     classes) or the log loss; standard normal under calibration, two-sided p-value. Grouped rows: each group's terms are
@@ -90,7 +90,9 @@ def _of_sums(name: str, sums: LossSums, *, careful: bool = False) -> TestOfCalib
         return TestOfCalibration(name, z, 0.0)
     p, rho = float(2 * norm.sf(abs(z))), n * sums.mean("third") / spread**3
     if careful and rho > NORMAL:
-        return TestOfCalibration(f"{name}, a careful p-value", z, min(1.0, p + 2 * _BERRY_ESSEEN * rho), _NORMAL_LAW)
+        return TestOfCalibration(
+            f"{name}, a conservative p-value", z, min(1.0, p + 2 * _BERRY_ESSEEN * rho), _NORMAL_LAW
+        )
     return TestOfCalibration(name, z, p, _NORMAL_LAW)
 
 
@@ -112,7 +114,7 @@ def _by_group(name: str, predictions: Predictions, terms: Float64s, spread: Floa
 
 
 def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCalibration:
-    """Is a calibration error of any size shown? Spiegelhalter's test with the Brier score, at every number of rows.
+    """Test for a calibration error of any size: Spiegelhalter's test with the Brier score, at every number of rows.
 
     T = sum_i w_i [S(p_i, y_i) - E S(p_i, k)], k ~ p_i, S the Brier score of the whole prediction; two-sided by Z = T /
     sqrt(sum_i w_i^2 Var S(p_i, k)). Where only a claim is known (bare confidences, top-label) or rows need not sum to 1
@@ -147,7 +149,7 @@ def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCa
 
 def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
     whole = predictions.kind == "full"
-    name = "Spiegelhalter's Z, Brier score" + (" of whole predictions" if whole else " of the claims made")
+    name = "Spiegelhalter's Z, Brier score" + (" of whole predictions" if whole else " of the claims")
     if (counted := counts(predictions)) is not None:
         return _of_sums(name, counted.losses["brier"], careful=True)
     judged = predictions.answered if whole else _claimed(predictions.answered)
@@ -178,7 +180,7 @@ def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
 
 
 def _claimed(predictions: Predictions) -> Predictions:
-    """The claim made as a prediction of two classes: right, with its confidence, or wrong."""
+    """Return the confidence as a prediction of two classes, right and wrong."""
     h = predictions.confidence.astype(np.float64)
     return Predictions(
         np.column_stack([h, 1.0 - h]), ~predictions.correct, weights=predictions.weights, groups=predictions.grouping
@@ -200,7 +202,7 @@ def _drawn_excess(predictions: Predictions, weight: Float64s, mean: Float64s, ra
 
 
 def kuiper(predictions: Predictions, reduction: str | Reduction | None = None) -> TestOfCalibration:
-    """Do the differences between outcomes and scores, added up from low to high scores, wander further than chance?
+    """Test whether cumulative differences between outcomes and scores exceed chance (Kuiper's test).
 
     D_j = sum_{i <= j} (z_(i) - s_(i)) / sqrt(sum_i s_i (1 - s_i)) over scores in order (equal scores as one step);
     the statistic is max D - min D with D_0 = 0. Under calibration D is about a Brownian path, whose range has the law
@@ -219,7 +221,7 @@ def kuiper(predictions: Predictions, reduction: str | Reduction | None = None) -
     refuse_groups(predictions, "Kuiper's test")
     claims = claims_of(predictions.written_out(), judged_notion(reduction, predictions))
     if len(claims.strata) != 1:
-        raise NotAnswerable("the Kuiper test needs claims of one stratum; choose confidence or one class")
+        raise NotAnswerable("the Kuiper test needs claims of one stratum; use confidence or one class")
     stratum = claims.stratum(0)
     order = np.argsort(stratum.scores, kind="stable")
     s = stratum.scores[order].astype(np.float64)

@@ -200,13 +200,13 @@ def worst_first(off: Bools, gap: Float64s, p: Float64s) -> Codes:
 
 
 def count_words(looked: str, found: int, more: str, place: str) -> str:
-    """How many of the places ``looked`` at are off, and what follows where none of them is.
+    """Sentence on how many of the tested places are significantly off.
 
     >>> count_words("Of 7 places", 1, "", "place")
     'Of 7 places, 1 is significantly off (corrected for multiple testing).'
     """
     if not found:
-        return f"{looked}, none is significantly off.{more} With few rows a {place} can hardly be shown to be off."
+        return f"{looked}, none is significantly off.{more} With few rows, an error of a {place} is rarely significant."
     be = "is" if found == 1 else "are"
     return f"{looked}, {found:,} {be} significantly off (corrected for multiple testing).{more}"
 
@@ -319,7 +319,7 @@ def per_class_tests(
     rows = predictions.written_out()
     if rows.weights is not None:
         raise NotAnswerable(
-            "per-class tests count rows, and these carry weights that are not whole numbers; leave the weights out"
+            "per-class tests count rows, but these rows have weights that are not whole numbers; omit the weights"
         )
     claims = claims_of(rows, notion)
     slices = _slices(claims, as_intervals(bins_of(predictions, bins)))

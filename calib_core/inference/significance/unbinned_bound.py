@@ -45,12 +45,12 @@ class UnbinnedBound(OneLine):
     @property
     def sentence(self) -> str:
         """What is bounded, under what assumption, and how sure that is."""
-        end = f"the error is at most {short_percent(self.value)} ({at_level(self.level)} sure, one-sided)."
+        end = f"the error is at most {short_percent(self.value)} (one-sided {at_level(self.level)} confidence)."
         if self.assumption == "monotone":
-            return f"If rows with higher scores are never less often right, {end}"
+            return f"If the observed frequency never decreases with the score, {end}"
         return (
-            f"If the gap between claim and truth changes by no more than {self.constant:g} times as much as the score, "
-            f"{end} Without such an assumption no bound on errors finer than the bins exists."
+            f"If the gap between score and true frequency changes by at most {self.constant:g} times as much as the "
+            f"score, {end} Without such an assumption there is no bound on errors within bins."
         )
 
 
@@ -96,7 +96,7 @@ def unbinned_bound(
         raise InputError(f"constant is {constant}; it must be a number of at least 0")
     as_share(level, "level")
     if level <= 0.5:
-        raise InputError(f"level is {level}; it must lie between 0.5 and 1, both excluded")
+        raise InputError(f"level is {level}; it must be between 0.5 and 1, both excluded")
     notion = as_reduction(judged_notion(reduction, predictions))
     claims: Any = claims_of(predictions, notion)
     scheme = EqualMass(_number(predictions, claims)) if bins is None else as_binning(bins)

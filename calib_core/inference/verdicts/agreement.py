@@ -1,4 +1,4 @@
-"""Whether estimators say the same of a model, in a sentence that claims no more than their verdicts."""
+"""Agreement of estimators on a model, in a sentence based only on their verdicts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from calib_core.results.verdict_table import MISCALIBRATED, VERDICTS, WITHIN
 from calib_core.text import in_points
 
 _NAMED = 2
-"""Up to this many estimators that say something else are named."""
+"""Up to this many disagreeing estimators are named."""
 
 
 def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANCE) -> str:
-    """The verdict of one estimator, and how many of the others have the same one, in a sentence or two.
+    """Return the verdict of one estimator and the number of others that agree, in one or two sentences.
 
     ``lines`` are those of one model in one notion (``estimate_lines``), judged by the tolerance ``eps``; ``first`` is
     the estimator that was chosen before they were seen. Only verdicts are counted, so that estimators without an
@@ -30,10 +30,10 @@ def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANC
     >>> from calib_core.inference import estimate_lines, estimates
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
     >>> agreement(estimate_lines(estimates({"one": p}, [("confidence", key) for key in ("ece", "rmsce")])))
-    'Miscalibrated: 30.0 points off (18.9 to 41.1). Both estimators with an interval agree.'
+    'Miscalibrated: error of 30.0 points (18.9 to 41.1). Both estimators with an interval agree.'
     """
     if lines["model"].nunique() > 1 or lines["notion"].nunique() > 1:
-        raise NotAnswerable("agreement is of the estimators of one model in one notion")
+        raise NotAnswerable("agreement is defined for the estimators of one model in one notion")
     chosen = lines[lines["estimator"] == first]
     word = "" if chosen.empty else str(chosen["verdict"].iloc[0])
     if word not in VERDICTS:
@@ -42,13 +42,13 @@ def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANC
     scale = eps / line["limit"]
     low, point, high = in_points([scale * max(line[end], 0.0) for end in ("low", "point", "high")], apart=eps)
     judged = "" if word in (MISCALIBRATED, WITHIN) else f", and the tolerance is {_bare(eps)}"
-    rough = "" if line["tested"] else " This is a rough guide: such cases were not simulated."
-    verdict = f"{VERDICTS[word].title}: {point} points {_of_what(scale)} ({low} to {high}){judged}.{rough}"
+    rough = "" if line["tested"] else " This is a rough guide: coverage was not simulated in such cases."
+    verdict = f"{VERDICTS[word].title}: error of {point} points{_of_what(scale)} ({low} to {high}){judged}.{rough}"
     return f"{verdict} {_others(lines[lines['verdict'].notna()], word)}".rstrip()
 
 
 def _others(judged: pd.DataFrame, word: str) -> str:
-    """How many verdicts are this word, and which are not."""
+    """Count the verdicts that agree, and list the others."""
     agree, every = int((judged["verdict"] == word).sum()), len(judged)
     if every < 2:
         return ""
@@ -58,8 +58,8 @@ def _others(judged: pd.DataFrame, word: str) -> str:
     for other, written in VERDICTS.items():
         titles = judged.loc[judged["verdict"] == other, "title"].tolist()
         if other != word and titles:
-            parts.append(f"by {_listed(judged, titles)} {written.clause}")
-    # The first agrees with itself.
+            parts.append(f"for {_listed(judged, titles)} {written.clause}")
+    # The first always agrees with itself.
     count = f"{agree} of {every}" if agree > 1 else f"None of the {every - 1} other"
     return f"{count} estimators with an interval agree: {', '.join(parts)}."
 
@@ -73,14 +73,14 @@ def _listed(judged: pd.DataFrame, titles: Sequence[str]) -> str:
 
 
 def _without_verdict(chosen: pd.DataFrame) -> str:
-    """What is known of a line without a verdict: nothing that decides."""
+    """Sentence for a line without a verdict."""
     if chosen.empty or not math.isfinite(chosen["value"].iloc[0]):
         return "No verdict in this notion."
-    return "No verdict yet: the interval of the estimator that decides was not computed."
+    return "No verdict yet: the interval of the primary estimator was not computed."
 
 
 def _of_what(scale: float) -> str:
-    return "off" if math.isclose(scale, 1.0) else "of the most it can be off"
+    return "" if math.isclose(scale, 1.0) else " of its maximum"
 
 
 def _bare(eps: float) -> str:

@@ -1,4 +1,4 @@
-"""Estimates whose answers are kept beside their predictions: what two tables ask is answered once."""
+"""Cache of estimates by predictions, so that several tables compute each answer once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def recalled(
     estimator: str | Estimator,
     bins: int | str | Sequence[float] | BinningScheme | None = None,
 ) -> Estimate:
-    """``estimate`` of these; what was answered of the same predictions and question before, it has at hand."""
+    """Return ``estimate`` of these arguments, with the answers already computed for the same predictions."""
     fresh = estimate(predictions, notion, estimator, bins)
     free = fresh.question is not None and fresh.question.free
     return fresh.sharing(_KEPT.setdefault(predictions, {}).setdefault((fresh.recipe, free), fresh.answers))

@@ -1,4 +1,4 @@
-"""What takes long where classes are many: known from the number of claims, before anything is computed."""
+"""Predict which computations are slow for many classes, from the number of claims."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from calib_core.inference.verdicts.primary_measure import ESTIMATOR
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import Reduction, as_reduction, scope
 
-LEFT_OUT = "takes long with so many classes and was not computed (slow)"
-"""Why there is no value."""
+LEFT_OUT = "is slow for so many classes and was not computed (slow)"
+"""Reason for a missing value."""
 MANY_CLASSES = 200
-"""Strata, beyond which estimators that look at them one by one take seconds."""
+"""Number of strata above which estimators by stratum take seconds."""
 MANY_CLAIMS, MOST_CLAIMS = 2_000_000, 5_000_000
-"""Claims, beyond which few intervals are made in seconds, and none."""
+"""Numbers of claims above which few intervals, or none, are computed within seconds."""
 
 
 def value_takes_long(predictions: Predictions, notion: str, estimator: str) -> bool:
-    """Whether even the number takes seconds: estimators of many classes that do not read the bins all share.
+    """True if even the value takes seconds: estimators of many classes that do not use shared bins.
 
     >>> p = Predictions([[0.7, 0.3]], [0])
     >>> value_takes_long(p, "class-wise", "smece")
@@ -30,7 +30,7 @@ def value_takes_long(predictions: Predictions, notion: str, estimator: str) -> b
 
 
 def interval_takes_long(estimate: Estimate) -> bool:
-    """Whether an interval and a noise floor take seconds; of the estimator that decides only for the most claims."""
+    """True if interval and noise floor take seconds; for the primary estimator only with very many claims."""
     question = estimate.question
     assert question is not None
     assert question.reduction is not None

@@ -1,4 +1,4 @@
-"""One estimate as a line: the number, what it is about, what noise would show, and the verdict; made here only."""
+"""One estimate as a line of a table: value, interval, noise floor, p-value and verdict."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from calib_core.results.verdict_table import Word
 from calib_core.text import Unit, at_level, chance, measured, measured_between
 
 ONE_SIDED = "as bad or worse"
-"""What p of accuracy and scores counts, unlike Spiegelhalter's two-sided test on the same Brier score."""
+"""Marks the one-sided p-values of accuracy and scores; Spiegelhalter's test on the Brier score is two-sided."""
 
 
 @dataclass(frozen=True, repr=False)
 class EstimateLine(OneLine):
-    """What screen, report, command line and gate show of one estimate.
+    """One estimate as shown on screen, in reports, on the command line and by the gate.
 
     ``value`` is what the estimator's formula says; ``point``, in [``low``, ``high``], the estimate that the interval is
     ``about``; ``floor`` the noise floor, always its 95 % point: what 19 in 20 perfectly calibrated models stay
@@ -67,7 +67,7 @@ class EstimateLine(OneLine):
     ratio_word: RatioWord | None = None
 
     def written(self, number: float | None) -> str:
-        """A number of this line as people read it: shares in percent, others in three digits; a dash for None.
+        """Format a number of this line: shares in percent, others with three digits; a dash for None.
 
         >>> EstimateLine("confidence", "ece", "Confidence ECE", 10, "", 0.1234).written(0.1234)
         '12 %'
@@ -80,24 +80,24 @@ class EstimateLine(OneLine):
 
     @property
     def interval(self) -> str:
-        """Both ends as people read them, the unit once; a dash where there is none."""
+        """Format the interval, with the unit once; a dash if there is none."""
         if self.low is None or self.high is None:
             return "–"
-        # With digits enough to lie on the side of the tolerance that the verdict says.
+        # With enough digits to be on the side of the tolerance that agrees with the verdict.
         return measured_between(self.low, self.high, self.unit, self.limit)
 
     @property
     def as_measured(self) -> str:
-        """The value of the estimator's formula and the bins it is made in, in a sentence.
+        """Sentence with the raw value of the estimator's formula and its bins.
 
         >>> EstimateLine("event", "ece", "Event ECE", 400, "15 equal width", 0.1683).as_measured
-        'Event ECE as measured: 17 % (bins: 15 equal width).'
+        'Event ECE, raw value: 17 % (bins: 15 equal width).'
         """
         return measured_in(self.title, self.written(self.value), self.bins)
 
     @property
     def cells(self) -> str:
-        """What the estimate is over: the groups that the interval is about, or the bins.
+        """Describe the groups or bins over which the error is estimated.
 
         >>> EstimateLine("event", "ece", "Event ECE", 400, "15 equal width", 0.1683).cells
         'bins: 15 equal width'
@@ -106,7 +106,7 @@ class EstimateLine(OneLine):
         return cells.partition(", given")[0] if over else f"bins: {self.bins}"
 
     def record(self) -> dict[str, object]:
-        """The line as plain values, for JSON."""
+        """Return the line as plain values, for JSON."""
         return asdict(self)
 
     def _line(self) -> str:
@@ -130,20 +130,20 @@ class EstimateLine(OneLine):
 
 
 def measured_in(title: str, value: str, bins: str) -> str:
-    """The value of a formula with its bins, in a sentence.
+    """Sentence with the raw value of a formula and its bins.
 
-    The estimate and its interval can be over groups of bins, and are free of the noise that raises this value.
+    The estimate and its interval can be over groups of bins and are corrected for the noise that inflates this value.
     """
-    return f"{title} as measured: {value}{f' (bins: {bins})' if bins else ''}."
+    return f"{title}, raw value: {value}{f' (bins: {bins})' if bins else ''}."
 
 
 def estimate_line(
     estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
 ) -> EstimateLine:
-    """The line of an estimate: interval, noise floor and verdict are made if they are not there yet.
+    """Return the line of an estimate; interval, noise floor and verdict are computed if necessary.
 
-    What an estimate cannot give (a score has no verdict, rows that are no distributions no noise floor) is None, and
-    ``note`` says why.
+    Numbers that do not exist (a score has no verdict; rows that are no distributions have no noise floor) are None,
+    with the reason in ``note``.
 
     >>> from calib_core import Predictions, estimate
     >>> line = estimate_line(estimate(Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)))
@@ -172,14 +172,14 @@ def estimate_line(
 
 
 def plain_line(estimate: Estimate) -> EstimateLine:
-    """The line of an estimate that is not asked how sure it is: nothing is computed.
+    """Return the line of an estimate without interval, noise floor and verdict; nothing is computed.
 
     >>> from calib_core import Predictions, estimate
     >>> plain_line(estimate(Predictions([[0.9, 0.1]], [0]))).low is None
     True
     """
     reduction, estimator = estimate.recipe
-    # The bins stand in a column of their own.
+    # The bins have a separate column.
     named = replace(estimator, params=tuple(param for param in estimator.params if param[0] != "binning"))
     assert estimate.question is not None
     answered = estimate.question.predictions.answered
@@ -195,7 +195,7 @@ def plain_line(estimate: Estimate) -> EstimateLine:
 
 
 def _is_loss_of_one_claim(estimate: Estimate) -> bool:
-    """A loss of whole predictions, the event's risk or the claim to be right: nobody looks for its verdict."""
+    """True for a loss of whole predictions, the event's risk or the confidence: these have no verdict."""
     reduction, key = estimate.recipe[0], estimate.recipe[1].key
     if reduction is None:
         return True
@@ -203,7 +203,7 @@ def _is_loss_of_one_claim(estimate: Estimate) -> bool:
 
 
 def unit_of(estimator: Estimator | str) -> Unit:
-    """How the numbers of an estimator, or of the one by this key, are read.
+    """Return the unit of an estimator's numbers.
 
     >>> unit_of("ece"), unit_of("debiased-l2"), unit_of("log-loss")
     ('share', 'square', 'score')
@@ -214,39 +214,39 @@ def unit_of(estimator: Estimator | str) -> Unit:
 
 
 def each_alone(p_values: Iterable[float | None]) -> str:
-    """What a table of many p-values has to say about looking at many; empty for fewer than two.
+    """Note on multiple testing for a table of p-values; empty for fewer than two.
 
     >>> each_alone([0.2] * 20)
-    'Each of the 20 lines stands alone: about 1 of 20 would stand out by chance (p at most 0.05) if all was calibrated.'
+    'These 20 p-values are not corrected for multiple testing: about 1 of 20 would be at most 0.05 by chance.'
     """
     tests = sum(p is not None and p == p for p in p_values)
     if tests < 2:
         return ""
     return (
-        f"Each of the {tests} lines stands alone: about {tests * SIGNIFICANCE:.2g} of {tests} would stand out by "
-        f"chance (p at most {SIGNIFICANCE:g}) if all was calibrated."
+        f"These {tests} p-values are not corrected for multiple testing: about {tests * SIGNIFICANCE:.2g} of "
+        f"{tests} would be at most {SIGNIFICANCE:g} by chance."
     )
 
 
-ROUGH_GUIDE = "*: a rough guide; such cases were not simulated."
+ROUGH_GUIDE = "*: a rough guide; coverage was not simulated there."
 
 
 def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tuple[str, ...]]:
-    """A mark for every interval of a table, and the sentences below it that say what the marks mean, each once.
+    """Return a mark for every interval of a table, and the sentences that explain the marks.
 
-    ``intervals`` are what each is about (empty where there is none) and whether it is tested. A letter tells intervals
-    about different things apart, a star marks a rough guide.
+    ``intervals`` are pairs: the estimated quantity (empty without an interval) and whether coverage is tested. Letters
+    distinguish quantities; a star marks a rough guide.
 
     >>> marked([("the error in these bins", True)])
-    ([''], ('Intervals are about the error in these bins.',))
+    ([''], ('Intervals are for the error in these bins.',))
     >>> marked([("one", True), ("", None), ("two", False)])
-    (['a', '', 'b*'], ('Intervals are about (a) one; (b) two.', '*: a rough guide; such cases were not simulated.'))
+    (['a', '', 'b*'], ('Intervals are for (a) one; (b) two.', '*: a rough guide; coverage was not simulated there.'))
     """
-    # The event's error is the larger one but for what bins hide: readers of a table need no more than its name.
+    # The event's error is the larger of the two except for errors within bins: in a table its name is enough.
     every = [(about and str(about).replace(OR_CONFIDENCE, ""), tested) for about, tested in intervals]
     abouts = list(dict.fromkeys(about for about, _ in every if about))
     letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
     targets = "; ".join(f"({letters[about]}) {about}" if letters else about for about in abouts)
     star = any("*" in mark for mark in marks)
-    return marks, (*([f"Intervals are about {targets}."] if targets else []), *([ROUGH_GUIDE] if star else []))
+    return marks, (*([f"Intervals are for {targets}."] if targets else []), *([ROUGH_GUIDE] if star else []))

@@ -1,6 +1,6 @@
-"""Tables of lines: many estimates at once, the lines that decide, tests and bounds without bins, as frames.
+"""Tables of estimates as data frames: many estimates, primary measures, bin-free tests and bounds.
 
-What was simulated: how often default intervals hold the truth, and how often calibrated models are rejected.
+Also the tables of simulated coverage and rejection rates.
 
 Canonical calibration errors on the cells of several partitions of the simplex, each with what surrounds it.
 """
@@ -33,8 +33,8 @@ from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration
 from calib_core.text import short_percent
 
-NOT_MADE = "interval and noise floor take minutes and were not made (slow)"
-"""Note of a line that only has a value because more was not asked for."""
+NOT_MADE = "interval and noise floor take minutes and were not computed (slow)"
+"""Note of a line for which only the value was requested."""
 _NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit",
             "ratio", "ratio_low", "ratio_high", "ratio_limit")  # fmt: skip
 _SCORES = ("log-loss", "brier")
@@ -86,7 +86,7 @@ def estimates(
     ]
     if all(isinstance(answer.estimate, str) for answer in found):
         refusals = dict.fromkeys(str(answer.estimate) for answer in found)
-        raise NotAnswerable("; ".join(refusals) or "there is nothing to judge")
+        raise NotAnswerable("; ".join(refusals) or "there is nothing to evaluate")
     found = [answer._replace(whole=_is_made(answer, slow)) for answer in found]
     wanted = [answer.estimate for answer in found if answer.whole and isinstance(answer.estimate, Estimate)]
     sharpen(wanted, level, progress or (lambda _: None))
@@ -210,7 +210,7 @@ def unbinned_bounds(first: Mapping[str, PrimaryLine], level: float = LEVEL) -> p
             bound = unbinned_bound(predictions, line.notion, assumption, SLOPE, level=(1 + level) / 2)
             in_bins = bins_said(bound.bins)
             numbers = {"value": bound.value, "binned": bound.binned, "added": bound.added, "level": bound.level}
-            words = f"{bound.sentence} Of it {short_percent(bound.binned)} is the upper end in {in_bins} bins."
+            words = f"{bound.sentence} Of this, {short_percent(bound.binned)} is the upper end in {in_bins} bins."
             about = {"model": name, "notion": line.notion, "assumption": assumption}
             lines.append(about | numbers | {"bins": in_bins, "sentence": words})
     return pd.DataFrame(lines)
@@ -378,7 +378,7 @@ def canonical_errors(
     """
     looks = [(as_simplex(scheme), norm) for scheme in partitions for norm in NORMS]
     if not looks:
-        raise NotAnswerable("no partition of the simplex is chosen")
+        raise NotAnswerable("no partition of the simplex is selected")
     titles = [(BINNINGS.recipe(scheme).title, norm) for scheme, norm in looks]
     estimates = [_partition_or_why(predictions, NORMS[norm], scheme) for scheme, norm in looks]
     if smoothed:

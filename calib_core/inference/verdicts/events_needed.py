@@ -1,4 +1,4 @@
-"""How many expected events it takes to judge the ratio of observed to expected events."""
+"""Number of expected events needed for a verdict on the ratio of observed to expected events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from calib_core.predictions.predictions import InputError, NotAnswerable
 from calib_core.text import in_percent
 
 POWER = 0.8
-"""How often the wanted verdict is reached."""
+"""Probability of reaching the wanted verdict."""
 _MOST = 1 << 17
 
 
@@ -39,7 +39,7 @@ class EventsNeeded(OneLine):
 
     @property
     def sentence(self) -> str:
-        """What the number means."""
+        """Explain the number in one sentence."""
         aim = "within" if self.wanted == "within" else "outside"
         amount = f"{self.events:,} expected events" + ("" if self.rows is None else f" (about {self.rows:,} rows)")
         return (
@@ -112,14 +112,14 @@ def _least_events(wanted: str, stated: float, ratio: float, power: float, level:
             return int(short[-1]) + 2 if len(short) else 1
         most *= 2
     raise NotAnswerable(
-        f"a ratio of {stated:g} is so near the tolerance that more than {_MOST // 2:,} events would be needed"
+        f"a ratio of {stated:g} is too close to the tolerance: more than {_MOST // 2:,} events would be needed"
     )
 
 
 def verdict_power(
     expected: Float64s, wanted: str, stated: float, ratio: float = RATIO, level: float = LEVEL
 ) -> Float64s:
-    """How often the verdict is reached at each number of ``expected`` events, (m,), for the stated true ratio.
+    """Probability of the verdict at each number of ``expected`` events, (m,), for the stated true ratio.
 
     >>> verdict_power(np.array([10.0, 177.0]), "within", 1.0).round(2).tolist()
     [0.0, 0.81]

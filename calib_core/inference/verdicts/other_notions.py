@@ -1,4 +1,4 @@
-"""Errors that other notions show although the line that decides shows none."""
+"""Errors in other notions where the primary measure shows none."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.verdict_table import MISCALIBRATED
 
 NOTIONS = ("confidence", "top-label", "class-wise")
-"""Notions about all rows at once, the one that decides among them or the event's."""
+"""Notions about all rows: the primary notion is one of these or the event's."""
 _SAME_FOR_TWO = "class-wise"
-"""Of two classes the event says all of it."""
+"""With two classes, the event covers this notion."""
 
 
 def other_errors(line: PrimaryLine) -> tuple[str, ...]:
-    """Notions whose own line is miscalibrated where the one that decides is not, for its tolerance and level.
+    """Return the notions with a miscalibrated line where the primary measure is not miscalibrated.
 
     The same estimator in the same bins. A notion that these predictions cannot be judged in, or that would take
     minutes (``interval_takes_long``), is left out. What can mislead: each line is judged by itself, so that among
@@ -52,13 +52,13 @@ def _shows_an_error(line: PrimaryLine, notion: str) -> bool:
 
 
 def other_errors_said(line: PrimaryLine) -> str:
-    """The notions of ``other_errors`` in a sentence; empty where there are none."""
+    """Sentence with the notions of ``other_errors``; empty if there are none."""
     titles = [REDUCTIONS[notion].title.lower() for notion in other_errors(line)]
     if not titles:
         return ""
     return (
-        f"Other measures show an error: {', '.join(titles)}. They do not decide the verdict and are not corrected for "
-        "multiple testing."
+        f"Other measures show an error: {', '.join(titles)}. They do not affect the verdict and are not corrected "
+        "for multiple testing."
     )
 
 

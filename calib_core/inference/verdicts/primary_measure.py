@@ -1,4 +1,4 @@
-"""The one line that decides, declared before looking at outcomes, and the one test of whether anything is shown."""
+"""The primary measure, fixed before looking at outcomes, and the test for an error of any size."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from calib_core.results.verdict_table import TOO_CLOSE, in_full
 from calib_core.text import at_level, begun, called, score, short_percent
 
 ESTIMATOR = "ece"
-"""The error of the primary line."""
+"""Estimator of the primary measure."""
 MOST_NOISE = TOLERANCE
-"""The top-label line decides where noise alone would show less than this."""
+"""Top-label error is the primary measure if its expected noise is below this."""
 
 MOST_POOLED = 0.5
-"""... and no more than this share of the rows is of classes that are judged together."""
+"""... and at most this share of the rows is in classes that are pooled."""
 
-_FIXED = "The line that decides was fixed before outcomes were seen: {}, because {}."
-"""Why a notion decides, where power does: other notions can show an error all the same (``other_notions``)."""
+_FIXED = "The measure was fixed before looking at the outcomes: {}, because {}."
+"""Reason for a notion chosen by power; other notions can still show an error (``other_notions``)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrimaryLine(OneLine):
-    """The line a verdict rests on: its notion and why it is this one, known from scores alone; then what it shows.
+    """The measure that determines a verdict: its notion and the reason for it (from scores only), and its result.
 
     ``notion`` is "event" for two classes, else "top-label" where its cells hold enough rows to have power, else
     "confidence"; ``reason`` says so.
@@ -57,7 +57,7 @@ class PrimaryLine(OneLine):
 
     @cached_property
     def line(self) -> EstimateLine:
-        """The estimate's line, made when asked."""
+        """The estimate's line, computed on request."""
         line = estimate_line(self.estimate, self.eps, self.level, self.ratio)
         return line if line.verdict is not None or line.note else replace(line, note=why_no_verdict(self.estimate))
 
@@ -72,7 +72,7 @@ class PrimaryLine(OneLine):
 
     def _facts(self) -> dict[str, object]:
         facts: dict[str, object] = {
-            "decided by": self.estimate.title,
+            "measure": self.estimate.title,
             "value": f"{self.estimate.value:.4f}",
             "why": self.reason,
         }
@@ -80,28 +80,28 @@ class PrimaryLine(OneLine):
         return facts | ({"verdict": self.line.sentence} if known else {"ask": ".headline, .sentence, .line"})
 
     def held_against(self, eps: float, level: float, ratio: float) -> PrimaryLine:
-        """The same line for other tolerances and another level."""
+        """Return the same measure for other tolerances and another level."""
         return replace(self, eps=eps, level=level, ratio=ratio)
 
     @property
     def sentence(self) -> str:
-        """Verdict, whether any error is shown, and why this line decides."""
+        """Verdict, test for an error of any size, and the reason for this measure."""
         verdict = self.line.sentence or f"{begun(self.line.note)}."
         shown = "" if self.line.verdict == TOO_CLOSE else f" {any_size(self.line.low, self.shown)}"
         return f"{verdict}{shown} {self.reason}"
 
     @property
     def headline(self) -> str:
-        """The word, and what it rests on: the estimate with its interval; or why there is no verdict."""
+        """Verdict with the estimate and its interval, or the reason why there is no verdict."""
         line = self.line
         if line.verdict is None:
-            return f"could not run ({line.note})"
+            return f"not available ({line.note})"
         ends = f"{at_level(line.level)} interval {line.interval}"
         events = ""
         if line.ratio is not None and line.ratio_low is not None and line.ratio_high is not None:
             span = ratio_range(line.ratio_low, line.ratio_high, line.ratio_limit or RATIO)
             events = f"; observed to expected events {score(line.ratio)}, {span}"
-        value = f"{line.title} estimated at {line.written(line.point)}, {ends}; {line.written(line.value)} as measured"
+        value = f"{line.title} estimated at {line.written(line.point)}, {ends}; raw value {line.written(line.value)}"
         return f"{in_full(line.verdict)}: {value}{events}"
 
 
@@ -113,7 +113,7 @@ def primary(
     beside: PrimaryLine | None = None,
     ratio: float = RATIO,
 ) -> PrimaryLine:
-    """The line that decides about these predictions, chosen from their scores before any outcome is looked at.
+    """Return the primary measure of these predictions, chosen from their scores before looking at outcomes.
 
     Of two classes the predicted risk of the event (``predictions.event``), whichever class is predicted; rows that the
     model abstains on are left out. Of more classes top-label, the strictest claim about the class predicted, where
@@ -132,7 +132,7 @@ def primary(
     """
     if beside is not None:
         with suppress(NotAnswerable):
-            reason = f"Judged by {REDUCTIONS[beside.notion].title.lower()}, as the model beside it."
+            reason = f"Judged by {REDUCTIONS[beside.notion].title.lower()} error, like the other model."
             same = recalled(predictions, beside.notion, ESTIMATOR, bins)
             return PrimaryLine(beside.notion, reason, same, eps, level, ratio)
     if predictions.event is not None:
@@ -145,7 +145,7 @@ def primary(
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
     if pooled > MOST_POOLED:
-        few = "most rows are of classes with too few uncertain predictions to be judged one by one"
+        few = "most rows are in classes with too few uncertain predictions to be judged separately"
         reason = _FIXED.format("confidence", few)
     elif noise is not None and noise < MOST_NOISE:
         reason = _FIXED.format("top-label", "its groups contain enough rows")
@@ -153,8 +153,8 @@ def primary(
     elif noise is not None:
         answered = predictions.answered
         rows = rows_and_copies(answered.n_rows, answered.weights)
-        few = f"{rows:,} rows are often too few to see an error in {predictions.n_classes:,}"
-        reason = _FIXED.format("confidence", f"{few} classes one by one")
+        few = f"{rows:,} rows are often too few to detect an error in {predictions.n_classes:,}"
+        reason = _FIXED.format("confidence", f"{few} separate classes")
     return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
 
 
@@ -166,7 +166,7 @@ def primaries(
     ratio: float = RATIO,
     notion: str | None = None,
 ) -> dict[str, PrimaryLine]:
-    """The lines that decide about several models, by name: the first model's notion is that of all.
+    """Return the primary measures of several models, by name, all in the first model's notion.
 
     ``notion``: the one that was asked for instead, as "confidence" for two classes (``deciding``).
 
@@ -174,7 +174,7 @@ def primaries(
     >>> {name: line.notion for name, line in primaries({"one": p, "other": p}).items()}
     {'one': 'event', 'other': 'event'}
     >>> primaries({"one": p}, notion="confidence")["one"].reason
-    'Judged by confidence, as asked for.'
+    'Judged by confidence, as requested.'
     """
     found: dict[str, PrimaryLine] = {}
     if notion is not None:
@@ -193,16 +193,16 @@ def deciding(
     bins: int | str | BinningScheme | None = None,
     ratio: float = RATIO,
 ) -> PrimaryLine:
-    """The primary line, or the line of the notion and the estimator that were asked for, which then decides.
+    """Return the primary measure, or the requested notion and estimator instead.
 
     ``bins`` are those of estimators that take a binning. What can mislead: a notion or an estimator chosen after its
     number was seen decides nothing.
 
     >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)
     >>> deciding(rows).reason == primary(rows).reason, deciding(rows, "top-label", "rmsce").reason
-    (True, 'Judged by top-label, as asked for.')
+    (True, 'Judged by top-label, as requested.')
     """
-    reason = f"Judged by {reduction}, as asked for."
+    reason = f"Judged by {reduction}, as requested."
     if reduction is None:
         first = primary(predictions, eps, level, bins, ratio=ratio)
         if estimator == ESTIMATOR:
@@ -213,7 +213,7 @@ def deciding(
 
 
 def expected_noise(measured: Estimate) -> tuple[float, float]:
-    """What a calibrated model would show on average in the cells of a binned error, and the rows' share that is pooled.
+    """Expected binned error of a calibrated model, and the share of rows in pooled classes.
 
     From scores alone: the mean over cells of sqrt(2/pi) sqrt(s (1 - s) / n); classes of few rows are pooled in groups.
     """

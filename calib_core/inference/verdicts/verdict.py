@@ -1,4 +1,4 @@
-"""A verdict for a tolerance, in one of four words, and the sentence that says why."""
+"""Verdict on an estimate for a tolerance, one of four, with the sentence that explains it."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ def _of_two(shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     return float(np.sort(shares)[-2:].sum())
 
 
-NONE_EXPECTED = "no event is expected: every predicted risk is 0, and nothing can be divided by 0"
+NONE_EXPECTED = "no event is expected: every predicted risk is 0, so the ratio is undefined"
 
 
 def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RATIO) -> EventRatio:
-    """The ratio of observed to expected events of a question about an event, at ``level``, held against a tolerance.
+    """Ratio of observed to expected events with its interval at ``level``, compared with a tolerance.
 
-    The ends are those of ``ratio_ends``, the one towards 1 read at the level that the mean gap and the errors of the
-    event share (``joint_event_ends``); rows that belong together count as the fewer independent ones that tell as much.
-    NotAnswerable where no event is expected at all, so that nothing can be divided by.
+    The ends are those of ``ratio_ends``; the end towards 1 has the level that the mean gap and the event's errors share
+    (``joint_event_ends``). Grouped rows count with their effective sample size. NotAnswerable if no event is expected,
+    so that the ratio is undefined.
     """
     if not 1 < tolerance < math.inf:
-        raise InputError(f"the tolerance of the O:E ratio is {tolerance:g}; it must lie above 1")
+        raise InputError(f"the tolerance of the O:E ratio is {tolerance:g}; it must be above 1")
     listed = question.written_out
     rows = EventRows.of_claims(listed.claims, listed.predictions)
     trials = rows.trials if rows.cells is None else Trials.of_cells(rows.cells)
@@ -79,7 +79,7 @@ def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RAT
         raise NotAnswerable(NONE_EXPECTED)
     bins = getattr(question.estimator, "binning", None) if question.free is False else None
     ends, _, p = joint_event_ends(rows, listed.predictions, level, bins)
-    # Risks of 0 and 1 alone leave nothing to chance: one event would do.
+    # If all risks are 0 or 1, there is no chance: one event is enough.
     spread = min(float(trials.rows @ np.square(trials.score)) / expected, 1.0 - 1e-9)
     needed = events_needed("within", 1.0, tolerance, level=level, concentration=spread).events
     numbers = trials.observed, expected, trials.total
@@ -87,11 +87,11 @@ def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RAT
     return EventRatio(*numbers, low, high, (1 - level) / 2, tolerance, float(needed), p)
 
 
-_SHARE = ", as a share of the most it can be,"
+_SHARE = ", as a share of its maximum,"
 
 
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
-    """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.
+    """Verdict of an interval for an error tolerance: within, miscalibrated, too close to call, too few rows to tell.
 
     The interval decides, and for ``miscalibrated`` the p-value of the same line with it, on the scale of
     ``on_scale_of``: squared errors against the squared tolerance, means over classes against the tolerance's share
@@ -128,7 +128,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ra
 
 
 def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdict:
-    """The verdict by the error, and of an event by its ratio too."""
+    """Return the verdict by the error and, for an event, also by its ratio."""
     by_error = _by_error(estimate, eps, level)
     question = estimate.question
     if question is None or question.reduction is None or scope(question.reduction).of != "event" or ratio == math.inf:
@@ -141,7 +141,7 @@ def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdi
 
 
 def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
-    """The verdict with the p-value of what decides."""
+    """Return the verdict with the p-value of the measure that determines it."""
     of_error = estimate.p_value_at(level)
     by_error = found.low > found.eps and of_error <= (1.0 - level) / 2
     if found.ratio is None or found.word != MISCALIBRATED or by_error:
@@ -150,7 +150,7 @@ def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
 
 
 def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
-    """The verdict that the interval of the error alone gives."""
+    """Return the verdict by the interval of the error only."""
     question = estimate.question
     if question is not None and "predictions" in traits(question.estimator).takes:
         raise NotAnswerable(why_no_verdict(estimate))
@@ -173,11 +173,11 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
             text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}."
             return Verdict(MISCALIBRATED, eps, text, *ends)
         text = (
-            f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but {chance(p)}: calibrated "
-            "models show as much more often than the level allows."
+            f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but {chance(p)}: "
+            "calibrated models exceed this value too often."
         )
         return Verdict(TOO_CLOSE, eps, text, *ends)
-    # How alike the rows of a group come out is not known before outcomes are seen: at least they are no more rows.
+    # The dependence within groups is unknown before outcomes are seen; grouped rows are worth at most as many.
     grouped = question.predictions.row_groups is not None
     question = replace(question, predictions=question.predictions.replace(groups=None)) if grouped else question
     if typical_high(question, level) >= limit:
@@ -194,12 +194,12 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
 
 
 def why_no_verdict(estimate: Estimate) -> str:
-    """Why a score has no verdict."""
-    return f"{estimate.recipe[1].title} is a score, not a calibration error: no tolerance for errors applies to it"
+    """Reason why a score has no verdict."""
+    return f"{estimate.recipe[1].title} is a score, not a calibration error, so the tolerance does not apply to it"
 
 
 def of_sample_size(needed: float, eps: float, with_error: float | None = None, *, independent: bool = False) -> str:
-    """How many rows would show a model to be within a tolerance, and what model, in a sentence.
+    """Sentence on the sample size needed to show that a model is within a tolerance.
 
     >>> print(of_sample_size(7310, 0.02, 14650))
     About 7,400 rows would be needed: with that many, a model with no error is within 2 % in 8 of 10 samples (about
@@ -218,7 +218,7 @@ def of_sample_size(needed: float, eps: float, with_error: float | None = None, *
 
 
 def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Verdict:
-    """The verdict of an event: by its error and by its ratio of observed to expected events."""
+    """Return the verdict on an event by its error and by its ratio of observed to expected events."""
     vacuous = error.eps >= (ratio.tolerance - 1) * ratio.expected / ratio.rows
     tolerated = tolerated_ratios(ratio.tolerance)
     times = f"{_ratio(ratio.value)} times as often as predicted"
@@ -228,12 +228,14 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
     scale = ""
     if error.eps > ratio.rate:
         scale = (
-            f" The tolerance of {exact_tolerance(error.eps)} exceeds the event's rate of {short_percent(ratio.rate)}: "
-            "predicting no event at all would be within it, so the ratio decides."
+            f" The tolerance of {exact_tolerance(error.eps)} exceeds the event's rate of "
+            f"{short_percent(ratio.rate)}: predicting no event at all would be within it, so the ratio determines "
+            "the verdict."
         )
     elif vacuous:
         scale = (
-            f" With an event's rate of {short_percent(ratio.rate)} the ratio is the stricter tolerance, and decides."
+            f" At an event rate of {short_percent(ratio.rate)}, the ratio has the stricter tolerance and determines "
+            "the verdict."
         )
     by_error = error.sentence.partition(": ")[2]
     few = f"about {rows(ratio.needed)} expected events would be needed"
@@ -260,7 +262,7 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
 
 
 def _count(events: float) -> str:
-    """A number of events: whole ones, one decimal below 10."""
+    """Format a number of events: whole, or one decimal below 10."""
     return f"{events:,.0f}" if events >= 10 or events == round(events) else f"{events:.1f}"
 
 
@@ -269,7 +271,7 @@ def _ratio(value: float) -> str:
 
 
 def tolerated_ratios(tolerance: float) -> str:
-    """Both ends of the tolerance of observed to expected events.
+    """Format both ends of the tolerance of observed to expected events.
 
     >>> tolerated_ratios(1.25)
     '0.8 to 1.25'
@@ -278,7 +280,7 @@ def tolerated_ratios(tolerance: float) -> str:
 
 
 def ratio_range(low: float, high: float, tolerance: float) -> str:
-    """Both ends of an O:E ratio's interval, with digits enough to lie on the side of its limits that the word says.
+    """Format the interval of an O:E ratio with enough digits to agree with the verdict.
 
     >>> ratio_range(0.42, 0.589, 1.25), ratio_range(0.9, 1.2496, 1.25)
     ('0.42 to 0.589', '0.9 to 1.2496')
@@ -288,15 +290,15 @@ def ratio_range(low: float, high: float, tolerance: float) -> str:
 
 
 def of_one_mean(needed: float) -> str:
-    """Why an interval below a limit shows nothing where all rows are one group, as the end of a sentence."""
+    """End of a sentence on an interval below the tolerance if all rows are one group."""
     return (
-        "but this compares one mean with another, and errors that cancel in it are not seen; it would take about "
-        f"{rows(needed)} rows to tell groups of them apart."
+        f"but this compares only two means, and errors that cancel in them are not visible; about {rows(needed)} "
+        "rows would be needed to compare groups of rows."
     )
 
 
 def on_scale_of(estimate: Estimate, error: float) -> float:
-    """An error as the estimate's estimator reports it in its notion.
+    """Convert an error to the scale of the estimate's estimator in its notion.
 
     Squared by one of squared errors. Where every row speaks of K classes the mean over classes of absolute errors is
     at most 2/K, however wrong the model is: there the error is taken as a share of that, the probability that lies on
@@ -313,7 +315,7 @@ def on_scale_of(estimate: Estimate, error: float) -> float:
 
 
 def on_tolerance_scale(estimate: Estimate, value: float) -> float:
-    """What the estimator reports as an error on the scale of the tolerance: the inverse of ``on_scale_of``.
+    """Convert an estimate to the scale of the tolerance: the inverse of ``on_scale_of``.
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate
@@ -327,7 +329,7 @@ def on_tolerance_scale(estimate: Estimate, value: float) -> float:
 
 
 def _scale(estimate: Estimate) -> tuple[bool, float]:
-    """Does the estimator report squares, and what is the most it can report?"""
+    """Return whether the estimator reports squares, and its maximum."""
     question = estimate.question
     assert question is not None
     scale = error_scale(question.estimator)
@@ -338,7 +340,7 @@ def _scale(estimate: Estimate) -> tuple[bool, float]:
 
 
 def _what(estimate: Estimate, about: str) -> str:
-    """What the interval is about, as the subject of a sentence."""
+    """Return the quantity that the interval estimates, as the subject of a sentence."""
     question = estimate.question
     assert question is not None
     subject, _, finer = about.partition(", given these predictions")
@@ -346,16 +348,18 @@ def _what(estimate: Estimate, about: str) -> str:
     subject = subject.replace("this estimator's noiseless value", f"the noiseless {estimate.recipe[1].title}")
     if _scale(estimate)[1] < 1.0:
         error = subject.startswith("the error")
-        subject = subject.replace("the error", "the probability on wrong classes") if error else f"{subject}{_SHARE}"
+        subject = (
+            subject.replace("the error", "the probability assigned to wrong classes") if error else f"{subject}{_SHARE}"
+        )
     rows = question.predictions
     among = "" if rows.abstained is None else f" (of the {rows.answered.n_rows:,} of {rows.n_rows:,} rows answered)"
     if rows.row_groups is not None:
         among += f", of rows in {rows.row_groups.words},"
-    return subject + (" (finer errors are not seen)" if "finer" in finer else "") + among
+    return subject + (" (finer errors are not measured)" if "finer" in finer else "") + among
 
 
 def _sane(estimate: Estimate, *ends: float) -> None:
-    """Fail closed: no word from a number that is none."""
+    """Raise NotAnswerable if a number is not finite: no verdict without valid numbers."""
     floor = estimate.noise_floor
     numbers = {"value": estimate.value, "interval": ends, "noise floor": floor.high, "p-value": floor.p_value}
     for name, number in numbers.items():
@@ -363,19 +367,21 @@ def _sane(estimate: Estimate, *ends: float) -> None:
             raise NotAnswerable(f"no verdict: the {name} is not a finite number ({number})")
 
 
-_TEST = "Spiegelhalter's two-sided test on the Brier score"
+_TEST = "Spiegelhalter's test on the Brier score"
 CERTAIN = 30.0
-"""Standard deviations at which a p-value is above 0: with fewer it is 0 only where the outcome was impossible."""
+"""Below this many standard deviations, a p-value is 0 only if the outcome was impossible."""
 
 
 def any_size(low: float | None, shown: TestOfCalibration) -> str:
-    """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
+    """Sentence on the test for an error of any size; it must not contradict the interval's lower end ``low``."""
     if shown.p_value == 0 and abs(shown.statistic) < CERTAIN:
-        return "An outcome happened that was given a probability of 0: no calibrated model allows that (p = 0)."
+        return (
+            "An outcome with a predicted probability of 0 occurred: this is impossible for a calibrated model (p = 0)."
+        )
     p = ", ".join(filter(None, (chance(shown.p_value), shown.law)))
     if shown.p_value <= SIGNIFICANCE:
-        return f"{_TEST} shows an error ({p})."
+        return f"There is evidence of some error ({p})."
     escape = "errors that raise the score in some rows and lower it in others"
     if low:
-        return f"{_TEST} does not show this error ({p}): it misses {escape}."
-    return f"{_TEST} shows no error ({p}). {begun(escape)} escape that test."
+        return f"{_TEST} does not detect this error ({p}): it misses {escape}."
+    return f"{_TEST} shows no error ({p}). It misses {escape}."

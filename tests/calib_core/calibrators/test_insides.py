@@ -137,5 +137,5 @@ def test_a_staircase_says_its_corners():
 def test_a_calibrator_that_says_nothing_is_refused_in_a_sentence(monkeypatch):
     fitted = CALIBRATORS.make("temperature").fit_on(rows())
     monkeypatch.setattr(type(fitted), "insides", CALIBRATORS.make("identity").__class__.__mro__[1].insides)
-    with pytest.raises(NotAnswerable, match="does not say what it has fitted"):
+    with pytest.raises(NotAnswerable, match="does not report its fitted parameters"):
         fitted_parameters(fitted)

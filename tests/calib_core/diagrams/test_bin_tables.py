@@ -209,7 +209,7 @@ def test_every_model_has_its_own_rows_in_a_range() -> None:
     assert table.loc[1, ["says", "right", "right_low", "right_high"]].isna().all()
     assert diagrams.models_in_range({"before": p}, 0.6, 0.8, predicted=1)["rows"].tolist() == [1]
     for ends in ((0.8, 0.6), (-0.1, 0.5), (0.5, 1.1)):
-        with pytest.raises(InputError, match="must ascend and lie from 0 to 1"):
+        with pytest.raises(InputError, match="must be ascending and between 0 and 1"):
             diagrams.models_in_range({"before": p}, *ends)
     with pytest.raises(NotAnswerable, match="predicted classes are not known"):
         diagrams.rows_in_range(Predictions.from_confidence([0.5], [True]), predicted=0)

@@ -22,7 +22,7 @@ def made(recipe: Recipe) -> Calibrator:
 def test_every_calibrator_has_its_own_answers_drawn_or_says_why_not(key: str) -> None:
     fitted = made(Recipe("CALIBRATORS", key))
     if CALIBRATORS[key].flags.output in ("top-label", "top-k"):
-        with pytest.raises(NotAnswerable, match="answers for the predicted class only"):
+        with pytest.raises(NotAnswerable, match="predicts only the top class"):
             calibration_map(fitted)
         return
     drawn = calibration_map(fitted, 6, cells=6)

@@ -70,12 +70,12 @@ def test_by_hand():
     assert frame.loc["7", "p_corrected"] == pytest.approx(2 * 4 * 2 * 0.9**100)
     assert frame.loc["7", "level"] == 0.9
     assert frame["finding"].tolist() == [
-        "Class 7 is given 10 % on average where “cat” is predicted, and 0 % of these rows are of it (0 of 100 "
+        "Class 7 has a mean probability of 10 % where “cat” is predicted, and the observed frequency is 0 % (0 of 100 "
         "rows; 90 % interval 0 to 3 %).",
-        "“dog” is given 10 % on average where “cat” is predicted, and 20 % of these rows are of it (20 "
+        "“dog” has a mean probability of 10 % where “cat” is predicted, and the observed frequency is 20 % (20 "
         "of 100 rows; 90 % interval 14 to 28 %).",
-        "Where “cat” is predicted, it says 80 % on average and is right 80 % of the time (80 of 100 rows; 90 % "
-        "interval 72 to 86 %). This can be chance.",
+        "Where “cat” is predicted, the mean confidence is 80 % and the accuracy 80 % (80 of 100 rows; 90 % "
+        "interval 72 to 86 %). This gap is not significant.",
     ]
     assert found.headline == (
         frame["finding"].iloc[0],
@@ -94,8 +94,8 @@ def test_every_sentence_is_made_of_its_line_and_intervals_exclude_what_is_said(p
             continue
         of = f"{round(line['rows'] * line['right']):,} of {rows}" if found.counted else rows
         numbers = f"({of}; {at_level(line['level'])} interval {share_range(line['low'], line['high'])})."
-        assert line["finding"].removesuffix(" This can be chance.").endswith(f"{numbers}")
-        assert line["finding"].endswith("chance.") == (not line["stands_out"])
+        assert line["finding"].removesuffix(" This gap is not significant.").endswith(f"{numbers}")
+        assert line["finding"].endswith("not significant.") == (not line["stands_out"])
         assert says in line["finding"]
         assert right in line["finding"]
         if line["code"] != line["label_code"]:
@@ -136,7 +136,7 @@ def test_what_is_abstained_on_counts_for_nothing_and_others_are_refused():
     taken = cc.diagrams.class_bias(p.take(np.flatnonzero(~quiet))).frame()
     assert abstaining.equals(taken)
     for kind in ("top-label", "confidence"):
-        with pytest.raises(NotAnswerable, match="do not hold a probability for every class"):
+        with pytest.raises(NotAnswerable, match="do not contain a probability for every class"):
             cc.diagrams.class_bias(of_kind(p, kind))
     with pytest.raises(InputError, match="must be a number between 0 and 1"):
         cc.diagrams.class_bias(p, level=2)

@@ -184,7 +184,7 @@ def test_half_of_a_corp_band_does_not_hold_and_a_falling_curve_is_noticed():
     assert corp_coverage("near 1, a jump", 3000, 40, "whole-curve", narrowed=0.4).all(axis=1).mean() < 0.7
     s = np.random.default_rng(0).random(4000)
     falling = corp_band(Predictions.from_confidence(s, np.random.default_rng(1).random(4000) < 1 - s))
-    assert "the true curve falls somewhere" in falling.about
+    assert "the true curve must decrease somewhere" in falling.about
     rising = corp_band(Predictions.from_confidence(s, np.random.default_rng(1).random(4000) < s), band="whole-curve")
     assert rising.about.endswith("hold the true curve, at all scores at once.")
 

@@ -145,7 +145,7 @@ def test_a_diagram_of_rows_in_groups_is_drawn_as_it_is(rows):
     assert "_hidden" in [text.get_text().strip() for text in named.ax_.get_legend().get_texts()]
 
 
-ONE_PROBABILITY = "y_prob has one probability a row: say which label it is of, pos_label=..."
+ONE_PROBABILITY = "y_prob has one probability per row; give its label as pos_label=..."
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,10 @@ ONE_PROBABILITY = "y_prob has one probability a row: say which label it is of, p
             [0, 1],
             [[0.1], [0.2]],
             {},
-            "y_prob has one column: give (n,) probabilities of one class, or a column for every class",
+            "y_prob has one column; give (n,) probabilities of one class, or one column per class",
         ),
-        ([0, 1], [0.1, 1.2], {}, "y_prob must lie between 0 and 1 in every row"),
-        ([0, 1], [0.1, np.nan], {}, "y_prob must lie between 0 and 1 in every row"),
+        ([0, 1], [0.1, 1.2], {}, "y_prob must be between 0 and 1 in every row"),
+        ([0, 1], [0.1, np.nan], {}, "y_prob must be between 0 and 1 in every row"),
         ([0, 1], [0.1, 0.9], {"level": 90}, "level is 90; it must be a number between 0 and 1, both excluded"),
         ([0, 1], [0.1], {}, "2 labels for 1 rows of predictions"),
         (
@@ -202,7 +202,7 @@ def test_models_without_probabilities_and_notions_without_bins_are_refused(binar
 
 def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch, binary):
     monkeypatch.setattr("calib_core.diagrams.matplotlib_display.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r'^displays are drawn with Matplotlib.*: pip install "calib\[matplotlib\]"$'):
+    with pytest.raises(ImportError, match=r'^displays need Matplotlib.*: pip install "calib\[matplotlib\]"$'):
         ReliabilityDisplay.from_predictions(*binary)
 
 

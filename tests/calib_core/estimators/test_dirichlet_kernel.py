@@ -138,7 +138,7 @@ def test_a_calibrated_model_is_not_called_miscalibrated_and_a_wrong_one_is():
     assert wrong.interval().low > 0.02
     assert wrong.p_value < 0.01
     assert not wrong.interval().tested
-    assert "the error that this smoothing sees" in wrong.interval().sentence
+    assert "the smoothed error" in wrong.interval().sentence
 
 
 def test_what_cannot_be_answered_says_why():

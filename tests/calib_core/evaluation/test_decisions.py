@@ -359,8 +359,8 @@ def test_what_acting_on_all_is_worth_does_not_depend_on_the_order_of_models() ->
     for other, why in (
         (p.take(np.arange(30)), r"60 rows and the other 30|30 rows and the other 60"),
         (p.replace(labels=1 - labels), "has the label"),
-        (p.replace(weights=np.arange(1, 61)), "has the weight"),
-        (p.replace(groups=np.arange(60) // 3), "other groups of rows"),
+        (p.replace(weights=np.arange(1, 61)), "has weight"),
+        (p.replace(groups=np.arange(60) // 3), "different groups of rows"),
     ):
         for models in ({"a": other, "b": p}, {"b": p, "a": other}):
             with pytest.raises(InputError, match=why):

@@ -155,10 +155,10 @@ def test_pairs_without_a_difference_say_why_and_the_others_are_corrected_for_the
     table = cc.compare(three, None, "brier", progress=told.append)
     assert told == [0, 33, 66]
     assert (table["note"] == "").tolist() == [True, False, False]
-    assert "answered by one model and not by the other" in table["note"][1]
+    assert "answered by only one" in table["note"][1]
     assert table[["difference", "low", "high", "p", "p_holm"]].notna().all(axis=1).tolist() == [True, False, False]
     assert table["p_holm"][0] == table["p"][0]
-    with pytest.raises(NotAnswerable, match="answered by one model and not by the other"):
+    with pytest.raises(NotAnswerable, match="answered by only one"):
         cc.compare({name: three[name] for name in ("base", "metacal-miscoverage")}, None, "brier")
 
 

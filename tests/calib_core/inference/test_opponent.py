@@ -50,7 +50,7 @@ def test_beside_an_interval_that_leaves_zero_out_no_score_shows_no_error(truth):
     made = primary(told(n, (0.3, low), (0.8, high)))
     assert made.line.low > 0
     assert "shows no error" not in made.sentence
-    assert "does not show this error" in made.sentence
+    assert "does not detect this error" in made.sentence
 
 
 def test_a_test_that_sees_no_error_is_not_said_to_rule_one_out():
@@ -60,7 +60,7 @@ def test_a_test_that_sees_no_error_is_not_said_to_rule_one_out():
     two = Predictions.from_confidence(np.full(2 * n, 0.6), predicted=np.repeat([0, 1], n), labels=labels)
     sentence = primary(two).sentence
     assert "shows no error" in sentence
-    assert "escape that test" in sentence
+    assert "It misses errors" in sentence
 
 
 @pytest.mark.parametrize(("n", "score", "right"), [(2000, 0.97, 1917), (900, 0.97, 882), (200, 1.0, 191)])
@@ -129,7 +129,7 @@ def test_the_worst_bin_and_the_mean_over_bins_are_told_apart():
 
 def test_the_worst_bin_is_no_probability_on_wrong_classes():
     sentence = estimate(spread(600, 5), "class-wise", "mce").verdict().sentence
-    assert "probability on wrong classes" not in sentence
+    assert "probability assigned to wrong classes" not in sentence
 
 
 def test_one_group_is_one_group_and_pooled_classes_are_said_to_be():

@@ -122,7 +122,7 @@ def test_evidence_of_some_error_is_said_once(tolerance):
     rng = np.random.default_rng(8)
     s = rng.beta(2, 5, 400)
     first = cc.inference.primary(predictions(s, rng.random(400) < s / 2), tolerance)
-    assert first.sentence.count("test on the Brier score shows an error") == 1
+    assert first.sentence.count("There is evidence of some error") == 1
 
 
 def test_the_test_beside_a_verdict_has_one_p_value():

@@ -164,7 +164,7 @@ def test_the_largest_gaps_come_first_and_what_was_not_tested_last():
 # ---- the sentences ----------------------------------------------------------------------------------------
 
 
-CANCEL = " Its gaps at different confidences cancel in this mean: over its bins they are "
+CANCEL = " Gaps at different confidences cancel in this mean: over the bins, the average gap is "
 
 
 def spoken(line, names):
@@ -186,9 +186,9 @@ def spoken(line, names):
         "predicted class": f"When {name} is predicted, the mean confidence is {says}, and it is right {right} of the "
         f"time ({basis}).",
         "direction": f"Over all rows the mean confidence is {says}, and it is right {right} of the time ({basis}).",
-        "class": f"{name} is given {says} on average, and {right} of the rows are of it ({basis}).",
+        "class": f"{name} has a mean probability of {says} and is the true class of {right} of the rows ({basis}).",
     }[line["kind"]]
-    said = (text[0].upper() + text[1:]) + ("" if line["stands_out"] else " This can be chance.")
+    said = (text[0].upper() + text[1:]) + ("" if line["stands_out"] else " This gap is not significant.")
     cancel = line["finding"].partition(CANCEL) if line["kind"] == "predicted class" else ("", "", "")
     return said + cancel[1] + cancel[2]
 
@@ -206,7 +206,7 @@ def test_a_gap_of_0_beside_a_small_p_says_what_the_p_is_of_and_how_large_that_er
     assert line["gap"] == pytest.approx(0)
     assert line["p_corrected"] < 0.001
     assert line["p_of"] == "error over bins"
-    assert f"{CANCEL}40 points on average." in line["finding"]
+    assert f"{CANCEL}40 points." in line["finding"]
     assert set(found.loc[found["kind"] != "predicted class", "p_of"]) == {""}
 
 
@@ -358,7 +358,7 @@ def test_slices_are_a_family_of_their_own():
     assert not (cc.findings(p, by=())["kind"] == "slice").any()
     numbered = p.replace(metadata=p.metadata.assign(image=np.arange(3000), age=np.arange(3000) % 90))
     assert {place.split(" ")[0] for place in cc.findings(numbered).query("kind == 'slice'")["place"]} == {"site", "age"}
-    with pytest.raises(NotAnswerable, match="it tells rows apart"):
+    with pytest.raises(NotAnswerable, match="different values"):
         cc.findings(p, by="row")
     two = p.replace(metadata=p.metadata.assign(half=np.arange(3000) % 2).drop(columns="row"))
     both = cc.findings(two)

@@ -151,11 +151,11 @@ def test_what_cannot_be_cut_says_why():
         cc.slices.cut(p, "site", edges=[1])
     with pytest.raises(NotAnswerable, match="no numbers"):
         Slice.read("site=1..2").rows(p)
-    with pytest.raises(InputError, match="edges go with one column"):
+    with pytest.raises(InputError, match="edges apply to one column"):
         cc.slices.cut(p, ["site", "question"], edges=[1])
     with pytest.raises(InputError, match="ascending"):
         cc.slices.cut(told([0.7], [True], age=[3]), "age", edges=[2, 1])
-    with pytest.raises(NotAnswerable, match="carry no columns"):
+    with pytest.raises(NotAnswerable, match="no metadata columns"):
         cc.slices.cut(Predictions.from_confidence([0.7], [True]), "site")
 
 
@@ -300,8 +300,8 @@ def test_a_scan_looks_at_every_slice_once(monkeypatch):
     assert found.looked == len(expected)
     assert sorted(looked[0]) == pytest.approx(sorted(expected), rel=5e-3)
     assert dict(found.left_out) == {
-        "row": "its values tell rows apart, not groups of rows",
-        "same": "it says the same of every row",
+        "row": "it has a different value in almost every row",
+        "same": "it has the same value in every row",
     }
     line = found.frame().iloc[0]
     places = np.flatnonzero(Slice.read(line["where"]).rows(p) & ~first)
@@ -321,10 +321,10 @@ def test_a_planted_crossing_is_found_and_its_parts_are_not_listed_beside_it():
 
 
 def test_a_scan_without_anything_to_look_at_says_so():
-    with pytest.raises(NotAnswerable, match="carry no columns"):
+    with pytest.raises(NotAnswerable, match="no metadata columns"):
         cc.slices.scan(Predictions.from_confidence([0.7] * 4, [True] * 4))
     few = cc.slices.scan(told([0.7] * 8, [True] * 8, site=["a", "b"] * 4))
-    assert few.headline == "No slice has rows enough to look at."
+    assert few.headline == "No slice has enough rows."
     assert few.frame().empty
     with pytest.raises(NotAnswerable, match="tells rows apart"):
         cc.slices.scan(told([0.7] * 300, [True] * 300, row=[f"r{i}" for i in range(300)]), ["row"])
@@ -459,7 +459,7 @@ def test_columns_that_cannot_be_cut_are_left_out_and_infinities_lie_in_the_outer
     p = Predictions.from_confidence([0.7] * 40, [True, False] * 20, metadata=pd.DataFrame(columns))
     assert {line["slice"].split()[0] for line in cc.slices.by_column(p).to_dict("records")} == {"x"}
     assert cc.slices.table(p, "x")["rows"].sum() == 40
-    with pytest.raises(NotAnswerable, match="holds lists"):
+    with pytest.raises(NotAnswerable, match="contains lists"):
         cc.slices.cut(p, "tags")
 
 
@@ -484,7 +484,7 @@ def test_a_scan_of_one_slice_says_one():
     site = pd.DataFrame({"site": ["a"] * 390 + ["b"] * 10})
     found = cc.slices.scan(Predictions.from_confidence([0.75] * 400, [True, True, True, False] * 100, metadata=site))
     assert found.looked == 1
-    assert found.headline == "The only slice looked at is not shown to be off."
+    assert found.headline == "The only slice examined is not significantly off."
     assert found.basis.startswith("1 slice of 1 column was looked at on ")
 
 

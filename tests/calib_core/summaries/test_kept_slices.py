@@ -69,7 +69,7 @@ def test_a_slice_is_judged_as_its_rows_are(rows, counted, where):
         (lambda s: slices.part(s, "sit=a"), "did you mean 'site'. it keeps those of site, age, few"),
         (lambda s: slices.part(s, "site=a & few=1"), "one column at a time"),
         (lambda s: slices.table(s, ["site", "few"]), "one column at a time"),
-        (lambda s: slices.part(s, "site=1..2"), "holds no numbers"),
+        (lambda s: slices.part(s, "site=1..2"), "has no numbers"),
         (lambda s: slices.part(s, "site=a").sample, "slices of a summary have no sampled rows"),
         (lambda s: slices.scan(s), "needs rows"),
     ],

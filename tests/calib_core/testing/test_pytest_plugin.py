@@ -115,9 +115,9 @@ def test_marker(calibration): calibration(*rows(50))
 """)  # fmt: skip
     found.assert_outcomes(failed=8, errors=1)
     found.stdout.fnmatch_lines_random([
-        "*nothing to hold the error against*",
+        "*the gate needs a limit*",
         "*calibration knows no option 'max_eec'; it knows max_ece, notion*",
-        "*must lie above 0 and be at most 1*",
+        "*must be above 0 and at most 1*",
         "*nonsense*",
         "*calibration(...) takes y_true and y_prob*",
         "*nowhere.json*",

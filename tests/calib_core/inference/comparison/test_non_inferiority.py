@@ -21,11 +21,11 @@ def found(low, high):
 @pytest.mark.parametrize(
     ("low", "high", "word", "says"),
     [
-        (-0.03, -0.02, "better", "Shown to be better"),
+        (-0.03, -0.02, "better", "Significantly better"),
         (-0.03, 0.009, "not worse", "Not worse by 1 point or more"),
         (-0.009, 0.009, "equivalent", "Equivalent within 1 point"),
-        (0.001, 0.009, "equivalent", "though it is shown to be worse by less"),
-        (0.001, 0.02, "worse", "Shown to be worse"),
+        (0.001, 0.009, "equivalent", "significantly worse by less"),
+        (0.001, 0.02, "worse", "Significantly worse"),
         (-0.001, 0.02, "cannot tell", "may be worse by 1 point or more"),
     ],
 )

@@ -301,7 +301,7 @@ def test_ten_rows_get_bounds_and_rows_alone_in_their_bins_no_answer():
     made = paired_difference(a, b, "confidence", "ece", 2)
     assert made.low <= made.point <= made.high
     assert made.method.startswith("extremes of both models' own intervals")
-    with pytest.raises(NotAnswerable, match="every row is alone in its bin"):
+    with pytest.raises(NotAnswerable, match="every bin has only one row"):
         paired_difference(a, b, "confidence", "debiased-l2", cc.binning.Distinct())
 
 
@@ -311,11 +311,11 @@ def test_ten_rows_get_bounds_and_rows_alone_in_their_bins_no_answer():
 def test_claims_by_class_are_judged_in_groups_and_it_is_said_so():
     a, b = pair(400, 5)
     made = paired_difference(a, b, "top-label")
-    assert "groups of at least 20 rows, chosen from the scores; finer errors are not seen" in made.about
+    assert "groups of at least 20 rows, chosen from the scores; finer errors are not measured" in made.about
     assert made == paired_difference(a, b, "top-label", "debiased-l2", Groups(20))
     assert "groups of at least 50 rows" in paired_difference(a, b, "top-label", "ece").about
     fine = paired_difference(a, b, "top-label", "debiased-l2", 100)
-    assert "alone in a bin" in fine.about
+    assert "single row" in fine.about
     assert not fine.tested
 
 
@@ -337,7 +337,7 @@ def test_a_discrete_model_is_compared_in_its_own_bins(key):
     turned = paired_difference(*claims[::-1], "confidence", key, bins, bins_of="first")
     assert (turned.first, turned.second) == pytest.approx((made.second, made.first))
     assert (turned.low, turned.high) == pytest.approx((-made.high, -made.low))
-    with pytest.raises(NotAnswerable, match="one model's bins can be used for both only where"):
+    with pytest.raises(NotAnswerable, match="one model's bins can be used for both only"):
         paired_difference(*claims, "confidence", "rmsce", bins, bins_of="second")
     wrong = Predictions.from_confidence(a.confidence, ~a.correct)
     with pytest.raises(NotAnswerable, match="predict different classes"):
@@ -506,7 +506,9 @@ def test_abstaining_rows_count_for_neither():
         assert paired_difference(*said, notion, key, bins) == paired_difference(*left, notion, key, bins)
 
 
-@pytest.mark.parametrize(("alone", "words"), [(0, ""), (1, "; 1 row alone in a bin is left out"), (2, "2 rows alone")])
+@pytest.mark.parametrize(
+    ("alone", "words"), [(0, ""), (1, "; 1 single row in a bin is left out"), (2, "2 single rows")]
+)
 def test_one_row_alone_is_one_row(alone, words):
     text = _where(EqualWidth(10), "first", (10, 10), alone)
     assert words in text

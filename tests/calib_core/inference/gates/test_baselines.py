@@ -101,9 +101,9 @@ def test_what_is_no_increase_is_refused(allowed):
 
 def test_a_score_has_no_verdict_and_nothing_to_hold_against_is_said():
     rows = OLD.question.predictions
-    with pytest.raises(InputError, match="nothing to hold the error against"):
+    with pytest.raises(InputError, match="the gate needs a limit"):
         gate_check(rows)
-    with pytest.raises(InputError, match="must lie above 0"):
+    with pytest.raises(InputError, match="must be above 0"):
         gate_check(rows, 0)
     with pytest.raises(NotAnswerable, match="no verdict"):
         gate_check(Predictions([[0.9, 0.1]] * 9, [0] * 9), 0.1, "confidence", "brier")
@@ -119,7 +119,7 @@ def test_both_have_to_be_within():
         assert check.headline.startswith(word)
         assert check.first.line.sentence in check.sentence
         assert check.growth.sentence in check.sentence
-    assert "as the baseline" in check.sentence
+    assert "like the baseline" in check.sentence
 
 
 # -- what is read back ----------------------------------------------------------------------------------------
@@ -161,8 +161,8 @@ def test_what_is_no_record_is_refused(data):
         ([GOOD | {"low": 0.5, "high": 0.1}], "its interval is none"),
         ([GOOD | {"level": 1}], "its interval is none"),
         ([{name: value for name, value in GOOD.items() if name != "about"}], "its about is none"),
-        ([GOOD, GOOD], "two errors under one name"),
-        ([None], "keeps no error"),
+        ([GOOD, GOOD], "two errors with the same name"),
+        ([None], "contains no error"),
     ],
 )
 def test_what_was_edited_is_refused(kept, words):

@@ -21,8 +21,8 @@ def test_estimate_and_value_as_measured_are_both_named(n: int) -> None:
     check, known = gate_check(rows, 0.05), estimate(rows, "event")
     estimated, measured = short_percent(known.interval().point), short_percent(known.value)
     assert f"estimated at {estimated}" in check.headline
-    assert f"{measured} as measured" in check.headline
-    assert check.about.startswith(f"Event ECE as measured: {measured} (bins: {known.in_bins})")
+    assert f"raw value {measured}" in check.headline
+    assert check.about.startswith(f"Event ECE, raw value: {measured} (bins: {known.in_bins})")
     assert check.record()["line"]["value"] == known.value
 
 

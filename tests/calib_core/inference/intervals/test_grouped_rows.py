@@ -133,7 +133,7 @@ def test_paired_scores_of_equal_groups_are_students_test_of_their_means():
 
 def test_models_in_other_groups_are_not_compared():
     p = random_rows(0)
-    with pytest.raises(cc.InputError, match="other groups of rows"):
+    with pytest.raises(cc.InputError, match="different groups of rows"):
         inference.paired_difference(p, p.replace(groups=None))
 
 

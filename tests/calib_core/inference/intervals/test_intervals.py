@@ -69,7 +69,7 @@ def test_cells_of_very_few_rows_are_judged_in_groups_unless_bins_were_given():
     assert free.value == given.value
     assert (free.bins.count > 0).sum() > 1000 / 5
     assert "groups that hold rows enough" in free.interval().about
-    assert "finer errors are not seen" in free.interval().about
+    assert "finer errors are not measured" in free.interval().about
     chosen = judged_bins(free.question).estimator.binning
     assert isinstance(chosen, Groups)
     assert chosen.variance >= RICH
@@ -78,7 +78,7 @@ def test_cells_of_very_few_rows_are_judged_in_groups_unless_bins_were_given():
     assert given.interval().about == IN_BINS
     assert given.interval().low == free.interval().low == 0
     squares = estimate(rows, "top-label", "rmsce", 15).interval()
-    assert "bins of two rows and more" in squares.about
+    assert "bins with two or more rows" in squares.about
     assert not squares.tested
     assert estimate(rows, "top-label", "rmsce").interval().tested
     rich = estimate(sample(4000), "confidence").interval()
@@ -314,7 +314,7 @@ def test_verdicts_follow_their_rule():
     assert "rows would be needed: with that many, a model with no error is within 2 %" in few.sentence
     near = estimate(Predictions.from_confidence(scores, rng.random(20_000) < scores - 0.02)).verdict(0.02)
     assert near.word == "too close to call"
-    assert "shows an error" in near.sentence
+    assert "There is evidence of some error (p" in near.sentence
     assert bad.verdict(0.02) is bad.verdict(0.02)
     with pytest.raises(InputError, match=r"^the tolerance is 0; it must be a number between 0 and 1, 0 excluded"):
         bad.verdict(0)

@@ -145,7 +145,7 @@ def test_a_log_loss_with_impossible_classes_is_bounded_as_it_is_counted_and_says
     span = estimate(p, None, "log-loss").interval()
     assert span.low == 0
     assert span.high == pytest.approx(-np.log(FLOOR) * beyond(0, 0.05) / 20)
-    assert "without that no upper end exists" in span.sentence
+    assert "otherwise there is no upper end" in span.sentence
     likely = estimate(Predictions([[0.7, 0.3]] * 20, [0] * 20), None, "log-loss").interval()
     assert "no upper end" not in likely.sentence
     assert likely.high <= -np.log(0.3)

@@ -114,7 +114,7 @@ def test_a_rare_event_is_not_within_because_its_tolerance_says_nothing():
     found = cc.estimate(p, "event").verdict()
     assert found.high < found.eps
     assert found.word == "miscalibrated"
-    assert "so the ratio decides" in found.sentence
+    assert "so the ratio determines the verdict" in found.sentence
     assert cc.estimate(p, "event").verdict(ratio=math.inf).word == "within"
     assert cc.inference.gate_check(p, 0.05).word == "miscalibrated"
     assert cc.inference.gate_check(p, 0.05, ratio=8.0).word == "within"
