@@ -70,7 +70,7 @@ def test_where_a_calibrator_abstains_nothing_is_drawn() -> None:
     assert 0 < blank.sum() < len(blank)
     # P4: the uncertain rows, by entropy.
     assert entropy[blank].min() > entropy[~blank].max()
-    assert "gives no answer on" in drawn.note
+    assert "abstains on" in drawn.note
     assert np.isfinite(drawn.largest)
 
 

@@ -183,7 +183,7 @@ def test_the_gap_over_all_rows_is_shown_or_not():
     assert (over.claimed, over.right) == (pytest.approx(0.8), 0.6)
     assert overall_gap(said([0.5] * 400, [True] * 240 + [False] * 160)).headline == "Under-confident by 10 points"
     none = overall_gap(said([0.9, 0.5] * 200, [False, True] * 60 + [True, True] * 140))
-    assert none.headline != "No gap shown on average" or "cancel" in none.basis
+    assert none.headline != "No significant gap on average" or "cancel" in none.basis
 
 
 def test_classes_are_put_in_order_by_what_they_add_not_by_their_raw_error():

@@ -83,7 +83,7 @@ def test_weights_leave_the_interval_out(rows: Predictions) -> None:
 def test_what_is_no_class_says_so(rows: Predictions) -> None:
     with pytest.raises(NotAnswerable, match="there is no class 9 here"):
         class_rows(rows, 9)
-    with pytest.raises(NotAnswerable, match="do not say of which class"):
+    with pytest.raises(NotAnswerable, match="have no predicted classes"):
         class_claims({"net": Predictions.from_confidence([0.6], [True])}, 0)
     nobody = Predictions([[0.6, 0.4, 0.0]] * 3, [0, 1, 2])
     with pytest.raises(NotAnswerable, match="no row is predicted as 2"):

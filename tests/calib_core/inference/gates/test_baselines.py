@@ -144,7 +144,7 @@ GOOD = replace(baseline(NEW), name="a.csv").record()
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"3", b"\xff", b"[" * 100_000, b'{"schema": "calib-gate/1"}'])
 def test_what_is_no_record_is_refused(data):
-    with pytest.raises(InputError, match=r"^old\.json is no baseline: write one"):
+    with pytest.raises(InputError, match=r"^old\.json is not a baseline; create one"):
         read_baselines(data, "old.json")
 
 
