@@ -1,4 +1,4 @@
-"""What every diagram is: data that shows itself."""
+"""Base class of diagrams: data with a notebook display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bins are off beyond chance, all looked at together; and how far a star may lie from the diagonal by chance."""
+"""Significant bins of the reliability diagram, corrected for multiple testing, and consistency bands."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _tested(
 
 
 def _tests_of_counts(claims: Any, nodes: Float64s, edges: Float64s, positives: Float64s) -> Float64s:
-    """p-values of counts on a grid that holds these edges: every cell's rows are taken at its mean score."""
+    """p-values of counts on a grid with these edges; every cell's rows have its mean score."""
     cells = claims.stratum(0).cells
     number, sums = cells.count.astype(np.float64), np.asarray(cells.sums.value[0])
     mean = np.clip(sums / number, 0.0, 1.0)
@@ -137,7 +137,7 @@ def _tests_of_counts(claims: Any, nodes: Float64s, edges: Float64s, positives: F
 
 
 def headline(table: pd.DataFrame, names: Mapping[str, str] | None = None, happened: str = "") -> tuple[str, ...]:
-    """What a table of `bins_standing_out` lets one claim, in a sentence or two: of its first model, then of others.
+    """Headline of a table of `bins_standing_out`, in one or two sentences: first model, then the others.
 
     ``names`` are what models are called in a sentence, by title. Only what the corrected tests show is
     claimed. ``happened`` is what the event is called in a sentence ("died"), where
@@ -187,7 +187,7 @@ def _claim(table: pd.DataFrame, name: str) -> str:
 
 
 def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
-    """What the bins of a predicted risk show: where it is too high or too low, and the largest gap."""
+    """Sentences on the bins of a predicted risk: where it is too high or too low, and the largest gap."""
     sides, n = table["stands_out"].map({OVER: "too high", UNDER: "too low"}).fillna("").to_numpy(), len(table)
     off = np.flatnonzero(sides != "")
     if not len(off):
@@ -221,7 +221,7 @@ def edges_said(low: float, high: float) -> str:
 
 
 def _stretch(table: pd.DataFrame, off: np.ndarray[tuple[int], np.dtype[np.intp]]) -> str | None:
-    """From where on, or up to where, every bin stands out and none else does; None where it is not so."""
+    """The end from which on, or up to which, exactly all bins are significant; None otherwise."""
     n = len(table)
     if len(off) == n and n > 1:
         return ""
@@ -258,7 +258,7 @@ class ReliabilityBands(Diagram):
 
     @property
     def outside(self) -> int:
-        """How many stars lie outside their band; about (1 - level) of the bins do so by chance."""
+        """Number of stars outside their band; by chance about (1 - level) of the bins."""
         slack = 1e-12
         return int(((self.accuracy < self.band_low - slack) | (self.accuracy > self.band_high + slack)).sum())
 

@@ -1,4 +1,4 @@
-"""Where a calibrator sends the points of the triangle: the calibration map of three classes (P3 Fig. 1 and 2)."""
+"""Calibration map of three classes: where a calibrator moves the points of the triangle (P3 Fig. 1 and 2)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def calibration_map(
     title: str = "",
     class_names: Sequence[str] = ("0", "1", "2"),
 ) -> CalibrationMap:
-    """What a fitted calibrator makes of every prediction over three classes: arrows, and colours behind them.
+    """Calibration map of a fitted calibrator over three classes: arrows and colors.
 
     ``lattice`` arrows a side start in the middles of equally large triangles, lattice (lattice + 1) / 2 in all; none
     lies on an edge, where log-based calibrators only see the floor of the logarithm. Answers that need not sum to one
@@ -118,7 +118,7 @@ def true_map(
 
 
 def map_difference(learned: CalibrationMap, truth: CalibrationMap) -> CalibrationMap:
-    """What a learned map still gets wrong: at every point the learned answer minus the true one.
+    """Remaining error of a learned map: the learned minus the true answer at every point.
 
     An arrow leads from ``start`` to ``start`` + (learned - true), so it may leave the triangle; its length and the
     colour behind it are the mistake. Both maps must be over the same points.

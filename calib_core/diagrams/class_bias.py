@@ -1,4 +1,4 @@
-"""Class by class: where one class is predicted, is every class as likely as is said of it?"""
+"""Bias of class probabilities: mean probability and frequency of every class, for each predicted class."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.text import at_level, begun, called, of_rows, share_range, told_apart
 
 MOST_CLASSES = 25
-"""Of up to so many classes every pair is listed; of more, what stands out."""
+"""Up to this many classes, all pairs are listed; for more, only significant pairs."""
 LISTED = 20
-"""Of more classes at least so many pairs are listed, those that are least likely by chance."""
+"""With more classes, at least this many pairs are listed, those with the smallest p-values."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassBias(Diagram):
-    """Pairs of a predicted class and a class of which something is said; arrays (m,), largest significant gap first.
+    """Pairs of a predicted class and a class; arrays (m,), largest significant gap first.
 
     ``predicted`` and ``label`` are codes of ``names``. Of the ``rows`` predicted as the one, ``says`` is the mean
     probability of the other and ``right`` the share that is of it, with ``low`` to ``high`` its interval at ``level``;
@@ -76,7 +76,7 @@ class ClassBias(Diagram):
         return first, count_words(looked, found, more, "pair")
 
     def frame(self) -> pd.DataFrame:
-        """One line per pair listed, with what it says in a sentence."""
+        """One line per listed pair, with its sentence."""
         places = range(len(self.rows))
         words: dict[str, list[Any]] = {
             "finding": [self._sentence(i) for i in places],
@@ -120,7 +120,7 @@ def class_bias(
     fewest: int = FEWEST,
     bins: int | str | BinningScheme | None = None,
 ) -> ClassBias:
-    """Where a class is predicted, is every class as frequent as its mean probability says?
+    """Compare the mean probability and frequency of every class, for each predicted class.
 
     For every predicted class c and class l: over the rows predicted as c, says = mean p_l and right = the share of
     label l. All pairs whose c is predicted in ``fewest`` rows are tested, in two families corrected as all places are

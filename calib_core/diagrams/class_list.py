@@ -22,12 +22,11 @@ from calib_core.reductions.base import Reduction, claims_of
 from calib_core.text import begun, called, in_percent
 
 SORTS = ("beyond", "error", "share", "rows", "name")
-"""What classes can be put in order by: what they add to the error beyond noise, their own error, share, rows, or as
-they are listed."""
+"""Sort keys of classes: contribution to the error beyond noise, error, share, rows, or file order."""
 FEW_ROWS = 10
-"""A class of fewer rows comes after those of more, unless it stands out of the noise."""
+"""Classes with fewer rows come last, unless they are significant."""
 PAGE = 12
-"""Classes on a page: as many small diagrams as are looked at together."""
+"""Number of classes (small diagrams) on a page."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,7 +196,7 @@ def total_rows(predictions: Predictions) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StandingOut(Diagram):
-    """Classes that are predicted, those that stand out first, then by what they add beyond noise; arrays are (m,).
+    """Predicted classes, significant ones first, then by contribution beyond noise; arrays are (m,).
 
     ``code`` and ``names`` of the class, ``rows`` predicted as it, mean confidence ``claimed``, share ``right``, its
     own ``error`` beside what ``calibrated`` models show on average, ``excess`` = share of rows times the difference,
@@ -219,7 +218,7 @@ class StandingOut(Diagram):
 
     @property
     def cancel(self) -> bool:
-        """Whether gaps of classes that stand out go both ways, so that they cancel in the mean over all classes."""
+        """True if gaps of significant classes have both signs, so that they cancel in the mean over all classes."""
         gaps = (self.claimed - self.right)[self.stands_out]
         return bool((gaps > 0).any() and (gaps < 0).any())
 
@@ -237,7 +236,8 @@ class StandingOut(Diagram):
 
     @property
     def furthest(self) -> int | None:
-        """The place of the class that stands out with the largest gap, where that is not the one that adds most."""
+        """Position of the significant class with the largest gap, if it is not the one with the largest
+        contribution."""
         gaps = np.where(self.stands_out, np.abs(self.claimed - self.right), -1.0)
         place = int(gaps.argmax()) if len(gaps) else 0
         return place if place and gaps[place] > gaps[0] else None
@@ -271,7 +271,7 @@ class StandingOut(Diagram):
 
 
 def gaps_cancel(claimed: float, right: float, error: float) -> bool:
-    """Whether most of an error that is summed over bins is lost in the mean over all of them.
+    """True if most of an error summed over bins cancels in the mean over all of them.
 
     >>> gaps_cancel(0.74, 0.73, 0.2), gaps_cancel(0.9, 0.7, 0.2)
     (True, False)
@@ -284,7 +284,7 @@ def classes_standing_out(
     bins: int | str | BinningScheme | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> StandingOut:
-    """Which predicted classes are miscalibrated beyond noise, that which adds most to the error first.
+    """Return the significantly miscalibrated predicted classes, the largest contribution to the error first.
 
     For every class that is predicted: its rows, their mean confidence and accuracy, and the exact test of
     ``per_class_tests`` in the top-label notion, corrected as all places are (``inference.picked_out``). excess = rows /

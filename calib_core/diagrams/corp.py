@@ -1,4 +1,4 @@
-"""The CORP reliability curve: isotonic, no bins to choose, with the score taken apart (Dimitriadis et al. 2021).
+"""The CORP reliability curve: isotonic, without bins, with a decomposition of the score (Dimitriadis et al. 2021).
 
 One sentence where an answer about one confidence and the verdict about all rows seem to disagree.
 """
@@ -60,7 +60,7 @@ class CorpCurve(Diagram):
 
 
 def corp(predictions: Predictions, reduction: str | Reduction | None = None, stratum: int = 0) -> CorpCurve:
-    """The best rising curve from scores to outcomes (pool adjacent violators), and what it says of the Brier score.
+    """The best non-decreasing curve from scores to outcomes (pool adjacent violators), with Brier score parts.
 
     MCB = S - S_fit, DSC = S_mean - S_fit, UNC = S_mean, with S the mean (s - z)^2 of the claims, S_fit that of the
     fitted and S_mean that of the constant mean outcome. What can mislead: a falling curve cannot be fitted, so
@@ -107,7 +107,7 @@ def corp(predictions: Predictions, reduction: str | Reduction | None = None, str
 
 
 def brier_parts(curves: Mapping[str, CorpCurve]) -> pd.DataFrame:
-    """The Brier score of models by name, taken apart: a line per curve, as in ``corp``.
+    """Decomposition of the Brier score of models by name, one line per curve, as in ``corp``.
 
     ``brier`` = ``miscalibration`` - ``discrimination`` + ``uncertainty``. What can mislead: the fit follows noise; a
     calibrated model of few rows has a miscalibration above 0 too.
@@ -134,7 +134,7 @@ _FEWEST = 8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CorpBand(Diagram):
-    """Where a rising curve that the outcomes come from lies: from ``lower`` to ``upper`` at scores (m,).
+    """Confidence band of a non-decreasing true curve: ``lower`` to ``upper`` at scores (m,).
 
     Between two of its scores the lower end is that of the one below, the upper end that of the one above. ``band`` is
     "pointwise" or "whole-curve".
@@ -149,12 +149,12 @@ class CorpBand(Diagram):
 
     @property
     def band_title(self) -> str:
-        """What the band is called."""
+        """Title of the band."""
         return band_title(self.band, self.level)
 
     @property
     def about(self) -> str:
-        """What the band holds, and under which assumption, in a sentence."""
+        """Coverage of the band and its assumption, in a sentence."""
         each = "at any one score" if self.band == "pointwise" else "at all scores at once"
         crossed = (
             (" Here the ends cross, so the true curve must decrease somewhere.")
@@ -234,7 +234,7 @@ def _rising(count: Codes, hits: Codes, chosen: Codes, band: str, level: float) -
 
 
 OF_ALL = "the confidence over all predicted classes"
-"""What a verdict about confidence judges."""
+"""Subject of a verdict about confidence."""
 
 
 def reconciled(
@@ -243,7 +243,7 @@ def reconciled(
     line: EstimateLine,
     classes: StandingOut | None = None,
 ) -> str:
-    """Why the answer near ``confidence`` and the verdict can both be true; empty where they say the same.
+    """Sentence that reconciles the answer near ``confidence`` with the verdict; empty if they agree.
 
     The answer is about the rows near one confidence; the verdict of ``line`` is about the error over all rows, in the
     top-label notion for each predicted class by itself. They seem to disagree where (1) the verdict is miscalibrated

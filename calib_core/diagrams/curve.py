@@ -27,11 +27,11 @@ BANDS = {"pointwise": "pointwise {} band", "whole-curve": "{} band for the whole
 """Kinds of band around a curve, and what each is called at a level."""
 
 KERNEL_CURVE = KernelECE(bandwidth=StandardDeviation(), scale=LogOdds(), smoothed="gaps")
-"""How a curve is smoothed unless something else is chosen; ``KernelECE()`` is the paper's."""
+"""Default smoothing of a curve; ``KernelECE()`` is the paper's."""
 
 
 def band_title(band: str, level: float) -> str:
-    """What a band is called.
+    """Title of a band.
 
     >>> band_title("whole-curve", 0.9)
     '90 % band for the whole curve'
@@ -72,7 +72,7 @@ class KernelCurve(Diagram):
 
     @property
     def band_title(self) -> str:
-        """What the band is called."""
+        """Title of the band."""
         return band_title(self.band, self.level)
 
     @property
@@ -93,7 +93,7 @@ class KernelCurve(Diagram):
 
     @property
     def warning(self) -> str:
-        """What is wrong with the bandwidth, in a sentence; empty when nothing is."""
+        """Warning about the bandwidth, in a sentence; empty if there is none."""
         finest = _STEPS_TO_RESOLVE * self.step
         if not self.rows > 0 or self.bandwidth >= finest:
             return ""
@@ -165,7 +165,7 @@ def kernel_curves(
     band: str = "none",
     level: float = LEVEL,
 ) -> tuple[KernelCurve, ...]:
-    """Kernel reliability curves of all strata of a notion, each with its own bandwidth; without bands unless asked.
+    """Kernel reliability curves of all strata of a notion, each with its own bandwidth; bands on request.
 
     Each is what ``kernel_curve`` gives for its stratum, band included.
 

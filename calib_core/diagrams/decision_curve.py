@@ -1,4 +1,4 @@
-"""Whether acting on a class's probability pays, for every threshold at which one might act."""
+"""Net benefit of acting on a class's probability, at every threshold."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class _Shares:
         return np.asarray((mass[stop] - mass[start]) / mass[-1])
 
     def benefit(self, start: Codes, stop: Codes, odds: Float64s) -> tuple[Float64s, Float64s, Float64s]:
-        """What acting on each run is worth, and the ends of its interval; nothing where there are no rows."""
+        """Net benefit of acting on each run, with its interval; empty without rows."""
         mass, hits, squares = (part[stop] - part[start] for part in self.sums)
         some = mass > 0
         share = np.divide(hits, mass, out=np.zeros(len(odds)), where=some)
@@ -165,7 +165,7 @@ class _Shares:
         return value, least, most
 
     def _of_groups(self, start: Codes, stop: Codes) -> tuple[Float64s, Float64s]:
-        """Ends of the share with the class in each run, of rows that belong together."""
+        """Ends of the share with the class in each run, for grouped rows."""
         ends = np.full((len(start), 2), np.nan)
         for i in np.flatnonzero(stop > start):
             run = self.order[start[i] : stop[i]]
@@ -175,7 +175,7 @@ class _Shares:
 
 
 def above(score: Float64s, threshold: float, near: float) -> Bools:
-    """Which rows are acted on: those whose score is above the threshold by more than rounding, ``near``."""
+    """Mask of the rows acted on: score above the threshold by more than rounding, ``near``."""
     return np.asarray(score > _least(threshold, near))
 
 

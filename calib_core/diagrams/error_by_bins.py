@@ -1,4 +1,4 @@
-"""The error against the number of bins, with what noise alone would show (P1 Fig. 2 and 5-8, P2 Fig. 2)."""
+"""The error against the number of bins, with the noise floor (P1 Fig. 2 and 5-8, P2 Fig. 2)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ErrorSweep(Diagram):
 
     @property
     def squared(self) -> bool:
-        """Are the errors squares, which are no shares?"""
+        """True if the errors are squares rather than shares."""
         return unit_of(self.estimator) == "square"
 
     @property
@@ -80,7 +80,7 @@ class ErrorSweep(Diagram):
         return not np.isnan(self.low).all()
 
     def frame(self) -> pd.DataFrame:
-        """One line per point, exactly the numbers drawn; the ends of intervals where they were asked for."""
+        """One line per point, exactly the numbers drawn; the ends of intervals if requested."""
         each = len(self.bins)
         columns = {
             "model": np.repeat(np.asarray(self.models, dtype=object), each),
@@ -127,13 +127,13 @@ def error_sweep(
     by_rows = kind is not None and bool(cuts(as_binning(kind)).rows)
     numbers = tuple(ROWS if by_rows else BINS) if bins is None else tuple(bins)
     if not numbers or any(not isinstance(b, Integral) or b < 1 for b in numbers):
-        raise RegistryError(f"bins is {numbers!r:.80}; it must hold whole numbers of at least 1")
+        raise RegistryError(f"bins is {numbers!r:.80}; it must contain whole numbers of at least 1")
     members = [_member(estimator, kind, int(b)) for b in numbers]
     named = models if isinstance(models, Mapping) else {"model": models}
     notions = _by_default(named) if notions is None else notions
     lines = [(name, notion) for name in named for notion in notions]
     if not lines:
-        raise InputError(f"{len(named)} models in {len(notions)} notions make no line; give at least one of each")
+        raise InputError(f"{len(named)} models in {len(notions)} notions give no line; at least one of each is needed")
     found = np.full((len(lines), len(numbers), 4), np.nan)
     notes = [""] * len(lines)
     for line, (name, notion) in enumerate(lines):
@@ -193,7 +193,7 @@ def _member(estimator: str, kind: str | None, number: int) -> Estimator:
     """The estimator with this number of bins, or of rows in each."""
     if not takes_bins(estimator, number):
         known = ", ".join(swept_estimators())
-        raise RegistryError(f"{estimator!r} reads no bins, so there is no number of them to go over; these do: {known}")
+        raise RegistryError(f"{estimator!r} uses no bins, so there is no number of bins to vary; these do: {known}")
     if kind is None:
         return as_estimator(estimator, number)
     if not takes_bins(estimator):
@@ -201,12 +201,12 @@ def _member(estimator: str, kind: str | None, number: int) -> Estimator:
     name = BINNINGS[kind].flags.number
     if not name:
         known = ", ".join(key for key in BINNINGS if BINNINGS[key].flags.number)
-        raise RegistryError(f"bins of kind {kind!r} have no number to go over; these have: {known}")
+        raise RegistryError(f"bins of kind {kind!r} have no number to vary; these have: {known}")
     return as_estimator(estimator, BINNINGS.make(kind, **{name: number}))
 
 
 def _axis(kind: str | None) -> str:
-    """What is gone over, in words."""
+    """The varied quantity, in words."""
     if kind is None:
         return "number of equal-width bins"
     entry = BINNINGS[kind]

@@ -1,4 +1,4 @@
-"""What a fitted calibrator consists of: its numbers by name, as pictures, and the map of a binary one."""
+"""Parameters of a fitted calibrator by name, as images, and the map of a binary calibrator."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CELLS = 50
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinaryMap(Diagram):
-    """What a fitted stratum makes of a score: ``output`` (m,) at ``score`` (m,), and where the data lies.
+    """Map of a fitted stratum: ``output`` (m,) at ``score`` (m,), and the distribution of the data.
 
     ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]; ``own`` tells
     whether the stratum has a map of its own, shares a pooled one ("pooled") or keeps its scores ("none"). ``lower`` and

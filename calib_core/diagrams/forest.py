@@ -37,7 +37,7 @@ from calib_core.text import (
 )
 
 FAMILIES = ("Bins", "Bins that share rows", "Squared, in bins", "Worst bin", "No bins to choose")
-"""What estimators have in common, in the order they stand in."""
+"""Families of estimators, in order."""
 _REACH = 2.0
 """The axis reaches at most this many times as far as the first line, or the tolerance: the rest is an arrow."""
 _ROOM = 1.06
@@ -74,9 +74,9 @@ class Forest(Diagram):
     def frame(self) -> pd.DataFrame:
         """One line per estimator, exactly the numbers drawn and written.
 
-        Columns: estimator, title, family, point (the value where there is no interval), low, high, value (as measured,
-        noise included: what the floor is to be compared with), floor, verdict, ``root`` (of a squared error), and the
-        texts points, interval, measured and noise.
+        Columns: estimator, title, family, point (the value where there is no interval), low, high, value (raw, noise
+        included: what the floor is to be compared with), floor, verdict, ``root`` (of a squared error), and the texts
+        points, interval, measured and noise.
         """
         return self.lines
 
@@ -121,7 +121,7 @@ def forest(lines: pd.DataFrame, declared: str = "", first: str = ESTIMATOR, eps:
 
 
 def family_of(estimator: str) -> str:
-    """The family that an estimator stands in, from what it declares.
+    """The family of an estimator, from its declared properties.
 
     >>> family_of("ece"), family_of("rmsce"), family_of("mce"), family_of("ece-convex"), family_of("smece")
     ('Bins', 'Squared, in bins', 'Worst bin', 'Bins that share rows', 'No bins to choose')
@@ -176,7 +176,7 @@ def _on_axis(share: float, root: bool, eps: float) -> float:
 
 
 def _top(placed: pd.DataFrame, first: str, eps: float) -> float:
-    """Where the axis ends: estimators far beyond the others do not squeeze them."""
+    """End of the axis; outlying estimators do not compress the others."""
     known = placed[["point", "high", "floor"]].to_numpy(dtype=np.float64)
     chosen = known[(placed["estimator"] == first).to_numpy(), :2]
     reach = float(np.max(chosen, where=np.isfinite(chosen), initial=0.0))
@@ -190,7 +190,7 @@ def _middle(numbers: Float64s) -> float:
 
 MOST_LINES = 30
 _NAMED = 3
-"""So many slices of too few rows are called by their names."""
+"""Up to this many slices with too few rows are named."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,7 +252,7 @@ class SliceDots(Diagram):
         return f"{rows}.{largest} {count} {are} significantly off{corrected}.{few}"
 
     def _beside(self, line: pd.Series) -> str:
-        """How the gap of a slice compares with that of all other rows."""
+        """Comparison of the gap of a slice with that of all other rows."""
         if pd.isna(line["p_beyond"]):
             return ""
         away = points(line["beyond"]).lstrip("+\u2212")

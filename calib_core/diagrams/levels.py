@@ -78,7 +78,7 @@ class Levels(Diagram):
 
 
 def levels(predictions: Predictions, level: float = LEVEL) -> Levels:
-    """How often the model is right at each confidence it states, for models that state few different ones.
+    """Accuracy at each confidence level, for models with few distinct confidences.
 
     At each distinct confidence h: right = k_h / n_h of the n_h rows that state it, with its exact interval (Clopper and
     Pearson), and p = min(1, 2 min(P(X <= k_h), P(X >= k_h))), X binomial of n_h and h: exact for a calibrated model,
@@ -146,7 +146,7 @@ def models_in_range(
     level: float = LEVEL,
     notion: str | None = None,
 ) -> pd.DataFrame:
-    """What each model says on average of its rows in a range of the confidence, and how often it is right there.
+    """Mean confidence and accuracy of each model in a range of the confidence.
 
     One line a model: model, rows, says, right, and the exact interval ``right_low`` to ``right_high`` of the share that
     is right, at ``level`` each; NaN where it has no rows there. Weighted rows count with their weights, in ``rows``
@@ -188,7 +188,7 @@ def models_in_range(
 
 
 def _worth(predictions: Predictions, rows: Codes) -> float:
-    """How many equal rows these are worth; rows weighted by whole numbers stand for that many."""
+    """Effective sample size of these rows; whole-number weights count as copies."""
     assert predictions.weights is not None
     weights = np.asarray(predictions.weights[rows], dtype=np.float64)
     if whole(predictions.weights):

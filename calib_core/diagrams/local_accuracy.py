@@ -1,4 +1,4 @@
-"""When it says 90 %, how often is it right? The share right among the rows whose confidence lies near one asked for."""
+"""Accuracy of the rows with a confidence near a requested one, such as 90 %."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from calib_core.results.verdict_table import TOO_FEW
 from calib_core.text import at_level, between, called, in_percent, rounded, share_range, short_percent
 
 NARROWEST, WIDEST = 3, 12
-"""Points on either side of the confidence asked for: rows are looked for this near first, and this far at most."""
+"""Half-widths of the window around the requested confidence, in points: smallest and largest."""
 ENOUGH = 100
 """Rows at which the window is wide enough."""
 FEWEST = 10
 """Rows below which no share is put into a headline."""
 ROUNDED = 0.005
-"""So far a stated confidence may lie from a whole percent that is asked for."""
+"""Largest distance of a confidence from a requested whole percent."""
 DRAWS = 1999
 """Draws of calibrated outcomes that show how far off the furthest of many places is by chance: 5 % to within 0.5."""
 TOP = 0.1
@@ -40,7 +40,7 @@ TOP = 0.1
 NEAR = 0.05
 """The share of rows near 90 % at which the headline of a confidence opens there."""
 _NOT_EVERYWHERE = "not significant over the slider"
-"""Where the interval of one place excludes what its rows are given, and chance makes such a gap somewhere."""
+"""Brief text if one interval excludes the prediction but such a gap occurs somewhere by chance."""
 _MOST_DIGITS = 6
 """Digits of a percent in a printed end of a range, at most."""
 _TINY = 1e-9
@@ -53,7 +53,7 @@ Places: TypeAlias = NDArray[np.intp]
 
 @dataclass(frozen=True, repr=False)
 class LocalAnswer(OneLine):
-    """How often the model is right where it says about ``confidence``, in numbers and in words.
+    """Accuracy near ``confidence``, in numbers and in words.
 
     ``below`` and ``above`` are the nearest confidences of other rows, infinite where there are none.
 
@@ -83,12 +83,12 @@ class LocalAnswer(OneLine):
 
     @property
     def enough(self) -> bool:
-        """Whether there are rows enough to put a share into a headline."""
+        """True if there are enough rows for a share in a headline."""
         return self.rows >= FEWEST
 
     @property
     def gap(self) -> float | None:
-        """What these rows say on average less how often they are right, where a gap is ``shown``.
+        """Mean prediction minus accuracy of these rows, if a gap is ``shown``; else None.
 
         None where the interval holds what they say, and where so large a gap is no surprise among all places looked at.
         """
@@ -131,7 +131,7 @@ class LocalAnswer(OneLine):
 
     @property
     def stated(self) -> str:
-        """The mean risk of these rows, or the confidence asked for, as the headline has it.
+        """The mean risk of these rows, or the requested confidence, as in the headline.
 
         Rows near a confidence of 1 that do not all say so are named by their mean: no model is said to claim 100 %.
         """
@@ -166,7 +166,8 @@ class LocalAnswer(OneLine):
 
     @property
     def range(self) -> str:
-        """What these rows say, in percent: rounded outwards to the fewest digits at which no other row is in it."""
+        """Range of predictions of these rows in percent, rounded outwards with the fewest digits that exclude other
+        rows."""
         if self.upper - self.lower < _SLACK:
             return self._single
         for least in range(_MOST_DIGITS + 1):
@@ -187,7 +188,7 @@ class LocalAnswer(OneLine):
 
     @property
     def difference(self) -> str:
-        """How far what these rows say is from how often they are right; of what, where that is not what was asked."""
+        """Difference between mean prediction and accuracy of these rows, as text."""
         if not self.enough:
             return "too few rows"
         if self.gap is None:
@@ -206,7 +207,7 @@ class LocalAnswer(OneLine):
 
 @dataclass(frozen=True, repr=False)
 class EventWords(OneLine):
-    """What rows and their event are called in a sentence: "Of ``noun`` given a risk of about 30 %, 14 % ``phrase``."
+    """Names of rows and their event in a sentence: "Of ``noun`` given a risk of about 30 %, 14 % ``phrase``."
 
     >>> EventWords.of("died"), EventWords.of("1")
     (EventWords(of rows some were “died”), EventWords(of rows some were of class 1))
@@ -226,7 +227,7 @@ class EventWords(OneLine):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalAccuracy(Diagram):
-    """Arrays are (m,), one entry for each confidence asked for.
+    """Accuracy near requested confidences; arrays are (m,), one entry for each of them.
 
     ``confidence`` confidence; ``near``, whether a row says it within 3 points (else the window is around the nearest
     confidence that one does say); ``reach``, half the width of the window; ``rows`` in it (their number, or what they
@@ -260,7 +261,7 @@ class LocalAccuracy(Diagram):
     above: Float64s = field(default_factory=lambda: np.zeros(0))
 
     def frame(self) -> pd.DataFrame:
-        """One line per confidence asked for, with the sentence about it."""
+        """One line per requested confidence, with its sentence."""
         names = ("confidence", "near", "reach", "rows", "share", "claimed", "right", "low", "high", "lower", "upper")
         answers = self.answers
         return pd.DataFrame({name: getattr(self, name) for name in names}).assign(
@@ -273,7 +274,7 @@ class LocalAccuracy(Diagram):
 
     @property
     def nearby(self) -> pd.DataFrame:
-        """The lines of the frame that are about rows near what was asked for: the others are about other rows.
+        """The lines of the frame about rows near the requested prediction.
 
         >>> p = Predictions.from_confidence([0.9] * 400, [True] * 300 + [False] * 100)
         >>> local_accuracy(p, [0.2, 0.9]).nearby["confidence"].tolist()
@@ -283,11 +284,11 @@ class LocalAccuracy(Diagram):
 
     @property
     def answers(self) -> tuple[LocalAnswer, ...]:
-        """The answer for every confidence asked for."""
+        """The answer for every requested confidence."""
         return tuple(map(self._answer, range(len(self.confidence))))
 
     def answer(self, confidence: float) -> LocalAnswer:
-        """The answer for the confidence nearest to one asked for."""
+        """The answer for the confidence nearest to a requested one."""
         return self._answer(int(np.abs(self.confidence - confidence).argmin()))
 
     def elsewhere(self, confidence: float) -> LocalAnswer | None:
@@ -319,7 +320,7 @@ class LocalAccuracy(Diagram):
 def local_accuracy(
     predictions: Predictions, confidences: Sequence[float] | None = None, level: float = LEVEL
 ) -> LocalAccuracy:
-    """How often the model is right where its confidence is near each of ``confidences``, by default 0, 1 to 100 %.
+    """Accuracy of the model near each of ``confidences``, by default 0, 1 to 100 %.
 
     Rows count whose confidence lies within 3 points; where they are fewer than 100, within 4, 5, ... 12, as long as
     they say what was asked to within 3 points on average. Where no row lies within 3 points, the same around the
@@ -355,7 +356,7 @@ def local_frequency(
     level: float = LEVEL,
     words: EventWords | tuple[str, str] | None = None,
 ) -> LocalAccuracy:
-    """How often the event of two classes happens where its predicted risk is near each of ``risks``.
+    """Observed frequency of the event of two classes near each of the predicted ``risks``.
 
     By default ``risks`` are about 100 round places from 0 to the highest risk but one in a thousand. The window around
     a risk r is as wide as the scale wants: from log-odds 0.12 to either side (3 points at 50 %, 1.1 at 10 %, 0.12 at
@@ -421,7 +422,7 @@ def _named(words: EventWords | tuple[str, str] | None, predictions: Predictions)
 
 
 def opening(predictions: Predictions, notion: str | None = None) -> float:
-    """The risk or the confidence at which a headline opens, where the model is at work; from scores alone.
+    """Initial risk or confidence of the headline, in the model's usual range; from scores only.
 
     Of the event of two classes: the mean risk of the tenth of rows with the highest risk. Else 90 % where at least 5 %
     of the rows state a confidence within 3 points of it, and the median confidence where they do not; whole percent.
@@ -532,7 +533,7 @@ class _Rows:
 
     @property
     def stated(self) -> bool:
-        """Whether few different confidences are stated, each often: then no two have to be put together."""
+        """True if there are few distinct confidences, each frequent, so that no two need to be pooled."""
         values = 1 + int(np.count_nonzero(np.diff(self.score) > _SLACK))
         return values <= MOST_LEVELS and len(self.score) >= FEWEST * values
 
@@ -557,7 +558,7 @@ class _Rows:
         return low, high
 
     def worth(self, first: Places, last: Places) -> Float64s:
-        """How many rows: copies are counted, others by Kish's number."""
+        """Number of rows: copies are counted, other weights by Kish's effective sample size."""
         total = self._weight[last] - self._weight[first]
         if self.counted:
             return total
@@ -667,7 +668,7 @@ def _windows(rows: _Rows, places: Float64s, unit: Float64s) -> tuple[Places, Pla
 
 
 def shown(percentage: str) -> float:
-    """The share that a percentage says.
+    """The share of a formatted percentage.
 
     >>> shown("63 %")
     0.63

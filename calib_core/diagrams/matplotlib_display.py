@@ -275,4 +275,4 @@ def _code(names: Any, pos_label: Any) -> int:
 
 
 def _of_class(name: str) -> tuple[str, str]:
-    return f"mean probability of {called(name)}: what the model says", f"share that is {called(name)}"
+    return f"mean probability of {called(name)}(predicted)", f"share that is {called(name)}"

@@ -1,4 +1,4 @@
-"""One predicted class taken apart: how often it is right, bin by bin, what it is taken for, and row by row."""
+"""One predicted class: accuracy by bin, confusions, and rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from calib_core.reductions.top import TopLabel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassBins(Diagram):
-    """The bins of one predicted class that hold rows; arrays are (bins,).
+    """The bins of one predicted class that contain rows; arrays are (bins,).
 
     ``says`` is the mean confidence of the rows, ``right`` the share of them of the class, and ``low`` to ``high`` its
     exact interval at ``level``; NaN where rows carry weights.
@@ -47,7 +47,7 @@ class ClassBins(Diagram):
 
 
 def class_claims(models: Mapping[str, Predictions], code: int, level: float = LEVEL) -> pd.DataFrame:
-    """What each model says where it predicts one class, and how often it is right, a line a model.
+    """Mean confidence and accuracy of each model where it predicts one class, one line per model.
 
     Columns model, rows (those it predicts as the class), says (their mean confidence), right (the share of them of the
     class), low and high (exact interval of that share at ``level``, Clopper and Pearson) and found (the share of the
@@ -118,7 +118,7 @@ def class_bins(
 
 
 def class_confusions(predictions: Predictions, code: int) -> pd.DataFrame:
-    """What rows predicted as one class really are where they are not of it: class, rows and share, most rows first.
+    """True classes of rows wrongly predicted as one class: class, rows and share, most rows first.
 
     ``share`` is of all rows predicted as the class. No line where all of them are right.
 

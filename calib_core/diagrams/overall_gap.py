@@ -1,4 +1,4 @@
-"""Over- or under-confident over all rows: what is said on average beside how often it is right."""
+"""Over- or under-confidence over all rows: mean prediction and observed frequency."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OverallGap(Diagram):
 
     @property
     def direction(self) -> str:
-        """Which way the gap goes, where one is shown."""
+        """Direction of the gap, if significant."""
         if self.p_value > SIGNIFICANCE:
             return ""
         if self.of_event:
@@ -61,7 +61,7 @@ class OverallGap(Diagram):
 
     @property
     def headline(self) -> str:
-        """What is shown about all rows taken together."""
+        """Result over all rows, in a few words."""
         if not self.direction:
             return "No significant gap on average"
         whose = f"Risks {self.direction}" if self.of_event else self.direction.capitalize()
@@ -69,7 +69,7 @@ class OverallGap(Diagram):
 
     @property
     def basis(self) -> str:
-        """What it rests on."""
+        """Numbers behind the result, in a sentence."""
         says, right = in_percent(self.claimed), in_percent(self.right)
         words = f"Mean confidence {says}, accuracy {right}"
         if self.of_event:
@@ -79,7 +79,7 @@ class OverallGap(Diagram):
         return f"{words} ({ends}; {self.rows:,.0f} rows{self.groups}; {chance(self.p_value)}).{note}"
 
     def frame(self) -> pd.DataFrame:
-        """One line with the numbers and what they say."""
+        """One line with the numbers and their sentence."""
         numbers = {"rows": self.rows, "claimed": self.claimed, "right": self.right, "low": self.low, "high": self.high}
         numbers["p"] = self.p_value
         words = {"direction": self.direction, "headline": self.headline, "basis": self.basis, "method": self.method}
@@ -92,7 +92,7 @@ def overall_gap(
     bins: int | str | BinningScheme | None = None,
     notion: str | None = None,
 ) -> OverallGap:
-    """Is the model over- or under-confident on average, beyond what chance explains?
+    """Test whether the model is significantly over- or under-confident on average.
 
     claimed = mean confidence, right = share right; a gap is shown where p is at most .05, as in ``findings``. The
     interval of the mean chance of being right, and p, are ``inference.mean_gap``'s, read at the level that all errors

@@ -1,4 +1,4 @@
-"""The curve of a plan, and whether Meta-Cal keeps the rate it was asked for (P4 Fig. 1 and 2)."""
+"""The curve of a plan, and attained against target rates of Meta-Cal (P4 Fig. 1 and 2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe
 
 PLANNED, WANTED, NEEDED = "planned", "wanted", "needed"
-"""What the marks beside the curves are called."""
+"""Names of the marks next to the curves."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +58,7 @@ def plan_curve(
     bins: int | str | BinningScheme | None = None,
     tolerance: float = TOLERANCE,
 ) -> PlanCurve:
-    """What a plan promises for few and many rows, with the place planned and the one needed marked.
+    """Guarantee of a plan by sample size, with marks for the planned and the needed size.
 
     Parameters, errors and what can mislead as in ``planning.answer``.
 

@@ -1,4 +1,4 @@
-"""Recalibration diagrams: where each cell of the simplex is and where its calibration rows say it belongs.
+"""Recalibration diagrams: mean prediction and target (calibration frequencies) of each cell of the simplex.
 
 Before and after: reliability diagrams of a model and of the same one recalibrated, or at every temperature.
 """
@@ -80,14 +80,14 @@ class RecalibrationDiagram(Diagram):
         return pd.DataFrame({**cells, **counts, "length": length, **named, "bound": self.bound})
 
     def holding(self, min_rows: int) -> Bools:
-        """The cells that hold ``min_rows`` or more of both test and calibration rows: only their arrows are drawn."""
+        """Cells with at least ``min_rows`` test and calibration rows: only their arrows are drawn."""
         return np.asarray(np.minimum(self.count, self.fit_count) >= min_rows)
 
 
 def recalibration(
     scheme: str | SimplexScheme, fit: Predictions, test: Predictions, alpha: float = ALPHA
 ) -> RecalibrationDiagram:
-    """What canonical calibration by these cells changes: fitted on ``fit``, shown on ``test``.
+    """Recalibration diagram of these cells: fitted on ``fit``, shown on ``test``.
 
     ``scheme`` is a key of BINNINGS or a partition of the simplex. Rows on which the model abstains, and rows of weight
     0, are left out. What can mislead: the arrow of a cell with few calibration rows is mostly noise; see its bound.
@@ -189,7 +189,7 @@ def canonical_validity(
 
 
 def _counts(predictions: Predictions) -> Bools:
-    """Which rows the model answers with a weight above 0."""
+    """Mask of the answered rows with a weight above 0."""
     kept = np.ones(predictions.n_rows, dtype=bool)
     if predictions.abstained is not None:
         kept &= ~predictions.abstained
@@ -219,7 +219,7 @@ class Movement(Diagram):
 
     @property
     def same_bins(self) -> bool:
-        """Whether both are in the same bins, so that a mark of one has its counterpart in the other."""
+        """True if both use the same bins, so that each mark has a counterpart."""
         return np.array_equal(self.before.lower, self.after.lower) and np.array_equal(
             self.before.upper, self.after.upper
         )
@@ -250,7 +250,7 @@ def movement(
     bins: int | str | BinningScheme | None = None,
     notion: str | None = None,
 ) -> Movement:
-    """The reliability diagram of a model beside that of the recalibrated model, each over the rows it answers.
+    """Reliability diagrams of a model before and after recalibration, each over the rows it answers.
 
     ``bins`` is a number of equal-width bins, a key of BINNINGS or a scheme; None draws 15 of equal width, whatever the
     outputs are declared to be, so that both share their bins. What can mislead: rows change bins, so that a mark and
@@ -333,7 +333,7 @@ def temperature_path(
     also: Sequence[float] = (),
     notion: str | None = None,
 ) -> TemperaturePath:
-    """Where the stars of the reliability diagram stand at 61 temperatures from 1/4 to 8, twelve to a factor of two.
+    """Positions of the stars of the reliability diagram at 61 temperatures from 1/4 to 8, twelve per factor of two.
 
     Dividing log-probabilities (or logits, where the predictions carry them) by T never changes the predicted class:
     only confidences move. ``also`` adds temperatures between 1/4 and 8, such as a fitted one. The numbers at T = 1 are
@@ -357,7 +357,7 @@ def temperature_path(
     extra = np.array(sorted({float(t) for t in also}), dtype=np.float64)
     grid = _SOFTEST / 2 ** (np.arange(_HALVINGS * _STEPS + 1) / _STEPS)
     if not ((extra >= grid[-1]) & (extra <= _SOFTEST)).all():
-        raise InputError(f"also is {tuple(also)}; temperatures must lie between {grid[-1]} and {_SOFTEST}")
+        raise InputError(f"also is {tuple(also)}; temperatures must be between {grid[-1]} and {_SOFTEST}")
     predictions = predictions.answered
     extra = extra[~np.isin(extra, grid)]
     temperatures = np.concatenate([grid, extra])
@@ -431,7 +431,7 @@ def _confidences(predictions: Predictions, extra: Float64s) -> Floats:
 
 
 def _with(claims: Any, confidences: Floats) -> Claims:
-    """The same claims, made with other confidences."""
+    """The same claims with other confidences."""
     scores = np.clip(confidences.astype(claims.dtype), claims.floor, 1.0)
     moved: Claims = replace(claims, scores=scores)
     return moved

@@ -65,12 +65,12 @@ class RiskDiagram(Diagram):
 
     @property
     def events(self) -> float:
-        """How many rows had the event."""
+        """Number of rows with the event."""
         return float(self.spikes["events"].sum())
 
     @property
     def rows(self) -> float:
-        """How many rows there are."""
+        """Number of rows."""
         return self.events + float(self.spikes["others"].sum())
 
     @property
@@ -167,7 +167,7 @@ def _spikes(claims: Any) -> pd.DataFrame:
 
 
 DRAWN = ("observed", "ratio", "intercept", "slope")
-"""The measures that are drawn, a line each; the observed frequency beside the mean predicted risk."""
+"""The drawn measures, one line each; observed frequency next to mean predicted risk."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,7 +196,7 @@ def large_lines(
     *,
     curve: bool = False,
 ) -> LargeLines:
-    """Calibration in the large of the event's predicted risk, to be drawn: what is predicted beside what happened.
+    """Calibration in the large of the event's predicted risk, for drawing: predicted and observed.
 
     Mean predicted risk and observed frequency, the ratio of observed to expected events, calibration intercept and
     slope, each with its interval and its value for a calibrated model (``risk.in_the_large``). The frame has the

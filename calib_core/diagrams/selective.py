@@ -64,7 +64,7 @@ class RiskCoverage(Diagram):
 
 
 def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
-    """How often the model is wrong where it answers only from a confidence on: its risk against its coverage.
+    """Risk-coverage curve: error rate among the rows with at least a given confidence.
 
     For each distinct confidence t: coverage = share of rows with h >= t, risk = share of those that is wrong. Rows of
     one confidence are answered together. The interval is exact at each point (``share_ends``): which rows are answered
@@ -103,6 +103,6 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
 
 
 def _of_groups(rows: Predictions, answered: Codes, level: float) -> tuple[float, float, str]:
-    """The interval of the share that is wrong of rows at these places, which belong together."""
+    """Interval of the error rate of grouped rows at these positions."""
     low, high, method = shares_in_cells(rows, np.zeros_like(answered), ~rows.correct[answered], answered, 1, level)
     return float(low[0]), float(high[0]), method

@@ -22,7 +22,7 @@ from calib_core.reductions.base import Reduction, claims_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SmallDiagrams(Diagram):
-    """What small diagrams of chosen classes all say: codes, names, error and share of rows of each, (m,)."""
+    """Common data of small diagrams of classes: codes, names, error and share of rows, (m,)."""
 
     classes: tuple[int, ...]
     names: tuple[str, ...]
@@ -30,7 +30,7 @@ class SmallDiagrams(Diagram):
     share: Float64s
 
     def record(self, j: int) -> dict[str, object]:
-        """What a click on the small diagram at this place means."""
+        """Selection made by a click on the small diagram at this position."""
         return {"code": self.classes[j]}
 
     def _stacked(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -60,7 +60,7 @@ class SlicePanels(ClassPanels):
     where: tuple[str, ...]
 
     def record(self, j: int) -> dict[str, object]:
-        """What a click on the small diagram at this place means."""
+        """Selection made by a click on the small diagram at this position."""
         return {"slice": self.where[j]}
 
     def frame(self) -> pd.DataFrame:

@@ -47,7 +47,7 @@ class VerdictStrip(Diagram):
 
     @property
     def within_both(self) -> str:
-        """Which of the two tolerances each model meets, and what that means; empty where there is one tolerance."""
+        """Note on which of the two tolerances each model meets; empty with one tolerance."""
         if self.ratio_limit is None:
             return ""
         places: dict[str, list[str]] = {}
@@ -62,7 +62,7 @@ class VerdictStrip(Diagram):
         return f"{'. '.join(lists)}. {begun(rule)}." if lists else ""
 
     def _place(self, i: int) -> str:
-        """Where model i is, by both tolerances."""
+        """Position of model i relative to both tolerances."""
         error, ratio = self.high[i] < self.eps, self._ratio_within(i)
         beyond = self.low[i] > self.eps, self._ratio_beyond(i)
         if error and ratio:
@@ -132,7 +132,7 @@ def _scaled(each: PrimaryLine, line: EstimateLine) -> tuple[float, ...]:
 
 
 def _note(line: EstimateLine, ends: tuple[float, ...], eps: float) -> str:
-    """What stands beside the word: the interval, and where it lies."""
+    """Text next to the verdict: the interval and its position."""
     if line.verdict is None:
         return line.note
     text = between(ends[0], ends[2], eps)

@@ -1,4 +1,4 @@
-"""What finer bins cost and bring: mean squared error against calibration error, over numbers of bins (P2 Fig. 3)."""
+"""Mean squared error against calibration error, over numbers of bins (P2 Fig. 3)."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class TradePoints(Diagram):
 
 
 def _known(upper: Float64s) -> tuple[str, ...]:
-    """The columns of bounds, where they were asked for."""
+    """The columns of bounds, if requested."""
     return () if np.isnan(upper).all() else ("upper", "plug_in")
 
 

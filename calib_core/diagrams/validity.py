@@ -78,7 +78,7 @@ def validity_of(
 
 
 def steps(gap: Float64s, weight: Float64s, distance: bool = False) -> ValidityPlot:
-    """V of groups that are off by ``gap`` and hold a share ``weight`` of the rows."""
+    """V of groups with error ``gap`` and a share ``weight`` of the rows."""
     eps, step = np.unique(gap, return_inverse=True)
     share: Float64s = np.cumsum(np.bincount(step.ravel(), weight, minlength=len(eps)).astype(np.float64))
     return ValidityPlot(eps, share / share[-1:], distance)

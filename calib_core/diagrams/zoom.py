@@ -1,4 +1,4 @@
-"""One bin of the reliability diagram taken apart: class by class (P1 Fig. 1b), and row by row."""
+"""One bin of the reliability diagram, by class (P1 Fig. 1b) and by row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from calib_core.reductions.top import TopLabel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinZoom(Diagram):
-    """One bin taken apart by predicted class: arrays are (classes,), for classes predicted in the bin only.
+    """One bin by predicted class; arrays are (classes,), only for classes predicted in the bin.
 
     Classes that are furthest beyond what chance explains stand first. ``low`` to ``high`` is an exact interval of each
     accuracy; those of all classes hold together at ``level``. ``star`` is the bin's (mean confidence, accuracy),
@@ -90,7 +90,7 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = 
     table = tabulate_at(claims, edges)
     here = np.flatnonzero(table.count[:, b] > 0)
     if not len(here):
-        raise NotAnswerable(f"no rows lie in {diagram.label(b)}")
+        raise NotAnswerable(f"no rows in {diagram.label(b)}")
     groups = predictions.answered.row_groups
     every = worth(claims, table) if groups is None else GroupsInCells.of(claims, table, groups).fewest
     rows = every.reshape(table.count.shape)[here, b]

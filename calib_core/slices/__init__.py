@@ -1,4 +1,4 @@
-"""Who is it wrong about? Slices of the rows by what the file's other columns say, and what is off in them."""
+"""Slices of the rows by metadata columns, and calibration errors in them."""
 
 from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice, columns_of, part
 from calib_core.slices.cut import cut

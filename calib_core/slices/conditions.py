@@ -1,4 +1,4 @@
-"""Slices: the rows for which a column says something, or two do; as values, as text for links, and in words."""
+"""Slices: rows with a given value of one or two columns; as values, as text for links, and in words."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from calib_core.summaries.mergeable import Summary
 
 
 def kept_column(summary: Summary, name: str) -> Column:
-    """The values that a summary keeps of a column, one each, as numbers where all of them are."""
+    """The values of a column in a summary, each once, as numbers if all are numbers."""
     return from_texts(list(summary.slices[name]))
 
 
 def kept_sums(summary: Summary, name: str) -> Float64s:
-    """Of each of these values the number of rows, and the sums of confidence and of what came true, (values, 3)."""
+    """For each value the number of rows and the sums of confidence and of correct outcomes, (values, 3)."""
     tallies = [cells.over(1) for cells in summary.slices[name].values()]
     return np.array([[t.count[0, 0], t.score[0, 0], t.outcome[0, 0]] for t in tallies], dtype=np.float64)
 
@@ -54,7 +54,7 @@ def kept_counts(summary: Summary, name: str) -> tuple[Float64s, Float64s]:
 
 
 def part_of_counts(summary: Summary, name: str, values: Sequence[int]) -> Summary:
-    """The summary of the rows that have some of the values: (confidence, correct) alone, and no row of its own."""
+    """The summary of the rows with some of the values: only (confidence, correct), without stored rows."""
     every = list(summary.slices[name].values())
     return summary.of_single_claims(Cells.together([every[i] for i in values]))
 
@@ -71,7 +71,7 @@ _PART = re.compile(rf'\s*(?P<column>{_IN_QUOTES}|[^"=&][^=&]*)=\s*(?P<value>{_IN
 
 @dataclass(frozen=True)
 class Value:
-    """Rows whose ``column`` says ``text``; None: rows for which it says nothing."""
+    """Rows whose ``column`` has the value ``text``; None: rows without a value."""
 
     column: str
     text: str | None
@@ -90,7 +90,7 @@ class Value:
         return "not given" if self.text is None else self.text
 
     def rows(self, values: Column) -> Bools:
-        """Which values of the column meet it."""
+        """Mask of the column's values that meet it."""
         codes, texts = coded_texts(values)
         return np.asarray(codes == (-1 if self.text is None else texts.index(self.text) if self.text in texts else -2))
 
@@ -126,7 +126,7 @@ class Span:
         return span_words(self.low, self.high)
 
     def rows(self, values: Column) -> Bools:
-        """Which values of the column meet it; NotAnswerable where they are no numbers."""
+        """Mask of the column's values that meet it; NotAnswerable if they are not numbers."""
         if not is_number(values):
             raise NotAnswerable(f"{self.column!r} has no numbers, so no row is in {self}; give one of its values")
         return in_span(values, self.low, self.high)
@@ -163,7 +163,7 @@ class Slice:
 
     @classmethod
     def read(cls, text: str) -> Slice:
-        """The slice that a text says; InputError where it says none."""
+        """Parse a slice from text; InputError if it is not a slice."""
         return cls(tuple(_conditions(text)))
 
     @property
@@ -182,7 +182,8 @@ class Slice:
         return ", ".join(condition.short for condition in self.conditions)
 
     def narrowed(self, other: Slice) -> Slice:
-        """The rows in this slice and another; what it says of the same column, and of columns too many, gives way.
+        """The intersection with another slice; its own conditions on the same column, or on too many columns, are
+        dropped.
 
         >>> law = Slice.read("subject=law")
         >>> str(law.narrowed(Slice.read("model=small"))), str(law.narrowed(Slice.read("subject=history")))
@@ -195,7 +196,7 @@ class Slice:
         return Slice(kept[-self.most :])
 
     def rows(self, predictions: Predictions) -> Bools:
-        """Which rows of the predictions are in it, shape (n,); NotAnswerable where there is no such column.
+        """Mask of the rows in the slice, shape (n,); NotAnswerable if there is no such column.
 
         >>> import pandas as pd
         >>> p = Predictions([[0.7, 0.3]] * 3, [0, 1, 0], metadata=pd.DataFrame({"age": [39, 40, None]}))
@@ -212,7 +213,7 @@ def as_slice(where: str | Slice) -> Slice:
 
 
 def part(predictions: Predictions, where: str | Slice) -> Predictions:
-    """The rows of a slice alone; NotAnswerable where there are none, or no such column.
+    """Return the rows of a slice; NotAnswerable if there are none, or no such column.
 
     Of a summary the counts of the values of the column that lie in it, where it keeps these: of the predicted class's
     confidence and whether it was right, and of no other class.
@@ -230,26 +231,25 @@ def part(predictions: Predictions, where: str | Slice) -> Predictions:
 
 
 def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
-    """Positions of the rows of a slice, of a summary those of the values that it keeps; NotAnswerable without any."""
+    """Positions of the rows of a slice, or of a summary's values; NotAnswerable if there are none."""
     if counts(predictions) is not None and len(where.conditions) > 1:
         raise NotAnswerable(
-            "a summary has counts by one column at a time, not for combinations, where "
-            f"{' and '.join(where.columns)} meet: give one condition, or open the file that it was made of"
+            "a summary has counts by one column at a time, not for combinations; here "
+            f"{' and '.join(where.columns)} are combined; give one condition, or open the original file"
         )
     found = np.flatnonzero(where.rows(predictions))
     if not len(found):
-        kept = f"; kept are {listed(predictions, where.columns[0])}" if counts(predictions) is not None else ""
-        raise NotAnswerable(f"no row is in the slice {where.title}{kept}: choose another value, or take the slice away")
+        kept = f"; it has {listed(predictions, where.columns[0])}" if counts(predictions) is not None else ""
+        raise NotAnswerable(f"no row is in the slice {where.title}{kept}; choose another value, or remove the slice")
     if predictions.weights is not None and not predictions.weights[found].any():
         raise NotAnswerable(
-            f"every row in the slice {where.title} carries the weight 0, so that none counts: choose another value, or "
-            "take the slice away"
+            f"every row in the slice {where.title} has weight 0; choose another value, or remove the slice"
         )
     return found
 
 
 def no_columns(rows: Predictions) -> NotAnswerable:
-    """Why there is nothing to slice these rows by, and what to do about it."""
+    """Message: there are no columns for slices, and what to do."""
     if counts(rows) is not None:
         return NotAnswerable(
             "this summary has no slices; open the original file, or create the summary again with calib summarise "
@@ -259,7 +259,7 @@ def no_columns(rows: Predictions) -> NotAnswerable:
 
 
 def metadata_column(predictions: Predictions, name: str) -> Column:
-    """A metadata column by its name, of a summary the values that it keeps; NotAnswerable says which there are."""
+    """Return a metadata column by name, or a summary's values of it; NotAnswerable lists the columns."""
     names, summary = columns_of(predictions), counts(predictions)
     if not names:
         raise no_columns(predictions)
@@ -269,17 +269,17 @@ def metadata_column(predictions: Predictions, name: str) -> Column:
         known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
         if summary is not None:
             raise NotAnswerable(
-                f"this summary keeps no slices of {name[:80]!r}; {hint}it keeps those of {known}, and calib summarise "
-                "--column makes others from the rows"
+                f"this summary has no slices of {name[:80]!r}; {hint}it has those of {known}, and calib summarise "
+                "--column creates others from the rows"
             )
-        raise NotAnswerable(f"these rows carry no column {name[:80]!r}; {hint}they carry {known}")
+        raise NotAnswerable(f"these rows have no column {name[:80]!r}; {hint}they have {known}")
     if summary is not None:
         return kept_column(summary, name)
     return predictions.metadata.iloc[:, names.index(name)]  # type: ignore[union-attr]
 
 
 def columns_of(predictions: Predictions) -> tuple[str, ...]:
-    """Names of the columns that these rows can be sliced by; of a summary, of those whose values it counts apart."""
+    """Names of the columns that can define slices; for a summary, those with counts by value."""
     summary, metadata = counts(predictions), predictions.metadata
     if summary is not None:
         return tuple(summary.slices)

@@ -1,4 +1,4 @@
-"""Into which slices a column is cut, or two columns that cross; from the columns alone, never from what came true."""
+"""Division of one or two crossed columns into slices, from the columns only, never from the outcomes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from calib_core.slices.conditions import (
 from calib_core.text import count
 
 FEW_VALUES = 12
-"""Up to so many different numbers each is a slice of its own; more are cut into ranges."""
+"""Up to this many distinct numbers are separate slices; more are divided into ranges."""
 MOST_VALUES = 200
-"""A column of more values tells rows apart, not groups of them; so does one of more than half as many as rows."""
+"""A column with more values, or more than half as many as rows, does not define groups."""
 PARTS = 4
 _PEOPLE = re.compile("human|people|person|annotat|expert|manual|review|rater|gold", re.IGNORECASE)
-"""What columns of people's marks are called."""
+"""Names of columns with people's marks."""
 _SLACK = 0.01
 """By so large a share of the rows a quantile may move to where it is a shorter number."""
 
@@ -201,12 +201,12 @@ def columns_looked_at(rows: Predictions) -> int:
 
 
 def _judges_answers(name: str, values: Column) -> bool:
-    """Whether they are people's marks of some answers, by what they are called and hold."""
+    """True if they are people's marks of some answers, by name and values."""
     return bool(_PEOPLE.search(name)) and marks_some(as_read(values))
 
 
 def _numbers_rows(values: Column) -> bool:
-    """Whether they are whole numbers, many and all different: these say nothing of a row but which it is."""
+    """True if they are many distinct whole numbers, which only identify rows."""
     if len(values) <= MOST_VALUES or not is_number(values):
         return False
     first = values.head(MOST_VALUES)  # most columns are told from their first values
@@ -262,12 +262,12 @@ class _Ordered:
         return cls(distinct, np.cumsum(np.bincount(place, None if rows is None else rows[known], len(distinct))))
 
     def run(self, place: int) -> int:
-        """Which number the row at this place in the order has."""
+        """The number of the row at this position in the order."""
         return int(np.searchsorted(self.ends, place, side="right"))
 
 
 def _quantiles(known: _Ordered, parts: int) -> list[float]:
-    """Where ordered numbers are parted into ``parts`` of about equally many rows, equal ones never."""
+    """Cut points of ordered numbers into ``parts`` of about equal size; equal numbers are never separated."""
     n, found = round(known.ends[-1]), set()
     slack = int(_SLACK * n)
     for place in (round(part * n / parts) for part in range(1, parts)):

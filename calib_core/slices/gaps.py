@@ -40,7 +40,7 @@ _STEPS = 26
 def against_rest(
     rows: Predictions, groups: Sequence[Codes], among: Codes | None, fewest: int, level: float
 ) -> pd.DataFrame:
-    """How far the gap of each group of rows lies from that of all others, a line each.
+    """Difference between the gap of each group of rows and that of all other rows, one line each.
 
     ``groups`` are positions, ``among`` which the others are looked for (None: all). Columns: beyond = (right - claimed)
     in the group minus the same outside, beyond_low and beyond_high its interval at ``level``, p_beyond. NaN where the
@@ -84,7 +84,7 @@ def _held_against(lines: Sequence[tuple[float, ...]], counted: bool, level: floa
 
 
 def unlike(p: Float64s, columns: int = 1) -> Float64s:
-    """Whether slices of one of so many columns differ from the rest: p corrected by Holm is at most 0.05 in all.
+    """Mask of the slices that differ from the rest: Holm-corrected p at most 0.05, also corrected for the columns.
 
     Every slice is part of the rest of each other; Holm's rule holds for tests that depend on each other.
     """
@@ -133,11 +133,11 @@ def _compared(
 
 
 _Share = tuple[Float64s, Float64s]
-"""Shares right (m,) of so many rows."""
+"""Accuracies (m,) with their numbers of rows."""
 
 
 def _hybrid(here: _Share, rest: _Share, level: float | Float64s) -> tuple[Float64s, Float64s]:
-    """How far the interval of the difference of two shares reaches below and above it."""
+    """Distances from the difference of two shares to the ends of its interval."""
     (low, high), (low_rest, high_rest) = (share_ends(*share, counted=True, level=level) for share in (here, rest))
     return np.hypot(here[0] - low, high_rest - rest[0]), np.hypot(high - here[0], rest[0] - low_rest)
 
@@ -241,7 +241,7 @@ def sliced_by(predictions: Predictions, notion: str | None) -> str | None:
 
 
 def _corrected(found: pd.DataFrame, kinds: int, columns: int) -> pd.DataFrame:
-    """Slices of one of so many columns with p_corrected, stands_out and differs, in the one order of places."""
+    """Slices of one column with p_corrected, stands_out and differs, in the common order of places."""
     p, gap = (found[name].to_numpy(dtype=np.float64) for name in ("p", "gap"))
     corrected = corrected_p(p, ~np.isnan(p), kinds * columns)[1]
     found["p_corrected"] = corrected
@@ -343,7 +343,7 @@ def judged(
 def judged_counts(
     summary: Summary, column: str, groups: Sequence[Codes], fewest: int = FEWEST, level: float = LEVEL
 ) -> pd.DataFrame:
-    """The same of groups of the values of a column that a summary keeps, by their positions: from counts alone."""
+    """The same for groups of a summary's column values, from counts only."""
     as_whole(fewest, "fewest", 1)
     as_share(level, "level")
     values = kept_sums(summary, column)
@@ -387,7 +387,7 @@ def _tested(
 
 
 def _numbers(rows: Predictions, groups: Sequence[Codes]) -> dict[str, Codes]:
-    """How many rows each has, and of how many groups, if of any."""
+    """Number of rows, and of groups if any, in each slice."""
     weights, codes = np.ones(rows.n_rows) if rows.weights is None else rows.weights, rows.groups
     number = weights if whole(rows.weights) else weights > 0
     found = {"rows": np.array([round(number[places].sum()) for places in groups], dtype=np.intp)}

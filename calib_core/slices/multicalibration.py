@@ -1,4 +1,4 @@
-"""Multicalibration: are claims calibrated within every group of rows? The worst group, and which groups stand out."""
+"""Multicalibration: calibration error within groups of rows, the worst group, and significant groups."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Walks:
 
     @property
     def starts(self) -> Codes:
-        """Where the rows of each group begin."""
+        """Start positions of the rows of each group."""
         return np.asarray(np.append(0, self.ends + 1)[self.first])
 
     def squares(self, amounts: Float64s, clusters: Codes) -> Float64s:
@@ -272,7 +272,7 @@ ABOUT = "the largest error of a group, by its share of all rows, without noise a
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Multicalibration(Diagram):
-    """How far claims are from calibrated within the worst of several groups, and every group by itself.
+    """Calibration error within the worst of several groups, and within every group.
 
     ``value`` is the largest error of a group times the group's share of all rows; ``interval`` and ``noise_floor`` are
     of it. ``deviations`` is the largest error of a group in standard deviations of its noise, ``rescaled`` the same in
@@ -291,7 +291,7 @@ class Multicalibration(Diagram):
 
     @property
     def p_value(self) -> float:
-        """The chance that a calibrated model shows a group that is off by so many deviations of its noise, or more.
+        """Probability that any group of a calibrated model exceeds this many standard deviations of its noise.
 
         It holds for all groups at once, so that looking at many makes no false alarm likelier.
         """
@@ -343,7 +343,7 @@ def multicalibration(
     level: float = LEVEL,
     random_state: int = SEED,
 ) -> Multicalibration:
-    """How far from calibrated within the worst group of rows: no group's errors may hide behind those of another.
+    """Return the calibration error within the worst group of rows, so that errors of groups do not cancel.
 
     Parameters
     ----------
@@ -505,7 +505,7 @@ def _noticed(low: float, value: float) -> float:
 
 
 def _furthest(noise: Float64s, tail: float) -> Float64s:
-    """How far noise takes each group's error, (groups,), so that in a share 1 - ``tail`` of draws it takes none beyond.
+    """Simultaneous noise limits of the groups' errors, (groups,): a share 1 - ``tail`` of draws is within all of them.
 
     Mean plus so many deviations, the same number for all groups.
     """

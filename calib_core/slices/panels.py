@@ -30,7 +30,7 @@ def panels(
     bins: int | str | BinningScheme | None = None,
     notion: str | None = None,
 ) -> SlicePanels:
-    """A small reliability diagram of each slice: in every bin what is said and how often it is right.
+    """Small reliability diagrams of slices: mean score and outcome of every bin.
 
     ``slices`` are slices or their texts; ``bins`` as for ``diagrams.reliability``, ``notion`` as for ``table``. In a
     heading the slice's error in these bins, which noise pushes up where rows are few. NotAnswerable where one of them
@@ -85,7 +85,7 @@ def _claims(rows: Predictions, wanted: Sequence[Slice]) -> tuple[Claims, Float64
 
 
 def _counted(summary: Predictions, wanted: Sequence[Slice]) -> tuple[Claims, Float64s]:
-    """The same of a summary that keeps them."""
+    """The same for a summary with counts by slice."""
     parts: list[Any] = [part(summary, where) for where in wanted]
     shares = np.array([rows.n_rows for rows in parts]) / summary.n_rows
     cells = Cells.side_by_side([rows.top_cells for rows in parts])

@@ -1,4 +1,4 @@
-"""Where is the model most wrong? Every column and every crossing of two, and what is found confirmed on other rows."""
+"""Scan of all columns and crossings of two for the largest errors, confirmed on other rows."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from calib_core.text import in_percent, of_rows, share_range
 
 MIN_ROWS = 50
 FEWEST = 20
-"""Rows that a slice has to be worth to be looked at, and to be tested on the others."""
+"""Smallest effective sample size of a slice, in the search and in the confirmation."""
 MOST_CONFIRMED = 30
-"""So many of what stands out on the first rows are tested on the others."""
+"""Largest number of slices tested on the confirmation rows."""
 _DENSE = 8
 """Groups times slices, in rows, up to which each group has a sum for each slice, though most are of nothing."""
 MOST_CELLS = 1000
@@ -41,7 +41,7 @@ MOST_CELLS = 1000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SliceScan(Diagram):
-    """What a scan found: slices chosen on some rows and tested on the others, ``found`` a line each.
+    """Result of a scan: slices found on some rows and tested on the others, one line each in ``found``.
 
     ``looked`` slices were looked at, ``picked`` of them stood out on ``first`` rows, and the largest of these were
     tested on ``second`` others by the ``test``. ``columns`` were looked at, ``left_out`` were not, each with the
@@ -117,7 +117,7 @@ def scan(
     progress: Callable[[int], object] | None = None,
     notion: str | None = None,
 ) -> SliceScan:
-    """Every slice of every column, and of every two that cross: those that are off, confirmed on rows kept apart.
+    """Search all slices of columns and crossings of two for errors, and confirm them on separate rows.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def scan(
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The rows looked at as sums by slice: what ``parts`` add to confidence and to what came true, (n,) each.
+    """The examined rows as sums by slice of confidence and outcome.
 
     Each row's confidence lies ``between`` a node of these ``nodes`` and the next one, as ``count_test`` reads them.
     ``sides`` are rows and K - sum h of every column's own slices. ``together`` (n,) are the groups of the rows,
@@ -311,7 +311,7 @@ def _spread_over(side: Float64s, axis: int, sizes: Sequence[int]) -> Float64s:
 def _confirmed(
     rows: Predictions, cuts: Sequence[CutColumn], every: Sequence[tuple[int, ...]], apart: Codes, picked: pd.DataFrame
 ) -> pd.DataFrame:
-    """Those picked, tested on the rows kept apart."""
+    """Test the selected slices on the confirmation rows."""
     slices, groups = [], []
     for place, cell in zip(picked["columns"], picked["cell"], strict=True):
         columns = every[place]

@@ -46,8 +46,8 @@ def test_the_table_is_of_the_costs_in_the_link() -> None:
     models = {title: scene.get(rows) for title, rows in scene.predictions().items()}
     titles = list(models)
     expected = cc.evaluation.decisions.decision_costs(models, COSTS, dict.fromkeys(titles[1:], titles[0]))
-    shown = next(t.value for t in app.table if "pays" in t.value.index)
-    assert shown.loc["pays"].tolist() == [markdown_plain(score(cost)) for cost in expected["realised"]]
+    shown = next(t.value for t in app.table if "realized cost" in t.value.index)
+    assert shown.loc["realized cost"].tolist() == [markdown_plain(score(cost)) for cost in expected["realised"]]
     headlines = " ".join(m.value for m in app.markdown).replace("\\", "").replace("\u200b", "").replace("\u00a0", " ")
     assert all(sentence.split("; it is")[0] in headlines for sentence in cc.evaluation.decisions.cost_words(expected))
     # The costs of two classes turn at a sixth of class 1: there curve and table are, of the event, and no threshold is

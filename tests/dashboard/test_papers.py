@@ -188,7 +188,7 @@ def test_what_needs_files_says_how():
     first = published().query("table == 'p4-table-1'")
     shown = tables(app)[1]
     assert shown["published"].tolist() == [markdown_plain(number) for number in first["published"]]
-    assert set(shown["ours"]) == {markdown_plain("–")}
+    assert set(shown["here"]) == {markdown_plain("–")}
     assert set(shown.iloc[:, -1]) == {""}, "neither agrees nor differs"
     assert not [button for button in app.button if button.label == "Run"]
 

@@ -114,7 +114,7 @@ def test_every_question_is_drawn_for_confidences_alone(key: str) -> None:
 
 def test_every_question_is_a_link_to_it_on_these_data() -> None:
     app = opened(planned("accuracy-interval", rows=250))
-    (lines,) = (table.value for table in app.table if "what it takes" in table.value.columns)
+    (lines,) = (table.value for table in app.table if "sample size needed" in table.value.columns)
     links = [re.fullmatch(r"\[(.+)\]\(\?(.+)\)", text) for text in lines.index]
     assert [PLANS[key].title for key in PLANS] == [link[1].replace("\\", "") for link in links if link]
     for key, link in zip(PLANS, links, strict=True):

@@ -285,7 +285,7 @@ def test_the_old_table_and_the_map_of_a_class_are_a_click_away() -> None:
     calibrator = fitted(Model(selection.source, selection.calibrators[1]))
     promised = app.table[0].value
     assert unbroken(calibrator.guarantee(0.1).sentence) in promised.iloc[1, 1].replace("\\", "")
-    assert promised["holds"].tolist() == ["no", "yes", "yes"]
+    assert promised["guaranteed"].tolist() == ["no", "yes", "yes"]
     ask(app, "effects")
     titles = [name.replace("\\", "") for name in app.table[0].value.columns]
     assert titles == [recipe.title for recipe in selection.calibrators]

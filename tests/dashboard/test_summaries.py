@@ -61,7 +61,7 @@ def test_an_audit_of_a_summary_says_what_needs_rows():
         (("summarise", "none.csv", "-o", "a.parquet"), "none.csv cannot be opened"),
         (("summarise", "none.csv", "-o", "a.csv"), "a name that ends in .parquet"),
         (("fit", "counts.parquet", "--calibrator", "temperature", "-o", "cal.json"), "needs rows"),
-        (("slices", "counts.parquet"), "keeps no slices"),
+        (("slices", "counts.parquet"), "has no slices"),
         (("audit", "counts.parquet", "--where", "site=a"), "calib summarise --column NAME"),
         (("audit", "none.csv", "--read", "layout=kept-rows"), "none.csv cannot be opened"),
     ],

@@ -30,8 +30,8 @@ GROUPED = "Korn and Graubard 1998, rows of a group counted jointly"
 def few_groups(groups: RowGroups) -> str:
     """Why nothing is told of noise."""
     return (
-        f"rows belong to {groups.words}: how much groups differ by chance cannot be told from fewer than {FEWEST} that "
-        "count, of like size and with right rows or wrong ones; give rows of more groups, or evaluate one row per group"
+        f"rows belong to {groups.words}: the variance between groups cannot be estimated from fewer than {FEWEST} "
+        "groups of similar size with correct or wrong rows; give rows of more groups, or evaluate one row per group"
     )
 
 

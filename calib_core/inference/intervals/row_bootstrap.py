@@ -75,7 +75,7 @@ def _check_cost(question: Question, resamples: int) -> None:
         return
     if (strata := len(question.claims.strata)) * resamples > MOST_STRATA:
         raise NotAnswerable(
-            f"a bootstrap would estimate {strata:,} classes anew in each of {resamples:,} resamples, which takes "
+            f"a bootstrap would re-estimate {strata:,} classes in each of {resamples:,} resamples, which takes "
             "too long; use the default interval, or an error in bins"
         )
 

@@ -197,7 +197,7 @@ def test_what_cannot_be_swept_says_why(options, words):
 
 def test_nothing_to_sweep_is_refused():
     for models, notions in (({}, ["confidence"]), (sample(), [])):
-        with pytest.raises(InputError, match="make no line; give at least one of each"):
+        with pytest.raises(InputError, match="at least one of each"):
             error_sweep(models, notions)
 
 
