@@ -463,12 +463,12 @@ def test_every_link_of_the_page_asks_for_what_it_names() -> None:
     schemes = [one.build() for one in four.partitions]
     settings = [schemes[0].depth, schemes[1].cells, schemes[2].bins, schemes[3].bins]
     assert settings == [2, 5, 27, 27], "as the paper's caption says"
-    six = asked("six calibration maps beside the true one")
+    six = asked("six calibration maps next to the true one")
     assert [asked(name).calibrators for name in P3] == [(one,) for one in six.calibrators]
     assert len(LINKS) == len(P1) + len(P3) + 2
 
 
-@pytest.mark.parametrize(("name", "panels"), [("all four", 4), ("six calibration maps beside the true one", 6)])
+@pytest.mark.parametrize(("name", "panels"), [("all four", 4), ("six calibration maps next to the true one", 6)])
 def test_the_papers_figures_open_from_the_links_of_the_page(name: str, panels: int) -> None:
     charts = drawn(opened(asked(name)))
     if "simplex-maps" in charts:
