@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import pytest
 
+from dashboard.cli import main
 from tests.docs import executed
 
 README = executed.ROOT / "README.md"
@@ -60,6 +62,60 @@ def test_a_broken_link_is_seen() -> None:
         "# The library\n[a](README.md#architecture) [b](#the-library) [c](nowhere.md) [d](README.md#nowhere) [e](#no)"
     )
     assert broken(README, text) == ["nowhere.md", "README.md#nowhere", "#no"]
+
+
+def inline(page: Path) -> list[str]:
+    """Code within the sentences of a page."""
+    return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S))
+
+
+def folders_that_do_not_exist(codes: list[str]) -> list[str]:
+    tops = ("calib_core/", "dashboard/", "demo_data/", "docs/", "tests/")
+    return [code for code in codes if code.startswith(tops) and not (executed.ROOT / code).exists()]
+
+
+def options_that_do_not_exist(codes: list[str]) -> list[str]:
+    """Commands with an option that they do not have."""
+    context = click.Context(main)
+    found = []
+    for code in codes:
+        name, *words = code.removeprefix("calib ").split()
+        if code.startswith("calib ") and name.islower():
+            command = main.get_command(context, name)
+            known = {option for each in command.params for option in each.opts} | {"--help"} if command else set()
+            found += [code] if command is None or {w for w in words if w.startswith("--")} - known else []
+    return found
+
+
+def targets_that_do_not_exist(codes: list[str]) -> list[str]:
+    makefile = (executed.ROOT / "Makefile").read_text("utf-8")
+    targets = [code for code in codes if code.startswith("make ")]
+    return [code for code in targets if not re.search(rf"^{code.removeprefix('make ')}:", makefile, re.M)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_folders_options_and_targets_within_sentences_exist(page: Path) -> None:
+    codes = inline(page)
+    assert folders_that_do_not_exist(codes) == []
+    assert options_that_do_not_exist(codes) == []
+    assert targets_that_do_not_exist(codes) == []
+
+
+def test_what_does_not_exist_is_seen() -> None:
+    assert folders_that_do_not_exist(["docs/index.md", "docs/nowhere.md"]) == ["docs/nowhere.md"]
+    assert options_that_do_not_exist(["calib gate FILE --bins 5", "calib gate --nothing", "calib nothing"]) == [
+        "calib gate --nothing",
+        "calib nothing",
+    ]
+    assert targets_that_do_not_exist(["make docs", "make nothing"]) == ["make nothing"]
+
+
+def test_the_architecture_names_every_package() -> None:
+    text = README.read_text("utf-8").partition("## Architecture")[2]
+    named = {name.rstrip("/") for name in re.findall(r"\b_?[a-z][a-z_]*\b/", text)}
+    for package in ("calib_core", "dashboard"):
+        folders = {each.parent.name for each in (executed.ROOT / package).glob("*/__init__.py")}
+        assert folders <= named, folders - named
 
 
 def test_the_readme_is_short() -> None:
