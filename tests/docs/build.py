@@ -81,9 +81,10 @@ def illustrated(page: Path, source: Path) -> str:
         executed.prepare(Path(folder))
         for number, result in enumerate(executed.run(page, Path(folder), wide=True)):
             assert executed.agrees(result), f"{page}:{result.block.line} prints\n{result.printed}"
-            parts.append(text[start : result.block.end])
+            parts.append(text[start : result.block.code_end])
             start = result.block.end
-            if result.printed and page.parent.name == "reference":
+            # What was printed, where the page leaves digits out or has no output because it is generated.
+            if result.block.expected is not None or (result.printed and page.parent.name == "reference"):
                 parts.append(f"\n\n```text\n{result.printed}```")
             if result.figure is not None:
                 parts.append(f"\n\n{_figure(result.figure, f'{name}-{number}', page, source)}")
@@ -96,13 +97,13 @@ def _figure(figure: Any, name: str, page: Path, source: Path) -> str:
     if hasattr(figure, "savefig"):
         figure.savefig(source / f"assets/figures/{name}.svg")
         return f"![Figure]({figures}/{name}.svg)"
-    figure.update_layout(width=None)
+    height = max(figure.layout.height or 460, 340)
+    figure.update_layout(width=None, height=height)
     settings = "{responsive: true, displayModeBar: false}"
     script = (
         f'{{\nconst drawn = {figure.to_json()};\nPlotly.newPlot("{name}", drawn.data, drawn.layout, {settings});\n}}\n'
     )
     (source / f"assets/figures/{name}.js").write_text(script, encoding="utf-8")
-    height = figure.layout.height or 460
     # Deferred: it runs once the page is read and Plotly is loaded.
     return (
         f'<div id="{name}" class="figure" role="img" aria-label="Figure" style="height: {height}px"></div>\n'

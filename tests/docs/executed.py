@@ -51,7 +51,7 @@ FILES = {
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code and the output that the page shows for it; ``end`` is where both end in the page."""
+    """A block of code and the output that the page shows for it; where the code ends in the page, and where both do."""
 
     language: str
     code: str
@@ -59,6 +59,7 @@ class Block:
     expected: str | None
     wide: bool
     line: int
+    code_end: int
     end: int
 
 
@@ -94,6 +95,7 @@ def blocks(text: str) -> list[Block]:
                 expected=output["code"] if output else None,
                 wide=bool(match["wide"]),
                 line=text.count("\n", 0, match.start()) + 1,
+                code_end=match.end(),
                 end=(output or match).end(),
             )
         )
