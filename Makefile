@@ -70,13 +70,17 @@ bench-peers:
 	$(VENV)-peers/bin/python -m pip install -q -e '.[dev,peers]'
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)-peers/bin/python -m tests.benchmarks.peers
 
-# What intervals, tests and verdicts promise, simulated: two to three hours on one core. Each table keeps the lines it
+# What intervals, tests and verdicts promise, simulated: about four hours on one core. Each table keeps the lines it
 # has: interrupt it and run it again, or delete lines to make them anew.
 simulations: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/interval_coverage.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/null_rejection.py --minutes 120
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/group_errors.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/verdicts.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/promises.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/nested_errors.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/risk_intervals.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/risk_intervals.py curves
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/aurocs.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/paired_coverage.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/kernel_curves.py

@@ -72,3 +72,8 @@ def _judged(predictions, notion, key, eps, tests):
 def more_than(share, runs, allowed=0.05, chance=0.01):
     """Return True if ``runs`` show (up to an error of ``chance``) that a frequency exceeds the allowed one."""
     return binom.sf(round(share * runs) - 1, runs, allowed) < chance
+
+
+def less_than(share, runs, wanted, chance=0.01):
+    """Whether ``runs`` show (but in ``chance`` of all tables) that something is rarer than wanted."""
+    return wanted > 0 and binom.cdf(round(share * runs), runs, min(wanted, 1.0)) < chance

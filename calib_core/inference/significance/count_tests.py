@@ -113,7 +113,9 @@ def count_test(nodes: Float64s, counts: Float64s, positives: Float64s) -> Float6
     row's score is its chance, not only their mean: a binomial law of the mean score spreads as much as any law of
     that mean, and misses errors that this one finds. NaN where there are no claims. What can mislead: rows are taken
     to be independent; where single scores are wrong but their mean is right the test rejects a little more often than
-    its level, for the rows are not calibrated.
+    its level, for the rows are not calibrated. Where few errors are expected it uses only part of its level: of 100
+    rows with five, calibrated ones have p <= .05 in .028 of samples, and an error that the z-test finds in .73 is found
+    in .61.
 
     References: Hong 2013 (the law by Fourier transform).
 
