@@ -27,7 +27,7 @@ FOLDER = Path(make_demo_data.__file__).parent
 
 
 def reference(name):
-    """A reference array drawn independently by the generators' authors; not part of this repository."""
+    """Return a reference array drawn independently by the generators' authors; not part of this repository."""
     shared = Path(os.environ.get("CALIB_SHARED", ROOT.parent / "shared"))
     path = shared / "data" / name
     if not path.is_file():
@@ -131,7 +131,7 @@ def test_six_points_show_every_class_as_predicted():
 
 @cache
 def table(file):
-    """The columns of a demo file: a DataFrame, or the arrays of an NPZ file."""
+    """Return the columns of a demo file: a DataFrame, or the arrays of an NPZ file."""
     if file.endswith(".csv"):
         return pd.read_csv(FOLDER / file)
     if file.endswith(".parquet"):
@@ -143,7 +143,7 @@ def table(file):
 
 
 def wide(file, names):
-    """Probabilities and label codes of a table with one column per class."""
+    """Return probabilities and label codes of a table with one column per class."""
     frame = table(file)
     codes = {label: code for code, name in enumerate(names) for label in (name, name.removeprefix("p_"))}
     return frame[names].to_numpy(), frame["label"].astype(str).map(codes).to_numpy()
@@ -155,7 +155,7 @@ def claims(probs, labels):
 
 
 def ece(confidence, correct, bins=15):
-    """Expected calibration error over equal-width bins closed on the left."""
+    """Return the expected calibration error over equal-width bins closed on the left."""
     bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
     return sum(abs((confidence - correct)[bin_of == b].sum()) for b in range(bins)) / len(confidence)
 
@@ -167,7 +167,7 @@ def top_label_ece(confidence, predicted, correct, bins=15):
 
 
 def chance_of(error, confidence):
-    """Share of perfectly calibrated models with these confidences whose ECE is at least this large."""
+    """Return the share of perfectly calibrated models with these confidences whose ECE is at least this large."""
     rng = np.random.default_rng(0)
     errors = [ece(confidence, (rng.random(confidence.size) < confidence).astype(float)) for _ in range(500)]
     return float(np.mean(np.array(errors) >= error))
@@ -270,7 +270,7 @@ def test_lesson_language_model():
     assert round(correct[frame["confidence"] == 0.9].mean(), 2) == 0.63
     law = correct[frame["subject"] == "law"]
     assert round(law.mean(), 2) == 0.47
-    # Screens judge test rows, where it is another number: the lesson says of how many rows this is.
+    # Screens evaluate test rows, with another number: the lesson states its number of rows.
     (lesson,) = [entry.lesson for entry in DEMOS if entry.key == "language-model"]
     assert f"over all {len(frame):,} rows" in lesson
     assert f"in law only 47 % of {len(law)} rows are right" in lesson
@@ -363,7 +363,7 @@ NOTED = {"digits-naive-bayes", "digits-mlp", "example-1", "imbalanced-forest", "
 def test_readers_take_every_demo_as_it_is(entry):
     read = read_predictions(*demo(entry.key))
     assert (read.n_rows, read.n_classes) == (entry.rows, entry.classes)
-    # What stands in the notes moves no number: ties, logits, probabilities of 0, a second model, patients.
+    # The statements in the notes change no number: ties, logits, probabilities of 0, a second model, patients.
     assert bool(read.notes) == (entry.key in NOTED)
     assert (read.logits is not None) == (entry.key == "digits-mlp")
     assert read.kind == ("top-label" if entry.key == "language-model" else "full")

@@ -1,4 +1,4 @@
-"""Mistakes seen in other calibration code, each by name, each impossible here."""
+"""Mistakes in other calibration code, each by name, each impossible here."""
 
 import ast
 import inspect
@@ -57,7 +57,7 @@ def test_convex_weights_give_the_nearer_bin_the_larger_share():
 
 @pytest.mark.parametrize("bins", [3, 5, 10, 15])
 def test_quantile_bins_of_tied_scores_do_not_collapse_to_two(bins):
-    """Half the rows at 1.0: the other half still gets its bins."""
+    """Half of the rows are at 1.0: the other half still gets its bins."""
     scores = np.concatenate([np.linspace(0.1, 0.9, 500), np.ones(500)])
     counts = table_of(flat(scores, scores > 0.5), EqualMass(bins)).count[0]
     assert len(counts) >= bins // 2 + 1
@@ -65,7 +65,7 @@ def test_quantile_bins_of_tied_scores_do_not_collapse_to_two(bins):
 
 
 def test_quantile_bins_of_tied_scores_do_not_depend_on_row_order():
-    """Constant 0.5, right half of the time: the error is 0 however the file is sorted."""
+    """Constant 0.5, right half of the time: the error is 0 for any order of the file."""
     sorted_by_outcome = np.arange(200) < 100
     shuffled = np.random.default_rng(0).permutation(sorted_by_outcome)
     for key in Part("BINNINGS", of_interval).keys:
@@ -78,7 +78,7 @@ def test_bins_are_compared_at_their_mean_score_not_at_their_centre():
     p = flat([0.71, 0.72, 0.73], [1, 1, 1])
     table = table_of(p, EqualWidth(10))
     assert table.mean_score[0, 7] == pytest.approx(0.72)
-    assert estimate(p, "confidence", "ece", bins=10).value == pytest.approx(0.28)  # a centre would say 0.25
+    assert estimate(p, "confidence", "ece", bins=10).value == pytest.approx(0.28)  # a center would be 0.25
 
 
 @pytest.mark.parametrize("key", CALIBRATORS)
@@ -109,7 +109,7 @@ def test_fitting_is_seeded_silent_and_leaves_the_global_generator_alone(key):
 
 
 def modules():
-    """Every module of the core but the readers, which have tests of their own."""
+    """Return every module of the core except the readers, which have other tests."""
     for found in pkgutil.walk_packages(calib_core.__path__, "calib_core."):
         if not found.name.startswith("calib_core.readers"):
             yield import_module(found.name)
@@ -184,7 +184,7 @@ def test_a_class_absent_from_the_calibration_rows_neither_crashes_nor_shifts_col
     assert made.class_names == ("a", "b", "c")
     if made.kind in ("full", "per-class"):
         assert made.probs.shape == probs.shape
-        # Columns stay where they were: the class that was never true ends lowest on average, wherever it stands.
+        # Columns stay in their positions: the class that was never true has the lowest average, in any position.
         if key in ("class-wise", "normalised", "class-wise-hb", "normalised-hb", "isotonic-ovr"):
             assert made.probs.mean(0).argmin() == absent
     else:

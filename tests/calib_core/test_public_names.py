@@ -1,4 +1,4 @@
-"""Names of the package are loaded when they are asked for."""
+"""Names of the package are loaded on demand."""
 
 import ast
 import importlib
@@ -13,7 +13,7 @@ from calib_core.registry.registry import FAMILIES
 
 
 def for_type_checkers():
-    """What the block that only type checkers read imports: name -> module."""
+    """Return the imports of the block for type checkers: name -> module."""
     tree = ast.parse(Path(calib_core.__file__).read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
     return {alias.name: node.module for node in block.body for alias in node.names}
@@ -34,7 +34,7 @@ def test_what_is_no_public_name_is_refused():
 
 
 def test_an_estimate_needs_neither_scikit_learn_nor_scipy_stats():
-    """scikit-learn alone takes longer to load than `calib gate` may take on a small file."""
+    """scikit-learn takes longer to load than `calib gate` may take on a small file."""
     ask = """import sys, calib_core as cc
 p = cc.Predictions([[0.9, 0.1], [0.7, 0.3]] * 50, [0, 1, 0, 0, 0] * 20)
 cc.estimate(p).interval(), cc.estimate(p).noise_floor
@@ -50,7 +50,7 @@ def test_what_lists_the_calibrators_loads_no_scikit_learn():
 
 
 def fresh(ask):
-    """What a new interpreter prints."""
+    """Return what a new interpreter prints."""
     return subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
 
 

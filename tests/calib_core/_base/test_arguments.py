@@ -1,4 +1,4 @@
-"""Numbers that callers choose say something, or are refused by name: a law over the functions that take them."""
+"""Numbers that callers choose have an effect, or are refused by name: a law over the functions that take them."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Laws by scipy.special beside scipy.stats."""
+"""Distributions by scipy.special against scipy.stats."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Predictions from pandas: columns are classes, labels are what they say, and rows are never lined up in silence."""
+"""Predictions from pandas: columns are classes, labels have their own values, and rows are never aligned silently."""
 
 import numpy as np
 import pandas as pd
@@ -85,7 +85,7 @@ def test_columns_of_numbers_only_are_numbered_classes():
 @pytest.mark.parametrize("columns", [[1, 2, 3], [2, 0, 1], ["10", "20", "30"], [1.0, 2.0, 3.0], [-1, 0, 1]])
 @pytest.mark.parametrize("dtype", ["int64", "float64", "Int64", "category"])
 def test_where_columns_are_numbers_so_are_names_of_labels(columns, dtype):
-    """As a scikit-learn model's ``classes_`` are: the label 1 is the column 1, not the second one."""
+    """As in a scikit-learn model's ``classes_``, the label 1 is the column 1, not the second one."""
     labels = pd.Series(np.array(columns).astype(int)[LABELS]).astype(dtype)
     made = Predictions(frame(columns), labels)
     np.testing.assert_array_equal(made.labels, LABELS)

@@ -1,4 +1,4 @@
-"""Threads: as many as are allowed, none at import, the same bits for any number, and a fork that does not hang."""
+"""Threads: as many as allowed, none at import, the same bits for any number, and a fork that does not hang."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="forks, and CPUs allo
 
 
 def in_a_process(code, seconds=60, **environment):
-    """What a fresh interpreter prints; a failure when it takes longer."""
+    """Return what a fresh interpreter prints; fail if it takes longer."""
     given = {**os.environ, **environment}
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=seconds, env=given)
     assert made.returncode == 0, made.stderr[-2000:]
@@ -71,7 +71,7 @@ print(before, _parallel._pool.cache_info().misses, _parallel.threads(), alone, t
 
 
 def digest():
-    """Numbers from everything that shares work out, over more rows than one chunk holds."""
+    """Return numbers from everything that shares work among threads, over more rows than one chunk contains."""
     rng = np.random.default_rng(0)
     rows = Predictions(rng.dirichlet(np.full(3, 0.5), 10_000), rng.integers(3, size=10_000))
     near = rows.take(np.arange(5_000))
@@ -224,7 +224,7 @@ else:
 @LINUX
 @pytest.mark.parametrize("how", ["pool", "lock", "worker"])
 def test_a_process_that_forks_after_use_does_not_hang(how):
-    """After use, while another thread holds the lock, and out of a worker itself."""
+    """Fork after use, while another thread has the lock, and from a worker itself."""
     code = FORK.format(path=[os.path.dirname(__file__)], how=how)
     assert in_a_process(code, CALIB_THREADS="2") == ["True"]
 

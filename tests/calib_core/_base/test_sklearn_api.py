@@ -1,4 +1,4 @@
-"""What scikit-learn asks of estimators, asked without it: unknown parameters are refused in words, parts are set."""
+"""scikit-learn's requirements of estimators, tested without it: unknown parameters raise an error, parts can be set."""
 
 import pytest
 import sklearn.base

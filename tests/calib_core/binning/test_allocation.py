@@ -1,4 +1,4 @@
-"""Convex allocation and P5's family: arithmetic by hand, a loop over rows as twin, and what the shares must obey."""
+"""Convex allocation and P5's family: arithmetic by hand, a loop over rows as twin, and laws of the shares."""
 
 import math
 from itertools import pairwise
@@ -24,7 +24,7 @@ def flat(scores, outcomes, **more):
 
 
 def shares(scores, edges):
-    """The matrix w of shares, one row a score."""
+    """Return the matrix w of shares, one row per score."""
     split = Convex()(np.asarray(scores, float), np.asarray(edges, float))
     w = np.zeros((len(scores), len(edges) + 2))
     rows = np.arange(len(scores))
@@ -38,7 +38,7 @@ def shares(scores, edges):
 
 
 def test_shares_by_hand():
-    """Four bins of width 1/4, centres 1/8, 3/8, 5/8, 7/8: 0.2 lies 0.3 of the way from the first to the second."""
+    """Four bins of width 1/4, centers 1/8, 3/8, 5/8, 7/8: 0.2 is 0.3 of the way from the first to the second."""
     found = shares([0.0, 0.125, 0.2, 0.375, 0.6, 0.875, 0.9, 1.0], [0.25, 0.5, 0.75])
     np.testing.assert_allclose(
         found,
@@ -57,7 +57,7 @@ def test_shares_by_hand():
 
 
 def test_the_error_by_hand():
-    """Two bins, centres 1/4 and 3/4. 0.65 (true) counts 0.2 and 0.8, 0.3 (false) counts 0.9 and 0.1.
+    """Two bins, centers 1/4 and 3/4. 0.65 (true) counts 0.2 and 0.8, 0.3 (false) counts 0.9 and 0.1.
 
     First bin |0.2 (0.65 - 1) + 0.9 (0.3 - 0)| = 0.2, second |0.8 (-0.35) + 0.1 (0.3)| = 0.25; over two rows 0.225.
     """
@@ -70,7 +70,7 @@ def test_the_error_by_hand():
 
 
 def test_bins_over_the_attainable_range_by_hand():
-    """K = 2: confidences lie in [1/2, 1]; two bins have centres 5/8 and 7/8, so 0.7 counts 0.7 and 0.3."""
+    """K = 2: confidences are in [1/2, 1]; two bins have centers 5/8 and 7/8, so 0.7 counts 0.7 and 0.3."""
     p = Predictions([[0.7, 0.3], [0.1, 0.9]], [0, 0])
     made = estimate(p, "confidence", ConvexBinned(EqualWidth(2), attainable=True))
     np.testing.assert_allclose(made.bins.count, [[0.7, 1.3]], atol=1e-12)
@@ -79,7 +79,7 @@ def test_bins_over_the_attainable_range_by_hand():
 
 
 def test_adaptive_bins_by_hand():
-    """Four rows, two bins of two: edge 0.8 (the next score), centres 0.4 and 0.9; 0.6 counts 0.6 and 0.4."""
+    """Four rows, two bins of two: edge 0.8 (the next score), centers 0.4 and 0.9; 0.6 counts 0.6 and 0.4."""
     p = flat([0.2, 0.6, 0.8, 0.95], [0, 1, 1, 1])
     made = estimate(p, "confidence", "ece-adaptive-convex")
     np.testing.assert_allclose(made.bins.count, [[1 + 0.6 + 0.2, 0.4 + 0.8 + 1]], atol=1e-12)
@@ -107,7 +107,7 @@ def test_shares_are_linear_between_centres(scores, edges):
     assert (w >= 0).all()
     np.testing.assert_allclose(w.sum(1), 1, atol=1e-12)
     assert ((w > 0).sum(1) <= 2).all()
-    # Sharing keeps each score where it is: the centres, averaged by share, give it back between the outermost ones.
+    # Sharing preserves each score: the centers, averaged by share, give it back between the outermost ones.
     np.testing.assert_allclose(w @ c, np.clip(scores, c[0], c[-1]), atol=1e-9)
     # The nearer of the two centres has the larger share.
     for row, score in zip(w, scores, strict=True):
@@ -144,7 +144,7 @@ def test_given_edges_outside_the_unit_interval_still_work(edges):
 
 
 def slowly(scores, outcomes, edges, weights):
-    """P5 eq. (1) with convex shares, a row and a bin at a time."""
+    """Return P5 eq. (1) with convex shares, a row and a bin at a time."""
     ends = [0.0, *edges, 1.0]
     c = [(a + b) / 2 for a, b in pairwise(ends)]
     differences = [0.0] * len(c)

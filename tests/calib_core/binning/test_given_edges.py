@@ -1,4 +1,4 @@
-"""Bins given by their edges, and what is said of arguments that are neither bins nor estimates."""
+"""Bins given by their edges, and messages about arguments that are neither bins nor estimates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of enough rows: against a slow twin, the promise about their size, pooled classes, weights, inference."""
+"""Groups of enough rows: against a slow twin, guaranteed sizes, pooled classes, weights, inference."""
 
 import time
 
@@ -19,7 +19,7 @@ NOTIONS = ("confidence", "top-label", "class-wise", "top-k-label")
 
 
 def slow_groups(amounts, least, claimed):
-    """The group of each (stratum, bin) by plain loops over amounts that add up; the pooled strata's groups last."""
+    """Return the group of each (stratum, bin) by plain loops over summed amounts; the pooled strata's groups last."""
     total = [sum(line) for line in amounts]
     small = [s for s, amount in enumerate(total) if amount < least - 1e-9]
     if sum(claimed) < 2 or not any(claimed[s] for s in small):
@@ -116,7 +116,7 @@ def test_a_whole_weight_is_that_many_copies(p, notion):
 
 
 def few_of_some(n=600, seed=0):
-    """Seven classes of falling size, the last ones with a few rows."""
+    """Return seven classes of falling size, the last ones with a few rows."""
     rng = np.random.default_rng(seed)
     group = rng.choice(7, n, p=np.array([0.5, 0.3, 0.16, 0.02, 0.01, 0.007, 0.003]))
     said = np.round(rng.beta(5, 1.3, n), 2)
@@ -160,7 +160,7 @@ def _rows(n=300, k=20):
 
 
 def test_an_unequal_weight_is_worth_fewer_rows():
-    """Twenty rows of which one weighs as much as all others are worth four: they do not fill a group of ten."""
+    """Twenty rows, one with the weight of all others, have an effective sample size of four, too few for a group."""
     scores = np.concatenate([np.full(20, 0.1), np.full(30, 0.9)])
     for heavy, groups in ((1.5, 2), (19.5, 1)):
         weights = np.full(50, 1.5)
@@ -191,7 +191,7 @@ def test_a_thousand_classes_take_no_time():
 
 
 def _by_variance_slowly(count, score, variance):
-    """The rule for variances, class by class and bin by bin: sets of (class, bin)."""
+    """Return the rule for variances, class by class and bin by bin: sets of (class, bin)."""
     mass = np.divide(score * (count - score), count, out=np.zeros_like(count), where=count > 0)
     classes = [s for s in range(len(count)) if count[s].sum() > 0]
     own = [s for s in classes if mass[s].sum() >= variance]

@@ -20,7 +20,7 @@ SOME = settings(max_examples=20)
 
 
 def drawn(n, seed=0, k=3, confidence=1.0):
-    """A model whose truth is known: labels from q, predictions moved from q towards the first class."""
+    """Return a model with a known truth: labels from q, predictions moved from q towards the first class."""
     rng = np.random.default_rng(seed)
     q = rng.dirichlet(np.ones(k), n)
     labels = (rng.random(n)[:, None] > q.cumsum(1)[:, :-1]).sum(1)
@@ -134,7 +134,7 @@ def test_a_calibrated_model_is_rejected_as_often_as_the_level_says():
     for seed in range(120):
         p, _ = drawn(150, seed)
         rejected += estimate(p, "canonical", "ece", bins="sierpinski").p_value <= 0.1
-    assert 3 <= rejected <= 24  # binomial(120, 0.1) leaves this with probability 0.0007
+    assert 3 <= rejected <= 24  # binomial(120, 0.1) exceeds this with probability 0.0007
 
 
 @pytest.mark.parametrize(("confidence", "n"), [(1.0, 400), (0.9, 400), (0.6, 400)])
@@ -195,7 +195,7 @@ def test_verdicts_and_limits():
 
 
 def violations(eps_of, pi, n, runs=4000):
-    """How often the frequencies of n labels are further from pi than the bound says."""
+    """Return how often the frequencies of n labels are further from pi than the bound."""
     drawn_ = np.random.default_rng(0).multinomial(n, pi, runs) / n
     return float((np.abs(drawn_ - pi).sum(1) > eps_of(n)).mean())
 

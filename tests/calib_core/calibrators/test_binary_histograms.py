@@ -59,7 +59,7 @@ def test_a_bin_without_rows_leaves_scores_as_they_are():
 
 
 def test_where_errors_are_equal_they_are_removed_and_histogram_binning_only_removes_their_mean():
-    """Every score 0.1 too high: subtracting the bin's error is exact, the bin's mean outcome flattens the score."""
+    """Every score is 0.1 too high: subtracting the bin's error is exact, the bin's mean outcome flattens the score."""
     s = np.repeat([0.3, 0.5, 0.7], 10)
     z = np.concatenate([np.arange(10) < 2, np.arange(10) < 4, np.arange(10) < 6])
     np.testing.assert_allclose(LeceHistogram(EqualWidth(1)).fit(s, z).transform([0.3, 0.5, 0.7]), [0.2, 0.4, 0.6])

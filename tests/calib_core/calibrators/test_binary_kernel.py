@@ -1,4 +1,4 @@
-"""The kernel curve as a map: the sums written out row by row, its ends, and what it is next to the diagram's curve."""
+"""The kernel curve as a map: its sums row by row, its ends, and its relation to the diagram's curve."""
 
 import numpy as np
 import pytest
@@ -9,14 +9,14 @@ from calib_core.smoothing import Fixed, Gaussian, LogOdds
 
 
 def claims(n=400, seed=0):
-    """Scores of which fewer come true than they say."""
+    """Return overconfident scores and their outcomes."""
     rng = np.random.default_rng(seed)
     s = 1 / (1 + np.exp(-2 * rng.standard_normal(n)))
     return s, rng.random(n) < s**1.7
 
 
 def by_rows(scores, outcomes, weights, at, width):
-    """s + sum K (z - s) / sum K over the rows, mirrored at log-odds of -16 and 16."""
+    """Return s + sum K (z - s) / sum K over the rows, mirrored at log-odds of -16 and 16."""
     x, there = (np.log(v / (1 - v)) for v in (scores, at))
     images = np.concatenate([x, -32 - x, 32 - x])
     k = np.exp(-0.5 * ((there[:, None] - images) / width) ** 2) * np.tile(weights, 3)

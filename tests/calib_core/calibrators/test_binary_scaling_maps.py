@@ -1,4 +1,4 @@
-"""Platt, beta and temperature maps against scikit-learn, a general optimiser, and the corners of their families."""
+"""Platt, beta and temperature maps against scikit-learn, a general optimizer, and the corners of their families."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ MAPS = ("platt", "beta", "temperature")
 
 
 def sample(seed, n=400, dtype=np.float64, power=2.0):
-    """Overlapping outcomes: odds of the truth are the score's odds to a power, times e."""
+    """Return overlapping outcomes: odds of the truth are the score's odds to a power, times e."""
     rng = np.random.default_rng(seed)
     s = rng.beta(0.8, 1.2, n).astype(dtype)
     yes, no = logs(s)
@@ -72,7 +72,7 @@ def test_beta_is_the_constrained_optimum_another_optimiser_finds(weighted):
 
 
 def test_dropping_the_negative_slope_is_the_constrained_optimum_where_one_constraint_binds():
-    """The published code refits without the feature; there the fits agree, and neither forgets the intercept."""
+    """The published code refits without the feature; there the fits agree, and both fit the intercept."""
     s, z, _ = sample(4, power=0.4)
     yes, no = logs(s)
     free = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cholesky").fit(np.column_stack([yes, -no]), z)
@@ -230,7 +230,7 @@ PRIORS = ("platt", "beta")
 
 
 def penalised(key, s, z, w, m):
-    """The documented objective, written out: slopes, shift -> summed loss and penalty."""
+    """Return the documented objective as a function: slopes, shift -> summed loss and penalty."""
     yes, no = logs(s)
     x, w = yes - no, np.asarray(w, float)
     features = x[None, :] if key == "platt" else np.stack([yes, -no])

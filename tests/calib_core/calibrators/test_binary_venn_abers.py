@@ -1,4 +1,4 @@
-"""Venn-ABERS maps: their definition, the one pass against it, what the pair promises, and how the interval is shown."""
+"""Venn-ABERS maps: their definition, the one-pass algorithm against it, the guarantee of the pair, and the interval."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from calib_core.diagrams import binary_map
 
 @st.composite
 def claims(draw):
-    """Scores with and without ties, outcomes of every share, whole weights or none."""
+    """Draw scores with and without ties, outcomes of every share, whole weights or none."""
     n = draw(st.integers(1, 40))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     scores = rng.random(n) if draw(st.booleans()) else rng.integers(0, 9, n) / 8
@@ -23,7 +23,7 @@ def claims(draw):
 
 
 def refitted(scores, outcomes, weights, new, label):
-    """The definition: isotonic regression with the new row and its label among the others, read at the new row."""
+    """Return isotonic regression with the new row and its label among the others, at the new row: the definition."""
     values = IsotonicRegression(y_min=0, y_max=1).fit_transform(
         np.append(scores, new), np.append(outcomes, label).astype(float), sample_weight=np.append(weights, 1.0)
     )
@@ -70,7 +70,7 @@ def test_pairs_and_probability_by_hand():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_map_is_kept_once_at_the_scores_and_read_off_between_its_steps(dtype):
-    """A rare class: p1 steps behind nearly every score, p0 at the few that came true, in the scores' own precision."""
+    """For a rare class, p1 steps after nearly every score, p0 at the few positives, in the scores' own precision."""
     rng = np.random.default_rng(5)
     scores = rng.beta(1, 60, 4000).astype(dtype)
     fitted = VennAbers().fit(scores, rng.random(4000) < scores)
@@ -103,7 +103,7 @@ def test_weights_count_as_effective_rows_whatever_their_scale():
 
 
 def test_one_against_the_rest_agrees_with_the_package_venn_abers():
-    """predict_proba_prefitted_va(..., va_tpe="one_vs_rest") of venn-abers 1.5.4 on these rows."""
+    """The reference is predict_proba_prefitted_va(..., va_tpe="one_vs_rest") of venn-abers 1.5.4 on these rows."""
     probs = np.array([[6, 3, 1], [5, 3, 2], [2, 7, 1], [1, 5, 4], [2, 2, 6], [1, 1, 8], [4, 4, 2], [7, 2, 1]]) / 10
     fitted = CALIBRATORS.make("venn-abers").fit(probs, [0, 1, 1, 1, 2, 2, 0, 0])
     wanted = np.array([[80, 48, 15], [143 * 6 / 17, 143 * 6 / 17, 143 * 5 / 17]]) / 143

@@ -29,7 +29,7 @@ from calib_core.registry.registry import RegistryError
 
 
 def histogram_by_hand(scores, outcomes, bins):
-    """Gupta & Ramdas 2021, Alg. 2 (without randomisation), for scores that differ."""
+    """Return Gupta & Ramdas 2021, Alg. 2 (without randomization), for distinct scores."""
     pairs = sorted(zip(scores.tolist(), outcomes.tolist(), strict=True))
     n = len(pairs)
     bins = max(1, min(bins, (n + 1) // 2))
@@ -55,14 +55,14 @@ def test_histogram_is_the_published_algorithm(n, bins, seed):
 
 
 def drawn_of_each(levels, counts, placing, seed):
-    """How many rows of each level place the edges: the histogram's own draw, which looks at counts alone."""
+    """Return how many rows of each level place the edges: the histogram's own draw, which uses counts only."""
     rng = np.random.default_rng((seed, 1))
     return dict(zip(levels, rng.multivariate_hypergeometric(counts, placing).tolist(), strict=True))
 
 
 @given(n=st.integers(2, 60), bins=st.integers(1, 30), levels=st.integers(1, 6), seed=st.integers(0, 999))
 def test_histogram_with_ties_is_the_mean_over_the_rows_that_do_not_place_edges(n, bins, levels, seed):
-    """Twin: per bin the rows left of each score, each counting by the share of that score's rows that are true."""
+    """The twin averages, per bin, the rows left of each score, each weighted by the share of true rows of its score."""
     rng = np.random.default_rng(seed)
     scores, outcomes = rng.integers(0, levels, n) / 7, rng.random(n) < 0.5
     made = Histogram(bins=bins, delta=0, random_state=seed).fit(scores, outcomes)
@@ -84,7 +84,7 @@ def test_histogram_with_ties_is_the_mean_over_the_rows_that_do_not_place_edges(n
 
 
 def test_a_value_among_ties_is_the_mean_over_all_ways_of_drawing_the_rows_that_place_edges():
-    """Every subset written out: 3 of 7 rows at .4 place edges, 5 of 7 are true."""
+    """All subsets are enumerated: 3 of 7 rows at .4 place edges, 5 of 7 are true."""
     hits = [1, 0, 1, 1, 1, 0, 1]
     ways = [np.mean([hits[i] for i in left]) for left in combinations(range(7), 4)]
     assert np.mean(ways) == pytest.approx(np.mean(hits))
@@ -120,7 +120,7 @@ def test_scores_without_ties_keep_every_row():
 
 @pytest.mark.parametrize("key", ["histogram", "lece-histogram"])
 def test_bins_are_bounded_by_rows_whatever_the_weights(key):
-    """300 rows of weight 1e8 once asked for 6e8 bins: 80 s and 4 GB."""
+    """300 rows of weight 1e8 once requested 6e8 bins: 80 s and 4 GB."""
     rng = np.random.default_rng(0)
     scores, outcomes = rng.random(300), rng.random(300) < 0.5
     params = {} if key == "histogram" else {"binning": "points-per-bin"}
@@ -182,7 +182,7 @@ def test_small_bins_after_unequal_weights_are_dropped_not_undefined():
 
 
 def mean_loss(predictions, b):
-    """Mean log loss of softmax(b log p), straight from the definition."""
+    """Return the mean log loss of softmax(b log p), straight from the definition."""
     logs = b * np.log(np.maximum(predictions.probs.astype(float), 2.0**-52))
     top = logs.max(1, keepdims=True)
     total = np.log(np.exp(logs - top).sum(1)) + top[:, 0]
@@ -269,7 +269,7 @@ def test_too_few_rows_leave_every_temperature_at_one_and_say_so(weights):
         assert "fewer than 10 calibration rows" in note
         np.testing.assert_allclose(cal.apply(p).probs, p.probs, atol=1e-12)
     if weights is not None and weights[0] == 1.0:
-        return  # a stratum of 1.2 effective rows is left alone by the wrapper already
+        return  # the wrapper already leaves a stratum of 1.2 effective rows unchanged
     cal = CALIBRATORS.make("confidence", binary="temperature").fit_on(p)
     assert cal.note.endswith(note)
     np.testing.assert_allclose(cal.apply(p).confidence, p.confidence, atol=1e-12)
@@ -282,7 +282,7 @@ def test_whole_weights_are_rows_of_a_temperature():
 
 
 def test_all_right_rows_however_many_are_not_made_certain():
-    """1,000 right answers at .97: T of 0.001 would call every later row certain."""
+    """1,000 right answers at .97: a T of 0.001 would make every later row certain."""
     p = np.tile([[0.97, 0.03], [0.03, 0.97]], (500, 1))
     cal = Temperature().fit(p, [0, 1] * 500)
     assert cal.predict_proba([[0.6, 0.4]]).tolist() == [[0.6, 0.4]]
@@ -327,7 +327,7 @@ def test_top_label_maps_each_predicted_class_by_its_own_rows():
 
 
 def small_strata():
-    """Class a predicted 6 times (4 right), b twice (1 right), c three times (none right), d never."""
+    """Return class a predicted 6 times (4 right), b twice (1 right), c three times (none right), d never."""
     probs = np.full((11, 4), 0.1)
     probs[np.arange(11), [0] * 6 + [1] * 2 + [2] * 3] = 0.7
     return Predictions(probs, [0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0], class_names=["a", "b", "c", "d"])

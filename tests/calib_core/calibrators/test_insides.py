@@ -1,4 +1,4 @@
-"""What fitted calibrators say of their insides: the numbers they apply, by name."""
+"""Insides of fitted calibrators: the numbers they apply, by name."""
 
 import numpy as np
 import pytest
@@ -20,12 +20,12 @@ def rows(n=600, seed=0, k=3):
 
 
 def easy(key):
-    """A member that these rows can be fitted with."""
+    """Return a calibrator that these rows can be fitted with."""
     return CALIBRATORS.make(key, **({"accuracy": 0.8} if key == "metacal-accuracy" else {}))
 
 
 def numbers(calibrator, name):
-    """The values of all numbers of one name."""
+    """Return the values of all numbers of one name."""
     frame = fitted_parameters(calibrator, rows()).frame()
     return frame.loc[frame["parameter"] == name, "value"].to_numpy()
 

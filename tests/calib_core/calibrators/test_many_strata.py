@@ -1,4 +1,4 @@
-"""What calibrators of many strata do at once gives what one stratum, one level, one threshold at a time gives."""
+"""Vectorized fits of many strata equal those of one stratum, one level, one threshold at a time."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_isotonic_is_scikit_learns(seed, unit, rounded):
 
 
 def test_scores_closer_than_rounding_are_levels_of_their_own():
-    """scikit-learn merges scores closer than 1e-15, many at 1,000 classes."""
+    """scikit-learn merges scores closer than 1e-15, which are many at 1,000 classes."""
     assert Isotonic().fit([1e-20, 1e-18, 0.5], [0, 1, 1]).transform([1e-20, 1e-18]).tolist() == [0, 1]
 
 
@@ -52,7 +52,7 @@ def test_isotonic_keeps_small_weights_behind_large_ones():
 @given(seeds, st.integers(2, 1500), st.sampled_from([np.float32, np.float64]), st.booleans())
 @settings(max_examples=30, deadline=None)
 def test_places_of_many_scores_are_those_of_a_search(seed, many, dtype, near_one):
-    """Near 1 edges share their upper bits: a search after all."""
+    """Near 1 edges share their upper bits, so a search is needed after all."""
     rng = np.random.default_rng(seed)
     scores = (rng.random(12_000) ** int(rng.integers(1, 60))).astype(dtype)
     scores = 1 - scores / 64 if near_one else scores
@@ -64,7 +64,7 @@ def test_places_of_many_scores_are_those_of_a_search(seed, many, dtype, near_one
 @given(seeds, st.sampled_from([0.002, 0.1, 0.5]), st.sampled_from([np.float32, np.float64]), st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_isotonic_of_many_scores_is_scikit_learns(seed, rate, dtype, rounded):
-    """Both ways to the runs, and the map by slopes; tiny scores, and those of exactly 0 and 1, among them."""
+    """Both algorithms for the runs, and the map by slopes; with tiny scores, and those of exactly 0 and 1."""
     rng = np.random.default_rng(seed)
     scores = (rng.random(10_000) ** 4).astype(dtype)
     scores = scores.round(2) if rounded else scores
@@ -72,7 +72,7 @@ def test_isotonic_of_many_scores_is_scikit_learns(seed, rate, dtype, rounded):
     true = rng.random(len(scores)) < rate * scores
     peer = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
     wide = scores.astype(np.float64)
-    wide[:3] = [0, 1, 0] if rounded else [0, 1, wide[3:].min() / 2]  # scikit-learn merges what lies this close
+    wide[:3] = [0, 1, 0] if rounded else [0, 1, wide[3:].min() / 2]  # scikit-learn merges scores this close
     found = Isotonic().fit(wide.astype(dtype), true)
     want = peer.fit(wide.astype(dtype).astype(np.float64), true.astype(float)).predict(wide)
     np.testing.assert_allclose(found.transform(wide.astype(dtype)), want, rtol=0, atol=1e-9)
@@ -125,7 +125,7 @@ def test_every_stratum_is_fitted_and_mapped_as_if_it_were_alone(key, notion, wei
 
 
 def test_rows_drawn_by_rank_are_drawn_without_replacement():
-    """Of the levels below the 500th as many as a hypergeometric law says, mean and variance; none more than it has."""
+    """Of the levels below the 500th, mean and variance are hypergeometric, and no count exceeds its level."""
     rows = np.random.default_rng(0).integers(1, 5, 1_500)
     ends = np.append(0.0, np.cumsum(rows))
     assert len(rows) > histogram._FEW_LEVELS

@@ -1,4 +1,4 @@
-"""Meta-Cal: thresholds by hand, what is held out, abstentions on their way, both rules at their promised levels."""
+"""Meta-Cal: thresholds by hand, held-out rows, abstentions in every output, both rules at their guaranteed levels."""
 
 import re
 
@@ -34,14 +34,14 @@ from calib_core.diagrams import constraint
 
 
 def model(n, seed=0, right=lambda h: np.full(len(h), 0.9), **more):
-    """Two classes, the confidence h uniform on [.5, 1], right with probability right(h)."""
+    """Return two classes, the confidence h uniform on [.5, 1], right with probability right(h)."""
     rng = np.random.default_rng(seed)
     h = rng.uniform(0.5, 1, n)
     return Predictions(np.column_stack([h, 1 - h]), (rng.random(n) >= right(h)).astype(int), **more)
 
 
 def confidence_at(threshold):
-    """h whose entropy is the threshold: rows below it abstain."""
+    """Return the h whose entropy is the threshold: rows below it abstain."""
     grid = np.linspace(0.5, 1, 200_001)
     entropy = entropies(Rows(np.column_stack([grid, 1 - grid])))
     return grid[np.argmax(entropy <= threshold)]
@@ -98,7 +98,7 @@ def test_fixed_sequence_stops_at_the_first_failure():
     correct = np.ones(100, bool)
     others = ScoredRows(scores, correct.copy())
     assert guaranteed_accuracy(scores, correct, others, 0.9, 0.05) == 99.0
-    # The others say that from 60 on most are wrong: the first test comes before that, and holds here too.
+    # According to the others, from 60 on most are wrong: the first test is before that, and is valid here too.
     others.correct[60:75] = correct[60:75] = False
     threshold = guaranteed_accuracy(scores, correct, others, 0.9, 0.05)
     assert 28 <= threshold < 65
@@ -114,7 +114,7 @@ def test_fixed_sequence_stops_at_the_first_failure():
 
 
 def test_the_first_threshold_tested_is_chosen_without_a_look_at_the_rows_held_out():
-    """The sequence depends on the other rows and on how many are held out; more errors held out only end it sooner."""
+    """The sequence depends on the other rows and the number held out; more held-out errors only end it sooner."""
     rng = np.random.default_rng(1)
     others = ScoredRows(rng.random(2700), rng.random(2700) < 0.99)
     scores = rng.random(300)
@@ -220,7 +220,7 @@ def test_the_base_must_keep_the_class():
 
 @pytest.mark.parametrize("base", ["lece", "isotonic-ovr", "normalised-hb", "vector", "dirichlet", "sierpinski"])
 def test_miscoverage_takes_bases_that_change_the_class(base):
-    """The bound is about right answers of the model withheld: its threshold is the same whatever the base."""
+    """The bound is about right answers of the model that abstains: its threshold is the same for any base."""
     p = model(1500, right=lambda h: 0.3 + 0.4 * h)
     cal = CALIBRATORS.make("metacal-miscoverage", base=base, miscoverage=0.2).fit_on(p)
     plain = MetaCalMiscoverage(miscoverage=0.2).fit_on(p)
@@ -321,7 +321,7 @@ RUNS = 200
 
 
 def exceeding(**params):
-    """How often the true miscoverage exceeds 5 %: right answers have h uniform on [.5, 1] here."""
+    """Return how often the true miscoverage exceeds 5 %: right answers have h uniform on [.5, 1] here."""
     rates = []
     for seed in range(RUNS):
         cal = MetaCalMiscoverage(base=Identity(), random_state=seed, **params).fit_on(model(2222, seed))
@@ -338,7 +338,7 @@ def test_the_guaranteed_rule_keeps_it_at_its_risk():
 
 
 def falling_short(rule):
-    """How often the true accuracy among answered rows is below .85 though the rows were not refused."""
+    """Return how often the true accuracy among answered rows is below .85 although the rows were not refused."""
     short = 0
     for seed in range(RUNS):
         cal = MetaCalAccuracy(accuracy=0.85, rule=rule, base=Identity(), random_state=seed)
@@ -369,7 +369,7 @@ GRID = np.linspace(0, 1, 5001)[1:]
 
 
 def runs_of(law, threshold):
-    """Shares of 250 draws that are refused, and that fall short of the accuracy in truth."""
+    """Return the shares of 250 draws that are refused, and whose true accuracy is too low."""
     right, n, wanted = LAWS[law]
     reached = np.cumsum(right(GRID)) / np.arange(1, len(GRID) + 1)
     refused = short = 0
@@ -387,7 +387,7 @@ def runs_of(law, threshold):
 
 
 def fixed_start(scores, correct, others, wanted, risk=0.05):
-    """The sequence as it was: from the threshold that is expected to answer twice the fewest rows that can pass."""
+    """Return the former sequence, from the threshold expected to answer twice the fewest rows that can pass."""
     first = min(1.0, max(2.0 * guarantees.rows_for_accuracy(wanted, risk), 40) / len(scores))
     passed = None
     for threshold in np.quantile(others.scores, np.linspace(first, 1, 50)):
@@ -413,14 +413,14 @@ def test_the_chosen_start_keeps_the_level_and_refuses_less(law):
 
 
 def test_the_level_is_that_of_its_risk():
-    """The falsified twin: bounds at four times the risk fall short more often than the risk stated."""
+    """The falsified twin: bounds at four times the risk fall short more often than the stated risk."""
     allowed = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 250)
     assert runs_of("just out of reach", lambda *rows: guaranteed_accuracy(*rows, 0.05))[1] <= allowed
     assert runs_of("just out of reach", lambda *rows: guaranteed_accuracy(*rows, 0.2))[1] > allowed
 
 
 def test_the_papers_rule_keeps_its_target_by_target():
-    """What the docstring and the promise say: much less than half, nearly always, and never out of reach."""
+    """The documented guarantee: much less than half, nearly always, and never out of reach."""
 
     def paper(scores, correct, others, wanted):
         return coverage_curve(scores, correct, 20).threshold(wanted)

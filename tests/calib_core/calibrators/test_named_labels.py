@@ -1,4 +1,4 @@
-"""Labels that are names, as scikit-learn's classifiers take them; and that scikit-learn takes calibrators for such."""
+"""Named labels, as in scikit-learn's classifiers; and calibrators as such classifiers."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ NAMES = np.array(["ant", "bee", "cat"])
 
 @pytest.fixture
 def rows():
-    """Probabilities and labels sorted by label, so that folds in order hold one class each."""
+    """Return probabilities and labels sorted by label, so that consecutive folds contain one class each."""
     rng = np.random.default_rng(0)
     probs = rng.dirichlet((1, 1, 1), 600)
     labels = np.sort([rng.choice(3, p=row) for row in probs])

@@ -21,7 +21,7 @@ from calib_core.calibrators.neighbours import (
 
 
 def kl(p, q):
-    """Kullback-Leibler divergence of two rows, term by term and without the entropy of p, which ranks nothing."""
+    """Return the Kullback-Leibler divergence of two rows, without the entropy of p, which does not affect ranks."""
     total = 0.0
     for a, b in zip(p, q, strict=True):
         if a > 0 and b == 0:
@@ -35,7 +35,7 @@ def euclidean(p, q):
 
 
 def memberships(distances, weights, k):
-    """How much each row counts: nearest first, rows at the same distance together, the last group in part."""
+    """Return the weight of each row: nearest first, rows at the same distance together, the last group in part."""
     share, left = np.zeros(len(distances)), float(k)
     for d in sorted(set(distances)):
         group = np.flatnonzero([other == d for other in distances])
@@ -48,7 +48,7 @@ def memberships(distances, weights, k):
 
 
 def slow(method, points, labels, new, k, threshold, distance=kl, weights=None):
-    """P3 Algorithm 1, one row at a time, in plain loops."""
+    """Return P3 Algorithm 1, one row at a time, in plain loops."""
     weights = np.ones(len(points)) if weights is None else weights
     out = []
     for p in new:
@@ -101,7 +101,7 @@ def test_lece_by_hand():
     # Neighbours of (.9, .1) among four: the two .8 and the .7. mean p = 2.3/3, mean y = 2/3: CE = .1.
     points, labels = [[0.8, 0.2], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9]], [0, 1, 0, 1]
     assert Lece(neighbours=3).fit(points, labels).predict_proba([[0.9, 0.1]]) == pytest.approx(np.array([[0.8, 0.2]]))
-    # t = .15: the second entry, .1, is left alone: (.8, .1) / .9.
+    # t = .15: the second entry, .1, is unchanged: (.8, .1) / .9.
     made = Lece(neighbours=3, threshold=0.15).fit(points, labels).predict_proba([[0.9, 0.1]])
     assert made == pytest.approx(np.array([[0.8, 0.1]]) / 0.9)
 
@@ -148,7 +148,7 @@ def test_memberships_sum_to_k_and_hold_the_nearest(seed, k, style):
 
 
 def test_single_precision_distances_are_checked_in_double():
-    # Points whose distances differ by less than float32 can tell, without being ties.
+    # Points whose distances differ by less than float32 precision, without being ties.
     base = np.array([0.5, 0.3, 0.2])
     points = base + np.linspace(0, 3e-7, 40)[:, None] * [1, -1, 0]
     new = np.array([[0.2, 0.5, 0.3]])
@@ -183,7 +183,7 @@ def test_memory_is_bounded(monkeypatch):
 
 
 def slow_losses(method, points, labels, fold, shares, thresholds):
-    """Cross-validated log losses, every cell fitted on its own."""
+    """Return cross-validated log losses, with a separate fit for every cell."""
     made = np.zeros((len(shares), len(thresholds)))
     for a, q in enumerate(shares):
         for b, t in enumerate(thresholds):
@@ -230,7 +230,7 @@ def test_equal_cells_give_the_first():
 
 
 def test_lece_learns_a_shift_that_temperature_cannot():
-    """Every row says .6 of class 0 and is right .3 of the time, whatever the rest of it says."""
+    """Every row predicts .6 for class 0 and is right .3 of the time, for any values of the other classes."""
     rng = np.random.default_rng(0)
     rest = rng.dirichlet(np.ones(2), 4000) * 0.4
     probs = np.column_stack([np.full(4000, 0.6), rest])
@@ -248,7 +248,7 @@ def test_euclidean_distances_of_nearly_equal_rows_do_not_cancel():
 
 
 def test_an_unlucky_sample_of_points_is_noticed():
-    """All near points at places the sample looks at (and, the other way round, none of them)."""
+    """All near points are at positions that the sample contains (and, in reverse, none of them)."""
     rng = np.random.default_rng(0)
     for near_at in (np.arange(0, 800, 8), np.arange(3, 800, 8)):
         points = rng.dirichlet([1, 1, 50], 800)

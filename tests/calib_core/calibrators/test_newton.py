@@ -1,4 +1,4 @@
-"""The minimiser of a smooth convex loss, where its minimum is known in closed form."""
+"""Minimizer of a smooth convex loss with a known minimum in closed form."""
 
 from dataclasses import dataclass
 

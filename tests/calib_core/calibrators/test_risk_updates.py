@@ -1,4 +1,4 @@
-"""Intercept update and logistic recalibration: against written-out likelihoods, by a column, saved, exported."""
+"""Intercept update and logistic recalibration: against explicit likelihoods, by a column, saved, exported."""
 
 import re
 
@@ -30,7 +30,7 @@ KEYS = ("intercept", "logistic-recalibration")
 
 
 def risks(seed=0, n=400, shift=-0.6, slope=0.7, sites=None, **more):
-    """Rows whose true log-odds are shift + slope * stated, with shifts of their own for ``sites``."""
+    """Return rows whose true log-odds are shift + slope * stated, with other shifts for ``sites``."""
     rng = np.random.default_rng(seed)
     stated = rng.normal(-1.0, 1.3, n)
     truth = shift + slope * stated
@@ -174,7 +174,7 @@ def test_sites_that_agree_keep_nearly_the_common_update(key):
 
 
 def test_pooled_shifts_have_the_largest_marginal_likelihood_of_a_slow_integral():
-    """The standard deviation that Laplace's approximation finds is that of Gauss-Hermite quadrature, nearly."""
+    """The standard deviation by Laplace's approximation is nearly that of Gauss-Hermite quadrature."""
     rng = np.random.default_rng(4)
     values, each = 12, 60
     codes = np.repeat(np.arange(values), each)

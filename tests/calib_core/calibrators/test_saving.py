@@ -1,4 +1,4 @@
-"""Saved calibrators: bit-equal predictions after a round trip, here and in a fresh process; bad files in a sentence."""
+"""Saved calibrators: bit-equal predictions after a round trip, here and in a fresh process; messages for bad files."""
 
 import base64
 import json
@@ -27,7 +27,7 @@ from calib_core.registry.registry import Part
 
 
 def cases():
-    """Every key and ts+key, and every binary part in every wrapper that takes one."""
+    """Return every key and ts+key, and every binary part in every wrapper that takes one."""
     for key in CALIBRATORS:
         yield key, lambda key=key: CALIBRATORS.make(key)
         yield f"ts+{key}", lambda key=key: CALIBRATORS.make(f"ts+{key}")
@@ -43,16 +43,16 @@ CASES = dict(cases())
 
 
 def data(dtype, seed=0, n=400, k=4):
-    """Confident rows, so that even what asks for a high accuracy can be fitted."""
+    """Return confident rows, so that even a high required accuracy can be fitted."""
     rng = np.random.default_rng(seed)
     logits = (8 * rng.standard_normal((n, k))).astype(dtype)
-    # The last class is rare, so that strata are pooled or left alone somewhere.
+    # The last class is rare, so that some strata are pooled or unchanged.
     logits[:, -1] -= 18
     return logits, (rng.random(n)[:, None] > np.asarray(Logits(logits).probs()).cumsum(1)[:, :-1]).sum(1)
 
 
 def said(predictions):
-    """Everything recalibrated predictions say, as bytes."""
+    """Return all recalibrated predictions as bytes."""
     if predictions.kind in ("full", "per-class"):
         return predictions.probs.tobytes(), str(predictions.probs.dtype)
     values = predictions.confidence if predictions.kind == "confidence" else predictions.top(predictions.n_ranked)[1]
@@ -72,7 +72,7 @@ def test_predictions_are_bit_equal_after_a_round_trip(case, dtype):
         try:
             want = said(calibrator.apply(rows))
         except InputError:
-            continue  # a map of raw logits, asked about probabilities
+            continue  # a map of raw logits, given probabilities
         assert said(loaded.apply(rows)) == want
     assert loaded.to_json() == text, "nothing is lost, nothing is added"
     outside_arrays = re.sub(r'"array":"[^"]*"', "", text)  # base64 spells any word

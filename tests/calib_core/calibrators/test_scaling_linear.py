@@ -27,7 +27,7 @@ FREE = {
 
 
 def noisy(n=800, k=3, seed=0, temperature=1.6):
-    """Predictions wrong in temperature, class by class, and by mixing of classes."""
+    """Return predictions with errors in temperature, in each class, and by mixing of classes."""
     rng = np.random.default_rng(seed)
     z = 2 * rng.standard_normal((n, k))
     mixed = z @ (np.eye(k) + 0.2 * rng.standard_normal((k, k))) / temperature + 0.5 * rng.standard_normal(k)
@@ -47,7 +47,7 @@ def log_loss(q, labels):
 
 
 def objective(cal, x, labels, lam, mu):
-    """P3 §2.5 written out."""
+    """Return the objective of P3 §2.5."""
     w, b = cal.weights_, cal.intercepts_
     k = len(b)
     off = w - np.diag(np.diag(w))

@@ -1,4 +1,4 @@
-"""Intra-order-preserving maps: rankings kept to the last bit, the curve's one minimum, what it gains."""
+"""Intra-order-preserving maps: unchanged rankings, the unique minimum of the curve, and its gains."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from calib_core.predictions.predictions import Predictions
 
 
 def bent(n, k=4, seed=0):
-    """Rows whose small probabilities are too small and whose large ones nearly right."""
+    """Return rows whose small probabilities are too small and whose large ones nearly right."""
     rng = np.random.default_rng(seed)
     x = log_softmax(2.5 * rng.standard_normal((n, k)), axis=1)
     truth = np.where(x > -3, x / 1.1, -3 / 1.1 + (x + 3) / 3)
@@ -26,7 +26,7 @@ def log_loss(q, labels):
 
 
 def curve(x, knots, slopes):
-    """m by its definition: the slope of its piece times what of the way from x to 0 lies in it."""
+    """Return m by its definition: the slope of each piece times the part of the way from x to 0 in it."""
     ends = np.concatenate([[-np.inf], knots, [0.0]])
     return -sum(s * (np.maximum(ends[b + 1], x) - np.maximum(ends[b], x)) for b, s in enumerate(slopes))
 

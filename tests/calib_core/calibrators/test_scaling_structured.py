@@ -1,4 +1,4 @@
-"""Structured matrix scaling: its minimum by a slow twin, what few rows leave of it, the package of its authors."""
+"""Structured matrix scaling: its minimum by a slow twin, shrinkage with few rows, its authors' package."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from calib_core import CALIBRATORS
 
 
 def mixed(n, k=4, seed=0, temperature=1.6, mixing=0.3):
-    """Rows wrong in temperature, and by mixing and offsets where asked; the mixing is the same for every n."""
+    """Return rows with errors in temperature, and optionally by mixing (equal for every n) and offsets."""
     fixed = np.random.default_rng(99)
     truth = (np.eye(k) + mixing * fixed.standard_normal((k, k))) / temperature
     offsets = mixing * fixed.standard_normal(k)
@@ -29,7 +29,7 @@ def prepared(p, temperature):
 
 
 def objective(point, x, labels, strength, mixing):
-    """The docstring's formula, term by term; ``point`` is v, b and, if there is any mixing, M row by row."""
+    """Return the docstring's formula, term by term; ``point`` is v, b and, if there is any mixing, M row by row."""
     n, k = x.shape
     v, b = point[:k], point[k : 2 * k]
     off = np.zeros((k, k))
@@ -70,7 +70,7 @@ def test_without_a_penalty_it_is_matrix_scaling_of_the_prepared_rows():
 
 
 def mean_losses(n, k, mixing, keys, seeds):
-    """Log loss on new rows, averaged over seeds, of each calibrator."""
+    """Return the log loss on new rows, averaged over seeds, of each calibrator."""
     new, truth = mixed(4000, k, seed=1000, mixing=mixing)
     fits = [mixed(n, k, seed=s, mixing=mixing) for s in range(seeds)]
     made = {key: CALIBRATORS.make(key, **more) for key, more in keys.items()}
@@ -131,7 +131,7 @@ PACKAGE = {
 
 @pytest.mark.parametrize(("method", "mixing"), [("sms", True), ("svs", False)])
 def test_it_agrees_with_the_authors_package(method, mixing):
-    """get_calibrator(method).fit(p, labels) of probmetrics 1.3.0; it stops some 1e-4 before the minimum."""
+    """The reference is get_calibrator(method).fit(p, labels) of probmetrics 1.3.0, about 1e-4 from the minimum."""
     i = np.arange(120)
     z = np.column_stack([np.sin(i), 1.5 * np.cos(2 * i), np.sin(3 * i + 1)])
     labels = (z @ np.array([[1, 0, 0.4], [0, 0.7, 0], [0, 0, 0.5]]) + np.sin(np.outer(i, [7, 8, 9]))).argmax(axis=1)
@@ -141,7 +141,7 @@ def test_it_agrees_with_the_authors_package(method, mixing):
 
 @pytest.mark.wide
 def test_what_the_strength_costs_where_temperature_is_the_truth_and_gains_where_classes_are_mixed():
-    """The trade that the docstring tells of: no strength is best in both."""
+    """The documented trade-off: no strength is best in both."""
 
     def beside_temperature(k, n, **law):
         (p, labels), (new, drawn) = mixed(n, k, **law), mixed(8000, k, seed=1, **law)

@@ -10,7 +10,7 @@ from calib_core.calibrators.ensemble_temperature import mixture_weights
 
 
 def softened_truth(n, k, temperature, seed=0, spread=3.0):
-    """Logits z whose truth is softmax(z / T): labels drawn from it."""
+    """Return logits z whose truth is softmax(z / T), and labels drawn from it."""
     rng = np.random.default_rng(seed)
     z = spread * rng.standard_normal((n, k))
     truth = softmax(z / temperature, axis=1)
@@ -19,7 +19,7 @@ def softened_truth(n, k, temperature, seed=0, spread=3.0):
 
 
 def slow_temperature(logs, labels, weights=None):
-    """The slow obvious twin: the log loss written out, bracketed search over log T."""
+    """Return the temperature by a bracketed search over log T for the explicit log loss: a slow twin."""
 
     def loss(log_t):
         values = -log_softmax(logs / np.exp(log_t), axis=1)[np.arange(len(labels)), labels]
@@ -29,7 +29,7 @@ def slow_temperature(logs, labels, weights=None):
 
 
 def slope_at(temperature, logs, labels):
-    """d loss / d(1/T): zero at the optimum, and far sharper a test of T than the flat loss."""
+    """Return d loss / d(1/T), which is zero at the optimum and a much sharper test of T than the flat loss."""
     b = 1 / temperature
     mean = (softmax(b * logs, axis=1) * logs).sum(1)
     variance = (softmax(b * logs, axis=1) * logs**2).sum(1) - mean**2
@@ -57,7 +57,7 @@ def test_temperature_of_float32_rows_is_exact_to_a_millionth(n, k):
 
 
 def test_a_known_temperature_is_recovered():
-    """20,000 rows: the standard error of log T is about 1 / sqrt(20,000 x information), some 1 %."""
+    """With 20,000 rows the standard error of log T is about 1 / sqrt(20,000 x information), some 1 %."""
     z, labels = softened_truth(20_000, 5, 1.6)
     cal = CALIBRATORS.make("temperature").fit(softmax(z, axis=1), labels)
     assert cal.temperature_ == pytest.approx(1.6, rel=0.03)
@@ -87,7 +87,7 @@ def test_raw_logits_give_the_same_temperature_and_the_same_rows():
 
 
 def test_raw_logits_keep_what_rounded_probabilities_have_lost():
-    """float32 probabilities of a very confident net are 0 and 1; its logits still name the temperature."""
+    """float32 probabilities of a very confident net are 0 and 1; its logits still identify the temperature."""
     z, labels = softened_truth(4000, 3, 20.0, spread=60.0)
     exact = CALIBRATORS.make("temperature").fit(Logits(z), labels)
     assert abs(slope_at(exact.temperature_, z - z.max(1, keepdims=True), labels)) < 1e-10
@@ -157,7 +157,7 @@ def test_mixture_weights_are_the_least_on_a_fine_grid_of_the_simplex(seed):
 
 
 def test_the_ensemble_is_never_worse_than_its_members_and_reaches_noisy_labels():
-    """Labels replaced by random ones 30 % of the time ask for the uniform member."""
+    """If labels are random 30 % of the time, the optimum includes the uniform member."""
     z, labels = softened_truth(5000, 4, 1.0)
     rng = np.random.default_rng(4)
     labels = np.where(rng.random(5000) < 0.3, rng.integers(4, size=5000), labels)

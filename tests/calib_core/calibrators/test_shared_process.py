@@ -1,4 +1,4 @@
-"""Gaussian-process calibration: derivatives, exact inference written out, what it can and cannot bend."""
+"""Gaussian-process calibration: derivatives, exact inference, and the curves that it can and cannot fit."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from calib_core.calibrators.shared_process import AMPLITUDES, LENGTHS, SLOPE, La
 
 
 def bent(n, k=3, seed=0, bend=lambda z: 0.5 * z):
-    """Rows whose labels follow softmax(z + bend(z)) of their log-probabilities z."""
+    """Return rows whose labels follow softmax(z + bend(z)) of their log-probabilities z."""
     rng = np.random.default_rng(seed)
     p = softmax(2 * rng.standard_normal((n, k)), axis=1)
     q = softmax(np.log(p) + bend(np.log(p)), axis=1)
@@ -19,12 +19,12 @@ def bent(n, k=3, seed=0, bend=lambda z: 0.5 * z):
 
 
 def covariance(x, y, amplitude, length):
-    """The prior of g, from its definition."""
+    """Return the prior covariance of g, from its definition."""
     return SLOPE**2 * np.outer(x, y) + amplitude**2 * np.exp(-((x[:, None] - y) ** 2) / (2 * length**2))
 
 
 def exact(p, new, amplitude, length):
-    """Laplace's approximation with every log-probability of every row a latent value: (q of new rows, evidence)."""
+    """Return Laplace's approximation with every log-probability of every row as a latent value: (new q, evidence)."""
     z, (n, k) = np.log(p.probs), p.probs.shape
     x, hits = z.ravel(), np.eye(k)[p.labels]
     prior = covariance(x, x, amplitude, length)
@@ -47,7 +47,7 @@ def exact(p, new, amplitude, length):
 
 @pytest.mark.parametrize(("amplitude", "length"), [(0.3, 4.0), (1.0, 1.0), (3.0, 2.0)])
 def test_sixty_rows_are_calibrated_as_by_exact_inference(amplitude, length):
-    """The nodes are 1/4 apart, so that lines between them cost a few thousandths at the shortest length."""
+    """The nodes are 1/4 apart, so that linear interpolation costs a few thousandths at the shortest length."""
     p = bent(60, bend=lambda z: np.sin(2 * z))
     new = bent(40, seed=1).probs
     new = new[new.min(1) >= p.probs.min()]  # g is constant below what was seen
@@ -75,7 +75,7 @@ def test_slope_and_curvature_are_the_numerical_ones():
 
 @pytest.mark.parametrize("size", [0, 3])
 def test_the_scales_chosen_are_nearly_as_likely_as_the_best_by_exact_inference(size):
-    """Without bends in the labels the wildest prior is the least likely, with them the tamest."""
+    """Without bends in the labels the most flexible prior is the least likely, with them the stiffest."""
     p = bent(150, k=2, bend=lambda z: size * np.sin(z))
     evidence = {(a, s): exact(p, p.probs[:1], a, s)[1] for a in AMPLITUDES for s in LENGTHS}
     cal = GaussianProcess().fit_on(p)

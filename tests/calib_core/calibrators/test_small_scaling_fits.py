@@ -1,4 +1,4 @@
-"""What a prior saves on few rows: the committed table, one of its cells again, and its falsified twin."""
+"""Gains of a prior on few rows: the stored table, one of its cells recomputed, and its falsified twin."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_the_library_recommends_what_loses_least_in_the_table():
 
 @pytest.mark.parametrize("law", ["confidence near 1, calibrated", "naive Bayes, 3 times, easy"])
 def test_a_cell_of_the_table_comes_out_again(law, monkeypatch):
-    """With other seeds: the prior saves most of what maximum likelihood loses, and one pointing elsewhere does not."""
+    """With other seeds, the prior saves most of maximum likelihood's loss, and one with another center does not."""
     monkeypatch.syspath_prepend(str(SIMULATIONS))
     monkeypatch.delitem(sys.modules, "small_scaling_fits", raising=False)
     import small_scaling_fits as simulation

@@ -1,4 +1,4 @@
-"""Decision calibration: the gap it looks for against all half-spaces written out, and what its rounds do to it."""
+"""Decision calibration: its gap against all half-spaces by enumeration, and the effect of its rounds."""
 
 from itertools import combinations
 
@@ -14,7 +14,7 @@ from calib_core.exporting import python_source
 
 
 def mixed(n, k=3, seed=0, scale=0.4):
-    """Rows that are too sure and mix classes up."""
+    """Return overconfident rows that confuse classes."""
     rng = np.random.default_rng(seed)
     z = 2 * rng.standard_normal((n, k))
     mixing = np.eye(k) + scale * np.random.default_rng(99).standard_normal((k, k))
@@ -31,7 +31,7 @@ def gap_of(inside, residuals):
 
 
 def parted_by_a_plane(probs, inside):
-    """Is there a w and c with w . p > c for exactly these rows? A linear program."""
+    """Return True if some w and c have w . p > c for exactly these rows (a linear program)."""
     sign = np.where(inside, -1.0, 1.0)
     table = np.column_stack([sign[:, None] * probs, -sign])
     free = [(None, None)] * table.shape[1]
@@ -39,7 +39,7 @@ def parted_by_a_plane(probs, inside):
 
 
 def largest_gap(p):
-    """Over all subsets that a plane cuts off."""
+    """Return the largest gap over all subsets that a plane cuts off."""
     residuals, n = errors(p), p.n_rows
     subsets = [np.isin(np.arange(n), some) for size in range(n // 2 + 1) for some in combinations(range(n), size)]
     by_gap = sorted(subsets, key=lambda inside: -gap_of(inside, residuals))
@@ -114,7 +114,7 @@ def test_calibrated_rows_are_left_nearly_as_they_are_by_a_floor_of_chance():
 
 
 def test_the_floor_is_what_drawn_labels_show():
-    """The noise is drawn as normal; labels drawn one by one show the same gap."""
+    """The noise is drawn from a normal distribution; labels drawn one by one show the same gap."""
     p = mixed(2000, k=3)
     rng = np.random.default_rng(0)
     labels = [(rng.random(2000)[:, None] > p.probs.cumsum(1)[:, :-1]).sum(1) for _ in range(12)]

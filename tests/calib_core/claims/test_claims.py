@@ -1,4 +1,4 @@
-"""Counting claims into cells, both shapes, against loops that do it one claim at a time."""
+"""Counting claims into cells, in both forms, against loops over single claims."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ edge_lists = st.lists(st.sampled_from([i / 20 for i in range(21)]), max_size=6, 
 
 
 def tally_by_hand(claims, edges):
-    """Cell j holds edges[j-1] <= score < edges[j]: one claim after the other."""
+    """Count cell j with edges[j-1] <= score < edges[j], one claim after the other."""
     shape = (len(claims.strata), len(edges) + 1)
     count, score, outcome = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for s in range(len(claims.strata)):
@@ -147,7 +147,7 @@ def test_a_table_leaves_empty_bins_out_and_its_frame_is_its_numbers(predictions,
     np.testing.assert_allclose(frame["gap"], frame["mean_outcome"] - frame["mean_score"], atol=1e-12)
     assert frame["weight"].sum() == pytest.approx(1, abs=1e-12)
     assert frame["mean_score"].between(0, 1 + 1e-12).all()
-    # The mean score of a bin lies inside the bin (to the rounding of a sum).
+    # The mean score of a bin is inside the bin (to the rounding of a sum).
     assert (frame["mean_score"] >= frame["lower"].astype(claims_dtype(predictions)).astype(float) - 1e-9).all()
     assert (frame["mean_score"] <= frame["upper"].astype(claims_dtype(predictions)).astype(float) + 1e-9).all()
 

@@ -1,4 +1,4 @@
-"""Sums in units of 2^-40: against fractions, in any order, split anywhere; and the tallies made of them."""
+"""Sums in units of 2^-40: against fractions, in any order, split anywhere; and the tallies based on them."""
 
 from fractions import Fraction
 
@@ -20,7 +20,7 @@ UNIT = Fraction(1, 2**40)
 
 
 def in_units(x):
-    """The nearest multiple of 2^-40, half to even."""
+    """Return the nearest multiple of 2^-40, half to even."""
     return round(Fraction(float(x)) / UNIT) * UNIT
 
 
@@ -57,7 +57,7 @@ def test_each_number_is_off_by_half_a_unit_at_most_whichever_way_it_is_rounded(v
 
 @pytest.mark.parametrize("n", [AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE])
 def test_as_many_as_are_added_at_once_are_added_exactly(n):
-    """Numbers with all bits set: one more than fit would lose the last of them."""
+    """Numbers with all bits set: one more than the block size would lose the last of them."""
     values = np.full(n, 1.0 - 2.0**-40)
     values[::2] = 2.0**-40
     expected = sum(map(in_units, values), Fraction(0))
@@ -175,7 +175,7 @@ def test_groups_and_their_moments_are_those_of_their_bins(predictions):
 
 
 def test_many_listed_claims_are_counted_in_parts():
-    """More than are counted at a time, in float32, with more than two strata."""
+    """More claims than are counted at a time, in float32, with more than two strata."""
     rng = np.random.default_rng(0)
     n = 140_000
     scores, codes = rng.random(n).astype(np.float32), rng.integers(0, 3, n)

@@ -1,4 +1,4 @@
-"""Sums over pairs of cells: against rows written out one by one, split anywhere, and in coarser cells."""
+"""Sums over pairs of cells: against single rows, split anywhere, and in coarser cells."""
 
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ def shared(q, table):
 
 
 def row_by_row(q, table):
-    """The slow twin: every row's claims, their cells, scores and outcomes, and what they add to pairs of cells."""
+    """Return every row's contributions to pairs of cells from its claims, cells, scores and outcomes: the slow twin."""
     claims, size = q.claims, table.count.size
     if isinstance(claims, ColumnClaims):
         n, k = claims.rows.shape

@@ -1,4 +1,4 @@
-"""Many samples side by side: an estimator that answers them together says what it says of each alone."""
+"""Stacked samples: an estimator of many samples gives the same results as for each of them."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_the_estimators_of_p5_answer_many_samples_at_once():
 )
 @settings(max_examples=12)
 def test_together_they_are_what_each_is_alone(name, n, classes, seed, dtype, digits, notion):
-    """The slow twin: a call for each sample; ties, scores of exactly 0 and 1 and samples of one row among them."""
+    """The slow twin calls once per sample, including ties, scores of exactly 0 and 1 and samples of one row."""
     claims = split(predictions(3 * n, classes, seed, dtype, digits), 3, cc.REDUCTIONS.make(notion))
     together = MEMBERS[name].of_samples(side_by_side(claims))
     np.testing.assert_allclose(together, [MEMBERS[name](each).value for each in claims], rtol=1e-12, atol=1e-12)
@@ -72,5 +72,5 @@ def test_what_does_not_fit_side_by_side_is_not_put_there():
 
 @pytest.mark.parametrize("member", [Binned(Groups()), KernelECE(kernel=BetaKernel())])
 def test_what_has_no_way_to_answer_together_is_asked_one_by_one(member):
-    """Bins that pool strata, and a kernel that says nothing of many lines."""
+    """Such estimators are bins that pool strata, and a kernel without a method for many samples."""
     assert not traits(member).together(member)

@@ -1,4 +1,4 @@
-"""Tables about bins, rows and models: what they hold is what the parts they are made of hold."""
+"""Tables about bins, rows and models: their values equal those of their parts."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_composed_calibrator_remarks_on_its_parts(test: Predictions) -> None:
 
 
 def says(confidence: float, right: float, rows: int) -> tuple[list[float], list[bool]]:
-    """Rows of one confidence, of which this share is right."""
+    """Return rows of one confidence, of which this share is right."""
     n = round(right * rows)
     return [confidence] * rows, [True] * n + [False] * (rows - n)
 
@@ -188,7 +188,7 @@ def test_the_headline_speaks_of_the_other_models_too() -> None:
 
 
 def test_a_bin_is_a_range_of_the_confidence() -> None:
-    """The same rows, for every bin, also in single precision, where an edge is no float64."""
+    """Applies to the same rows, for every bin, also in single precision, where an edge is no float64."""
     confidence = np.random.default_rng(1).uniform(0, 1, 500).astype(np.float32)
     rows = Predictions.from_confidence(np.append(confidence, np.array([0.1, 0.7, 1.0], dtype=np.float32)), [True] * 503)
     diagram = diagrams.reliability(rows, 10)
@@ -271,7 +271,7 @@ def test_intervals_of_the_classes_of_a_bin_hold_together_and_the_worst_beyond_no
     p = Predictions.from_confidence([0.9] * 303, predicted=predicted, labels=labels)
     zoom = diagrams.zoom(p, diagrams.reliability(p, 10))
     low, high = clopper_pearson(np.array([120.0, 90.0, 0.0]), np.array([200.0, 100.0, 3.0]), 1 - 0.1 / 3)
-    # 3 wrong rows of 3 are furthest off, and tell little: the class of 200 rows stands first.
+    # 3 wrong rows of 3 have the largest gap and little evidence: the class of 200 rows is first.
     order = [int(c) for c in zoom.classes]
     assert order[0] == 0
     assert zoom.stands_out.tolist() == [c == 0 or (c == 1 and high[2] < 0.9) for c in order]

@@ -1,4 +1,4 @@
-"""Calibration maps: the calibrator's own answers, for whole registries, and P3's reading of its Fig. 1 and 2."""
+"""Calibration maps: the calibrator's own answers, for whole registries, and P3's conclusions on its Fig. 1 and 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every class where another is predicted: by a loop, by hand, at a thousand classes, and false alarms counted."""
+"""Confusion biases of every pair of classes: by a loop, by hand, at a thousand classes, and with false alarm rates."""
 
 import math
 
@@ -18,7 +18,7 @@ from tests.calib_core.slices.test_findings import drawn, networks
 
 
 def confusing(n, k, rng, share=0.3):
-    """Calibrated rows, but that some of those predicted as class 0 are of class 1 instead."""
+    """Return calibrated rows, except that some of those predicted as class 0 are of class 1 instead."""
     p = networks(n, k, rng)
     y = drawn(p, rng)
     moved = (p.argmax(1) == 0) & (y == 0) & (rng.random(n) < share)

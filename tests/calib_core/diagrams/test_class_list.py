@@ -1,4 +1,4 @@
-"""Classes of several models in one table: what is in it, in which order, and what is refused."""
+"""Classes of several models in one table: its content, its order, and its refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calib_core.inference import per_class_tests, standing_out
 
 
 def sample(k: int = 30, n: int = 400, seed: int = 0) -> Predictions:
-    """Rows over many classes, some of which nobody predicts."""
+    """Return rows over many classes, some of which are never predicted."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.full(k, 0.1), n)
     labels = (rng.random(n)[:, None] > p.cumsum(1)[:, :-1]).sum(1)
@@ -57,7 +57,7 @@ def test_classes_are_ranked_by_what_is_chosen_and_those_without_claims_come_last
 
 
 def thousand(temperature: float) -> Predictions:
-    """2,000 rows over 1,000 classes, too sure of themselves where the temperature is below 1."""
+    """Return 2,000 rows over 1,000 classes, overconfident if the temperature is below 1."""
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(2000, 1000))
     logits[np.arange(2000), rng.integers(0, 1000, 2000)] += rng.gamma(3, 3.2, 2000)
@@ -84,7 +84,7 @@ def test_the_worst_of_a_thousand_classes_are_not_those_of_a_single_row(temperatu
 
 
 def test_worst_first_is_what_a_class_adds_beyond_noise() -> None:
-    """Of 60 rows 12 points off, of 12 rows that are as far off as noise makes them, and of 2 rows far off."""
+    """Classes of 60 rows with a gap of 12 points, of 12 rows with a gap due to noise, and of 2 rows far off."""
     predicted = [0] * 60 + [1] * 12 + [2] * 2
     right = [1] * 30 + [0] * 30 + [1, 0] * 6 + [0] * 2
     said = [0.62] * 60 + [0.5] * 12 + [0.7] * 2
@@ -96,7 +96,7 @@ def test_worst_first_is_what_a_class_adds_beyond_noise() -> None:
     assert ranked_classes(table, "error") == (2, 0, 1, 3)
     row = tests.iloc[0]
     assert row["beyond"] == pytest.approx((row["error"] - row["calibrated"]) * 60 / 74)
-    # A class that stands out comes first, however few its rows.
+    # A significant class comes first, even with few rows.
     sure = tests.assign(p_holm=[1.0, 1.0, 0.01, np.nan])
     assert ranked_classes(table, tests=sure) == (2, 0, 1, 3)
 

@@ -1,4 +1,4 @@
-"""Kernel reliability curves: what is drawn, gaps, scales and warnings; how bands are made is test_curve_bands.py."""
+"""Kernel reliability curves: drawing, gaps, scales and warnings; bands are in test_curve_bands.py."""
 
 import numpy as np
 import pytest
@@ -104,7 +104,7 @@ def test_one_class_or_all():
     alone = kernel_curve(p, ClassSpecific(1), band="none")
     np.testing.assert_array_equal(curves[1].curve, alone.curve)
     assert len({c.bandwidth for c in curves}) == 3
-    # Class c never occurs: its outcomes, smoothed, are 0, and still nobody can be sure that it never does.
+    # Class c never occurs: its smoothed outcomes are 0, but that does not exclude a small probability.
     never = kernel_curve(p, "class-wise", stratum=2, method=KernelECE())
     assert np.nanmax(never.curve) == 0 < np.nanmin(never.upper)
     assert np.isnan(curves[0].upper).all()
@@ -190,7 +190,7 @@ def test_it_is_a_diagram_like_the_others():
 
 
 def test_the_default_is_the_mean_gap_over_claims_of_like_odds():
-    """The slow twin, at single scores; atoms at exactly 1 lie at the cut-off and keep their own scores."""
+    """The slow twin, at single scores; atoms at exactly 1 are at the cut-off and have their own scores."""
     rng = np.random.default_rng(3)
     z = np.append(rng.normal(4, 2, 900), np.full(100, 16.0))
     s = np.append(1 / (1 + np.exp(-z[:900])), np.ones(100))
@@ -206,7 +206,7 @@ def test_the_default_is_the_mean_gap_over_claims_of_like_odds():
 
 @pytest.mark.parametrize("data", ["vgg16_c10", "lenet_c10", "densenet_c100", "lenet_c100"])
 def test_the_default_reads_well_on_networks(data):
-    """A curve from end to end goes up and down little more than once; the paper's scribbles on vgg16."""
+    """A curve from end to end oscillates little; the paper's curve is erratic on vgg16."""
     p = shared_files.predictions(data)
 
     def up_and_down(curve):
@@ -236,7 +236,7 @@ def test_scores_that_are_all_equal_have_a_curve_and_a_band():
 
 
 def test_a_curve_ends_where_less_than_half_a_row_lies():
-    """Beyond the scores a kernel reaches on; the curve does not."""
+    """The kernel extends beyond the scores; the curve does not."""
     s = np.linspace(0.6, 0.9, 50)
     curve = kernel_curve(Predictions.from_confidence(s, np.arange(50) % 5 > 0), method=width(0.02))
     weight = Triweight()((curve.score[:, None] - s) / 0.02).sum(1)

@@ -1,4 +1,4 @@
-"""Bands of kernel and CORP curves: slow twins, and how often they hold under laws like those of networks."""
+"""Bands of kernel and CORP curves: slow twins, and coverage under distributions like those of networks."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ NEAR_ONE = [name for name in LAWS if not name.startswith("uniform")]
 
 
 def weights_at(nodes, rows, kernel, width, grid):
-    """Weights (nodes, rows) of a kernel mirrored at both ends of the grid, without a grid."""
+    """Return weights (nodes, rows) of a kernel mirrored at both ends of the grid, without a grid."""
     low, high = grid.ends
     x, at = grid.scale.there(rows), grid.scale.there(nodes)[:, None]
     if isinstance(kernel, BetaKernel):
@@ -33,7 +33,7 @@ def weights_at(nodes, rows, kernel, width, grid):
 )
 @pytest.mark.parametrize("whole", [False, True])
 def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
-    """The slow twin knows no grid: nodes against rows that lie on nodes, and the path as it is written."""
+    """The slow twin has no grid: nodes against rows at nodes, and the path as defined."""
     grid, rng = ScoreGrid(0.5, 256, LogOdds()), np.random.default_rng(0)
     s = grid.scores[rng.choice(np.arange(60, 257), 80, replace=False)]
     z, v = rng.random(80) < 0.6, rng.uniform(0.5, 2, 80)
@@ -64,7 +64,7 @@ def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
 @pytest.mark.parametrize("law", NEAR_ONE)
 @pytest.mark.parametrize("n", [10, 300])
 def test_kernel_bands_hold_the_smoothed_curve_where_scores_are_near_an_end(law, n):
-    """.90 wanted of 40 runs a case, three standard errors of .047 less; the least of many scores a little more."""
+    """Nominal .90 over 40 runs per case, less three standard errors of .047; the least of many scores a little more."""
     each = kernel_coverage(law, n, 40, "pointwise", seed=1)
     assert each.mean() > 0.85
     assert each.mean(axis=0).min() > 0.72
@@ -72,7 +72,7 @@ def test_kernel_bands_hold_the_smoothed_curve_where_scores_are_near_an_end(law, 
 
 
 def test_half_of_a_kernel_band_does_not_hold():
-    """The falsified twin: what holds must be able to fail."""
+    """The falsified twin: a test of coverage must be able to fail."""
     for law in ("network, over-confident", "spread, over-confident"):
         assert kernel_coverage(law, 3000, 40, "pointwise", narrowed=0.5).mean(axis=0).min() < 0.7
         assert kernel_coverage(law, 3000, 40, "whole-curve", narrowed=0.4).all(axis=1).mean() < 0.8
@@ -131,7 +131,7 @@ def test_a_band_for_the_whole_curve_is_the_wider_one():
 
 
 def test_corp_bands_are_the_best_of_their_runs():
-    """The slow twin, at each score of few: runs of 8, 16, 32 rows and all, counted as they are looked at."""
+    """The slow twin, at each of few scores: runs of 8, 16, 32 rows and all, counted as they are examined."""
     rng = np.random.default_rng(4)
     s = rng.choice([0.5, 0.8, 0.9, 0.97, 1.0], 90)
     z = rng.random(90) < s**2

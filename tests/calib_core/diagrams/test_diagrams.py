@@ -22,7 +22,7 @@ def weights_of(p):
 
 
 def rows_in(p, diagram, b):
-    """Positions of the rows of bin b, by comparison with its two edges in the scores' own dtype."""
+    """Return positions of the rows of bin b, by comparison with its two edges in the scores' own dtype."""
     h = p.confidence
     low, high = h.dtype.type(diagram.lower[b]), h.dtype.type(diagram.upper[b])
     above = h >= low if b else np.ones(len(h), bool)

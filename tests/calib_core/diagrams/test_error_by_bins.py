@@ -1,4 +1,4 @@
-"""Errors over numbers of bins, each by a slow twin: kinds of bins, estimators, intervals, maps fitted anew."""
+"""Errors over numbers of bins, each by a slow twin: kinds of bins, estimators, intervals, refitted maps."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def test_floors_from_shared_draws_are_those_drawn_for_each_number_alone(kind, no
 @pytest.mark.parametrize("notion", ["top-label", "class-wise"])
 @pytest.mark.parametrize("few", [1, 10**6])
 def test_floors_of_many_cells_are_those_drawn_for_each_number_alone(notion, kind, weights, few, monkeypatch):
-    """However few replicates or drawn outcomes are in memory at a time."""
+    """Applies to any number of replicates or drawn outcomes in memory at a time."""
     for module, name, value in ((joint_intervals, "MOST_CELLS", 0), (joint_intervals, "_AT_ONCE", few),
                                 (outcome_draws, "_BLOCK_BYTES", 1000)):  # fmt: skip
         monkeypatch.setattr(module, name, value)
@@ -109,7 +109,7 @@ def test_bins_told_by_their_rows_are_swept_over_rows():
     by_hand = []
     for rows in (20, 100):
         order = np.argsort(p.confidence, kind="stable")
-        parts = np.array_split(order, 400 // rows)  # the first hold one row more, as here; no ties
+        parts = np.array_split(order, 400 // rows)  # the first contain one row more, as here; no ties
         by_hand.append(sum(abs(p.confidence[part].sum() - p.correct[part].sum()) for part in parts) / 400)
     np.testing.assert_allclose(found.value[0], by_hand)
     assert found.axis == "rows per bin"
@@ -155,7 +155,7 @@ def test_calibrators_are_fitted_anew_for_every_number(key, kind, name):
         assert found.value[0, j] == pytest.approx(alone.value, abs=1e-12)
         assert found.low[0, j] == alone.interval().low
     assert found.models == ("anew", "base")
-    if notion == "class-wise":  # rows of one probability a class say of no class how likely it is drawn
+    if notion == "class-wise":  # rows with one probability per class do not determine the chance of each class
         assert np.isnan(found.floor[0]).all()
         assert "no class can be drawn from them" in found.notes[0]
     assert (found.floor[0] != found.floor[1]).all()

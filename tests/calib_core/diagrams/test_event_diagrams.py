@@ -1,4 +1,4 @@
-"""Diagrams, slices and findings of an event are those of its claims: risks beside how often it happens."""
+"""Diagrams, slices and findings of an event equal those of its claims: risks and observed frequencies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calib_core.slices.findings import headline as findings_headline
 
 @pytest.fixture(scope="module")
 def clinic():
-    """400 rows, a risk twice too high at one of two sites."""
+    """Return 400 rows, a risk twice too high at one of two sites."""
     rng = np.random.default_rng(0)
     site = np.where(np.arange(400) % 2, "north", "south")
     s = rng.beta(2, 5, 400)

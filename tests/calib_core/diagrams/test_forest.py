@@ -1,4 +1,4 @@
-"""The forest plot: every estimator on one axis, the one that decides first, and a headline that claims no more."""
+"""The forest plot: every estimator on one axis, the primary measure first, and a headline without excess claims."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EPS = 0.02
 
 
 def sample(n: int = 400, k: int = 3, sharper: float = 2.0) -> Predictions:
-    """Over-confident predictions of ``k`` classes."""
+    """Return over-confident predictions of ``k`` classes."""
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(k), n)
     labels = (rng.random(n)[:, None] > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
@@ -157,7 +157,7 @@ def test_several_models_and_scores_alone_have_no_forest() -> None:
 
 
 def judged(*words: str | None, tested: bool = True) -> pd.DataFrame:
-    """Lines with these verdicts, the first that of the estimator that decides."""
+    """Return lines with these verdicts, the first that of the primary estimator."""
     line = lines().set_index("estimator").loc["ece"]
     keys = [key for key in error_keys() if key != "ece"]
     titles = {key: f"Confidence {ESTIMATORS[key].title}" for key in ["ece", *keys][: len(words)]}

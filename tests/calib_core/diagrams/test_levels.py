@@ -1,4 +1,4 @@
-"""Stated confidences, each by itself: against counting by hand, and what its tests and intervals promise."""
+"""Stated confidences without bins: against counting by hand, and guarantees of the tests and intervals."""
 
 from math import comb
 
@@ -17,7 +17,7 @@ STATED = np.array([0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99])
 
 
 def tails(k: int, n: int, h: float) -> float:
-    """Twice the smaller tail, outcome by outcome."""
+    """Return twice the smaller tail, outcome by outcome."""
     chance = [comb(n, j) * h**j * (1 - h) ** (n - j) for j in range(n + 1)]
     return min(1.0, 2 * min(sum(chance[: k + 1]), sum(chance[k:])))
 
@@ -35,7 +35,7 @@ def test_every_level_is_its_rows(rows: list[tuple[int, bool, int]]) -> None:
         assert line["p"] == pytest.approx(tails(k, n, line["confidence"]), abs=1e-12)
         low, high = share_ends(np.array([k / n]), np.array([float(n)]), counted=True)
         assert (line["low"], line["high"]) == pytest.approx((low[0], high[0]))
-        # The test and the interval of the same level say the same.
+        # The test and the interval of the same level agree.
         assert (line["p"] <= 0.1) == (not low[0] <= line["confidence"] <= high[0]) or line["p"] == pytest.approx(0.1)
 
 
@@ -50,13 +50,13 @@ def test_copies_are_rows_and_other_weights_are_worth_fewer() -> None:
 
 
 def drawn(rng: np.random.Generator, truth: np.ndarray, n: int = 400) -> tuple[Predictions, np.ndarray]:
-    """Rows that state the levels, right with the chances ``truth``; and those chances, where a level is stated."""
+    """Return rows that state the levels, right with the chances ``truth``; and those chances by level."""
     which = rng.choice(len(STATED), n, p=[0.02, 0.05, 0.08, 0.1, 0.2, 0.3, 0.2, 0.05])
     return Predictions.from_confidence(STATED[which], rng.random(n) < truth[which]), truth[np.unique(which)]
 
 
 def test_a_calibrated_model_rarely_stands_out_and_intervals_hold() -> None:
-    """With the twins that break it: p-values left as they are, and intervals of half the width."""
+    """The falsified twins are uncorrected p-values, and intervals of half the width."""
     rng, runs = np.random.default_rng(0), 500
     alarms, uncorrected, kept, halved, every = 0, 0, 0, 0, 0
     for _ in range(runs):

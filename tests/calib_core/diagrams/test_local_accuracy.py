@@ -1,4 +1,4 @@
-"""How often it is right near a confidence: against a loop that follows the definition, and by hand."""
+"""Accuracy near a confidence: against a loop that follows the definition, and by hand."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def said(confidence, right, **more):
 
 
 def slowly(h, right, weight, asked):
-    """Rows, mean confidence and share right of the window, row by row."""
+    """Return rows, mean confidence and accuracy of the window, row by row."""
     nearest = min(h, key=lambda score: (abs(score - asked), score))
     centre = asked if abs(nearest - asked) <= 0.03 + 1e-6 else nearest
     chosen = None
@@ -54,7 +54,7 @@ def test_every_answer_is_its_definition(rows, asked):
 
 
 def test_by_hand():
-    """215 rows that say 84 to 96 %, of which 148 are right: 68.8 %."""
+    """Of 215 rows at 84 to 96 %, 148 are right: 68.8 %."""
     h = np.concatenate([np.linspace(0.84, 0.845, 100), np.full(15, 0.9), np.linspace(0.955, 0.96, 100)])
     right = np.arange(215) < 148
     answer = local_accuracy(said(h, right)).answer(0.9)
@@ -89,7 +89,7 @@ def test_a_sentence_never_speaks_of_rows_that_say_something_else(asked):
 
 
 def test_a_wide_window_does_not_run_away_to_where_the_rows_are():
-    """Nearly all rows say 99 %: the few around 90 % are answered for, not those."""
+    """Nearly all rows are at 99 %: the answer is about the few around 90 %, not about those."""
     h = np.concatenate([np.full(20, 0.9), np.full(1000, 0.99)])
     right = np.concatenate([np.arange(20) < 5, np.ones(1000, bool)])
     answer = local_accuracy(said(h, right)).answer(0.9)
@@ -161,7 +161,7 @@ def test_what_is_asked_must_be_a_confidence():
 
 
 def test_exact_ends_hold_where_chances_differ():
-    """Sums of outcomes of different chances spread less than binomial ones: at least 90 % of intervals hold."""
+    """Sums of outcomes with different chances vary less than binomial ones: at least 90 % of intervals cover."""
     rng = np.random.default_rng(0)
     chances = rng.uniform(0.6, 1.0, 60)
     right = (rng.random((4000, 60)) < chances).mean(axis=1)
@@ -187,7 +187,7 @@ def test_the_gap_over_all_rows_is_shown_or_not():
 
 
 def test_classes_are_put_in_order_by_what_they_add_not_by_their_raw_error():
-    """A class of two rows, both wrong, has the largest error; one of 400 rows adds more."""
+    """A class of two rows, both wrong, has the largest error; one of 400 rows contributes more."""
     predicted = [0] * 400 + [1] * 2 + [2] * 400
     labels = [0] * 280 + [1] * 120 + [0] * 2 + [2] * 360 + [0] * 40
     p = Predictions.from_confidence([0.9] * 802, predicted=predicted, labels=labels)
@@ -207,7 +207,7 @@ def test_the_class_furthest_off_is_named_where_it_is_not_the_one_that_adds_most(
 
 
 def test_the_numbers_of_a_class_are_those_of_its_test():
-    """In the order of what they add."""
+    """The order is by contribution."""
     predicted = [0] * 400 + [1] * 2 + [2] * 400
     labels = [0] * 280 + [1] * 120 + [0] * 2 + [2] * 360 + [0] * 40
     p = Predictions.from_confidence([0.9] * 802, predicted=predicted, labels=labels)

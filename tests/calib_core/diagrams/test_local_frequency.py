@@ -1,4 +1,4 @@
-"""How often the event happens near a risk, where a headline opens, and marks that hold for all places looked at."""
+"""Observed frequency near a risk, the default position of a headline, and marks corrected for all places."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_headline_of_confidences_opens_where_they_are(confidences, where):
 
 @pytest.mark.parametrize("rate", [0.02, 0.3])
 def test_a_gap_is_shown_somewhere_in_at_most_5_percent_of_calibrated_models(rate):
-    """Twin: the places' own intervals alone show one somewhere in most of them."""
+    """The falsified twin, the places' own intervals, shows one somewhere in most of them."""
     rng = np.random.default_rng(4)
     runs, anywhere, alone = 100, 0, 0
     for _ in range(runs):
@@ -165,7 +165,7 @@ def test_groups_and_weights_have_marks_of_corrected_intervals():
 
 
 def test_after_an_update_the_same_rows_are_asked_about():
-    """The window is that of the risk before: a halved risk has none of these rows near the place asked for."""
+    """The window is that of the original risk: a halved risk has none of these rows near the requested place."""
     rng = np.random.default_rng(8)
     s = risks(rng, 3000)
     died = rng.random(3000) < s / 2
@@ -217,7 +217,7 @@ def test_the_range_printed_holds_the_rows_counted_and_no_other(digits):
 
 
 def test_words_do_not_contradict_the_interval_drawn():
-    """A gap that one interval shows, and the slider as a whole does not, is not called none."""
+    """A gap shown by one interval, and not by the slider as a whole, is not called none."""
     rng = np.random.default_rng(10)
     s = rng.uniform(0.05, 0.6, 600)
     found = [local_frequency(two(s, rng.random(600) < s)).answers for _ in range(20)]

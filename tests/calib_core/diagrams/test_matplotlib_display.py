@@ -1,4 +1,4 @@
-"""Displays against scikit-learn's on the same data, against our diagrams, and against what scikit-learn promises."""
+"""Displays against scikit-learn's on the same data, against our diagrams, and against scikit-learn's contract."""
 
 import runpy
 import sys

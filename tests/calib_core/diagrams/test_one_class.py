@@ -1,4 +1,4 @@
-"""One predicted class taken apart: what it says, how often it is right, its bins, its confusions, its rows."""
+"""One predicted class in detail: its confidence, its accuracy, its bins, its confusions, its rows."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_scale_of_maps_is_that_of_cells_with_rows_enough() -> None:
     few = Predictions([[0.8, 0.1, 0.1]] * 20, [1] * 20)
     assert map_scale(few) == 0.1
     many = Predictions([[0.8, 0.1, 0.1]] * 40, [1] * 8 + [0] * 32)
-    assert map_scale(many) == 0.1  # class 1 comes up 10 points more often than said
+    assert map_scale(many) == 0.1  # class 1 occurs 10 points more often than predicted
     both = np.concatenate([many.probs, few.probs[:, [2, 1, 0]]])
     assert map_scale(Predictions(both, [1] * 8 + [0] * 32 + [1] * 20)) == 0.1
     assert map_scale(Predictions([[0.8, 0.1, 0.1]] * 40, [0] * 40)) == 0.2

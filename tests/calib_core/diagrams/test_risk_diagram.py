@@ -1,4 +1,4 @@
-"""The diagram of a predicted risk: its bins by hand, one interval with the pane, and a headline that tests allow."""
+"""The diagram of a predicted risk: its bins by hand, intervals equal to the pane's, and a headline backed by tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNS, LEVEL = 200, 0.9
 
 
 def drawn(n: int, middle: float, times: float, seed: int) -> Predictions:
-    """Risks around a log-odds, of which the events have so many times the chance."""
+    """Return risks around a log-odds, of which the events have this multiple of the chance."""
     rng = np.random.default_rng(seed)
     risk = 1 / (1 + np.exp(-rng.normal(middle, 0.8, n)))
     happened = rng.random(n) < np.minimum(times * risk, 1)
@@ -53,7 +53,7 @@ def test_a_rare_event_is_seen_in_tenths_and_others_in_equal_widths() -> None:
 
 
 def claims(middle: float, times: float, n: int = 800) -> float:
-    """In how many runs the headline says that a risk is too high or too low."""
+    """Return the share of runs in which the headline calls a risk too high or too low."""
     found = 0
     for seed in range(RUNS):
         table = bins_standing_out({"one": drawn(n, middle, times, seed)}, notion="event", level=LEVEL)

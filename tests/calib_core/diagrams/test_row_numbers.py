@@ -1,4 +1,4 @@
-"""A number of rows is a count of rows wherever one is said, and what they are worth is called so."""
+"""Numbers of rows are counts of rows in every text, and effective sample sizes have that name."""
 
 import re
 
@@ -15,7 +15,7 @@ ROWS = re.compile(r"([\d,.]+) rows?\b")
 
 
 def patients(n=900, seed=0, **more):
-    """Rows of unequally many measurements of a patient, who come from two sites."""
+    """Return rows of patients with unequal numbers of measurements, from two sites."""
     rng = np.random.default_rng(seed)
     patient = rng.integers(0, 90, n) // rng.integers(1, 4, n)
     probs = rng.dirichlet([3, 1, 1], n)

@@ -1,4 +1,4 @@
-"""Answering only where it is surest: every point against counting, and the figure against the frame."""
+"""Selective prediction: every point against counting, and the figure against the frame."""
 
 import numpy as np
 import pytest

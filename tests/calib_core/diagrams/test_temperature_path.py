@@ -1,4 +1,4 @@
-"""The stars at every temperature, against softmax(log p / T) written out and the page's own reliability diagram."""
+"""The stars at every temperature, against softmax(log p / T) and the page's own reliability diagram."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from calib_core.diagrams import reliability, temperature_path
 
 
 def softened(p, temperature):
-    """max_k softmax(z / T), row by row in float64."""
+    """Return max_k softmax(z / T), row by row in float64."""
     (z,) = (block for _, block in LogRows.best(p.answered).blocks(1 << 40))
     z = z.astype(np.float64) / temperature
     odds = np.exp(z - z.max(axis=1, keepdims=True))

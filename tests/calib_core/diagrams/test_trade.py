@@ -1,4 +1,4 @@
-"""The trade between calibration error and mean squared error: its numbers, P2's claim, and bad requests."""
+"""The trade-off between calibration error and mean squared error: its numbers, P2's claim, and bad requests."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from calib_core.reductions import as_reduction
 
 
 def binary(n, seed=0):
-    """P2 App. E, synthetic (A)-like: a continuous score whose Platt curve is the truth, noisy labels."""
+    """Return P2 App. E, like synthetic (A): a continuous score whose Platt curve is the truth, noisy labels."""
     rng = np.random.default_rng(seed)
     z = rng.normal(0, 2, n)
     score = 1 / (1 + np.exp(-1.5 * z))
@@ -106,7 +106,7 @@ def test_nothing_to_compare_is_refused():
 
 
 def test_the_plug_in_bound_grows_with_bins_where_the_interval_does_not():
-    """P2 Fig. 17: noise of every bin is in the plug-in error, so that its bound punishes many bins."""
+    """P2 Fig. 17: noise of every bin is in the plug-in error, so that its bound penalizes many bins."""
     made = trade_off(binary(12_000), ["scaling-binning"], "confidence", (10, 100), repeats=3, upper=True)
     few, many = made.plug_in[0]
     assert many > 2 * few

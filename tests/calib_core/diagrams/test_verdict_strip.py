@@ -171,7 +171,7 @@ def test_too_few_rows_near_it_contradict_nothing():
 
 
 def test_green_is_the_badge_of_what_is_within_and_red_of_what_is_not():
-    """The strongest part of the drawn colour says the same."""
+    """The strongest part of the drawn color agrees."""
     assert {word for word, written in VERDICTS.items() if written.badge == "green"} == {WITHIN}
     assert {word for word, written in VERDICTS.items() if written.badge == "red"} == {MISCALIBRATED}
     red, green = (VERDICTS[word].colour for word in (MISCALIBRATED, WITHIN))

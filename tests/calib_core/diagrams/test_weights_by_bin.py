@@ -1,4 +1,4 @@
-"""Weights that gather in some bins: each bin's interval rests on the effective sample size of its own rows."""
+"""Unequal weights by bin: each bin's interval depends on the effective sample size of its own rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RUNS = 150
 
 
 def gathered(score, rng):
-    """A few very heavy rows among light ones in the eighth of 15 bins; equal weights elsewhere."""
+    """Return a few very heavy rows among light ones in the eighth of 15 bins; equal weights elsewhere."""
     heavy = np.where(rng.random(len(score)) < 0.08, 30.0, 0.2)
     return np.where((score > 7 / 15) & (score < 8 / 15), heavy, 1.0)
 
@@ -33,7 +33,7 @@ def sample(weigh, seed, rows=1500):
 
 
 def global_ratio(p):
-    """What one unit of weight used to count, in whatever bin it was."""
+    """Return the former value of one unit of weight, the same in every bin."""
     return p.weights.sum() / np.square(p.weights).sum()
 
 
@@ -59,7 +59,7 @@ def test_with_one_ratio_for_all_bins_they_stand_out_far_more_often():
 
 
 def misses(weigh, of):
-    """Share of the eighth bin's intervals, at 90 %, that leave out its rows' mean score, the truth of these models."""
+    """Return the share of the eighth bin's 90 % intervals that exclude its rows' mean score, the true value here."""
     missed = []
     for seed in range(RUNS):
         p = sample(weigh, seed)

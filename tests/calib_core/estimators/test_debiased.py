@@ -1,4 +1,4 @@
-"""Debiased errors: arithmetic by hand, exact expectations as twins, what weights mean, and what they gain (P2)."""
+"""Debiased errors: arithmetic by hand, exact expectations as twins, the meaning of weights, and the gain (P2)."""
 
 from itertools import product
 from math import comb, erf, exp, pi, sqrt
@@ -39,7 +39,7 @@ def test_squared_error_by_hand():
 
 
 def test_ece_by_hand():
-    """One bin of 4, score 0.6, outcomes 1/2: R ~ N(1/2, 1/16), E|0.6 - R| with m = 0.1, v = 1/4."""
+    """The bin of 4 has score 0.6, outcomes 1/2: R ~ N(1/2, 1/16), E|0.6 - R| with m = 0.1, v = 1/4."""
     p = flat([0.6] * 4, [1, 1, 0, 0])
     expected = 0.25 * sqrt(2 / pi) * exp(-(0.1**2) / (2 / 16)) + 0.1 * erf(0.1 / (0.25 * sqrt(2)))
     assert estimate(p, "confidence", "debiased-ece").value == pytest.approx(0.2 - expected)
@@ -72,7 +72,7 @@ def test_the_root_is_that_of_the_aggregate_and_of_each_stratum():
 @pytest.mark.parametrize("n", [2, 3, 5])
 @pytest.mark.parametrize("truth", [0.2, 0.5, 0.9])
 def test_the_squared_error_of_given_bins_is_unbiased(n, truth):
-    """The expectation over all outcomes of two bins of n rows, written out, is the true squared error.
+    """The expectation over all outcomes of two bins of n rows is the true squared error.
 
     With the paper's printed z (1 - z)^2 in the correction it would not be.
     """
@@ -95,7 +95,7 @@ def test_the_folded_normal_equals_its_integral(mean, deviation):
 
 
 def slowly(scores, outcomes, edges):
-    """Both errors of one stratum, bin by bin in plain Python."""
+    """Return both errors of one stratum, bin by bin in plain Python."""
     bins = {}
     for s, z in zip(scores, outcomes, strict=True):
         bins.setdefault(sum(s >= e for e in edges), []).append((float(s), float(z)))
@@ -145,7 +145,7 @@ def test_debiased_is_at_most_plug_in(notion, predictions, bins):
 @pytest.mark.parametrize("notion", NOTIONS)
 @given(predictions=full_predictions(weighted=False), bins=st.integers(1, 12))
 def test_doubling_all_rows_leaves_the_plug_in_and_halves_the_correction(notion, predictions, bins):
-    """In a bin of n rows exactly (n - 1) / (2n - 1) of it is left: just under a half."""
+    """A bin of n rows has exactly (n - 1) / (2n - 1) of it left: just under a half."""
     predictions = asked_of(notion, predictions)
     twice = Predictions(np.repeat(predictions.probs, 2, axis=0), np.repeat(predictions.labels, 2))
     once, doubled = (estimate(p, notion, DebiasedL2(EqualWidth(bins))) for p in (predictions, twice))
@@ -178,14 +178,14 @@ def test_equal_weights_that_are_no_counts_change_nothing(predictions, factor):
 
 
 def test_rows_a_bin_is_worth():
-    """Weights 1.5 and 0.5 are worth (1.5 + 0.5)^2 / (1.5^2 + 0.5^2) = 1.6 rows."""
+    """Weights 1.5 and 0.5 have an effective sample size of (1.5 + 0.5)^2 / (1.5^2 + 0.5^2) = 1.6 rows."""
     claims = Confidence().split(flat([0.2, 0.3, 0.9], [0, 1, 1], weights=np.array([1.5, 0.5, 0.7])))
     table = estimate(flat([0.2, 0.3, 0.9], [0, 1, 1], weights=np.array([1.5, 0.5, 0.7])), "confidence", "ece", 2).bins
     np.testing.assert_allclose(worth(claims, table), [[1.6, 1.0]])
 
 
 def test_the_correction_stays_unbiased_with_weights():
-    """All outcomes of three rows with importance weights, written out: the expectation is the true square."""
+    """The expectation over all outcomes of three rows with importance weights is the true square."""
     weights = np.array([0.5, 1.2, 2.0])
     expected = 0.0
     for outcomes in product((False, True), repeat=3):
@@ -198,7 +198,7 @@ def test_the_correction_stays_unbiased_with_weights():
 
 
 def gain(n, bins, repeats=200):
-    """How many times lower the mean squared error of the debiased squared error is than the plug-in one's.
+    """Return the ratio of the plug-in squared error's mean squared error to that of the debiased one.
 
     P2 §5.1 in miniature: n rows are drawn with replacement from a pool of 7,000, whose own plug-in error on the same
     bins is the reference. The model says s ~ Beta(8, 1) and the truth is s - 0.8 s (1 - s).

@@ -11,7 +11,7 @@ from calib_core.reductions import Canonical
 
 
 def sample(n=25, k=3, seed=0, power=1.0):
-    """Rows whose labels follow p^power, divided by its sum: calibrated for 1."""
+    """Return rows whose labels follow p^power, divided by its sum: calibrated for 1."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.full(k, 0.6), n)
     q = p**power / (p**power).sum(1, keepdims=True)
@@ -19,7 +19,7 @@ def sample(n=25, k=3, seed=0, power=1.0):
 
 
 def densities(p, h):
-    """k(p_j; p_i), (n, n), nothing of a row to itself."""
+    """Return k(p_j; p_i), (n, n), with a zero diagonal."""
     k = np.array([dirichlet.pdf((p / p.sum(1, keepdims=True)).T, centre / h + 1) for centre in p]).T
     np.fill_diagonal(k, 0)
     return k
@@ -91,13 +91,13 @@ def test_beside_another_estimator_the_floor_is_the_same():
 
 
 def errors_of(smoother, residuals):
-    """The smoothed error row by row of the shares, without blocks."""
+    """Return the smoothed error for each row of the shares, without blocks."""
     shares = np.vstack([block for _, block in smoother.blocks()])
     return smoother.mass @ np.abs(shares @ residuals).sum(1)
 
 
 def coverage(power, factor=1.0, runs=25, n=60):
-    """Share of the runs in which the interval, ``factor`` times as far from its point, holds the smoothed error."""
+    """Return the coverage of the smoothed error by intervals scaled by ``factor`` around their point."""
     inside = 0
     for seed in range(runs):
         p = sample(n, seed=seed, power=power)
@@ -112,7 +112,7 @@ def coverage(power, factor=1.0, runs=25, n=60):
 
 @pytest.mark.parametrize("power", [0.4, pytest.param(1.0, marks=pytest.mark.wide)])
 def test_intervals_cover_the_smoothed_error(power):
-    """Nominal .90; 25 runs have a standard error of .06. They are wide: a norm's ends are bounds."""
+    """Nominal .90; 25 runs have a standard error of .06. The intervals are wide: a norm's ends are bounds."""
     assert coverage(power) >= 0.8
 
 
@@ -124,7 +124,7 @@ def test_intervals_of_more_rows_cover_too_and_a_falsified_twin_does_not(power):
 
 
 def test_no_outcome_against_the_odds_is_no_proof_that_there_could_be_none():
-    """Of 40 rows that all came true 3 / 40 could have failed, as often as 1 in 20; each moves the error by 2 / 40."""
+    """If 40 rows all came true, 3 / 40 could have failed with probability 1 in 20; each moves the error by 2 / 40."""
     p = Predictions([[0.99, 0.01]] * 40, [0] * 40)
     got = estimate(p, "canonical", "canonical-kde").interval()
     assert got.point == pytest.approx(0.02, abs=1e-9)

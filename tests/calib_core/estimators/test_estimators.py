@@ -1,4 +1,4 @@
-"""estimate and the estimators: what comes with a number, and what is said instead of one."""
+"""estimate and the estimators: the parts of a result, and the messages in place of one."""
 
 import numpy as np
 import pytest

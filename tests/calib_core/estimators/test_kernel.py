@@ -25,7 +25,7 @@ from calib_core.smoothing.bandwidths import BANDWIDTHS
 
 
 def direct_density(scores, at, bandwidth, kernel, low):
-    """Mean of kernels over the data and its mirror images, without grid, binning or transform."""
+    """Return the mean of kernels over the data and its mirror images, without grid, binning or transform."""
     height = {
         "triweight": lambda u: 35 / 32 * np.maximum(1 - (u / 3) ** 2, 0) ** 3 / 3,
         "gaussian": lambda u: np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi),
@@ -90,7 +90,7 @@ def test_nothing_wraps_around_and_a_gap_has_no_curve():
 
 
 def test_a_mass_on_an_end_counts_like_any_other():
-    """Half of the data at 1, half at 0.5: beside an end the mirror image doubles what is left of the kernel."""
+    """Half of the data at 1, half at 0.5: near an end, the mirror image doubles the remaining part of the kernel."""
     made = by_grid(Stratum(np.array([1.0, 0.5]), np.array([True, False])), 0.02)
     assert made.all[-1] == pytest.approx(2 * made.all[2048], rel=1e-9)
     assert made.grid.integral(made.true) == pytest.approx(0.5, abs=1e-12)

@@ -1,4 +1,4 @@
-"""The largest error of a bin over its classes: between the two other largest errors, and what its formula says."""
+"""The largest error of a bin over its classes: between the two other largest errors, and equal to its formula."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def models(draw):
 
 
 def slow(claims, bins, weight):
-    """Bin by bin and class by class; ``weight`` is each claim's part of the aggregate."""
+    """Return the value bin by bin and class by class; ``weight`` is each claim's part of the aggregate."""
     at = np.minimum((claims.scores * bins).astype(int), bins - 1)
     worst = 0.0
     for b in set(at):
@@ -64,7 +64,7 @@ def test_many_outcomes_at_once_are_those_one_by_one(p):
 
 
 def test_the_two_numbers_called_tl_mce_differ():
-    """100 rows of class 0 off by .01, one of class 1 off by .9, in one bin."""
+    """Data: 100 rows of class 0 off by .01, one of class 1 off by .9, in one bin."""
     confidence = np.full(101, 0.91)
     correct = np.array([True] * 92 + [False] * 9)
     codes = np.array([0] * 100 + [1])

@@ -1,4 +1,4 @@
-"""Numbers by name: equal to loops written from their definitions, and to scikit-learn's where it has them."""
+"""Scores by name: equal to loops from their definitions, and to scikit-learn's where it has them."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ def rows(request):
 
 
 def gaps(scores, outcomes, bins):
-    """(share of the rows, |mean outcome - mean score|) of every bin, closed on the left, the last on both sides."""
+    """Return (share of the rows, |mean outcome - mean score|) of each bin, closed on the left, the last on both."""
     found = []
     for b in range(bins):
         inside = (scores >= b / bins) & ((scores < (b + 1) / bins) | (b == bins - 1))

@@ -1,4 +1,4 @@
-"""Kernel calibration error: values of CalibrationErrors.jl's tests, double loops, and what unbiased means."""
+"""Kernel calibration error: values of CalibrationErrors.jl's tests, double loops, and unbiasedness."""
 
 import itertools
 
@@ -15,7 +15,7 @@ from calib_core.reductions import Canonical, ClassSpecific
 
 
 def term(probs, labels, i, j, scale=1.0):
-    """(e_i - p_i) . (e_j - p_j) exp(-TV / scale), written out."""
+    """Return (e_i - p_i) . (e_j - p_j) exp(-TV / scale)."""
     residuals = np.eye(probs.shape[1])[labels] - probs
     distance = 0.5 * np.abs(probs[i] - probs[j]).sum()
     return residuals[i] @ residuals[j] * np.exp(-distance / scale)
@@ -75,7 +75,7 @@ def test_blocks_depend_on_the_seed_and_not_on_the_order_of_the_rows(seed, style)
     method = KernelCalibrationError(block=7)
     one, two = (method.blocks(Canonical().split(q)) for q in (p, shuffled))
     assert len(one.values) == 8
-    if len(np.unique(p.weights)) == 1:  # rows equal in all but their weight are told apart by nothing
+    if len(np.unique(p.weights)) == 1:  # rows that differ only in weight cannot be distinguished
         np.testing.assert_allclose(one.values, two.values, atol=1e-12)
     other = KernelCalibrationError(block=7, random_state=1).blocks(Canonical().split(p))
     if style == "spread":
@@ -90,7 +90,7 @@ def test_every_row_is_in_one_block_and_the_value_is_their_mean():
 
 
 def test_equal_rows_are_dealt_over_all_blocks():
-    """Two kinds of rows only: were they sorted into blocks of one kind, every block would be of one sign."""
+    """There are only two kinds of rows: sorted into blocks of one kind, every block would have one sign."""
     p = Predictions([[0.8, 0.2], [0.2, 0.8]] * 500, [0, 1] * 500)
     blocks = KernelCalibrationError(block=20).blocks(Canonical().split(p))
     # Residuals +-(0.2, -0.2): 0.08 within a kind, -0.08 exp(-0.6) across; half of the pairs each.

@@ -1,4 +1,4 @@
-"""Smooth ECE against direct sums of reflected Gaussians, and what its definition promises."""
+"""Smooth ECE against direct sums of reflected Gaussians, and properties of its definition."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.support.smooth_by_hand import fixed_point, smooth_error
 
 
 def direct_error(scores, outcomes, width, points=4001):
-    """smECE_s by its definition: a Gaussian and its mirror images around every score, at many t."""
+    """Return smECE_s by its definition: a Gaussian and its mirror images around every score, at many t."""
     t = np.linspace(0, 1, points)
     total = np.zeros(points)
     for s, z in zip(scores, outcomes, strict=True):
@@ -60,7 +60,7 @@ def test_the_error_falls_with_the_width_from_unsmoothed_to_bias(seed, n):
 
 
 def test_a_bias_common_to_all_scores_is_the_value():
-    """z - s = 0.2 on average at every score: smoothing at any width leaves it."""
+    """z - s = 0.2 on average at every score: smoothing at any width preserves it."""
     scores = np.repeat(np.linspace(0.1, 0.7, 7), 10)
     outcomes = np.concatenate([np.arange(10) < round(10 * (s + 0.2)) for s in np.linspace(0.1, 0.7, 7)])
     made = estimate(Predictions.from_confidence(scores, outcomes), "confidence", "smece").value
@@ -118,7 +118,7 @@ def test_strata_without_claims_or_residuals_cost_no_search_on_the_finer_grid(mon
 @pytest.mark.parametrize("notion", ["class-wise", "top-label"])
 @pytest.mark.parametrize("sharpness", [0.3, 30.0])
 def test_strata_together_have_the_errors_they_have_alone(notion, weighted, sharpness):
-    """More strata than are worked on together, some narrow, some without claims, some of them with few."""
+    """More strata than are computed at once, some narrow, some without claims, some with few."""
     rng = np.random.default_rng(2)
     probs = rng.dirichlet(np.full(21, sharpness), 300)
     labels = (probs.cumsum(axis=1) < rng.random((300, 1))).sum(axis=1).clip(0, 20)

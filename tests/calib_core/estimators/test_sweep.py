@@ -25,7 +25,7 @@ def flat(scores, outcomes, **more):
 
 
 def test_the_sweep_by_hand():
-    """Outcomes 0 0 1 | 1 0 1: two bins 1/3, 2/3; three bins 0, 1, 1/2 fall: two bins are kept.
+    """Outcomes 0 0 1 | 1 0 1: two bins 1/3, 2/3; three bins 0, 1, 1/2 fall: two bins are used.
 
     Scores .1 .2 .3 .5 .6 .7: distances |0.2 - 1/3| and |0.6 - 2/3|, each for half of the rows.
     """
@@ -50,7 +50,7 @@ def test_outcomes_that_never_fall_give_a_bin_per_distinct_score():
 
 
 def slowly(scores, outcomes):
-    """Walk up B, each B from EqualMass and plain means, until the means fall; the ECE of the last that did not."""
+    """Return the ECE of the last B before the means fall, with each B from EqualMass and plain means."""
     order = np.argsort(scores, kind="stable")
     scores, outcomes = scores[order], outcomes[order].astype(float)
     kept = None
@@ -122,7 +122,7 @@ def test_the_deviation_by_hand():
 
 
 def test_equal_scores_are_summed_as_one():
-    """At one score half came true: nothing deviates, in whatever order the rows are written."""
+    """Half came true at one score: the deviation is 0 for any order of the rows."""
     for outcomes in ([1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0]):
         assert estimate(flat([0.5] * 4, outcomes), "confidence", "max-deviation").value == 0
 
@@ -135,7 +135,7 @@ def test_errors_of_opposite_sign_do_not_cancel():
 
 
 def loop(scores, outcomes, weights):
-    """Every interval of distinct scores, its summed difference; the largest."""
+    """Return the largest summed difference over every interval of distinct scores."""
     values = sorted(set(scores))
     steps = [
         sum(w * (float(z) - s) for s, z, w in zip(scores, outcomes, weights, strict=True) if s == v) for v in values
@@ -169,7 +169,7 @@ def test_the_deviation_lies_between_the_distance_of_the_means_and_the_finest_ece
 
 
 def test_the_cutoff_error_is_found_by_its_name():
-    """Another name of one key: what is stored and shown is the key."""
+    """An alias has the same key, which is stored and shown."""
     p = flat([0.25] * 50 + [0.75] * 50, [1] * 50 + [0] * 50)
     made = estimate(p, "confidence", "cutoff")
     assert (made.value, made.recipe[1].key) == (0.375, "max-deviation")

@@ -1,4 +1,4 @@
-"""The averaged two-bin error: by hand, by a slow twin over thresholds and one over pairs, truthful, sure of itself."""
+"""The averaged two-bin error: by hand, by slow twins over thresholds and over pairs, truthful, with valid intervals."""
 
 import itertools
 
@@ -20,7 +20,7 @@ def flat(scores, outcomes, weights=None):
 
 
 def by_thresholds(scores, outcomes, weights):
-    """Every threshold between neighbouring scores, its two squared sums, times how far the neighbours are apart."""
+    """Sum the two squared sums of every threshold between neighboring scores, times the distance of the neighbors."""
     ends, total = sorted({0.0, 1.0, *scores}), 0.0
     rows = list(zip(scores, outcomes, weights, strict=True))
     for low, high in itertools.pairwise(ends):
@@ -31,7 +31,7 @@ def by_thresholds(scores, outcomes, weights):
 
 
 def by_pairs(scores, outcomes, weights):
-    """The same number as a sum over all pairs, each row with itself too."""
+    """Return the same number as a sum over all pairs, including each row with itself."""
     s, r = np.asarray(scores), np.asarray(weights) * (np.asarray(outcomes, dtype=float) - scores)
     return float(r @ (1 - np.abs(s[:, None] - s)) @ r) / sum(weights) ** 2
 
@@ -69,7 +69,7 @@ def test_its_root_lies_between_the_distance_of_the_means_and_the_finest_ece(pred
 
 
 def expected(scores, chances, key, bins=None):
-    """The mean over all outcomes of an error, each set of outcomes weighed by its chance."""
+    """Return the mean over all outcomes of an error, each set of outcomes weighted by its chance."""
     n, total = len(scores), 0.0
     for code in range(2**n):
         came = np.array([code >> i & 1 for i in range(n)], dtype=bool)
@@ -79,7 +79,7 @@ def expected(scores, chances, key, bins=None):
 
 
 def test_no_other_scores_have_a_smaller_mean_than_the_true_chances():
-    """All 32 outcomes of five rows. The falsified twin: an ECE in bins rewards scores that lie."""
+    """All 32 outcomes of five rows are enumerated. The falsified twin: an ECE in bins rewards untrue scores."""
     chances = np.array([0.15, 0.3, 0.45, 0.6, 0.9])
     noise = float((chances * (1 - chances)).sum()) / 25
     honest = expected(chances, chances, "two-bin")
@@ -117,7 +117,7 @@ def test_calibrated_models_are_rejected_no_more_often_than_stated(law):
 @pytest.mark.parametrize("truth", ["shifted", "calibrated"])
 @pytest.mark.parametrize("law", [WIDE, "exactly 1", "ten rows"])
 def test_the_interval_holds_the_true_error(law, truth):
-    """Scores that the coverage table has not; half the interval, the falsified twin, fails where there is error."""
+    """The scores are not in the coverage table; half the interval, the falsified twin, fails if there is an error."""
     rng, n = np.random.default_rng(11), 10 if law == "ten rows" else 80
     scores = {"network": 1 - rng.beta(0.4, 4, n), "exactly 1": np.where(np.arange(n) % 3, 1.0, 0.9)}.get(law)
     scores = np.sort(rng.random(n)) if scores is None else scores

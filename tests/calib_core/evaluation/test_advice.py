@@ -1,4 +1,4 @@
-"""Advice: a model is left as it is only where nothing on the rows judged shows an error."""
+"""Advice: a model is left unchanged only if no evidence on the evaluated rows shows an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IDENTITY = Recipe("CALIBRATORS", "identity")
 
 
 def risks(n: int, seed: int, slope: float = 1.0, shift: float = 0.0) -> Predictions:
-    """Risks whose log-odds are ``shift`` and 1 / ``slope`` times off."""
+    """Return risks whose log-odds are ``shift`` and 1 / ``slope`` times off."""
     rng = np.random.default_rng(seed)
     logit = rng.normal(-0.9, 1.3, n)
     happened = rng.random(n) < expit(shift + slope * logit)
@@ -44,13 +44,13 @@ DEMOS = tuple(demo.key for demo in cc.datasets.DEMOS)
 
 @pytest.fixture(scope="module")
 def unchanged() -> CalibratorChoice:
-    """A choice that recommends no calibrator."""
+    """Return a choice that recommends no calibrator."""
     found = choose(risks(300, 1), ["temperature"])
     return replace(found, recipe=IDENTITY)
 
 
 def facts(rows: Predictions) -> dict[str, bool]:
-    """What shows an error on these rows, each by its own number."""
+    """Return the evidence of an error on these rows, each kind by its own number."""
     line = primary(rows)
     shown = {
         "verdict": line.line.verdict == "miscalibrated",
@@ -109,7 +109,7 @@ def test_what_nobody_looked_for_is_no_reason_to_leave_a_model(unchanged):
 
 
 def test_each_kind_of_evidence_is_enough(monkeypatch):
-    """The first that shows an error is named; where it shows none, the next one is."""
+    """The first that shows an error is named; if it shows none, the next one is."""
     from calib_core.evaluation import advice
 
     kinds = ("_gap", "_verdict", "_slope", "_any_size", "_large_error", "_other_notions")
@@ -124,7 +124,7 @@ def test_each_kind_of_evidence_is_enough(monkeypatch):
 
 
 def sites(n: int, seed: int) -> Predictions:
-    """Risks of three sites, of which those of C are too high."""
+    """Return risks of three sites, of which those of C are too high."""
     rng = np.random.default_rng(seed)
     risk, site = rng.beta(2, 4, n), np.array(list("ABC"))[np.arange(n) % 3]
     died = rng.random(n) < np.where(site == "C", 0.45 * risk, risk)
@@ -154,7 +154,7 @@ def test_a_site_that_is_off_without_a_gain_has_both_gains_in_one_sentence():
     fit, held_out = sites(900, 0), sites(150, 1)
     found, update = choose(fit, held_out=held_out), own_update(fit)
     assert update is not None
-    # Whatever these few rows show: that no gain is shown is what is asked here.
+    # Independent of these few rows, the test is that no gain is shown.
     own = next(recipe for recipe in found.recipes if dict(recipe.params).get("only") == "C")
     none = replace(found, recipe=IDENTITY, about=own)
     said = sentences(none, None, update, "")

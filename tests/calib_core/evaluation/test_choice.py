@@ -1,4 +1,4 @@
-"""The choice of a calibrator: nested, as its slow definition says; never blind to doing nothing; said in words."""
+"""The choice of a calibrator: nested as in its slow definition, including no change, and described in words."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ TABLE = Path(__file__).parents[2] / "simulations" / "calibrator_choice.csv"
 
 
 def rows(n=400, k=3, sharp=2.0, seed=0, **extras):
-    """Rows whose logits are ``sharp`` times those the labels are drawn by: 1 is calibrated."""
+    """Return rows whose logits are ``sharp`` times those of the labels: 1 is calibrated."""
     rng = np.random.default_rng(seed)
     z = rng.normal(size=(n, k)) * 2
     y = (z + rng.gumbel(size=(n, k))).argmax(axis=1)
@@ -149,7 +149,7 @@ def test_a_candidate_that_rules_out_outcomes_pays_for_one_of_them():
 
 
 def test_histogram_bins_of_right_rows_alone_are_not_recommended():
-    """Their 1 - 1e-10 loses on fresh rows: plain cross-validation takes them where no miss has happened yet."""
+    """Their 1 - 1e-10 loses on fresh rows: plain cross-validation chooses them if no miss has happened yet."""
     truth = np.random.default_rng(5)
     lost, taken = [], 0
     for seed in range(30):
@@ -171,7 +171,7 @@ def test_histogram_bins_of_right_rows_alone_are_not_recommended():
 
 
 def test_stratified_folds_would_see_gains_in_noise():
-    """The falsified twin: the same evidence on folds dealt out by label is larger on calibrated models."""
+    """The falsified twin: the same evidence on folds stratified by label is larger on calibrated models."""
     apart = []
     for seed in range(25):
         p = rows(150, k=6, sharp=1.0, seed=seed)
@@ -189,7 +189,7 @@ def test_a_map_that_knows_its_rows_by_heart_gains_nothing():
     @CALIBRATORS.register("by-heart", "By heart", flags=flags)
     @dataclass(eq=False, repr=False)
     class ByHeart(Calibrator):
-        """Knows what came true in the rows it was fitted on."""
+        """Memorizes the outcomes of the rows it was fitted on."""
 
         def _fit(self, predictions, progress):
             self.known_ = dict(zip(predictions.probs[:, 0].tolist(), predictions.true_labels, strict=True))
@@ -218,7 +218,7 @@ def _shares(runs, candidates, n, k, folds=5):
 
 
 def test_calibrated_predictions_are_left_as_they_are():
-    """Of 40 at 5 %: more than 6 happen in under 1 % of such tests. Plain cross-validation recalibrates often."""
+    """In 40 tests at 5 %, more than 6 rejections have a chance below 1 %. Plain cross-validation recalibrates often."""
     shown, plain = _shares(40, FAST, 120, 3, folds=3)
     assert shown <= 6 / 40
     assert plain > 0.1
@@ -299,7 +299,7 @@ def test_an_infinite_loss_is_mended_by_whatever_is_finite():
 
 
 def calibrated_but_for(zeros, n=600, seed=3):
-    """A calibrated risk, but for some events that were given a risk of 0."""
+    """Return a calibrated risk, except for some events with a risk of 0."""
     rng = np.random.default_rng(seed)
     risk = rng.beta(2, 5, n)
     died = rng.random(n) < risk
@@ -569,7 +569,7 @@ def test_where_no_gain_is_shown_it_says_how_many_rows_would_show_one():
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 def test_as_many_rows_as_are_said_would_show_the_gain_four_times_in_five(level):
-    """Of gains that are normal, by the interval of the Brier score and by the evidence of the log loss."""
+    """The gains are normal, by the interval of the Brier score and by the evidence of the log loss."""
     z, error = norm.isf((1 - level) / 2), 2.0
     gain = Difference(1.0, 1.0 - z * error, 1.0 + 30 * error, 2 * norm.sf(1 / error))
     base = replace(choose(rows(60), ["temperature"]), recipe=Recipe("CALIBRATORS", "identity"), why="")
@@ -587,9 +587,10 @@ def test_as_many_rows_as_are_said_would_show_the_gain_four_times_in_five(level):
 
 
 def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
-    """Fixed cells (tests/simulations/calibrator_choice.py): what is wanted of both halves.
+    """Fixed cells (tests/simulations/calibrator_choice.py) have to meet the target in both halves.
 
-    Worse than the model as it is in at most 5 %, and 80 % of plain cross-validation's gain, which is worse more often.
+    The target: worse than the uncalibrated model in at most 5 %, and 80 % of the gain of plain cross-validation, which
+    is worse more often.
     """
     cells = pd.read_csv(TABLE)
     cells = cells[cells["recommended"] != "no advice"]
@@ -603,7 +604,7 @@ def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
 
 
 def test_a_zero_of_what_was_picked_costs_what_it_costs_everywhere():
-    """Not infinitely much: one row would then hide any gain of the others."""
+    """The cost is finite: with an infinite one, one row would hide any gain of the others."""
     rows = Predictions([[0.9, 0.1]] * 20, [0] * 15 + [1] * 5)
     trial = FoldTrial(rows, rows.folds(4), 4, "log-loss", 0.9)
     after = rows.with_probs([[1.0, 0.0]] * 20)
@@ -658,13 +659,13 @@ def test_with_few_rows_it_costs_no_more_than_temperature_always_and_leaves_calib
     assert doubled["left_alone"].item() <= 0.2, "0.73 with intervals of nested gains, 0.3 without likelihood ratios"
     alike = cells[cells["law"].isin(["calibrated", "T = 2", "T = 0.7"])]
     mean, always = alike["choice"].mean(), alike["temperature"].mean()
-    # Not reached: what one temperature mends costs .0038 where always-temperature has .0029 (error .0003), since a T of
-    # 0.7 is not seen in 100 rows of two classes while 95 % of calibrated models are left alone. It was .0052.
+    # Not reached: a single temperature costs .0038 against .0029 with always-temperature (error .0003), since a T of
+    # 0.7 is not visible in 100 rows of two classes while 95 % of calibrated models stay unchanged. It was .0052.
     assert always < mean <= 1.35 * always
 
 
 def sites(n=1200, seed=0, off="c"):
-    """Risks of four sites, of which those of one are twice too high."""
+    """Return risks of four sites, of which those of one are twice too high."""
     rng = np.random.default_rng(seed)
     risk, site = rng.beta(2, 4, n), np.array(list("abcd"))[np.arange(n) % 4]
     died = rng.random(n) < np.where(site == off, 0.4 * risk, risk)
@@ -692,7 +693,7 @@ def test_where_one_site_is_off_the_headline_is_its_own_update_and_the_others_sta
 
 
 def ages(n=1500, seed=5):
-    """Risks that are twice too high from the age of 75 on, and right for all others."""
+    """Return risks that are twice too high from the age of 75 on, and right for all others."""
     rng = np.random.default_rng(seed)
     age, risk = rng.integers(30, 91, n), rng.beta(2, 5, n)
     died = rng.random(n) < risk
@@ -738,7 +739,7 @@ def test_no_range_is_updated_where_the_error_is_the_same_at_every_age():
 
 
 def test_nothing_is_recommended_whose_own_interval_includes_0():
-    """Weak laws and few rows, where the mixture of all calibrators alone would often recommend something."""
+    """For weak distributions and few rows, the mixture of all calibrators would often recommend something."""
     moved = 0
     for seed in range(30):
         p = rows(150, sharp=1.5, seed=seed)
@@ -800,7 +801,7 @@ def test_the_side_effects_and_the_choice_have_one_auroc_within_folds():
 
 
 def test_confident_wrong_rows_do_not_make_a_clearly_worse_map_equal():
-    """Any map has most of the gain of rows of confidence 1 that are wrong; what is left differs."""
+    """Any map has most of the gain of rows of confidence 1 that are wrong; the remainder differs."""
     gains = np.zeros((3, 1000))
     gains[1:, :20] = 30.0
     gains[2, 20:] = 0.05
@@ -813,7 +814,7 @@ def test_confident_wrong_rows_do_not_make_a_clearly_worse_map_equal():
 
 
 def risks(n, seed=0, off=1.0, **extras):
-    """Rows of an event whose log-odds lie ``off`` above those that it happens by."""
+    """Return rows of an event whose log-odds are ``off`` above the true ones."""
     rng = np.random.default_rng(seed)
     risk = np.clip(rng.beta(1.6, 4.0, n), 0.01, 0.97)
     odds = risk / (1 - risk) * np.exp(-off)
@@ -827,7 +828,7 @@ def test_of_a_risk_the_update_that_fits_the_fewest_numbers_is_the_simplest():
     smooth = sorted(zip(order[1:], numbers[1:], strict=True))
     assert [number for _, number in smooth] == sorted(numbers[1:])
     assert order[0] > max(order[1:]), "bins give many rows one risk"
-    # Twin: where classes are predicted bins that keep them come before an update that may change them.
+    # Twin: for predicted classes, bins that preserve them come before an update that may change them.
     assert simplicity(Recipe("CALIBRATORS", keys[0]), 2) < simplicity(Recipe("CALIBRATORS", keys[-1]), 2)
     rng = np.random.default_rng(0)
     risk = rng.uniform(0.05, 0.95, 8000)

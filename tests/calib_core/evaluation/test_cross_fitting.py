@@ -1,4 +1,4 @@
-"""Cross-fitted predictions are those of maps fitted on the other folds, row by row, and nothing else."""
+"""Cross-fitted predictions equal those of maps fitted on the other folds, row by row."""
 
 import numpy as np
 import pandas as pd
@@ -75,7 +75,7 @@ def test_folds_hold_every_label_alike_and_groups_as_a_whole(seed, n, folds, grou
 
 @given(seed=st.integers(0, 50))
 def test_no_row_is_judged_after_a_map_that_knows_what_came_true_in_its_fold(seed):
-    """Labels of a fold change what is said of the other folds, and not what is said of it."""
+    """Labels of a fold change the predictions for the other folds, and not those for itself."""
     rng = np.random.default_rng(seed)
     fold = rng.permutation(N) % 3
     other = np.where(fold == 0, rng.permutation(Y), Y)

@@ -1,4 +1,4 @@
-"""Decisions by probabilities: what they cost against a loop, what is promised of it, and the curve of net benefit."""
+"""Decisions by probabilities: their costs against a loop, their guarantees, and the curve of net benefit."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_threshold_decides_from_it_on() -> None:
 
 
 def drawn(rng: np.random.Generator, n: int, power: float) -> tuple[Predictions, np.ndarray]:
-    """Rows over three classes, the probabilities stated as their ``power``, and what is true."""
+    """Return rows over three classes, the probabilities stated as their ``power``, and the true ones."""
     truth = rng.dirichlet([0.5] * 3, n).clip(1e-6)
     truth /= truth.sum(1, keepdims=True)
     stated = truth**power
@@ -73,7 +73,7 @@ def drawn(rng: np.random.Generator, n: int, power: float) -> tuple[Predictions, 
 
 
 def test_calibrated_probabilities_expect_what_they_pay_and_others_do_not() -> None:
-    """With the twin that breaks it: over-confident rows pay more than they expect, and intervals of a third fail."""
+    """The falsified twin: over-confident rows pay more than they expect, and intervals of a third of the width fail."""
     rng, runs, costs = np.random.default_rng(0), 150, cost_matrix(ASYMMETRIC, 3)
     inside, thirds, alarms, found, changes = 0, 0, 0, 0, 0
     for _ in range(runs):
@@ -96,7 +96,7 @@ def test_calibrated_probabilities_expect_what_they_pay_and_others_do_not() -> No
 
 
 def grouped(rng: np.random.Generator, n: int = 250) -> tuple[Predictions, Predictions, np.ndarray]:
-    """Groups of one to nine rows, most of them of one class, stated by two models; and the chances of every row."""
+    """Return groups of one to nine rows, most of one class, predicted by two models; and the chances of every row."""
     groups = np.repeat(np.arange(n), rng.integers(1, 10, n))
     truth = rng.dirichlet([0.6] * 3, n)[groups].clip(1e-6)
     truth /= truth.sum(1, keepdims=True)
@@ -109,7 +109,7 @@ def grouped(rng: np.random.Generator, n: int = 250) -> tuple[Predictions, Predic
 
 @pytest.mark.parametrize("runs", [50, pytest.param(600, marks=pytest.mark.wide)])
 def test_ends_of_costs_hold_where_rows_of_a_group_come_out_alike(runs: int) -> None:
-    """And those that take the rows for independent do not."""
+    """Intervals that treat the rows as independent do not cover."""
     rng, costs = np.random.default_rng(9), cost_matrix(ASYMMETRIC, 3)
     counts = {"paid": [0, 0], "change": [0, 0]}
     for _ in range(runs):
@@ -200,7 +200,7 @@ def test_net_benefit_is_counted(p: Predictions, t: float) -> None:
 
 
 def test_the_ends_of_the_benefit_hold() -> None:
-    """And those of half the width do not."""
+    """Intervals of half the width do not cover."""
     rng, runs, t = np.random.default_rng(3), 300, np.array([0.1, 0.3, 0.6])
     truth = rng.beta(1, 2, 200)
     stated = truth**1.5
@@ -219,7 +219,7 @@ def test_the_ends_of_the_benefit_hold() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_curve_costs_and_benefits_decide_alike_at_the_threshold(dtype: type) -> None:
-    """Rows at the threshold itself, as it is rounded, are not acted on; their neighbours above are."""
+    """Rows at the threshold itself, as it is rounded, are not acted on; the next ones above are."""
     for t in (0.01, 0.1, 0.2, 0.3, 0.55, 0.7, 0.9, 0.97):
         score = np.array([t - 1e-4, t, t + 1e-4, 0.5], dtype)
         p = Predictions(np.column_stack([1 - score, score]).astype(dtype), [0, 1, 1, 0])
@@ -248,7 +248,7 @@ def test_costs_of_two_classes_are_a_threshold(p: Predictions, seed: int) -> None
 
 
 def test_benefits_of_pairs_hold_and_use_that_rows_are_the_same() -> None:
-    """And intervals of half the width do not; those of rows asked five times do not where they are taken for single."""
+    """Intervals of half the width do not cover; nor do those that treat rows repeated five times as independent."""
     rng, runs, t = np.random.default_rng(7), 60, 0.3
     truth = rng.beta(1, 2, 150)
     stated = [np.column_stack([1 - s, s]) for s in (truth**2, truth)]
@@ -352,7 +352,7 @@ def test_a_base_that_is_not_there_is_refused(bases: dict[str, str]) -> None:
 
 
 def test_what_acting_on_all_is_worth_does_not_depend_on_the_order_of_models() -> None:
-    """Models of other rows are refused; where models answer other rows, each set has its own lines."""
+    """Models of other rows are refused; if models answer other rows, each set has its own lines."""
     rng = np.random.default_rng(11)
     score, labels = rng.random(60), rng.integers(0, 2, 60)
     p = Predictions(np.column_stack([1 - score, score]), labels)

@@ -1,4 +1,4 @@
-"""Rows divided by folds: every row is judged after a map fitted on the other folds, whatever is made of them."""
+"""Rows divided by folds: every row is evaluated after a map fitted on the other folds, in every analysis."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ ROWS = Predictions.from_logits(
 
 
 def twin(division: Division, key: str) -> np.ndarray:
-    """The confidence of each row that is judged, one by one: its map is fitted without a look at its fold."""
+    """Return the confidence of each evaluated row, one by one, with a map fitted without its fold."""
     found = []
     for place, row in enumerate(division.test_rows):
         others = np.flatnonzero(division.folds[division.fit_rows] != division.folds[row])
@@ -122,7 +122,7 @@ def test_more_folds_than_groups_are_refused():
 
 @pytest.mark.wide
 def test_the_interval_of_a_score_covers_what_these_maps_lose():
-    """In 80 of 100 draws of 60 rows or more; and not where isotonic maps are judged on the rows they were fitted on."""
+    """Coverage is at least 80 of 100 draws of 60 rows or more; not so for isotonic maps on their fitting rows."""
     covered = {"cross-fitted": 0, "fitted rows": 0}
     for draw in range(100):
         rng = np.random.default_rng([7, draw])

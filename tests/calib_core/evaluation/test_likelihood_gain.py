@@ -1,4 +1,4 @@
-"""What the best map of one number gains, by the likelihood ratio."""
+"""The gain of the best one-parameter map, by the likelihood ratio."""
 
 import numpy as np
 import pytest

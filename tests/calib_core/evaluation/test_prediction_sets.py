@@ -1,4 +1,4 @@
-"""Sets of classes: as their slow definition makes them, as often right as promised, their sizes in their intervals."""
+"""Sets of classes: equal to their slow definition, right as often as guaranteed, sizes within their intervals."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from calib_core.evaluation.prediction_sets import METHODS, _threshold, class_set
 
 
 def drawn(n, k, sharp, seed=0, **extras):
-    """Rows of models that are ``sharp`` times too sure, all for the same labels."""
+    """Return rows of models that are ``sharp`` times overconfident, all for the same labels."""
     rng = np.random.default_rng(seed)
     z = rng.normal(size=(n, k)) * 2
     y = (z + rng.gumbel(size=(n, k))).argmax(axis=1)
@@ -23,7 +23,7 @@ def conformity(method, row, j):
 
 
 def slowly(p, method, share, half):
-    """Sizes and hits of the sets, a row and a class at a time."""
+    """Return sizes and hits of the sets, a row and a class at a time."""
     sizes, hits = [], []
     for i, row in enumerate(p.probs.tolist()):
         others = [

@@ -1,4 +1,4 @@
-"""A score in parts: by a slow loop, by hand, what a planted fault costs, and how often intervals hold it."""
+"""Decompositions of a score: by a slow loop, by hand, the cost of a planted fault, and coverage of intervals."""
 
 import numpy as np
 import pytest

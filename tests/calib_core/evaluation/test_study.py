@@ -1,4 +1,4 @@
-"""evaluate: a tidy table, fitted on fit rows only, with a reason wherever there is no number."""
+"""evaluate: a tidy table, fitted on fit rows only, with a reason for each missing number."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_a_calibrator_that_cannot_be_fitted_has_one_line_with_the_reason():
 
 @pytest.mark.parametrize("key", CALIBRATORS)
 def test_labels_of_the_test_rows_never_reach_the_calibrator(halves, key):
-    """Other labels for the test rows: the recalibrated probabilities are the same bits."""
+    """With other labels for the test rows, the recalibrated probabilities are the same bits."""
     k = CALIBRATORS[key].flags.classes or 4
     fit, test = halves if k == 4 else Predictions(*ordinary_rows(k=k)).split()
     other = Predictions(test.probs, (test.labels + 1) % k)
@@ -168,7 +168,7 @@ def test_summaries_without_bins_are_the_estimates_without_bins(halves):
 
 @pytest.fixture(scope="module")
 def silent(halves):
-    """Two models of 200 rows that abstain on different ones, and one that answers all."""
+    """Return two models of 200 rows that abstain on different ones, and one that answers all."""
     test = halves[1]
     masks = [np.arange(200) % 4 == 0, np.arange(200) % 5 == 0]
     vectors = [np.where(mask[:, None], 0.25, test.probs) for mask in masks]
@@ -228,7 +228,7 @@ def test_every_line_of_an_evaluation_is_over_the_same_rows():
         accuracy = table[table["estimator"] == "accuracy"].set_index("calibrator")["value"]
         assert accuracy["identity"] == accuracy["temperature"]
         if rows == "answered":
-            assert accuracy["metacal-miscoverage"] == accuracy["identity"]  # its base keeps the classes
+            assert accuracy["metacal-miscoverage"] == accuracy["identity"]  # its base preserves the classes
 
 
 def test_a_comparison_judges_both_in_the_bins_of_the_discrete_one(halves):

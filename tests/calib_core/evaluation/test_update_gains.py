@@ -1,4 +1,4 @@
-"""Gains of updates of a risk: the numbers by hand, the case of one bad site, and files in which nothing is off."""
+"""Gains of updates of a risk: the numbers by hand, the case of one bad site, and calibrated files."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ SITES = np.array(["Ashby", "Brook", "Carlow", "Dunmere", "Eastleigh"])
 
 
 def clinical(seed=25, n=2500, bad=-0.9, shift=0.75, **more):
-    """A risk that is too high everywhere, and at Dunmere far too high."""
+    """Return a risk that is too high everywhere, and at Dunmere far too high."""
     rng = np.random.default_rng(seed)
     at = rng.integers(5, size=n)
     truth = rng.normal(-2.1, 1.1, n)
@@ -75,7 +75,7 @@ def test_the_event_can_be_either_class():
 
 
 def test_where_nothing_is_off_nothing_helps_and_no_value_is_named():
-    """Of twelve calibrated files hardly one shows a gain; the same files with a shift all do."""
+    """In twelve calibrated files hardly one shows a gain; the same files with a shift all do."""
     wrong = named = seen = 0
     for seed in range(12):
         found = cc.update_gains(clinical(seed, n=600, bad=0.0, shift=0.0), "sex", folds=4)

@@ -1,4 +1,4 @@
-"""What confidences are used for, before and after: pairs of rows counted slowly, the surest rows, all measures."""
+"""Uses of confidences before and after: pairs of rows counted slowly, the most confident rows, all measures."""
 
 import numpy as np
 import pytest

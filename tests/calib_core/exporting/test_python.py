@@ -1,4 +1,4 @@
-"""Exported modules: what they hold, what they need, what they refuse, and that a wrong one is never handed out."""
+"""Exported modules: their content, requirements and refusals, and that a wrong one is never returned."""
 
 import ast
 import dataclasses
@@ -272,7 +272,7 @@ def test_rounding_before_bins_is_told_where_there_is_any():
 
 
 def changed(node, change):
-    """The same steps with one change made to each node."""
+    """Yield the same steps with one change to each node."""
     fields = {f.name: getattr(node, f.name) for f in dataclasses.fields(node)}
     for name, value in fields.items():
         if isinstance(value, nodes.Node):

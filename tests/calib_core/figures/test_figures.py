@@ -29,12 +29,12 @@ from calib_core.text import between, short_percent
 
 
 def marks(figure: go.Figure, kind: str) -> list[go.Scatter]:
-    """The traces of a reliability diagram of one kind, model by model."""
+    """Return the traces of a reliability diagram of one kind, model by model."""
     return [trace for trace in figure.data if re.fullmatch(f"{kind}[0-9a-f]{{10}}", str(trace.uid))]
 
 
 def points(trace: go.Scatter) -> tuple[list[dict[str, object]], np.ndarray, np.ndarray]:
-    """Records and places of a trace's marks, the gaps of its line left out."""
+    """Return records and positions of a trace's marks, without the gaps of its line."""
     x, y = (np.asarray(values, dtype=float) for values in (trace.x, trace.y))
     kept = np.flatnonzero(~np.isnan(x))
     assert [trace.customdata[i] is not None for i in range(len(x))] == (~np.isnan(x)).tolist()
@@ -42,12 +42,12 @@ def points(trace: go.Scatter) -> tuple[list[dict[str, object]], np.ndarray, np.n
 
 
 def symbols(trace: go.Scatter) -> list[str]:
-    """The shapes of a trace's marks."""
+    """Return the shapes of a trace's marks."""
     return [symbol for symbol, mark in zip(trace.marker.symbol, trace.customdata, strict=True) if mark]
 
 
 def joined(trace: go.Scatter) -> list[tuple[object, object]]:
-    """Bins that the line of a trace goes from and to."""
+    """Return the pairs of bins that the line of a trace joins."""
     records = trace.customdata
     return [(a["bin"], b["bin"]) for a, b in itertools.pairwise(records) if a and b]
 
@@ -155,7 +155,7 @@ def test_from_three_models_on_each_has_a_panel_with_the_first_behind_it(predicti
         assert list(ghost.marker.symbol) == symbols(stars[0])
     assert three.layout.xaxis3.matches == "x"
     assert {t.xaxis for t in marks(figures.reliability(shown, together="overlay"), "stars")} == {"x"}
-    # A model's traces keep their names, and those of others start from the first model's.
+    # A model's traces have stable names, and those of others start from the first model's.
     assert [t.uid for t in stars[:2]] == [t.uid for t in marks(two, "stars")]
     assert [trace.meta.get("from") for trace in stars] == [None, stars[0].uid, stars[0].uid]
 
@@ -247,7 +247,7 @@ def test_a_model_keeps_its_look_when_only_some_are_drawn(predictions: Prediction
 
 
 def looks_of(figure: go.Figure) -> dict[str, tuple[str, ...]]:
-    """The colours of the traces by name."""
+    """Return the colors of the traces by name."""
     found: dict[str, tuple[str, ...]] = {}
     for trace in figure.data:
         colours = (trace.marker.color, trace.line.color if "line" in trace else None)
@@ -261,7 +261,7 @@ def test_one_diagram_alone_is_a_model_without_a_name(predictions: Predictions) -
 
 
 def test_a_mark_says_what_it_stands_for(predictions: Predictions) -> None:
-    """By name, and the model's title as it was given: a click finds the model by it."""
+    """The record has names, and the model's title as given: a click finds the model by it."""
     title = "<i>net</i>"
     diagram = diagrams.reliability(predictions, 10)
     (stars,) = marks(figures.reliability({title: diagram}), "stars")
@@ -296,7 +296,7 @@ def test_figures_have_the_names_of_the_diagrams_they_draw() -> None:
     drawn = {name for name, f in functions.items() if inspect.signature(f).return_annotation not in others}
     # These make what another one makes too.
     same = {"canonical_validity", "kernel_curves", "map_difference", "true_map"}
-    # These are told in words.
+    # These are described in words.
     kinds = {name: getattr(diagrams, inspect.signature(functions[name]).return_annotation, None) for name in drawn}
     in_words = {name for name, kind in kinds.items() if not getattr(kind, "drawn", True)}
     assert in_words == {"classes_standing_out", "local_accuracy", "local_frequency", "overall_gap", "updated_frequency"}
@@ -352,7 +352,7 @@ def test_small_diagrams_draw_their_frame(predictions: Predictions) -> None:
     panels = diagrams.class_panels(predictions, [2, 0], bins=5)
     figure = figures.class_panels({"Base": panels})
     *drawn, entry = [trace for trace in figure.data if trace.name == "Base"]
-    # The legend has a full mark, whatever the first bin.
+    # The legend has a full mark, for any first bin.
     assert (entry.showlegend, entry.marker.symbol, list(entry.x)) == (None, style(0).symbol, [None])
     assert not any(trace.showlegend for trace in drawn)
     frame = panels.frame()
@@ -392,7 +392,7 @@ def test_class_errors_are_the_tables(predictions: Predictions) -> None:
 
 
 def test_slice_dots_draw_their_lines() -> None:
-    """Noise is what a calibrated model shows, so it lies around what is claimed and not around what happened."""
+    """The noise band is that of a calibrated model, so it is around the prediction and not around the observation."""
     rng = np.random.default_rng(3)
     said, site = rng.uniform(0.6, 1.0, 600), np.repeat(list("abc"), 200)
     right = rng.random(600) < said - 0.3 * (site == "c")
@@ -417,7 +417,7 @@ def test_slice_dots_draw_their_lines() -> None:
 
 
 def test_every_panel_is_in_the_colour_of_its_model() -> None:
-    """Heading and marks of a panel have one look, that of the model, whatever its place among the panels."""
+    """Heading and marks of a panel have the model's look, for any position of the panel."""
     rng = np.random.default_rng(4)
     risk = rng.beta(2, 3, 900)
     died = (rng.random(900) < risk).astype(int)
@@ -471,7 +471,7 @@ def test_every_model_of_a_class_stands_on_its_line(predictions: Predictions) -> 
         for y, mark in zip(trace.y, trace.customdata, strict=True):
             (column,) = (c for c in figure.layout.meta["columns"] if c["low"] < y < c["high"])
             assert column["record"]["code"] == mark["code"]
-    # Together the models of a class stand in the middle of its line.
+    # Together the models of a class are in the middle of its line.
     np.testing.assert_allclose(np.mean([trace.y for trace in figure.data], axis=0), [0, 1], atol=1e-9)
 
 

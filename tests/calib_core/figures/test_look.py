@@ -1,4 +1,4 @@
-"""Colours that can be told apart and read, texts that stay texts."""
+"""Distinguishable and legible colors, and texts that stay texts."""
 
 import html
 import re
@@ -57,7 +57,7 @@ def test_a_model_keeps_its_look_where_its_colour_is_free_and_no_two_look_alike()
     assert len({style(i) for i in many.values()}) == 30
     first = [style(i) for i in [*many.values()][:7]]
     assert len({look.colour for look in first}) == len({look.symbol for look in first}) == 7
-    # The first model's colour is nobody's first choice.
+    # The first model's color is the first choice of no calibrator.
     assert all(preferred_look(place) % len(COLOURS) for place in range(1, 60))
     assert len({preferred_look(place) for place in range(1, 60)}) == 59
 
@@ -82,7 +82,7 @@ def test_templates_are_registered_and_readable(dark: bool, name: str, page: str)
 
 def test_templates_hold_no_near_black_colour_on_the_dark_page() -> None:
     colours = set(re.findall(r"#[0-9a-fA-F]{6}", repr(figure_template(True).to_plotly_json()))) - {DARK}
-    cividis_begin = "#00224e"  # a cell of a heatmap lies on other cells, not on the page
+    cividis_begin = "#00224e"  # a cell of a heatmap is on other cells, not on the page
     assert [colour for colour in colours - {cividis_begin} if contrast(colour, DARK) < 1.5] == []
 
 

@@ -1,4 +1,4 @@
-"""Before and after, and what was fitted, are drawn as their frames say."""
+"""Before and after, and fitted maps, are drawn as in their frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The triangle: there and back, pictures that show what they were given, figures that draw their frames."""
+"""The triangle: coordinates and back, pictures of given data, figures that draw their frames."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_every_tick_stands_where_its_class_has_that_probability() -> None:
     for number, (text, point) in enumerate(zip(ticks.text, points, strict=True)):
         own = number // 4
         assert point[own] == pytest.approx(float(text), abs=0.02)
-        # On an edge: the class after next has nothing there, and the number stands just outside.
+        # On an edge, the class after next has probability 0, and the number is just outside.
         assert -0.03 < point.min() < 0
 
 

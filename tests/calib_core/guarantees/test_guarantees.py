@@ -1,4 +1,4 @@
-"""Bounds: exact values by hand, inverses, and simulations that hold at their level and fail with a wrong constant."""
+"""Bounds: exact values by hand, inverses, and simulations that cover at their level and fail with a wrong constant."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_theorem_1_by_hand():
     assert guarantees.simultaneous_eps(50, 20, 0.1) == guarantees.conditional_eps(50, 1000, 0.1)
     assert guarantees.expected_ece(50) == 0.1  # sqrt(1 / 100)
     assert guarantees.expected_ece(200) == 0.05
-    # The randomisation is added as it is.
+    # The randomization is added unchanged.
     assert guarantees.marginal_eps(50, 0.1, delta=0.01) == guarantees.marginal_eps(50, 0.1) + 0.01
     assert guarantees.conditional_eps(50, 1000, 0.1, 0.01) == guarantees.conditional_eps(50, 1000, 0.1) + 0.01
     assert guarantees.expected_ece(50, 0.01) == pytest.approx(0.11)
@@ -53,7 +53,7 @@ def test_meta_cal_probabilities_by_hand():
         19,
         19,  # ceil(18.05): more than 18 scores, so none is enough
     )
-    assert guarantees.paper_rank(99, 0.05) == 95  # 100 * .95 is 95, whatever floating point makes of it
+    assert guarantees.paper_rank(99, 0.05) == 95  # 100 * .95 is 95, despite floating point
     assert guarantees.rows_for_miscoverage(0.05, 0.05) == 59  # log .05 / log .95 = 58.4
     assert guarantees.rows_for_accuracy(0.97, 0.05) == 99  # log .05 / log .97 = 98.4
     # 2 exp(-200 * .0025 / (2 * .05 * .95)) = 2 exp(-.5 / .095)
@@ -140,7 +140,7 @@ FEWEST = 339
 
 
 def top_label_errors(seed):
-    """Deviation of every bin, with its mass, for a model whose claims are right half the time whatever it says."""
+    """Return the deviation of every bin, with its mass, for a model that is right half the time at any confidence."""
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.ones(2), 400)
     cal = CALIBRATORS.make("top-label-hb", points_per_bin=10).fit(probs, rng.integers(2, size=400))
@@ -183,7 +183,7 @@ def test_theorem_1_in_expectation(top_label):
 
 
 def class_wise_errors(seed):
-    """As above over three classes, each right a third of the time whatever is said."""
+    """Return the same over three classes, each right a third of the time at any probability."""
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.ones(3), 200)
     cal = CALIBRATORS.make("class-wise-hb", points_per_bin=10).fit(probs, rng.integers(3, size=200))
@@ -264,7 +264,7 @@ TIED_RUNS = 250
 
 @pytest.fixture(scope="module", params=TIED)
 def tied(request):
-    """Per run: the promise, every bin's deviation from P(Y = 1 | bin), the bins' masses."""
+    """Return per run: the guarantee, every bin's deviation from P(Y = 1 | bin), the bins' masses."""
     levels, share, truth = TIED[request.param]
     share = share / share.sum()
     runs = []

@@ -1,4 +1,4 @@
-"""What an audit found with data other than the tests' own, and laws over the registries that would have found it."""
+"""Cases of an audit with data outside the tests, and laws over the registries that would have found them."""
 
 import math
 from itertools import pairwise
@@ -14,13 +14,13 @@ from calib_core.evaluation.study import error_keys
 
 TOO_FEW = "too few rows to tell"
 SMOOTHED = ("ece-kde", "smece")
-"""A hundred times slower than the others: asked where one stratum is."""
+"""Estimators a hundred times slower than the others: tested with one stratum."""
 ERRORS = error_keys()
 BINARY = ("confidence", "top-label", "class-wise", "top-k-confidence", "top-k-label", "class-specific")
 
 
 def asked(predictions, notion, key):
-    """The estimate, None where the notion or the kind of predictions has no such thing."""
+    """Return the estimate, None if it does not exist for the notion or the kind of predictions."""
     try:
         return estimate(predictions, notion, key)
     except NotAnswerable:
@@ -28,7 +28,7 @@ def asked(predictions, notion, key):
 
 
 def interval_of(made, level=0.9):
-    """Its interval, None where it is refused."""
+    """Return its interval, None if it is refused."""
     try:
         return made.interval(level)
     except NotAnswerable:
@@ -39,7 +39,7 @@ def interval_of(made, level=0.9):
 
 
 def certain(right, wrong=0, k=None):
-    """Rows of score 1."""
+    """Return rows of score 1."""
     outcomes = [True] * right + [False] * wrong
     if k is None:
         return Predictions.from_confidence(np.ones(right + wrong), outcomes)
@@ -50,7 +50,7 @@ def certain(right, wrong=0, k=None):
 @pytest.mark.parametrize("key", ["ece", "rmsce", "debiased-ece", "debiased-l2"])
 @pytest.mark.parametrize("k", [None, 2])
 def test_thirty_certain_rows_all_right_show_what_a_binomial_shows(k, key):
-    """An error of 1 - .05^(1/30) = .095 shows nothing wrong in 30 rows with probability .05: the exact upper end."""
+    """An error of 1 - .05^(1/30) = .095 causes no miss in 30 rows with probability .05: the exact upper end."""
     made = estimate(certain(30, k=k), "confidence", key)
     span = made.interval()
     high = span.high ** (0.5 if key == "debiased-l2" else 1)
@@ -70,7 +70,7 @@ def test_thirty_certain_rows_are_too_few_for_every_other_error_too(key):
 
 
 def sharp(weights, n=60):
-    """A model that claims .9 and is right half of the time."""
+    """Return a model with claims of .9 that is right half of the time."""
     return Predictions([[0.9, 0.1]] * n, np.arange(n) % 2, weights=weights)
 
 
@@ -92,7 +92,7 @@ def test_weights_out_of_range_are_refused_or_mean_what_ones_mean(weight, key):
 @pytest.mark.parametrize("key", ["ece", "rmsce", "max-deviation"])
 @pytest.mark.parametrize("huge", [1e6, 1e12, 1e200, 1e300])
 def test_one_row_of_nearly_all_the_weight_is_one_row(huge, key):
-    """Right or wrong, it shows nothing about an error of .02. (Whole numbers would be copies of rows.)"""
+    """Right or wrong, it is no evidence about an error of .02. (Whole numbers would be copies of rows.)"""
     for label in (0, 1):
         weights = np.linspace(0.5, 1.5, 60)
         weights[label] = huge
@@ -120,7 +120,7 @@ def test_half_right_and_sure_of_it_in_a_hundred_classes_is_not_within_in_any_not
 
 
 def test_a_calibrated_model_of_a_hundred_classes_can_be_within_class_wise():
-    """The twin: on whatever scale class-wise verdicts are given, enough rows answer them."""
+    """The twin: on any scale of class-wise verdicts, enough rows suffice."""
     one = sample("one-hot .999", "calibrated", 4000, 100, 0)
     assert estimate(one.drawn(np.random.default_rng(0)), "class-wise").verdict(0.5).word == "within"
 
@@ -139,7 +139,7 @@ def test_errors_within_bins_are_not_denied():
 
 
 def test_a_thousand_classes_far_off_read_miscalibrated():
-    """Confidence ECE .37 with next to no top-label power in single cells."""
+    """Confidence ECE is .37, with next to no top-label power in single cells."""
     one = sample("network", "shift .37", 3000, 1000, 0)
     drawn = one.drawn(np.random.default_rng(0))
     made = estimate(drawn, "confidence")
@@ -165,7 +165,7 @@ def test_no_claims_have_no_verdict():
 
 
 def test_a_small_real_error_is_not_called_miscalibrated_for_a_large_tolerance():
-    """Of 50,000 rows .02 too sure: shown, and within .05."""
+    """An error of .02 in 50,000 rows is significant, and within .05."""
     h = np.random.default_rng(0).beta(5, 1.3, 50_000)
     right = np.random.default_rng(1).random(50_000) < np.clip(h - 0.02, 0, 1)
     made = estimate(Predictions.from_confidence(h, right))
@@ -218,7 +218,7 @@ def test_no_interval_is_a_point_or_leaves_the_range(name):
 def test_scores_of_few_or_certain_rows_have_intervals_of_some_width(name):
     for key in ("accuracy", "brier", "log-loss"):
         if name == "uniform rows" and key != "accuracy":
-            continue  # whatever comes true costs the same: the expected score is known
+            continue  # every outcome costs the same: the expected score is known
         made = estimate(EDGES[name], None, key)
         span = interval_of(made)
         if span is None:
@@ -228,7 +228,7 @@ def test_scores_of_few_or_certain_rows_have_intervals_of_some_width(name):
         assert key == "log-loss" or span.high <= {"accuracy": 1, "brier": 2}[key]
 
 
-# At every check one of each kind: three classes, ten classes, two classes, confidences alone.
+# Every check covers one of each kind: three classes, ten classes, two classes, confidences only.
 SOME = ("wine-logistic", "digits-naive-bayes", "breast-cancer-svm", "language-model")
 
 
@@ -290,7 +290,7 @@ def test_a_higher_level_never_draws_an_end_inwards(law, truth, n, k, notion):
 
 @pytest.mark.parametrize("key", ["ece", "rmsce", "mce"])
 def test_bins_that_are_given_win_over_groups(key):
-    """Cells of few rows: the default may judge groups and says so, given bins are judged as they are."""
+    """Cells of few rows: by default they may be merged into groups with a note; given bins are unchanged."""
     drawn = sample("beta 5", "shift .1", 300, 100, 0).drawn(np.random.default_rng(0))
     given = estimate(drawn, "top-label", key, bins=EqualWidth(15)).interval()
     default = estimate(drawn, "top-label", key)

@@ -1,4 +1,4 @@
-"""Whole-number weights equal copies of the rows in all that is told of an estimate."""
+"""Whole-number weights equal copies of the rows in all results about an estimate."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from calib_core.inference import shown_at_all, unbinned_bound
 
 @pytest.fixture(scope="module")
 def models():
-    """Base and recalibrated predictions of 60 rows: with weights 2, 1, 3, ..., and with the rows written out."""
+    """Return base and recalibrated predictions of 60 rows: with weights 2, 1, 3, ..., and with repeated rows."""
     probs, labels = ordinary_rows(260, 3, 1)
     at = np.repeat(np.arange(60), np.tile([2, 1, 3, 0], 15))
     made = {}

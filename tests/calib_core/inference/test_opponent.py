@@ -1,4 +1,4 @@
-"""Sentences and ends that say more than is true: each test is a fault found with laws of data the others do not use."""
+"""Former overstatements in sentences and interval ends, each found with distributions that other tests do not use."""
 
 import re
 
@@ -12,13 +12,13 @@ from calib_core.inference.intervals.inversion import CellGaps, Noise, absolute_h
 
 
 def told(n, *parts):
-    """``n`` rows of each (claim, share that comes true)."""
+    """Return ``n`` rows of each (claim, share that comes true)."""
     h = np.repeat([claim for claim, _ in parts], n)
     return Predictions.from_confidence(h, np.concatenate([np.arange(n) < round(share * n) for _, share in parts]))
 
 
 def spread(n, k, seed=0, scale=2.0):
-    """A calibrated model."""
+    """Return a calibrated model."""
     rng = np.random.default_rng(seed)
     p = np.exp(scale * rng.standard_normal((n, k)))
     p /= p.sum(axis=1, keepdims=True)
@@ -27,7 +27,7 @@ def spread(n, k, seed=0, scale=2.0):
 
 @pytest.mark.parametrize("cells", [140, 350])
 def test_upper_ends_hold_errors_spread_evenly_over_many_rich_cells(cells):
-    """Top-label at 20 or 50 classes, 143 rows a cell, every cell off by nine tenths of its own noise."""
+    """Top-label at 20 or 50 classes, 143 rows per cell, every cell off by nine tenths of its own noise."""
     rng = np.random.default_rng(0)
     rows, score = np.full(cells, 143.0), np.linspace(0.55, 0.95, cells)
     true = score - 0.9 * np.sqrt(score * (1 - score) / rows)
@@ -45,7 +45,7 @@ def test_upper_ends_hold_errors_spread_evenly_over_many_rich_cells(cells):
 
 @pytest.mark.parametrize("truth", [(0.318, 0.812, 6000), (0.312, 0.808, 20_000)])
 def test_beside_an_interval_that_leaves_zero_out_no_score_shows_no_error(truth):
-    """Errors that cancel in the Brier score: above .3 and above .8."""
+    """Errors cancel in the Brier score: above .3 and above .8."""
     low, high, n = truth
     made = primary(told(n, (0.3, low), (0.8, high)))
     assert made.line.low > 0
@@ -79,7 +79,7 @@ def test_a_small_tolerance_and_a_small_interval_are_not_printed_as_nothing():
 
 @pytest.mark.parametrize("n_k", [(3000, 30), (1000, 20)])
 def test_the_rows_that_would_tell_tell(n_k):
-    """As many as it asked for of the same law: more than "too few" again, in most draws."""
+    """The stated number of rows from the same distribution gives more than "too few" in most draws."""
     n, k = n_k
     needed = estimate(spread(n, k, 0, 5.0), "top-label").verdict(0.02).rows_needed
     again = [estimate(spread(int(1.2 * needed), k, seed, 5.0), "top-label").verdict(0.02) for seed in (1, 2, 3)]
@@ -87,7 +87,7 @@ def test_the_rows_that_would_tell_tell(n_k):
 
 
 def test_rows_that_would_tell_are_counted_on_the_scale_of_the_error_not_of_its_square():
-    """The same bins, the same interval up to the square."""
+    """The bins are the same, and the interval up to the square."""
     rows = spread(600, 5)
     root, square = (estimate(rows, "confidence", key).verdict(0.01) for key in ("rmsce", "debiased-l2"))
     assert root.high == pytest.approx(square.high)
@@ -110,7 +110,7 @@ def test_a_line_counts_the_rows_that_were_answered():
 
 @pytest.mark.parametrize("key", ["max-deviation", "ece-convex"])
 def test_a_number_on_another_scale_is_not_called_the_estimators_own(key):
-    """Class-wise, five classes: .016 is told as 3.9 %."""
+    """Class-wise, five classes: .016 is reported as 3.9 %."""
     made = estimate(spread(600, 5), "class-wise", key)
     verdict = made.verdict()
     if "this estimator's noiseless value is estimated" in verdict.sentence:
@@ -118,7 +118,7 @@ def test_a_number_on_another_scale_is_not_called_the_estimators_own(key):
 
 
 def test_the_worst_bin_and_the_mean_over_bins_are_told_apart():
-    """ECE: within; MCE: miscalibrated. Both said "the error in these bins"."""
+    """ECE: within; MCE: miscalibrated. Both were called "the error in these bins"."""
     h = np.repeat([0.3, 0.8], [100, 5000])
     rows = Predictions.from_confidence(h, np.r_[np.arange(100) < 60, np.arange(5000) < 4000])
     mean, worst = (estimate(rows, "confidence", key).verdict() for key in ("ece", "mce"))
@@ -140,7 +140,7 @@ def test_one_group_is_one_group_and_pooled_classes_are_said_to_be():
 
 
 def test_errors_of_pooled_classes_do_not_cancel():
-    """Claims of .999 that are right nine times in ten: over all classes together what is said and true is the same."""
+    """Claims of .999 are right nine times in ten: over all classes, mean prediction and frequency are equal."""
     rng = np.random.default_rng(0)
     said = rng.integers(20, size=300)
     p = np.full((300, 20), 0.001 / 19)

@@ -1,4 +1,4 @@
-"""The simulations' own tools: laws draw what they say, true errors are those of a loop, tables resume."""
+"""Tools of the simulations: distributions as named, true errors equal to a loop, resumable tables."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -46,7 +46,7 @@ def test_most_confidences_of_a_network_lie_above_95_percent():
 
 
 def by_a_loop(one, notion, bins, order):
-    """Binned error with true probabilities in place of outcomes, claim by claim."""
+    """Return the binned error with true probabilities in place of outcomes, claim by claim."""
     p, q, sums = one.predictions.probs, one.truth, {}
     n, k = p.shape
     for i in range(n):
@@ -72,7 +72,7 @@ def test_true_errors_are_those_of_a_loop(notion):
 
 
 def test_what_the_words_of_an_interval_say_is_what_is_computed(monkeypatch):
-    """Groups: one of all claims makes the error the mean gap. Two rows and more: cells of single rows are left out."""
+    """One group of all claims makes the error the mean gap; with two rows and more, single-row cells are left out."""
     one = sample("two decimals", "wave .05", 300, 20, 0)
     made, gap = estimate(one.predictions, "top-label", bins=EqualMass(40)), one.truth - one.predictions.confidence
     grouped = "the error over one group of all rows, chosen from the scores"

@@ -1,4 +1,4 @@
-"""Shares that a judge marked, corrected by what people marked: against ppi-python, arithmetic, and drawn rows."""
+"""Accuracies by a judge, corrected by human marks: against ppi-python, arithmetic, and drawn rows."""
 
 import math
 
@@ -9,11 +9,11 @@ import calib_core as cc
 from calib_core.judged import corrected_mean
 
 Z = 1.6448536269514722
-"""The normal 95 % point."""
+"""Normal 95 % quantile."""
 
 
 def marked(n, people, law="verdict", seed=0, share=0.7, right=0.85, wrong=0.15):
-    """Truth, the judge's marks, and people's of the first rows, which are as random as any."""
+    """Return truth, the judge's marks, and people's marks of the first rows, which are a random subset."""
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < share).astype(float)
     if law == "verdict":
@@ -112,7 +112,7 @@ def test_intervals_cover_however_the_judge_errs_and_the_judge_alone_does_not(rig
 
 
 def grouped(seed):
-    """60 questions of 5 attempts that come out alike, the judge erring by question; people marked 24 of them."""
+    """Return 60 questions of 5 attempts with equal outcomes, the judge erring by question; people marked 24 of them."""
     rng = np.random.default_rng(seed)
     question = np.repeat(np.arange(60), 5)
     truth = np.repeat(rng.random(60) < 0.7, 5).astype(float)
@@ -173,7 +173,7 @@ def test_rows_that_people_picked_are_told_from_rows_drawn_at_random():
 
 
 def test_rows_are_called_unlike_by_an_exact_test_of_both_sides():
-    """50 of 200 rows marked, of which the judge lets 100 pass: every number of them among the marked, by its chance."""
+    """50 of 200 rows are marked, 100 pass the judge: every number of these among the marked, by its chance."""
     ways = [math.comb(100, k) * math.comb(100, 50 - k) for k in range(51)]
     total, between = math.comb(200, 50), 0
     for yes in range(51):
@@ -237,7 +237,7 @@ def test_rows_that_were_drawn_at_random_are_rarely_called_unlike():
 
 
 def test_the_estimate_lies_in_its_interval_where_few_are_right():
-    """The judge finds more right among the marked rows than elsewhere: less is taken off than is there."""
+    """The judge is more often right among the marked rows than elsewhere: the correction is too small."""
     judge = np.r_[np.ones(8), np.zeros(32), np.zeros(60)]
     human = np.r_[1.0, np.zeros(39), np.full(60, np.nan)]
     found = cc.judged.judged_share(judge, human)

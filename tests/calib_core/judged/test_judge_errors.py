@@ -1,4 +1,4 @@
-"""A judge's errors told and corrected: other packages' numbers, a slow twin, drawn rows, and what is refused."""
+"""A judge's errors reported and corrected: other packages' numbers, a slow twin, drawn rows, and refusals."""
 
 import re
 
@@ -9,11 +9,11 @@ from scipy import stats
 import calib_core as cc
 
 Z = 1.6448536269514722
-"""The normal 95 % point."""
+"""Normal 95 % quantile."""
 
 
 def marked(n, people, seed, share=0.7, right=0.9, wrong=0.25):
-    """Truth, verdicts of a judge who lets these shares of right and wrong rows pass, people's marks of the first."""
+    """Return truth, verdicts of a judge with these pass rates of right and wrong rows, people's marks of the first."""
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < share).astype(float)
     judge = (rng.random(n) < np.where(truth == 1, right, wrong)).astype(float)
@@ -30,7 +30,7 @@ def test_the_estimate_is_that_of_two_other_packages():
 
 
 def twin(judge, people, z=Z):
-    """Every share on a grid whose distance from what the three means say is within z of its deviation."""
+    """Return every share on a grid whose distance from that of the three means is within z of its deviation."""
     parts = [(judge[np.isnan(people)], z * z), (judge[people == 1], 2), (judge[people == 0], 2)]
     low, high = judge.min(), judge.max()
     means, variances = [], []
@@ -108,7 +108,7 @@ def test_rows_of_a_group_taken_together_widen_it():
 
 
 def test_groups_are_as_few_as_those_of_the_rarest_mark():
-    """Of groups of one row each nothing changes but the quantile: Student's, by the fewest groups of one kind."""
+    """With groups of one row each only the quantile changes: Student's, by the fewest groups of one kind."""
     _, judge, people = marked(400, 60, 3, right=0.95, wrong=0.05)
     found = cc.judged.judged_share(judge, people, groups=np.arange(400)).errors
     fewest = min(found.right, found.wrong)

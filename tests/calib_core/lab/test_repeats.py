@@ -1,4 +1,4 @@
-"""Repeated samples: every number is the library's own on that sample, and what was simulated is what was promised."""
+"""Repeated samples: every number is the library's own on that sample, and simulations match their description."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ B = cc.BINARY_CALIBRATORS
 
 
 def samples(truth, n, draws, seed=0):
-    """The rows of every draw, as the run's words promise them: so many rows at a time, one seed a time."""
+    """Return the rows of every draw as described for the run: one block of rows and one seed at a time."""
     step = max(1, ROWS_AT_A_TIME // n)
     for first in range(0, draws, step):
         together = min(step, draws - first)
@@ -43,7 +43,7 @@ def test_every_value_is_the_librarys_own(key):
 
 
 def test_samples_of_own_rows_are_of_one_set_whose_error_is_known():
-    """P5's bootstrap, by the slow twin: rows of the set with replacement, labels anew; the error of these rows."""
+    """P5's bootstrap, by the slow twin: rows of the set with replacement, new labels; the error of these rows."""
     truth, n, draws = lab.Mixture("logistic", 3, 2), 20, 3
     rows = holdout(truth)
     rng = np.random.default_rng([0, n, 0])
@@ -60,7 +60,7 @@ def test_samples_of_own_rows_are_of_one_set_whose_error_is_known():
 
 
 def test_no_two_draws_are_of_the_same_rows():
-    """However many rows are drawn at a time: of 20,000 it is one sample, of 10,000 it is three."""
+    """Rows are drawn in blocks: of 20,000 it is one sample, of 10,000 it is three."""
     for n in (10_000, 20_000):
         values = lab.repeated("drawn", n, 4, ["ece"]).lines[0].values
         assert len(set(values)) == 4
@@ -90,7 +90,7 @@ def test_the_ends_of_a_percentile_hold_it_as_often_as_the_level_says():
     for _ in range(1000):
         found = _worst(rng.random(400), 0.9)
         held.append(found["worst_low"] <= 0.95 <= found["worst_high"])
-    assert 0.88 < np.mean(held) < 0.95  # one-sided ends would hold it in 8 of 10
+    assert 0.88 < np.mean(held) < 0.95  # one-sided ends would cover it in 8 of 10
 
 
 def test_a_calibrators_line_is_the_true_error_it_leaves():

@@ -1,4 +1,4 @@
-"""Histograms of how far estimates lie from the truth: counts by a slow twin, what they are of, what cannot be asked."""
+"""Histograms of the distances of estimates from the truth: counts by a slow twin, their subject, and refusals."""
 
 from importlib import import_module
 
@@ -26,7 +26,7 @@ def test_every_sample_is_counted_where_it_lies(key):
 
 
 def test_the_mean_square_of_the_distances_is_that_of_the_curves():
-    """The same samples: within the width of a part each."""
+    """The samples are the same: equality within the width of a part each."""
     curves = error_curves("squares", "sigmoid", 20).frame().query("x == 100").set_index("series")["value"]
     for series, parts in error_distances("squares", "sigmoid", draws=20).frame().groupby("series"):
         ends = [np.average(parts[end] ** 2, weights=parts["draws"]) for end in ("low", "high")]

@@ -1,4 +1,4 @@
-"""Truths and their true errors: against integrals, against the definition by hand, and against many drawn labels."""
+"""Known distributions and their true errors: against integrals, the definition by hand, and many drawn labels."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_a_jump_adds_to_the_squared_error_what_no_bin_sees():
 
 @pytest.mark.parametrize("bins", ["equal-width", "equal-mass"])
 def test_no_bin_sees_a_jump_and_every_notion_sees_both_signs(bins):
-    """By hand: of calibrated scores plus or minus .02 means are calibrated; confidences join two signs."""
+    """Means of calibrated scores plus or minus .02 are calibrated; confidences combine two signs."""
     truth, scheme = lab.JumpingCurve(1.0, 0.0), cc.BINNINGS.make(bins, bins=100)
     for key in ("ece", "debiased-l2"):
         found = lab.true_error(truth, None, cc.ESTIMATORS.make(key, binning=scheme), in_bins=True)
@@ -60,7 +60,7 @@ def test_no_bin_sees_a_jump_and_every_notion_sees_both_signs(bins):
 
 
 def test_the_square_of_a_sampled_truth_is_not_its_own_noise():
-    """The twin: two million other rows of the law, its expectation in bins of 10,000 rows."""
+    """The twin: two million other rows of the distribution, its expectation in bins of 10,000 rows."""
     truth = lab.Mixture("logistic", 2, 2, 5)
     found = lab.true_error(truth, "confidence", "debiased-l2")
     assert found.standard_error < 1e-4
@@ -83,7 +83,7 @@ def test_example_1_is_blind_to_confidence_alone():
 
 @pytest.mark.parametrize("key", KEYS)
 def test_the_true_error_is_what_very_many_labels_show(key):
-    """The library's own debiased errors of 100,000 drawn rows come out at the true error, within four deviations."""
+    """The library's own debiased errors of 100,000 drawn rows equal the true error, within four deviations."""
     rows = lab.TRUTHS.make(key).sample(100_000, 5).predictions
     notion = lab.TRUTHS[key].flags.reduction
     scheme = cc.BINNINGS.make("equal-mass", bins=100)
@@ -144,7 +144,7 @@ def test_any_curve_can_be_drawn(shares, spread):
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-confidence", "top-k-label"])
 @pytest.mark.parametrize("key", ["ece", "rmsce", "mce"])
 def test_chances_in_place_of_labels_are_labels_written_out(notion, key):
-    """The slow twin has a row for each label; shares of classes that follow labels among them."""
+    """The slow twin has a row for each label, including shares of classes that follow labels."""
     data, target = cc.datasets.valk_kull(300), cc.ESTIMATORS.make(key)
     notions = [cc.REDUCTIONS.make(notion)]
     notions += [cc.REDUCTIONS.make(notion, weights="share")] if notion == "class-wise" else []
@@ -155,7 +155,7 @@ def test_chances_in_place_of_labels_are_labels_written_out(notion, key):
 
 @pytest.mark.parametrize(("classes", "features"), [(2, 1), (3, 4)])
 def test_a_mixtures_probabilities_are_those_of_its_densities(classes, features):
-    """By scipy's densities; each Gaussian in turn has as many rows of the sample that stands for the law."""
+    """The reference is scipy's densities; each Gaussian in turn has as many rows of the sample for the distribution."""
     modes = Modes.drawn(classes, features, np.random.default_rng(5))
     x, labels = modes.in_turn(classes * 4 * 3, np.random.default_rng(1))
     assert np.bincount(labels).tolist() == [12] * classes
@@ -175,7 +175,7 @@ def test_the_error_of_ten_classes_is_known_to_a_few_hundredths_of_itself(notion)
 
 
 def test_expected_rows_are_the_mean_over_labels():
-    """The slow twin: accuracy and squared error of expected rows are means over every labelling of three rows."""
+    """The slow twin: accuracy and squared error of expected rows are means over every labeling of three rows."""
     data = cc.datasets.valk_kull(3)
     rows = lab.expected(data)
     mean = sum(
@@ -232,7 +232,7 @@ def test_numbers_of_rows_are_checked(key, n):
 @pytest.mark.parametrize("truth", [lab.Mixture("logistic", 2), lab.Mixture()], ids=["two", "five"])
 def test_a_simulated_line_is_the_law_and_not_its_noise(truth):
     frame = lab.truth_curve(truth, 50).frame().query("of == 'truth'")
-    # Other rows of the same law, a share in each of the line's cells: they differ by the noise of both alone.
+    # Other rows of the same distribution, a share in each of the line's cells: they differ by both noises.
     fresh = truth.sample(200_000, 1)
     top = fresh.predictions.probs.argmax(axis=1)
     rows = np.arange(len(top))

@@ -1,4 +1,4 @@
-"""Tables of methods: their numbers are those of plain loops, runs go on where they stopped, nothing is left out."""
+"""Tables of methods: their numbers equal those of plain loops, interrupted runs continue, nothing is left out."""
 
 import re
 
@@ -368,7 +368,7 @@ def test_latex_sets_the_best_in_bold_ties_included():
     )  # fmt: skip
     line = next(line for line in latex(method_table(frame)).splitlines() if line.startswith("f &"))
     assert line == r"f & $2.00_{3}$ & $\mathbf{1.00}_{1.5}$ & $\mathbf{1.00}_{1.5}$ \\"
-    # A method without a number, wherever it stands, leaves the best of the others the best.
+    # A method without a number, in any position, leaves the best of the others the best.
     frame.loc[0, "value"] = np.nan
     for order in (["x", "y", "z"], ["y", "x", "z"]):
         text = latex(method_table(frame, names={name: name for name in order}))

@@ -1,4 +1,4 @@
-"""Plans: values by hand, inverses there and back, slow twins, simulated promises with falsified twins, refusals."""
+"""Plans: values by hand, inverses and back, slow twins, simulated guarantees with falsified twins, refusals."""
 
 import itertools
 
@@ -19,7 +19,7 @@ NUMBERS = {"rows": 1000, "classes": 4, "accuracy": 0.9, "rarest": 0.1}
 
 
 def drawn(n, seed, bend=1.0, groups=None, weights=None):
-    """Binary rows whose labels are drawn from their probabilities; with ``bend`` below 1 stated too near to 1."""
+    """Return binary rows with labels drawn from their probabilities; with ``bend`` below 1 stated too near to 1."""
     rng = np.random.default_rng(seed)
     truth = rng.uniform(0.5, 1.0, n)
     says = 1.0 - bend * (1.0 - truth)
@@ -97,7 +97,7 @@ def test_the_curve_of_rows_held_out_says_at_every_number_what_holds_there(rate, 
     np.testing.assert_allclose(drawn_there, plan.curves(every)[name], atol=0.01)
     assert np.interp(rows, places, plan.curves(places)[name]) == plan.curves(np.array([float(rows)]))[name][0]
     assert len(places) < 1000
-    sparse = np.unique(np.round(np.geomspace(1, 500, 60)))  # the twin: few places say something else in between
+    sparse = np.unique(np.round(np.geomspace(1, 500, 60)))  # the twin: few places have another result in between
     assert np.abs(np.interp(every, sparse, plan.curves(sparse)[name]) - plan.curves(every)[name]).max() > 0.05
 
 
@@ -161,7 +161,7 @@ def test_the_interval_of_a_share_by_hand():
 
 
 def test_balanced_bins_by_hand():
-    # Two bins of nine rows, parted at the fifth: one holds less than a quarter if it lies below .25, or above .75.
+    # Two bins of nine rows, divided at the fifth: one has less than a quarter if it is below .25, or above .75.
     below = binom.sf(4, 9, 0.25)
     assert answer(PLANS.make("balance", bins=2, rows=9)).bound == pytest.approx(2 * below)
 
@@ -258,7 +258,7 @@ TAKEN = {
     "abstaining-rates": {"rows": {"withheld": "right rows of test", "right": OF_TEST}},
     "abstaining-gain": {"accuracy": "share right", "classes": "classes"},
 }
-"""What each plan takes from the data where nobody says it, by the choice that decides it where one does."""
+"""Values that each plan takes from the data by default, by the choice that determines them, if there is one."""
 
 
 def test_every_plan_takes_from_the_data_what_it_is_about_whatever_else_is_chosen():
@@ -327,7 +327,7 @@ def test_weighted_rows_fill_no_theorem_but_are_worth_what_they_are():
 
 
 def share_within(n, error, runs):
-    """How often a calibrated model of n rows is shown to be within."""
+    """Return how often a calibrated model of n rows is shown to be within."""
     shown = 0
     for run in range(runs):
         shown += cc.inference.primary(drawn(n, 1000 + run)).estimate.interval().high < error
@@ -381,7 +381,7 @@ def test_the_interval_narrows_about_as_told():
 
 
 def of_shares(shares, n, seed):
-    """Confidences of ten bins that hold these shares of all rows."""
+    """Return confidences of ten bins with these shares of all rows."""
     rng = np.random.default_rng(seed)
     scores = (rng.choice(len(shares), n, p=shares) + rng.random(n)) / len(shares)
     return Predictions.from_confidence(scores, np.ones(n, dtype=int))

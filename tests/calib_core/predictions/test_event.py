@@ -1,4 +1,4 @@
-"""The event of two classes: found by names, chosen, kept through every change of the rows, and its claims."""
+"""The event of two classes: found by names, chosen, preserved by every change of the rows, and its claims."""
 
 import numpy as np
 import pytest

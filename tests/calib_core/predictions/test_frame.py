@@ -1,4 +1,4 @@
-"""All rows as a table: every cell is what the predictions say of that row."""
+"""All rows as a table: every cell equals the predictions for that row."""
 
 import numpy as np
 import pandas as pd

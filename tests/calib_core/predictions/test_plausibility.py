@@ -1,4 +1,4 @@
-"""Doubts: what labels of other rows, labels made from predictions and one class observed look like, and what not."""
+"""Doubts: the signs of other rows' labels, labels derived from predictions and one observed class, and false alarms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZES = (50, 200, 1000)
 
 
 class Law(NamedTuple):
-    """Normal logits of K classes and a factor that makes the model too sure or not sure enough."""
+    """Normal logits of K classes and a factor that makes the model over- or underconfident."""
 
     k: int
     mean: float
@@ -49,7 +49,7 @@ def keys(predictions: Predictions) -> set[str]:
 
 
 def alarms(key: str, law: Law, *, shuffled: bool = False) -> float:
-    """Share of samples, of 50 to 1,000 rows, with such a doubt."""
+    """Return the share of samples, of 50 to 1,000 rows, with such a doubt."""
     rng = np.random.default_rng(7)
     seen = []
     for n in SIZES:
@@ -70,12 +70,12 @@ def test_honest_models_raise_a_false_alarm_in_less_than_one_sample_of_a_hundred(
 
 @pytest.mark.parametrize("law", [Law(2, 0.0, 2.5, 1.0), Law(2, -2.0, 3.0, 2.0), Law(10, 0.0, 2.0, 1.0)], ids=str)
 def test_shuffled_labels_are_noticed(law: Law) -> None:
-    """The falsified twin: the same laws with labels of other rows."""
+    """The falsified twin: the same distributions with labels of other rows."""
     assert alarms("chance", law, shuffled=True) > 0.6
 
 
 def test_the_association_is_that_of_all_orders_of_the_labels() -> None:
-    """Twin: the mean and the standard deviation over many shuffled labels, and the mean over labels of the law."""
+    """The twin: mean and standard deviation over many shuffled labels, and mean over drawn labels."""
     rng = np.random.default_rng(3)
     p, y = drawn(Law(3, 0.0, 1.0, 1.0), 40, rng)
     rows = np.arange(40)
@@ -132,7 +132,7 @@ def test_the_probability_of_no_error_is_the_product_of_the_confidences() -> None
 
 
 def test_labels_made_from_the_predictions_are_held_against_the_sum_of_the_confidences() -> None:
-    """Of 40 rows that say .79 calibrated predictions would have about 31.6 right."""
+    """For 40 rows at .79, calibrated predictions would have about 31.6 right."""
     y = np.arange(40) % 2
     p = np.full((40, 2), 0.21)
     p[np.arange(40), y] = 0.79
@@ -141,7 +141,7 @@ def test_labels_made_from_the_predictions_are_held_against_the_sum_of_the_confid
 
 
 def test_risks_of_labels_of_other_rows_are_told_of_the_rows_with_the_event_first() -> None:
-    """Risks that are high where nothing happens: .3 in the rows with the event and .7 in the others."""
+    """Risks are high where nothing happens: .3 in the rows with the event and .7 in the others."""
     happened = np.arange(200) % 2
     risk = np.where(happened, 0.3, 0.7)
     rows = Predictions(np.column_stack([1 - risk, risk]), happened, class_names=["no", "yes"])

@@ -1,4 +1,4 @@
-"""Predictions: the one place where probabilities and labels are checked, and every sentence it says."""
+"""Predictions: the only place where probabilities and labels are checked, with every message."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Rows that belong together: given in many ways, carried along, kept whole by splits, read from a column."""
+"""Grouped rows: given in many ways, carried along, not divided by splits, read from a column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three-class predictions out of many: what is kept, what is pooled, what is said."""
+"""Three classes out of many: selected ones, pooled ones, and messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a thing of another kind: a sentence where it is an argument, no attribute where it is one."""
+"""Objects of the wrong kind: a message for an argument, AttributeError for an attribute."""
 
 import numpy as np
 import pytest

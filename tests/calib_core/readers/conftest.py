@@ -1,4 +1,4 @@
-"""Small files of every format, made in memory."""
+"""Small files of every format, created in memory."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def npy(array: Any) -> bytes:
 
 
 def small(n: int = 40, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Three-class probabilities and 0-based labels that agree with them more often than not."""
+    """Return three-class probabilities and 0-based labels that agree with them more often than not."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet([0.6] * 3, n)
     return p, (rng.random((n, 1)) > p.cumsum(axis=1)[:, :2]).sum(axis=1)
 
 
 def as_format(form: str, p: np.ndarray, y: np.ndarray) -> tuple[bytes, str]:
-    """The same predictions as bytes of one format, with a file name."""
+    """Return the same predictions as bytes of one format, with a file name."""
     names = np.array(CLASSES, dtype=object)[y]
     wide = pd.DataFrame(p, columns=[f"p_{c}" for c in CLASSES]).assign(label=names)
     if form == "csv":
@@ -64,7 +64,7 @@ def as_format(form: str, p: np.ndarray, y: np.ndarray) -> tuple[bytes, str]:
 
 @pytest.fixture
 def refused() -> Callable[[bytes, str], str]:
-    """The sentence with which a file is refused."""
+    """Return a function that returns the message with which a file is refused."""
 
     def read(data: bytes, filename: str) -> str:
         with pytest.raises(InputError) as caught:
@@ -76,12 +76,12 @@ def refused() -> Callable[[bytes, str], str]:
 
 @pytest.fixture(scope="session")
 def sample() -> Predictions:
-    """Forty rows of three classes."""
+    """Return forty rows of three classes."""
     p, y = small()
     return Predictions(p, y, class_names=CLASSES)
 
 
 @pytest.fixture(scope="session")
 def formatted() -> Callable[[str], tuple[bytes, str]]:
-    """The sample as bytes of a format, with a file name."""
+    """Return a function that returns the sample as bytes of a format, with a file name."""
     return lambda form: as_format(form, *small())

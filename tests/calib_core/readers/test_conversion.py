@@ -1,4 +1,4 @@
-"""Every refusal names place, count and remedy; every conversion is the one chosen."""
+"""Refusals name place, count and remedy; conversions are the chosen ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def said(text: str, **changes: Any) -> str:
 
 
 def rows(*lines: str, good: int = 6) -> str:
-    """A header, some good rows, then the given ones."""
+    """Return a header, some good rows, then the given ones."""
     return "\n".join(["p_cat,p_dog,label", *["0.75,0.25,cat"] * good, *lines])
 
 
@@ -124,7 +124,7 @@ def test_missing_rows_are_left_out_when_that_is_chosen() -> None:
 
 def test_missing_rows_do_not_hide_bad_ones() -> None:
     assert "line 9 (row 7): 1.5 is above 1; 1 of 8 rows" in said(rows(",0.5,cat", "1.5,-.5,cat"), missing="exclude")
-    # A row that is left out may hold anything.
+    # A row that is left out may contain anything.
     assert read_predictions(rows(",7,cat").encode(), "preds.csv", missing="exclude").n_rows == 6
 
 

@@ -1,4 +1,4 @@
-"""Tables of costs: any order of classes and separator gives the same costs, and what is wrong is named by its line."""
+"""Tables of costs: any order of classes and separator gives the same costs, and errors name their line."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_any_order_and_separator(classes: tuple[str, ...], random: object, data:
         numbers = [repr(float(costs[i, j])) for j in columns]
         written.append([cell(classes[i]), *(numbers if delimiter == "," else [n.replace(".", ",") for n in numbers])])
     if len({delimiter.join(line).count(delimiter) for line in written}) > 1 and delimiter == ",":
-        return  # names that hold the separator make its choice uncertain
+        return  # names that contain the separator make its choice uncertain
     text = "\n".join(delimiter.join(line) for line in written) + "\n"
     np.testing.assert_array_equal(cost_table(text.encode(), classes), costs)
 

@@ -1,4 +1,4 @@
-"""Values that stand for something else are answered with what they stand for."""
+"""Values with a special meaning get a hint about that meaning."""
 
 from __future__ import annotations
 

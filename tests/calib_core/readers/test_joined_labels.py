@@ -1,4 +1,4 @@
-"""Labels in another file: joined by a key, or by place where asked; what does not match is told, never guessed."""
+"""Labels in another file: joined by a key, or by position on request; mismatches are reported, never guessed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SUBMISSION = "id,cat,dog\n3,0.25,0.75\n1,0.5,0.5\n2,1,0\n"
 
 @given(st.permutations(range(6)), st.sets(st.integers(0, 7), min_size=1))
 def test_every_row_has_the_label_of_its_key(order: list[int], known: set[int]) -> None:
-    """Beside a dictionary, for any order and any labels that are missing or too many."""
+    """The result equals that of a dictionary, for any order and any missing or extra labels."""
     scores = Table("p.csv", "csv", {"id": np.array(order), "p": np.array(order) / 10})
     truth = Table("y.csv", "csv", {"id": np.array(sorted(known)), "y": np.array([k % 2 for k in sorted(known)])})
     expected = [(i / 10, i % 2) for i in order if i in known]
@@ -65,7 +65,7 @@ def test_a_column_of_both_is_called_after_its_file() -> None:
 
 
 def test_scores_of_the_labels_file_are_never_judged() -> None:
-    """Somebody else's confidences stand beside the labels: those of the predictions are meant."""
+    """Other confidences are next to the labels: those of the predictions are used."""
     scores = csv("id,confidence\n1,0.7\n2,0.2\n3,0.6\n", "mine.csv")
     both = with_labels(scores, csv("id,correct,confidence\n3,1,0.1\n2,0,0.9\n1,1,0.3\n", "theirs.csv"))
     assert both.columns["confidence"].tolist() == [0.7, 0.2, 0.6]
@@ -198,7 +198,7 @@ def test_several_keys_together() -> None:
 
 
 def test_no_spreadsheet_computes_a_text_of_the_joined_file() -> None:
-    """Numbers written as texts, such as +1 as a label, are no formulas; read again, all is as it was."""
+    """Numbers written as texts, such as +1 as a label, are no formulas; read again, all is unchanged."""
     both = Table("a.csv", "csv", {"=p": np.array([0.25, -1.0]), "y": np.array(["=1+1", "+1"], dtype=object)})
     assert as_csv(both).decode() == "'=p,y\n0.25,'=1+1\n-1.0,+1\n"
     again = read_table(as_csv(both), "a.csv").columns

@@ -1,4 +1,4 @@
-"""Numbers written with percent signs and decimal commas: read as what they say, and said; mixed columns are refused."""
+"""Numbers with percent signs and decimal commas: read by their value, and reported; mixed columns are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTCOMES = (1, 0, 1)
 
 
 def table_of(values: tuple[str, ...], name: str = "preds.csv") -> Table:
-    """A table of confidences as these texts, and outcomes."""
+    """Return a table of confidences as these texts, and outcomes."""
     rows = zip(values, OUTCOMES, strict=True)
     if name.endswith("jsonl"):
         lines = [json.dumps({"confidence": value, "correct": bool(y)}) for value, y in rows]

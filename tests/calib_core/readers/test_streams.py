@@ -1,4 +1,4 @@
-"""Files read a part at a time: the rows of the whole, whatever encoding and line ends; what cannot be is said truly."""
+"""Files read a part at a time: the rows of the whole, for any encoding and line ends; correct refusals."""
 
 import numpy as np
 import pandas as pd

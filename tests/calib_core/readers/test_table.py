@@ -1,4 +1,4 @@
-"""Table: columns by name, neighbours as one matrix, and a few first rows to look at."""
+"""Table: columns by name, adjacent ones as one matrix, and a few first rows to show."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_contents_of_many_columns() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_survey_is_what_numpy_says(dtype: type) -> None:
-    """The slow obvious twin of the one pass over blocks."""
+    """The reference is numpy, a slow obvious twin of the one pass over blocks."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(3000, 70)).round(2).astype(dtype)
     scores[5, 3], scores[7, 1], scores[9, 0] = np.nan, np.inf, -np.inf

@@ -1,4 +1,4 @@
-"""Numbers of an event that belong together: the curve's distances in order, and one interval of the mean gap."""
+"""Consistent numbers of an event: the curve's distances in order, and one interval of the mean gap."""
 
 import math
 
@@ -39,14 +39,14 @@ def test_median_ninety_percent_and_largest_distance_are_in_order_inside_their_en
         some = d.loc[["ici", "e50", "e90"]]
         assert (some["low"] <= some["value"]).all()
         assert (some["value"] <= some["high"]).all()
-        # Twin: each corrected alone (raw less what noise adds on average) would not keep the order.
+        # Twin: separate corrections (raw less mean noise) would not preserve the order.
         alone = (some["raw"] - some["floor_mean"]).clip(lower=0)
         apart += alone["e50"] > alone["e90"]
     assert apart > 0
 
 
 def test_values_are_those_of_one_curve_and_free_of_the_bias_of_noise():
-    """The mean of the ICI over samples with the odds doubled is near the true one; the raw one lies above."""
+    """The mean of the ICI over samples with doubled odds is near the true one; the raw one is above."""
     rng, values, raw, true = np.random.default_rng(1), [], [], []
     for _ in range(12):
         s = rng.beta(2, 8, 400)
@@ -76,7 +76,7 @@ def test_risks_that_separate_the_event_have_no_interval_and_say_why():
 
 @pytest.mark.parametrize("shift", [0.0, 0.5])
 def test_the_lower_end_of_the_gap_lies_above_it_no_more_often_than_its_tail(shift):
-    """Twin: the one-sided end, which takes the sign as known, misses twice as often where there is no gap."""
+    """The falsified twin, the one-sided end, takes the sign as known and misses twice as often without a gap."""
     rng, runs, tail, missed, twin = np.random.default_rng(4), 400, 0.05, 0, 0
     for _ in range(runs):
         s = rng.beta(2, 8, 300)

@@ -1,4 +1,4 @@
-"""Measures of the predicted risk of an event: twins, laws, and rows at which they have no value."""
+"""Measures of the predicted risk of an event: twins, laws, and rows without a value."""
 
 import warnings
 
@@ -252,7 +252,7 @@ def test_weights_that_are_not_whole_keep_points_and_are_no_tested_interval():
 
 @pytest.mark.parametrize("heavy", [0.02, 0.5])
 def test_weights_widen_the_ratio_by_where_the_events_are(heavy):
-    """As many events as predicted: the interval is about that of a sum of independent rows, by hand."""
+    """The events equal the prediction: the interval is about that of a sum of independent rows, by hand."""
     s = np.repeat([0.02, 0.5], [3600, 400])
     y = np.r_[np.arange(3600) % 50 == 0, np.arange(400) % 2 == 0]
     w = np.where(s == heavy, 6.1, 0.3)
@@ -372,7 +372,7 @@ def test_every_number_is_one_or_has_a_reason(name):
 def test_no_event_has_an_upper_end_only():
     found = risk.in_the_large(predictions(*EDGES["no event"]))
     assert (found.ratio, found.ratio_low, found.intercept, found.intercept_low) == (0.0, 0.0, -np.inf, -np.inf)
-    # The exact end is 1 - .05^(1/20) = .139; none of 20 does not exclude the mean risk, which lies beyond it.
+    # The exact end is 1 - .05^(1/20) = .139; 0 of 20 does not exclude the mean risk, which is beyond it.
     assert found.observed_high == found.mean_predicted == pytest.approx(0.15)
     assert np.isnan(found.slope)
     assert found.slope_low < found.slope_high
@@ -390,7 +390,7 @@ def test_few_events_have_an_interval_of_the_slope_and_no_point():
 
 
 def test_points_lie_in_their_intervals_in_random_data():
-    """Of every line of a summary; by Firth's profile alone a slope by maximum likelihood lies outside."""
+    """The lines are all those of a summary; with Firth's profile only, a maximum likelihood slope can be outside."""
     outside = 0
     for run in range(60):
         rng = np.random.default_rng([4, run])
@@ -404,7 +404,7 @@ def test_points_lie_in_their_intervals_in_random_data():
 
 
 def _steep():
-    """Few rows whose slope by maximum likelihood lies beyond Firth's profile."""
+    """Return few rows whose slope by maximum likelihood is beyond Firth's profile."""
     for run in range(400):
         rng = np.random.default_rng([4, 6, run])
         x = rng.normal(0, 4, 50)

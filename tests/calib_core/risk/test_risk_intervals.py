@@ -1,4 +1,4 @@
-"""How often the intervals of a risk's measures miss, in a small simulation and in the tables of the large ones."""
+"""Miss rates of the intervals of a risk's measures, in a small simulation and in the tables of the large ones."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ TAIL = 0.05
 
 
 def margin(runs, deviations):
-    """Monte-Carlo error of a share of 5 % in so many runs, times ``deviations``."""
+    """Return the Monte-Carlo error of a share of 5 % in this many runs, times ``deviations``."""
     return deviations * np.sqrt(TAIL * (1 - TAIL) / runs)
 
 

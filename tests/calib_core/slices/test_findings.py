@@ -38,14 +38,14 @@ def drawn(probs, rng):
 
 
 def networks(n, k, rng):
-    """Rows as a network says them: most near 1, a few unsure."""
+    """Return rows like a network's: most near 1, a few uncertain."""
     z = rng.normal(size=(n, k)) + 9 * rng.beta(2, 1, n)[:, None] * np.eye(k)[rng.integers(k, size=n)]
     p = np.exp(z - z.max(1, keepdims=True))
     return p / p.sum(1, keepdims=True)
 
 
 def too_sure(n=3000, k=5, seed=0, **more):
-    """A model whose confidences are those of half the temperature that would be right."""
+    """Return a model with half the correct temperature."""
     rng = np.random.default_rng(seed)
     p = networks(n, k, rng)
     return Predictions(p**2 / (p**2).sum(1, keepdims=True), drawn(p, rng), **more)
@@ -55,7 +55,7 @@ def too_sure(n=3000, k=5, seed=0, **more):
 
 
 def slowly(predictions, bins, fewest):
-    """Every place by a loop: kind, code, bin, and its rows, said and right."""
+    """Return every place by a loop: kind, code, bin, and its rows, confidence and accuracy."""
     h, c, y = predictions.confidence, predictions.predicted, predictions.true_labels
     cell = np.minimum((h * bins).astype(int), bins - 1)
     for b in np.unique(cell):
@@ -73,7 +73,7 @@ def slowly(predictions, bins, fewest):
 
 
 def by_convolution(scores, positives):
-    """The two-sided p of a count of independent outcomes, its law built row by row."""
+    """Return the two-sided p of a count of independent outcomes, its distribution built row by row."""
     law = np.ones(1)
     for s in scores:
         law = np.convolve(law, [1 - s, s])
@@ -81,7 +81,7 @@ def by_convolution(scores, positives):
 
 
 def step_down(p, price):
-    """Corrected p-values by Holm's definition: the largest (m - i + 1) p_(i) price over all i not after."""
+    """Return p-values corrected by Holm's definition: the largest (m - i + 1) p_(i) price over all i not after."""
     order = sorted(range(len(p)), key=p.__getitem__)
     steps = [(len(p) - rank) * p[i] * price for rank, i in enumerate(order)]
     return [min(1.0, max(steps[: order.index(j) + 1])) for j in range(len(p))]
@@ -168,7 +168,7 @@ CANCEL = " Gaps at different confidences cancel in this mean: over the bins, the
 
 
 def spoken(line, names):
-    """A line's sentence, written again from its numbers."""
+    """Return a line's sentence, rebuilt from its numbers."""
     says, right = told_apart(line["says"], line["right"])
     name = None if line["code"] is None else names[line["code"]]
     of = f"{line['rows']:,.0f} rows" if line["rows"] != 1 else "1 row"
@@ -194,7 +194,7 @@ def spoken(line, names):
 
 
 def cancelling():
-    """Class 0 is right in half of the rows that say 90 %, and in all that say 60 %: 75 % said, 75 % right."""
+    """Return class 0 right in half of the rows at 90 %, and in all at 60 %: 75 % predicted, 75 % right."""
     right = np.repeat([1, 0, 1], [100, 100, 200])
     confidence = np.repeat([0.9, 0.6], 200)
     return Predictions.from_confidence(confidence, predicted=[0] * 400, labels=1 - right, class_names=["ant", "bee"])
@@ -258,7 +258,7 @@ def test_one_value_is_a_bin_of_a_class_where_outputs_are_discrete_and_bins_are_t
 
 
 def alike(a, b, drawn=()):
-    """The same places with the same numbers, whatever the order of lines that are as bad; ``drawn`` is left out."""
+    """Check the same places with the same numbers, for any order of equally bad lines; ``drawn`` is left out."""
     keys = ["kind", "class", "bin"]
     first, second = (f.assign(bin=f["bin"].astype(float)).sort_values(keys).reset_index(drop=True) for f in (a, b))
     assert first["kind"].tolist() == second["kind"].tolist()
@@ -291,7 +291,7 @@ def test_neither_the_order_of_rows_nor_of_classes_matters(predictions, seed):
 def test_what_stands_out_follows_p_and_intervals_include_what_was_right(predictions):
     found = cc.findings(predictions, 4, fewest=1)
     np.testing.assert_array_equal(found["stands_out"], found["p_corrected"] <= 0.05)
-    # An interval holds for any chances of single rows: it excludes what is said only where p is small, too.
+    # An interval is valid for any chances of single rows: it excludes the prediction only if p is small, too.
     listed = found[found["p"].notna()]
     out = (listed["says"] < listed["low"]) | (listed["says"] > listed["high"])
     assert (listed["p"][out] <= 1 - listed["level"][out] + 1e-9).all()
@@ -328,7 +328,7 @@ def test_rows_that_are_not_answered_say_nothing():
 
 
 def in_sites(n=3000, seed=0, **more):
-    """A calibrated model but at one of three sites, and a column that says nothing."""
+    """Return a model calibrated except at one of three sites, and an uninformative column."""
     rng = np.random.default_rng(seed)
     h, site = rng.beta(5, 2, n), rng.integers(3, size=n)
     right = rng.random(n) < np.where(site == 1, 0.7 * h, h)
@@ -385,7 +385,7 @@ def test_rows_of_a_group_count_together():
 
 
 def test_grouped_rows_that_are_right_together_make_no_false_findings():
-    """Twenty rows of a patient with one outcome; taken as independent they would stand out in most runs."""
+    """Twenty rows per patient have one outcome; treated as independent they would be significant in most runs."""
     rng, runs, grouped, independent = np.random.default_rng(3), 60, 0, 0
     for _ in range(runs):
         h, patient = np.repeat(rng.beta(5, 2, 80), 20), np.repeat(np.arange(80), 20)
@@ -420,7 +420,7 @@ def test_a_small_p_is_an_interval_that_excludes(counted, level):
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.floats(0.001, 0.5))
 def test_it_holds_its_level_whatever_the_chances_of_single_rows(chances, alpha):
-    """By all outcomes: Hoeffding's theorem, which lets a mean be tested by a binomial law."""
+    """All outcomes are enumerated: by Hoeffding's theorem a binomial distribution tests a mean."""
     chances, n = np.array(chances), len(chances)
     rejected = 0.0
     for z in itertools.product((0, 1), repeat=n):
@@ -433,12 +433,12 @@ def test_it_holds_its_level_whatever_the_chances_of_single_rows(chances, alpha):
 
 
 def repeated(k, n, runs, seed):
-    """Lines that are tested, with the true mean chances; of many classes one in ten is said too surely."""
+    """Return tested lines with the true mean chances; of many classes one in ten is overconfident."""
     rng = np.random.default_rng(seed)
     for _ in range(runs):
         said = networks(n, k, rng)
         top = said.argmax(1)
-        # The surplus of what is too sure goes to the next class, whose own rows are as they are said.
+        # The excess of overconfident rows goes to the next class, whose own rows are calibrated.
         moved = np.where((top % 10 == 9) & (k >= 10), 0.2 * said[np.arange(n), top], 0.0)
         true = said.copy()
         true[np.arange(n), top] -= moved
@@ -450,7 +450,7 @@ def repeated(k, n, runs, seed):
 
 
 def truths(found, true, top, b):
-    """The mean true chance behind every line."""
+    """Return the true mean chance behind every line."""
     h, n = true[np.arange(len(top)), top], len(top)
     size = true.shape[1]
     cell = np.bincount(top * 15 + b, h, size * 15) / np.maximum(np.bincount(top * 15 + b, minlength=size * 15), 1)
@@ -468,7 +468,7 @@ def truths(found, true, top, b):
 
 @pytest.mark.parametrize(("k", "n", "runs"), [(3, 2500, 40), (100, 6000, 12)])
 def test_a_place_that_is_as_it_says_is_rarely_called_off_beside_others_that_are_not(k, n, runs):
-    # A line is false where the true mean chance is what is said.
+    # A line is false if the true mean chance equals the prediction.
     false, uncorrected = [], []
     for found in repeated(k, n, runs, seed=k):
         as_said = (np.abs(found["truth"] - found["says"]) < 1e-9) & (found["kind"] != "direction")

@@ -20,7 +20,7 @@ def rows(scores, outcomes, weights=None, **columns):
 
 
 def example(weighted=False):
-    """120 rows that anybody can write down: two columns, one crossing of which is off."""
+    """Return 120 rows by a simple rule: two columns, one crossing of which is off."""
     i = np.arange(120)
     scores = ((i * 37) % 120 + 0.5) / 120
     site, shift = np.array(list("abc"))[i % 3], np.where((i // 10) % 2, "night", "day")
@@ -52,7 +52,7 @@ WEIGHED = {
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_numbers_are_those_of_mcgrad(weighted):
-    """mcgrad 0.1.5, MulticalibrationError(..., max_depth=2, precision_dtype="float64"), run once.
+    """The reference is mcgrad 0.1.5, MulticalibrationError(..., max_depth=2, precision_dtype="float64"), run once.
 
     segments_ecce and segments_ecce_sigma of each segment; mce, and mce_sigma.
     """
@@ -68,7 +68,7 @@ def test_the_numbers_are_those_of_mcgrad(weighted):
 
 
 def twin(scores, moved, weights, inside):
-    """Every interval of scores, its sum over the group's rows; the largest, by the group's weight."""
+    """Return the largest sum over the group's rows of any interval of scores, relative to the group's weight."""
     values = sorted(set(scores[inside].tolist()))
     sums = [moved[inside & (scores == v)].sum() for v in values]
     largest = max(abs(sum(sums[i:j])) for i in range(len(sums)) for j in range(i + 1, len(sums) + 1))
@@ -131,7 +131,7 @@ def test_errors_that_cancel_over_all_rows_show_within_groups():
 
 
 def law(name, n, rng):
-    """Scores that no other simulation has: near 1 as a network's, exactly 1, and spread."""
+    """Return scores that no other simulation uses: near 1 like a network's, exactly 1, and spread."""
     if name == "ten rows":
         return rng.random(n)
     return np.where(np.arange(n) % 3, 1.0, 0.9) if name == "exactly 1" else 1 - rng.beta(0.4, 4, n)
@@ -139,7 +139,7 @@ def law(name, n, rng):
 
 @pytest.mark.parametrize("name", [pytest.param("network", marks=pytest.mark.wide), "exactly 1", "ten rows"])
 def test_groups_of_calibrated_models_raise_few_false_alarms(name):
-    """Of any group; without the correction for all of them, the falsified twin, alarms are many."""
+    """Alarms are for any group; without the correction for all of them, the falsified twin, they are many."""
     rng, runs, n = np.random.default_rng(5), 60, 10 if name == "ten rows" else 120
     masks = {f"{g}": rng.random(n) < 0.5 for g in range(12)}
     alarms, floors, covered = 0, 0, 0
@@ -156,7 +156,7 @@ def test_groups_of_calibrated_models_raise_few_false_alarms(name):
 
 
 def test_intervals_hold_the_errors_of_all_groups_at_once():
-    """Truth off by .15 in one group of twelve; the value's own interval, and every group's."""
+    """The truth is off by .15 in one group of twelve; the value's own interval, and every group's."""
     rng, runs, n = np.random.default_rng(6), 50, 200
     site = np.arange(n) % 4
     scores = np.sort(rng.beta(4, 1.5, n))
@@ -186,7 +186,7 @@ def test_intervals_hold_the_errors_of_all_groups_at_once():
 
 
 def clustered(rng, clusters=30, each=4, off=0.0):
-    """Questions whose attempts come out alike, and which of four overlapping groups they are in."""
+    """Return questions with equal outcomes of their attempts, and their membership in four overlapping groups."""
     question = np.repeat(np.arange(clusters), each)
     scores = np.repeat(rng.uniform(0.3, 0.9, clusters), each)
     came = np.repeat(rng.random(clusters), each) < scores - off
@@ -289,7 +289,7 @@ def test_small_groups_are_left_out_by_name():
 
 
 def test_scores_of_zero_and_one():
-    """Nothing to draw, nothing wrong: 0 deviations; contradicted once: infinitely many, and it stands out."""
+    """Nothing to draw and no error: 0 deviations; one contradiction: infinitely many, and it is significant."""
     fine = multicalibration(rows(np.ones(30), np.ones(30)), {})
     assert (fine.value, fine.deviations, fine.p_value, fine.interval.low) == (0, 0, 1, 0)
     assert 0 < fine.interval.high < 0.2

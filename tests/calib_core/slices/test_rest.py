@@ -1,4 +1,4 @@
-"""A slice against all other rows: numbers by hand, however rows hang together, and false alarms by simulation."""
+"""A slice against all other rows: numbers by hand, for any dependence of rows, and simulated false alarms."""
 
 import math
 
@@ -13,7 +13,7 @@ from calib_core.slices.gaps import against_rest
 
 
 def off_everywhere(rng, n=600, sites=6, worse=(), gap=0.2, **more):
-    """A model that is off by so much at every site, and by twice that at the worse ones."""
+    """Return a model that is off by this much at every site, and by twice that at the worse ones."""
     h, site = rng.uniform(0.6, 0.95, n), np.arange(n) % sites
     right = rng.random(n) < h - gap - gap * np.isin(site, worse)
     return Predictions.from_confidence(h, right, metadata=pd.DataFrame({"site": site.astype(str)}), **more)
@@ -81,7 +81,7 @@ def test_sentences_say_as_much_as_is_shown():
 
 @pytest.mark.parametrize("trials", [40, pytest.param(600, marks=pytest.mark.wide)])
 def test_a_model_that_is_off_everywhere_differs_nowhere(trials):
-    """The twin takes the gaps of all slices for findings: there it is off, but not in another way."""
+    """The falsified twin, the gaps of all slices, finds errors there, but they do not differ between slices."""
     false, taken, uncorrected = [], [], []
     for seed in range(trials):
         table = cc.slices.table(off_everywhere(np.random.default_rng(seed)), "site")
@@ -98,7 +98,7 @@ TRIALS = pytest.mark.parametrize("trials", [40, pytest.param(600, marks=pytest.m
 
 @TRIALS
 def test_among_those_that_differ_few_are_false(trials):
-    """Two sites off by as much, one each way: of the ten others, and of all but one of these, the gap is 0 alike.
+    """Two sites are off by as much in opposite directions: the ten others, and all but one of these, do not differ.
 
     False is what differs though its true gap is that of all other rows. The twin corrects nothing.
     """
@@ -121,7 +121,7 @@ def test_among_those_that_differ_few_are_false(trials):
 
 @TRIALS
 def test_rows_in_groups_that_come_out_alike_differ_nowhere(trials):
-    """Fifteen hundred rows in 150 groups, each right or wrong as one. The twin takes them for independent."""
+    """Fifteen hundred rows in 150 groups, each right or wrong as one. The twin takes them as independent."""
     group, grouped, apart = np.repeat(np.arange(150), 10), 0, 0
     for seed in range(trials):
         right = (np.random.default_rng(seed).random(150) < 0.6)[group]

@@ -1,4 +1,4 @@
-"""Slices: their text both ways, cuts, exact tests beside slow twins, and what scans and tables promise, simulated."""
+"""Slices: their text both ways, cuts, exact tests against slow twins, and simulated guarantees of scans and tables."""
 
 import itertools
 import math
@@ -32,7 +32,7 @@ TRIALS = pytest.mark.parametrize("trials", [30, pytest.param(400, marks=pytest.m
 
 
 def above(share, trials, nominal=0.05):
-    """Whether a share of so many trials lies above a nominal one by more than three standard errors."""
+    """Return True if a share of this many trials exceeds a nominal one by more than three standard errors."""
     return share > nominal + 3 * math.sqrt(nominal * (1 - nominal) / trials)
 
 
@@ -193,7 +193,7 @@ def test_findings_slices_and_scans_judge_the_same_rows_alike(kept):
 
 
 def test_a_right_mean_of_wrong_chances_is_a_gap_a_little_more_often_than_the_level():
-    """Of 200 rows that predict 55 or 98 % all come true in 76.5 %: they are not calibrated, though their mean is right.
+    """Of 200 rows at 55 or 98 %, all come true in 76.5 %: they are not calibrated, though their mean is right.
 
     By the law of the scores' mean alone this is no gap (``share_test``), which is less powerful where scores are right.
     """
@@ -274,7 +274,7 @@ def many_columns(n, columns, rng):
 
 
 def by_convolution(scores, positives):
-    """The two-sided p of a count of independent outcomes, its law built row by row."""
+    """Return the two-sided p of a count of independent outcomes, its distribution built row by row."""
     law = np.ones(1)
     for s in scores:
         law = np.convolve(law, [1 - s, s])
@@ -335,7 +335,7 @@ def test_a_scan_without_anything_to_look_at_says_so():
 
 @TRIALS
 def test_scans_of_calibrated_models_confirm_wrongly_in_at_most_a_twentieth(monkeypatch, trials):
-    # Everything is picked, so that the confirmation alone has to hold.
+    # Everything is selected, so that only the confirmation controls the error.
     monkeypatch.setattr(SCANNING, "benjamini_yekutieli", lambda p: np.zeros(len(p)))
     wrong, unheld, uncorrected = 0, 0, 0
     for seed in range(trials):
@@ -374,7 +374,7 @@ def test_a_table_with_slices_that_are_off_keeps_its_share_of_false_alarms(trials
 
 
 def test_rows_in_groups_are_not_taken_for_independent():
-    # Twelve rows a group, right or wrong together: every group tells as much as one row.
+    # Twelve rows per group, right or wrong together: every group has the information of one row.
     trials, wrong, confirmed, taken_apart = 40, 0, 0, 0
     for seed in range(trials):
         rng = np.random.default_rng(seed)
@@ -407,7 +407,7 @@ def test_a_scan_keeps_groups_on_one_side():
 
 
 def grouped_scan(rng, off=0.0):
-    """Three hundred groups of four rows that come out alike; of the second site less often than they say."""
+    """Return three hundred groups of four rows with equal outcomes; at the second site less often than predicted."""
     group, site = np.repeat(np.arange(300), 4), np.repeat(rng.choice(["a", "b", "c", "d"], 300), 4)
     columns = {"site": site, "day": np.repeat(rng.integers(0, 5, 300), 4).astype(str)}
     right = np.repeat(rng.random(300), 4) < 0.75 - off * (site == "b")
@@ -431,7 +431,7 @@ def test_what_stands_out_on_the_first_rows_is_judged_as_the_table_judges_it(monk
 
 @TRIALS
 def test_copies_of_a_calibrated_model_do_not_stand_out_on_the_first_rows(trials):
-    """And the twin that takes a group's rows for independent finds some in most scans."""
+    """The twin that treats a group's rows as independent finds some in most scans."""
     wrong, alone, found = 0, 0, 0
     for seed in range(trials):
         rng = np.random.default_rng(seed)
@@ -489,7 +489,7 @@ def test_a_scan_of_one_slice_says_one():
 
 
 def test_what_people_marked_of_some_answers_is_an_outcome_and_no_slice():
-    """Among the rows that people called right all are right, whatever the model: that is no place it fails in."""
+    """Among the rows that people called right all are right, for any model: that is no failure of the model."""
     marks = np.where(np.arange(60) % 3 == 0, np.arange(60) % 2, np.nan)
     columns = pd.DataFrame({"human": marks, "smoker": marks, "site": list("ab") * 30})
     rows = Predictions.from_confidence([0.8] * 60, np.arange(60) % 2 == 1, metadata=columns)

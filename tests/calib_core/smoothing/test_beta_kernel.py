@@ -18,7 +18,7 @@ from calib_core.smoothing import BetaKernel, Fixed, Linear, ScoreGrid, StandardD
 
 
 def shape(form, x, b):
-    """The two parameters at one place, as they are printed."""
+    """Return the two parameters at one place, as printed."""
     if form == "first":
         return x / b + 1, (1 - x) / b + 1
 
@@ -29,7 +29,7 @@ def shape(form, x, b):
 
 
 def by_rows(form, x, b, scores):
-    """K of every score at one place, over the integral of that score's kernel over all places."""
+    """Return K of every score at one place, over the integral of that score's kernel over all places."""
 
     places = np.linspace(0, 1, 3001)
     shapes = np.array([shape(form, place, b) for place in places]).T[:, :, None]
@@ -78,7 +78,7 @@ def test_the_bandwidth_is_the_standard_deviation_in_the_middle_and_shrinks_towar
 
 
 def test_claims_of_certainty_are_judged_by_themselves():
-    """Six of ten claims of 1 come true, all of 1 - .004: nothing is smoothed from the one to the other."""
+    """Six of ten claims of 1 come true, all of 1 - .004: neither is smoothed into the other."""
     s, z = np.r_[np.ones(10), np.full(10, 0.996)], np.r_[np.arange(10) < 6, np.ones(10, bool)]
     curve = kernel_curve(Predictions.from_confidence(s, z), method=KernelECE(BetaKernel(), Fixed(0.02)), band="none")
     assert curve.value(0.996) == pytest.approx(1.0)
@@ -87,7 +87,7 @@ def test_claims_of_certainty_are_judged_by_themselves():
 
 @pytest.mark.parametrize("law", ["network, over-confident", "one class of a hundred"])
 def test_near_the_ends_it_is_nearer_to_the_truth_than_mirrors_of_the_same_bandwidth(law):
-    """At n = 10,000, both on scores; the mirrored kernel is the twin that fails."""
+    """The sample has n = 10,000, both on scores; the mirrored kernel is the twin that fails."""
     beta, mirrored = (
         off(law, 10_000, 3, method=KernelECE(bandwidth=StandardDeviation(), **kernel))[0]
         for kernel in ({"kernel": BetaKernel()}, {})
@@ -96,7 +96,7 @@ def test_near_the_ends_it_is_nearer_to_the_truth_than_mirrors_of_the_same_bandwi
 
 
 def test_dirichlet_kernels_of_two_classes_are_these_kernels_the_other_way_round():
-    """Popordanoska's k(p_j; p_i) has its shape from the row that is averaged, Chen's from the place that is judged.
+    """Popordanoska's k(p_j; p_i) takes its shape from the averaged row, Chen's from the evaluated place.
 
     With one bandwidth the weights of the one are those of the other transposed, each line then divided by its sum.
     """
@@ -135,7 +135,7 @@ def test_the_noise_is_measured_as_the_error_is():
 
 
 def coverage(power, factor=1.0, runs=60):
-    """Share of intervals that hold the error of the smoothed true probabilities, given the scores."""
+    """Return the coverage of the error of the smoothed true probabilities, given the scores."""
     s, chance = scores_and_outcomes(power=power)
     method = KernelECE(BetaKernel(), Fixed(0.05))
     twice = Predictions.from_confidence(

@@ -1,4 +1,4 @@
-"""Counted by DuckDB a folder of Parquet files is the same summary, to the last bit."""
+"""Counts by DuckDB of a folder of Parquet files are the same summary, to the last bit."""
 
 import numpy as np
 import pandas as pd
@@ -17,12 +17,12 @@ pytest.importorskip("pyarrow")
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch):
-    """Parquet is decoded in this process, not in one of its own that loads pyarrow anew for every file."""
+    """Decode Parquet in this process, not in a child that loads pyarrow again for every file."""
     monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
 def drawn(seed: int, kind: str, n: int, dtype: str) -> pd.DataFrame:
-    """Rows of which some have a confidence on an edge, next to one, at 0 or at 1."""
+    """Return rows of which some have a confidence on an edge, next to one, at 0 or at 1."""
     rng = np.random.default_rng(seed)
     h = rng.random(n).astype(dtype)
     edges = rng.choice(np.append(EDGES, [0.0, 1.0]), n).astype(dtype)

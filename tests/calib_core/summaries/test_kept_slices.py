@@ -1,4 +1,4 @@
-"""Slices of a summary are those of its rows; what it does not keep is said; rows that several keep are the same."""
+"""Slices of a summary equal those of its rows; missing parts are reported; rows sampled by several are the same."""
 
 import numpy as np
 import pandas as pd
@@ -104,7 +104,7 @@ def test_losses_of_counts_are_those_of_claims_and_never_too_little(law):
 
 
 def model(temperature: float, n: int = N, seed: int = 0) -> cc.Predictions:
-    """Models of the same rows for one seed: the same labels."""
+    """Return models of the same rows for one seed: the same labels."""
     rng = np.random.default_rng(seed)
     z = rng.normal(size=(n, 3))
     y = (np.log(rng.random((n, 3))) * -np.exp(-z)).argmin(axis=1)
@@ -122,14 +122,14 @@ def test_unpaired_differences_hold_the_paired_ones(estimator):
 
 
 def test_equal_counts_of_unknown_rows_are_no_proof_that_models_do_not_differ():
-    """Of rows the same claims differ by nothing; two summaries alike can be of different rows."""
+    """For rows, the same claims have no difference; two equal summaries can be of different rows."""
     one = cc.Summary.of(model(1.0))
     found = cc.compare({"one": one, "other": one}, "confidence", "ece", 15).iloc[0]
     assert found["low"] < 0 < found["high"]
 
 
 def test_unpaired_differences_cover_the_true_one():
-    """Disjoint and shared rows alike, true errors by 200,000 rows: 90 % promised; a quarter of the width is less."""
+    """Disjoint and shared rows, true errors by 200,000 rows: 90 % guaranteed; a quarter of the width covers less."""
     truth = [cc.estimate(model(t, 200_000, seed=9), "confidence", "ece", 15).value for t in (1.5, 1.0)]
     apart = truth[0] - truth[1]
     held, halved = 0, 0
@@ -139,7 +139,7 @@ def test_unpaired_differences_cover_the_true_one():
         middle, half = (found.low + found.high) / 2, (found.high - found.low) / 2
         held += found.low <= apart <= found.high
         halved += abs(apart - middle) <= half / 4
-    assert held >= 16  # P(binomial(20, .9) < 16) = 0.04, and Bonferroni is wide: nearly all hold
+    assert held >= 16  # P(binomial(20, .9) < 16) = 0.04, and Bonferroni is wide: nearly all cover
     assert halved < 16
 
 

@@ -1,4 +1,4 @@
-"""Summaries: split anywhere and merged in any order they are the whole, to the bit, and count what the rows show."""
+"""Summaries: split anywhere and merged in any order they equal the whole, to the bit, and count the rows exactly."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -22,7 +22,7 @@ KINDS = ("full", "per-class", "top-label", "confidence")
 
 
 def drawn(seed: int, n: int, k: int = 3, kind: str = "full", dtype: type = np.float32) -> Predictions:
-    """Rows of every kind, scores of exactly 0 and 1 among them."""
+    """Return rows of every kind, including scores of exactly 0 and 1."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.full(k, 0.4), n).astype(dtype)
     p[:: max(n // 3, 1)] = np.eye(k, dtype=dtype)[0]
@@ -136,7 +136,7 @@ def test_the_sample_is_drawn_by_row_number_alone():
     found = Summary.of(rows, source="here").sample
     assert found.n_rows == 10_000
     assert found.class_names == rows.class_names
-    # Which rows are kept says nothing about what they say: the sample is about as accurate as the rows.
+    # The sampled rows are independent of their content: the sample is about as accurate as the rows.
     assert abs(found.accuracy - rows.accuracy) < 0.02
     other = Summary.of(rows, source="there").sample
     assert not np.array_equal(found.probs, other.probs)

@@ -1,4 +1,4 @@
-"""Summaries of files: the same as of their rows however they are read, and a file of a summary is the summary."""
+"""Summaries of files: equal to those of their rows for any way of reading, and readable from their own file."""
 
 import json
 from dataclasses import replace
@@ -25,13 +25,13 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch):
-    """Parquet is decoded in this process, not in one of its own that loads pyarrow anew for every file."""
+    """Decode Parquet in this process, not in a child that loads pyarrow again for every file."""
     monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
 @pytest.fixture
 def short_runs(monkeypatch):
-    """Files are read seven rows, or five hundred bytes, at a time."""
+    """Read files seven rows, or five hundred bytes, at a time."""
     monkeypatch.setattr(streams, "_rows_of", lambda width: 7)
     monkeypatch.setattr(streams, "TEXT_BYTES", 500)
 

@@ -1,4 +1,4 @@
-"""The plugin of pytest: the marker and the fixture `calibration`, in test runs of their own."""
+"""The plugin of pytest: the marker and the fixture `calibration`, in separate test runs."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def rows(n=1500, off=0.0):
 
 @pytest.fixture
 def ran(pytester, monkeypatch):
-    """What a test file does in a run of its own, in this process."""
+    """Run a test file separately, in this process."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def run(text, *more):
@@ -127,7 +127,7 @@ def test_marker(calibration): calibration(*rows(50))
 
 
 def test_installed_it_loads_nothing_heavy_and_works_in_workers(pytester):
-    """By its entry point, as pip writes it; a second process for the worker."""
+    """Its entry point is as pip writes it; a second process is for the worker."""
     point = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["pytest11"]["calib"]
     assert point == pytest_plugin.__name__
     metadata = pytester.mkdir("site") / "zz_calib_again-1.dist-info"

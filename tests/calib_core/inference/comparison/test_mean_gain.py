@@ -1,4 +1,4 @@
-"""The interval of a mean gain: each end holds, also where what would cost much has not been seen."""
+"""The interval of a mean gain: each end covers, also if rare heavy losses have not been observed."""
 
 from itertools import product
 
@@ -16,7 +16,7 @@ TERMS = LogLoss().label_terms
 
 
 def pair(a, b, n, rng, k=3, spread=2.0):
-    """Two models, the logits of the truth times a and times b, and what the second gains."""
+    """Return two models, the logits of the truth times a and times b, and the gain of the second."""
     z = rng.normal(size=(n, k)) * spread
     y, i = (z + rng.gumbel(size=z.shape)).argmax(axis=1), np.arange(n)
     first, second = log_softmax(a * z, axis=1), log_softmax(b * z, axis=1)
@@ -40,7 +40,7 @@ def test_surprises_are_counted_as_a_loop_over_rows_and_labels_does_it():
 
 
 def test_ends_are_where_every_possible_outcome_added_up_says():
-    """Eight rows of three labels: 6,561 outcomes, each with its chance under the t of an end."""
+    """Eight rows of three labels have 6,561 outcomes, each with its chance under the t of an end."""
     base, after, gains = pair(2.5, 0.8, 8, np.random.default_rng(4))
     family, found = outcomes(base, after), mean_gain(base, after, gains, TERMS, 0.9)
     sums = np.array([sum(each) for each in product(*family.gains)])
@@ -55,7 +55,7 @@ def test_ends_are_where_every_possible_outcome_added_up_says():
 
 
 def test_what_can_go_no_better_is_no_surer_than_its_chance():
-    """All of 100 rows right: at the lower end that happens once in twenty, and its mean is known by hand."""
+    """All of 100 rows are right: at the lower end that happens once in twenty, and its mean is known by hand."""
     base, after = (Predictions([[p, 1 - p]] * 100, [0] * 100) for p in (0.9, 0.99))
     found = mean_gain(base, after, np.full(100, np.log(0.99 / 0.9)), TERMS, 0.9)
     right = norm.sf(student.isf(0.05, 99)) ** (1 / 100)
@@ -64,7 +64,7 @@ def test_what_can_go_no_better_is_no_surer_than_its_chance():
 
 
 def test_a_gain_of_nothing_is_shown_as_rarely_as_it_says():
-    """Both models lose the same on average; at 5 % an end, 27 of 300 are missed in under 1 % of such tests.
+    """Both models have equal mean losses; at 5 % per end, 27 of 300 misses have a chance below 1 %.
 
     Student's lower end misses more, as gains are skewed: rows that were surer and are wrong are few.
     """
@@ -82,7 +82,7 @@ def test_a_gain_of_nothing_is_shown_as_rarely_as_it_says():
 @pytest.mark.wide
 @pytest.mark.parametrize(("a", "b", "halves"), [(4, 2, (1, 1)), (2, 4, (1, 1)), (1.1, 0.9, (0.5, 1.5))])
 def test_ends_hold_where_the_truth_lies_beyond_both_models(a, b, halves):
-    """Both too sure, or half of the rows surer than both say and half less: the mean that is true is missed rarely."""
+    """Both are overconfident, or half of the rows are under- and half overconfident: the true mean is missed rarely."""
     rng, runs, n = np.random.default_rng(5), 600, 100
     above = below = 0
     for _ in range(runs):
@@ -100,7 +100,7 @@ def test_ends_hold_where_the_truth_lies_beyond_both_models(a, b, halves):
 
 
 def test_what_has_not_been_seen_is_feared():
-    """It says .9999 in place of .95 and is wrong in .8 % of rows: no gain; Student's would show one in two of five."""
+    """.9999 replaces .95 with .8 % wrong rows, which is no gain; Student's would show one in two of five."""
     rng, wrong = np.random.default_rng(2), 0.0082
     shown = alone = 0
     for _ in range(100):
@@ -115,7 +115,7 @@ def test_what_has_not_been_seen_is_feared():
 
 @pytest.mark.parametrize(("a", "b", "n"), [(1.4, 0.7, 150), (0.7, 1.4, 150), (4.0, 3.0, 30)])
 def test_rows_that_stand_three_times_in_a_group_tell_what_they_tell_alone(a, b, n):
-    """To the digit, Student's ends as well as bounds; taken for rows of their own they tell too much."""
+    """Student's ends and bounds are equal to the digit; ungrouped copies would count as too much evidence."""
     base, after, gains = pair(a, b, n, np.random.default_rng(3))
     alone, thrice = mean_gain(base, after, gains, TERMS, 0.9), np.tile(np.arange(n), 3)
     grouped, apart = (

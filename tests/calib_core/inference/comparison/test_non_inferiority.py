@@ -1,4 +1,4 @@
-"""Better, not worse, equivalent: the words are those of the interval, and are wrong as seldom as it misses."""
+"""Better, not worse, equivalent: the words match the interval, and are wrong as seldom as it misses."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_of_accuracy_more_is_better():
 
 
 def test_squares_are_held_against_the_squared_margin():
-    """1 + m lies within m of 1, its square does not within m; e_a^2 - e_b^2 < m^2 implies e_a - e_b < m."""
+    """1 + m is within m of 1, its square is not within m; e_a^2 - e_b^2 < m^2 implies e_a - e_b < m."""
     judged = not_worse(*_alike(), "confidence", "debiased-l2", margin=0.05)
     assert judged.limit == pytest.approx(0.0025)
     a, b = np.random.default_rng(0).random((2, 10_000))
@@ -90,7 +90,7 @@ def _alike(n=600):
 
 
 def _claims(law, n, k, rng):
-    """Two models of a law, and the true difference of their errors."""
+    """Return two models of a distribution, and the true difference of their errors."""
     pair = drawn(law, n, k, rng)
     errors = [binned_truth(p, h, "confidence", "ece") for p, h in zip(pair.models, pair.truths, strict=True)]
     return pair.models, errors[0] - errors[1]
@@ -98,7 +98,7 @@ def _claims(law, n, k, rng):
 
 @pytest.mark.parametrize("law", ["near one", "rounded"])
 def test_not_worse_is_wrong_in_at_most_one_of_twenty(law):
-    """The margin is just what the first model is worse by, where the words are wrong most often."""
+    """The margin is exactly the first model's excess error, where the words are wrong most often."""
     rng, wrong, naive = np.random.default_rng(11), 0, 0
     for _ in range(RUNS):
         (a, b), truth = _claims(law, 400, 5, rng)
@@ -112,7 +112,7 @@ def test_not_worse_is_wrong_in_at_most_one_of_twenty(law):
 
 
 def test_enough_rows_show_that_a_model_is_not_worse():
-    """Twins of one law: with 20,000 rows each is shown to be within two points of the other, with 200 rarely."""
+    """Twins of one distribution: with 20,000 rows each is within two points of the other; with 200, rarely."""
     rng = np.random.default_rng(2)
 
     def shown(n):

@@ -1,4 +1,4 @@
-"""Differences of errors on the same rows: against slow twins, at their edges, and how often their intervals hold."""
+"""Differences of errors on the same rows: against slow twins, at their edges, and coverage of intervals."""
 
 from itertools import permutations
 
@@ -29,7 +29,7 @@ from calib_core.inference.intervals.elementary import beyond
 
 
 def pair(n=200, k=3, weights=None, scale=0.6):
-    """A model and a less confident one on the same rows."""
+    """Return a model and a less confident one on the same rows."""
     probs, labels = ordinary_rows(n, k)
     milder = probs**scale / (probs**scale).sum(1, keepdims=True)
     return Predictions(probs, labels, weights=weights), Predictions(milder, labels, weights=weights)
@@ -95,7 +95,7 @@ def test_the_accuracy_interval_excludes_no_difference_exactly_when_the_test_reje
         made = accuracy_difference(first, second, 80, 0.9)
         assert (made.low > 0 or made.high < 0) == (made.p_value < 0.1)
         assert made.low <= made.point == (first - second) / 80 <= made.high
-    # Beside the exact test, which is a little more careful.
+    # Compared with the exact test, which is a little more conservative.
     assert accuracy_difference(30, 12, 80, 0.9).p_value == pytest.approx(binomtest(12, 42).pvalue, abs=0.01)
 
 
@@ -190,7 +190,7 @@ def test_pairing_pays_where_models_resemble_each_other():
 def test_the_absolute_difference_is_that_of_loops_over_folds():
     a, b = residuals(60)
     made = absolute_difference(a, b, 0.9, 3)
-    # The folds are the method's own secret: it is told here which ones it dealt.
+    # The folds are internal to the method, which reports here those that it used.
     fold = _dealt(a, b, 3)
     n, z = 60, norm.isf(0.05)
 
@@ -257,7 +257,7 @@ def test_a_model_that_was_always_right_is_not_proven_so(key):
     sure = Predictions.from_confidence(np.ones(n), np.ones(n, bool))
     nearly = Predictions.from_confidence(np.full(n, 0.99), np.ones(n, bool))
     made = paired_difference(sure, nearly, "confidence", key)
-    # All right of thirty leaves a rate of mistakes of 1 - .05^(1/30) possible, at 5 %.
+    # Thirty of thirty right leaves an error rate of 1 - .05^(1/30) possible, at 5 %.
     most = 1 - 0.05 ** (1 / n)
     assert made.high >= (most if key == "ece" else most**2)
     assert made.low <= (0.01 - most if key == "ece" else 0.01**2 - most**2)
@@ -273,7 +273,7 @@ def test_a_model_that_was_always_right_is_not_proven_so(key):
 
 
 def test_an_error_of_many_rows_that_goes_is_shown_where_few_outcomes_are_left():
-    """After recalibration nearly all rows are sure and right: too few surprises for a normal law, and yet a gain."""
+    """After recalibration nearly all rows are confident and right: too few errors for a normal law, yet a gain."""
     right = np.arange(200) % 40 > 0
     before = Predictions.from_confidence(np.full(200, 0.8), right)
     after = Predictions.from_confidence(np.full(200, 0.975), right)

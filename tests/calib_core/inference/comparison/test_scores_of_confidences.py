@@ -1,4 +1,4 @@
-"""Two models of which only (confidence, correct) is known: their scores are compared, row by row."""
+"""Two models with only (confidence, correct): their scores are compared, row by row."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ KEYS = ("accuracy", "brier", "log-loss")
 
 
 def answers(n=500, seed=0, apart=0.1, lower=0.05):
-    """Two models that are right and wrong in mostly the same rows; the second is less confident."""
+    """Return two models that are right and wrong in mostly the same rows; the second is less confident."""
     rng = np.random.default_rng(seed)
     confidence = rng.uniform(0.5, 0.98, n)
     right = rng.random(n) < confidence

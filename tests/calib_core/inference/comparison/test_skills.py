@@ -1,4 +1,4 @@
-"""Measures of confidences: each against its definition, their rows' terms against derivatives, and what is promised."""
+"""Measures of confidences: each against its definition, their rows' terms against derivatives, and their guarantees."""
 
 from itertools import pairwise, permutations
 
@@ -23,12 +23,12 @@ def answers(h: np.ndarray, right: np.ndarray, weights: np.ndarray | None = None)
 
 
 def one_order(wrong: list[bool]) -> float:
-    """Mean of the shares wrong among the first 1, 2, ... rows."""
+    """Return the mean of the error rates of the first 1, 2, ... rows."""
     return float(np.mean([sum(wrong[:k]) / k for k in range(1, len(wrong) + 1)]))
 
 
 def area_slowly(h: list[float], right: list[bool]) -> float:
-    """The mean over all orders in which the surest come first."""
+    """Return the mean over all orders by descending confidence."""
     orders = [o for o in permutations(range(len(h))) if all(h[i] >= h[j] for i, j in pairwise(o))]
     return float(np.mean([one_order([not right[i] for i in order]) for order in orders]))
 
@@ -68,7 +68,7 @@ def test_the_error_of_the_ranking_is_delongs() -> None:
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_terms_are_derivatives_by_the_weight_of_a_row(name: str) -> None:
-    """Of the smooth measure: rows are counted in thousands, where harmonic numbers are logarithms."""
+    """Derivatives of the smooth measure: rows are counted in thousands, where harmonic numbers are logarithms."""
     rng = np.random.default_rng(1)
     h, right = np.repeat(LEVELS, 2), np.tile([True, False], len(LEVELS))
     many = rng.uniform(2000, 9000, len(h))
@@ -81,7 +81,7 @@ def test_terms_are_derivatives_by_the_weight_of_a_row(name: str) -> None:
 
 
 def truths(right_at: np.ndarray, share: np.ndarray) -> dict[str, float]:
-    """The measures of all rows there could be: ten million of them, as weights."""
+    """Return the measures of the population: ten million rows, as weights."""
     h, right = np.repeat(LEVELS, 2), np.tile([True, False], len(LEVELS))
     return {
         name: measure(
@@ -114,7 +114,7 @@ def test_intervals_hold_and_half_of_them_do_not(right_at: np.ndarray) -> None:
 @pytest.mark.parametrize("n", [60, 400])
 @pytest.mark.parametrize("power", [0.1, 0.5, 2.0, 4.0])
 def test_intervals_hold_for_accurate_and_poor_models(n: int, power: float) -> None:
-    """Where 10 rows or more are right and 10 wrong, as tables ask for."""
+    """Applies to 10 right and 10 wrong rows or more, as tables require."""
     rng, runs, share = np.random.default_rng(5), 500, np.array([0.05, 0.1, 0.15, 0.3, 0.3, 0.1])
     right_at = LEVELS**power
     truth, inside, runs_used = truths(right_at, share), dict.fromkeys(INTERVALS, 0), 0
@@ -127,7 +127,7 @@ def test_intervals_hold_for_accurate_and_poor_models(n: int, power: float) -> No
         for name in INTERVALS:
             low, high = _ends(name, MEASURES[name](own), own, 0.9)
             inside[name] += low <= truth[name] <= high
-    # Where most draws are not told, those that are were picked by their outcomes.
+    # If most draws are not reported, the reported ones are selected by their outcomes.
     assert runs_used < runs / 2 or min(inside.values()) > 0.87 * runs_used - 3 * np.sqrt(0.09 * runs_used)
 
 
@@ -135,7 +135,7 @@ def test_differences_of_pairs_hold_and_use_that_rows_are_the_same() -> None:
     rng, runs, n = np.random.default_rng(3), 250, 150
     share = np.full(6, 1 / 6)
     inside, halved, narrower = dict.fromkeys(DIFFERENCES, 0), dict.fromkeys(DIFFERENCES, 0), 0
-    # Both answer alike; the first says 0.5 to 0.95, the second one step more.
+    # Both have equal answers; the first has confidences 0.5 to 0.95, the second one step more.
     h, shifted, right_at = LEVELS, np.append(LEVELS[1:], 0.99), LEVELS - 0.1
     every = np.repeat(LEVELS, 2), np.repeat(shifted, 2), np.tile([True, False], 6)
     many = 1e7 * np.ravel(np.column_stack([share * right_at, share * (1 - right_at)]))
@@ -186,7 +186,7 @@ def test_kinds_weights_and_rows_that_are_not_answered() -> None:
     assert table.iloc[0].equals(skills({"all": p.written_out()}).drop(columns="model").iloc[0])
     withheld = p.replace(probs=p.probs, abstained=np.arange(90) < 45)
     assert skills({"x": withheld}).equals(skills({"x": p.take(np.arange(45, 90))}))
-    # Fractional weights: Kish's number of rows, and wider intervals than of as many equal ones.
+    # Fractional weights: Kish's number of rows, and wider intervals than for as many equal ones.
     uneven = skills({"x": p.replace(weights=rng.uniform(0.1, 3, 90))}).iloc[0]
     assert uneven["rows"] < 90
     assert np.isfinite(uneven["risk_area_high"])
@@ -238,7 +238,7 @@ def test_a_difference_without_spread_is_certain() -> None:
 
 
 def test_rows_that_belong_together_are_taken_together() -> None:
-    """And the twin that takes them for independent fails: forty questions, each asked five times with one outcome."""
+    """The twin that treats them as independent fails: forty questions, each asked five times with one outcome."""
     rng, runs = np.random.default_rng(6), 80
     share, right_at = np.full(6, 1 / 6), LEVELS
     truth = truths(right_at, share)
@@ -261,7 +261,7 @@ def test_rows_that_belong_together_are_taken_together() -> None:
     [(False, 80), pytest.param(False, 600, marks=pytest.mark.wide), pytest.param(True, 300, marks=pytest.mark.wide)],
 )
 def test_intervals_hold_where_rows_weigh_differently(groups: bool, runs: int) -> None:
-    """Few rows that weigh much, those of low confidence more often; the twin that takes weights for copies fails."""
+    """A few rows are heavy, those of low confidence more often; the twin that treats weights as copies fails."""
     rng, share, right_at = np.random.default_rng(8), np.full(6, 1 / 6), LEVELS - 0.1
     heavy = np.linspace(0.4, 0.1, 6)
     weight_of = share * (heavy * 9.5 + (1 - heavy) * 0.5)

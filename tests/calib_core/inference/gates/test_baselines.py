@@ -1,4 +1,4 @@
-"""A model beside a released one whose rows are gone: the increase by hand, what is refused, and the level simulated."""
+"""Comparison with a released model whose rows are gone: the increase by hand, refusals, and the simulated level."""
 
 import json
 from dataclasses import replace
@@ -14,7 +14,7 @@ from calib_core.inference.gates.baselines import SCHEMA, baseline_for
 
 
 def sure(n, right, score=0.9):
-    """Rows of one confidence, so many of them right: the error is score - right / n, by hand."""
+    """Return rows of one confidence, this many of them right: the error is score - right / n, by hand."""
     return Predictions.from_confidence(np.full(n, score), np.arange(n) < right)
 
 
@@ -76,7 +76,7 @@ def test_errors_of_other_things_are_refused(change, words):
 
 
 def test_another_number_of_groups_is_no_other_question():
-    """More rows make more groups: both intervals are about groups, chosen from scores by one rule."""
+    """More rows give more groups: both intervals are about groups, chosen from scores by one rule."""
     few, many = (estimate(sample("network", "calibrated", n, 10, 0).predictions, "confidence") for n in (220, 400))
     about = [baseline(one).about for one in (few, many)]
     assert all("groups of at least 20 rows each" in one for one in about)
@@ -178,7 +178,7 @@ def test_a_later_form_is_named():
 @pytest.mark.wide
 @pytest.mark.parametrize(("grows", "wrong"), [(0.05, "within"), (0.05, "worse"), (0.0499, "worse")])
 def test_a_word_is_wrong_in_at_most_one_case_of_twenty(grows, wrong):
-    """Two models of one confidence each whose true errors differ by what is allowed, or next to it."""
+    """Two models of one confidence each have true errors that differ by the allowed amount, or nearly."""
     rng, n, before, found, times = np.random.default_rng(0), 400, 0.85, {}, 3000
     count = 0
     for old, new in zip(rng.binomial(n, before, times), rng.binomial(n, before - grows, times), strict=True):

@@ -1,4 +1,4 @@
-"""A gate names both numbers: the estimate that its interval is about, and the value that the formula gives."""
+"""A gate names both numbers: the estimate of its interval, and the value of the formula."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from calib_core.text import short_percent
 
 
 def too_high(n: int, seed: int = 0) -> Predictions:
-    """Risks that are twice too high."""
+    """Return risks that are twice too high."""
     rng = np.random.default_rng(seed)
     risk = rng.beta(2, 5, n)
     return Predictions(np.column_stack([1 - risk, risk]), (rng.random(n) < risk / 2).astype(int))

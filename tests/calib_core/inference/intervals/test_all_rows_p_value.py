@@ -1,4 +1,4 @@
-"""The one p-value of all rows: uniform at most where rows belong together, and far too small if that is ignored."""
+"""The p-value of all rows: at most uniform for grouped rows, and far too small if groups are ignored."""
 
 import numpy as np
 import pytest
@@ -10,11 +10,11 @@ from calib_core.risk import in_the_large
 
 RUNS = 200
 MOST = 20
-"""With 200 runs a true level of .05 gives more than 20 rejections once in eight hundred times."""
+"""Limit on rejections: with 200 runs a true level of .05 exceeds 20 once in eight hundred times."""
 
 
 def rejections(groups: int, rows: int, together: float, law: tuple[float, float], *, grouped: bool) -> int:
-    """How many calibrated samples of ``groups`` of about ``rows`` rows have p <= .05; a group's outcomes agree."""
+    """Return the number of calibrated samples of ``groups`` of about ``rows`` rows with p <= .05; groups agree."""
     rng, found = np.random.default_rng(11), 0
     for _ in range(RUNS):
         sizes = 1 + rng.poisson(rows - 1, groups)

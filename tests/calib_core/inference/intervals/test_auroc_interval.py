@@ -1,4 +1,4 @@
-"""Intervals of an AUROC miss no oftener than they say with few events, where DeLong's alone misses far oftener."""
+"""Intervals of an AUROC have their nominal miss rate with few events, where DeLong's misses far more often."""
 
 import sys
 from pathlib import Path

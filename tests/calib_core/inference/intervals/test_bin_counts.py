@@ -1,4 +1,4 @@
-"""What is told of binned errors needs sums over cells alone: claims known by counts on a grid give the same bits."""
+"""Inference on binned errors needs only sums over cells: claims counted on a grid give the same bits."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ COUNTED = [key for key in ESTIMATORS if ESTIMATORS[key].flags.counts != "never" 
 
 @dataclass(frozen=True, eq=False)
 class ByCounts:
-    """Claims of which only moments on a fine grid of edges are left."""
+    """Claims reduced to moments on a fine grid of edges."""
 
     strata: tuple[str, ...]
     shares: Any
@@ -74,7 +74,7 @@ class ByCounts:
 
 @contextmanager
 def counting(notion, grid):
-    """Claims of the notion are counted as soon as they are made."""
+    """Count the claims of the notion as soon as they are computed."""
     kind = type(as_reduction(notion))
     split = kind.split
     with pytest.MonkeyPatch.context() as patch:
@@ -104,7 +104,7 @@ def test_value_and_interval_of_counts_are_those_of_rows_in_any_order(notion, pre
         made = estimate(p, notion, key, bins)
         try:
             interval = made.interval()
-            # Beside the largest error the floor of the root mean square speaks, which draws counts cell by cell.
+            # The largest error uses the floor of the root mean square, which draws counts cell by cell.
             interval = replace(interval, p_bound=None, p_of="") if key == "mce" else interval
             return made.value, made.per_stratum.tolist(), interval
         except NotAnswerable as why:
@@ -119,7 +119,7 @@ def test_value_and_interval_of_counts_are_those_of_rows_in_any_order(notion, pre
 @pytest.mark.parametrize("sharp", [1.0, 30.0], ids=["rich", "poor"])
 @pytest.mark.parametrize("key", ["ece", "debiased-l2"])
 def test_floor_and_verdict_of_many_rows_are_those_of_counts(sharp, key):
-    """Rich bins from the normal law, bins near 0 and 1 from binomial cells: neither looks at a row."""
+    """Full bins use the normal distribution, bins near 0 and 1 binomial cells: neither uses rows."""
     rng = np.random.default_rng(0)
     h = rng.beta(sharp * 3, 1.0, 60_000)
     p = Predictions.from_confidence(h, rng.random(60_000) < h)
@@ -225,7 +225,7 @@ def test_drawn_sums_and_moments_have_the_mean_and_variance_of_their_cells():
 
 
 def test_a_floor_of_cells_keeps_its_level_and_one_of_half_the_variance_does_not():
-    """Bins near 1 with few outcomes, in cells as coarse as are ever used; rows draw their outcomes one by one."""
+    """Bins near 1 with few outcomes, in cells of the coarsest used width; rows draw their outcomes one by one."""
     rng = np.random.default_rng(4)
     scores = rng.beta(8, 0.5, 2000)
     flat = FlatClaims(scores, scores > 2, np.zeros(2000, dtype=int), ("all rows",), np.ones(1))

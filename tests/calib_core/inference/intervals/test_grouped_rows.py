@@ -1,4 +1,4 @@
-"""Grouped rows in inference: values by hand, slow twins, and coverage where rows of a group hang together."""
+"""Grouped rows in inference: values by hand, slow twins, and coverage for dependent rows within a group."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_rows_that_may_hang_together_are_too_few_where_as_many_independent_ones_
 
 
 def hanging_together(rng, groups, law, share):
-    """Scores of groups of 2 to 20 rows, and outcomes true to them, of which a share follows their group's uniform."""
+    """Return scores of groups of 2 to 20 rows, and calibrated outcomes, a share of which follow one uniform."""
     g = np.repeat(np.arange(groups), rng.integers(2, 21, groups))
     n = len(g)
     scores = {
@@ -183,7 +183,7 @@ def hanging_together(rng, groups, law, share):
 
 
 def held_what_is_true(groups, law, share, off, runs, seed):
-    """Shares of runs in which intervals of accuracy, local accuracy and ECE hold the truth; with groups and without."""
+    """Return the coverage of intervals of accuracy, local accuracy and ECE; with groups and without."""
     rng = np.random.default_rng(seed)
     found = np.zeros((runs, 2, 3))
     for r in range(runs):
@@ -235,7 +235,7 @@ def test_calibrated_groups_are_rejected_at_most_at_the_level():
     "sizes", [[5] * 40 + [300], [600 // rank for rank in range(1, 81)]], ids=["one group leads", "zipf"]
 )
 def test_a_group_that_outweighs_the_others_makes_intervals_wide(sizes):
-    """It draws the share towards itself, so that deviations from the share say too little of how groups differ."""
+    """The group pulls the share towards itself, so that deviations from the share underestimate the variation."""
     rng, hits, runs = np.random.default_rng(7), 0, 60
     groups = np.repeat(np.arange(len(sizes)), sizes)
     for _ in range(runs):
@@ -247,7 +247,7 @@ def test_a_group_that_outweighs_the_others_makes_intervals_wide(sizes):
 
 @pytest.mark.parametrize("key", ["ece", "mce", "mce-of-bins", "ece-adaptive"])
 def test_noise_is_never_more_than_a_share_can_be(key):
-    """Twelve groups, whose widened laws of the largest error reached 150 %."""
+    """Twelve groups once had widened distributions of the largest error of up to 150 %."""
     rng = np.random.default_rng(0)
     confidence = rng.uniform(0.3, 0.99, 60)
     rows = Predictions.from_confidence(confidence, rng.random(60) < 0.5, groups=np.arange(60) // 5)

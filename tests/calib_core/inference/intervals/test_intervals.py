@@ -34,7 +34,7 @@ NOTIONS = [key for key in REDUCTIONS if key != "canonical"]
 
 
 def sample(n=400, k=4, seed=0, power=1.6):
-    """An over-confident model's predictions: labels from p, claims p^power."""
+    """Return an over-confident model's predictions: labels from p, claims p^power."""
     rng = np.random.default_rng(seed)
     p = spread_rows(n, k, rng, 2.0)
     said = p**power
@@ -179,7 +179,7 @@ def test_the_noise_of_cells_is_standard_and_correlated_as_residuals_are():
 
 
 def test_the_noise_of_many_cells_is_that_of_their_covariance(monkeypatch):
-    """Row by row in parts, as for tables too large for a covariance, and from the covariance: the same law."""
+    """The distribution is the same row by row in parts (tables too large for a covariance) and from the covariance."""
     p = sample(400, 3)
     claims = as_reduction("class-wise").split(p)
     table = tabulate(claims, [EqualWidth(4)])[0]
@@ -207,7 +207,7 @@ def test_claimed_noise_is_that_of_drawn_classes():
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("scheme", [EqualWidth(6), EqualMass(5)], ids=repr)
 def test_sums_of_resampled_rows_are_those_of_the_rows_taken(notion, scheme):
-    """The slow twin: rows taken one by one, their claims counted into the same bins."""
+    """The slow twin takes rows one by one and counts their claims into the same bins."""
     p = asked_of(notion, sample(60, 3))
     claims = as_reduction(notion).split(p)
     table = tabulate(claims, [scheme])[0]
@@ -228,7 +228,7 @@ def test_sums_of_resampled_rows_are_those_of_the_rows_taken(notion, scheme):
 
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-specific"])
 def test_cells_resample_as_rows_do(notion):
-    """Mean and spread of the values against a bootstrap of rows with the same fixed edges."""
+    """Mean and spread of the values are compared with a bootstrap of rows with the same fixed edges."""
     p = sample(500, 3)
     question = estimate(p, notion, Binned(EqualWidth(8))).question
     fast = bootstrap(question, 1500, random_state=1)
@@ -239,7 +239,7 @@ def test_cells_resample_as_rows_do(notion):
 
 
 def test_shares_of_strata_move_with_the_resampled_rows():
-    """Class 0 is always right, class 1 never, both said to be certain: the error is the share of class 1."""
+    """Class 0 is always right, class 1 never, both certain: the error is the share of class 1."""
     p = Predictions(np.repeat([[1.0, 0.0], [0.0, 1.0]], 100, axis=0), np.zeros(200, dtype=int))
     found = bootstrap(estimate(p, "top-label").question)
     assert found.mean() == pytest.approx(0.5, abs=0.01)
@@ -247,7 +247,7 @@ def test_shares_of_strata_move_with_the_resampled_rows():
 
 
 def test_a_bootstrap_of_too_many_strata_is_refused_before_the_work():
-    """Classes times resamples; errors of bins are drawn as counts, however many classes there are."""
+    """The limit is on classes times resamples; errors of bins are drawn as counts, for any number of classes."""
     p = Predictions(np.full((4, 1_100), 1 / 1_100), [0, 1, 2, 3])
     for rows in (p, p.replace(groups=[0, 0, 1, 1])):
         with pytest.raises(NotAnswerable, match="1,100 classes anew in each of 1,000 resamples"):
@@ -346,7 +346,7 @@ def test_a_calibrator_judged_on_the_rows_it_was_fitted_on_is_not_shown_to_be_cal
 
 
 def test_no_point_falls_short_of_the_mean_gap_that_is_shown():
-    """An error spread evenly over bins, none of which stands out, was halved: 2 % of 4 %."""
+    """An error spread evenly over bins, none of them significant, was halved: 2 % of 4 %."""
     points, gaps = [], []
     for seed in range(8):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Many estimates sharpened at once: what each then says is what it says alone."""
+"""Many estimates sharpened at once equal those sharpened one by one."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Sample sizes: what draws count is what whole upper ends say, and with the rows named 8 of 10 samples are within."""
+"""Sample sizes: counts of draws equal full upper ends, and with the stated rows 8 of 10 samples are within."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bins_of(n, k, notion):
 
 
 def highs(bins, factor, error):
-    """The slow twin: every upper end of the same draws, made whole."""
+    """Return every upper end of the same draws in full: the slow twin."""
     drawn, errors = drawn_cells(bins._cells_with(factor), error, DRAWS, bins._stream)
     return np.array([absolute_high(cells, noise, LEVEL, errors) for cells, noise in drawn])
 
@@ -56,7 +56,7 @@ def test_drawn_models_have_the_error_that_is_stated():
 
 @pytest.mark.parametrize("true", [1.7, 12.0, 300.0])
 def test_a_known_share_of_samples_is_found(true):
-    """Shares that follow a probit line in the log of the rows and reach 0.8 at a known number, drawn by chance."""
+    """The shares follow a probit line in the log of the rows and reach 0.8 at a known number, drawn by chance."""
     rng = np.random.default_rng(int(true))
 
     def within(factor):
@@ -97,7 +97,7 @@ MARGIN = 3 * np.sqrt(0.8 * 0.2 / (SETS * RUNS))
 
 
 def share_within(law, error, named):
-    """Of fresh samples of as many rows as are named by each of a few sets, how many are within."""
+    """Return the share within of fresh samples with the number of rows stated for each of a few sets."""
     shown = []
     for seed in range(SETS):
         n = int(named(estimate(law(500 if law is spread else 100, seed)).verdict(EPS)))
@@ -119,7 +119,7 @@ def test_of_scores_near_one_at_least_as_many():
 
 
 def test_rows_at_which_half_of_samples_are_within_would_fail():
-    """The rule used before: the number at which the middle upper end passes the tolerance."""
+    """The former rule: the number at which the median upper end equals the tolerance."""
 
     def by_the_middle(verdict):
         bins = InBins(estimate(spread(500, 0)).question, 0)

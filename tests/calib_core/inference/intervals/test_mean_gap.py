@@ -1,4 +1,4 @@
-"""The mean gap: its ends beside the folded normal law of scipy, and what they have in common with rows and copies."""
+"""The mean gap: its ends against scipy's folded normal, and its invariance to rows or copies."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_the_upper_end_of_no_noise_is_what_a_hundred_of_a_hundred_allow():
 
 
 def test_ten_certain_rows_that_are_all_wrong_do_not_show_that_all_are():
-    """Of a chance of .05^(1/10) = .74 ten of ten come out in 5 % of cases."""
+    """With a chance of .05^(1/10) = .74, ten of ten occur in 5 % of cases."""
     found = mean_gap(Predictions.from_confidence(np.ones(10), np.zeros(10, dtype=bool)))
     assert 0.3 < found.least < 0.05**0.1
     assert found.most == 1
@@ -98,7 +98,7 @@ def test_one_of_many_classes_has_the_ends_of_its_residuals():
 
 @pytest.mark.parametrize("notion", ["confidence", "event", "class-specific"])
 def test_p_is_the_least_level_at_which_the_lower_end_is_above_zero(notion):
-    """The slow twin of p: the interval is made again at every level."""
+    """The slow twin of p recomputes the interval at every level."""
     rng, shown = np.random.default_rng(4), 0
     for k, factor in [(2, 0.9), (2, 0.6), (4, 0.9), (4, 0.7), (4, 0.4)]:
         if notion == "event" and k > 2:

@@ -1,4 +1,4 @@
-"""Intervals of scores: their formulas, exact ends, and what they hold where heavy losses are rare."""
+"""Intervals of scores: their formulas, exact ends, and coverage if heavy losses are rare."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ FLOOR = np.finfo(float).eps
 
 
 def network_like(n, k, rng):
-    """Most of the mass above .95, some rows spread."""
+    """Return rows with most of the mass above .95, some of them spread."""
     z = rng.standard_normal((n, k))
     z[np.arange(n), rng.integers(k, size=n)] += 2.7 * rng.gamma(3, 1, n)
     p = np.exp(z - z.max(1, keepdims=True))
@@ -27,7 +27,7 @@ def one_sure(n, k, rng, confidence=0.999):
 
 
 def moved(p, error):
-    """The top class is right less often by ``error``, its neighbour more often."""
+    """Return a truth with the top class right less often by ``error``, the next class more often."""
     q, line, top = p.copy(), np.arange(len(p)), p.argmax(1)
     less = np.minimum(error, q[line, top])
     q[line, top] -= less
@@ -73,7 +73,7 @@ def test_claims_of_two_classes_are_judged_as_the_rows_they_are(key):
 @pytest.mark.parametrize("k", [2, 3, 10, 100])
 @pytest.mark.parametrize("law", [network_like, one_sure])
 def test_expected_scores_are_inside_where_heavy_losses_are_rare(law, k):
-    """Truth as said, .02 and .1 below, 10 to 300 rows; twin: an upper end half as far away."""
+    """The truth is as predicted, .02 and .1 below, 10 to 300 rows; the twin has an upper end half as far away."""
     rng, runs, fails = np.random.default_rng(k), 80, {"above": [], "below": [], "half": []}
     for n in (10, 30, 300):
         p = law(n, k, rng)

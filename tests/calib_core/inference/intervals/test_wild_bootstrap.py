@@ -1,4 +1,4 @@
-"""Intervals of errors that look at the rows: their pieces against the estimators, and what the proof promises."""
+"""Intervals of errors based on rows: their parts against the estimators, and the guarantee of the proof."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def sample(n=300, k=3, seed=0, power=1.6):
 
 
 def error_of(question, times=None):
-    """The norm of each row's residuals taken ``times`` (n,) (None: once), put together as the noise is."""
+    """Return the norm of each row's residuals times ``times`` (n,) (None: once), aggregated like the noise."""
     claims, ranks = question.claims, question.ranks
     made, n, total = question.answer(question.predictions), claims.n_rows(ranks), 0.0
     times = np.ones(n) if times is None else times
@@ -40,7 +40,7 @@ def error_of(question, times=None):
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-label"])
 @pytest.mark.parametrize("key", NORMS[:5])
 def test_the_noise_is_measured_as_the_error_is(key, notion):
-    """Residuals multiplied by 1 give the estimate back: to a rounding, the smooth error to its coarser grid."""
+    """Residuals multiplied by 1 give the estimate back: to rounding, the smooth error to its coarser grid."""
     made = estimate(sample(), notion, key)
     assert error_of(made.question) == pytest.approx(made.value, rel=2e-2 if key == "smece" else 1e-9)
 
@@ -70,7 +70,7 @@ def test_smooth_errors_of_many_draws_are_those_of_one_by_one():
 
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-confidence"])
 def test_no_row_moves_an_error_further_than_its_influence(notion):
-    """Each row's outcome is put back to what its scores say, one at a time."""
+    """Each row's outcome is replaced by the prediction of its scores, one at a time."""
     p = sample(60)
     question = estimate(p, notion, "max-deviation").question
     claims, ranks = question.claims, question.ranks
@@ -122,7 +122,7 @@ def test_intervals_narrow_with_the_rows_and_find_a_gross_error():
 
 
 def test_claims_of_one_row_go_together():
-    """Two classes: both claims of a row are the same statement, so class-wise noise is that of one class."""
+    """For two classes, both claims of a row are the same statement, so class-wise noise is that of one class."""
     p = sample(200, 2)
     both, one = (estimate(p, notion, "max-deviation").interval() for notion in ("class-wise", "class-specific"))
     assert (both.low, both.high) == (pytest.approx(one.low, abs=1e-9), pytest.approx(one.high, abs=1e-9))
@@ -152,7 +152,7 @@ def test_the_reach_is_no_less_than_any_outcome_moves_and_not_twice_as_much(notio
 
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-confidence"])
 def test_noise_drawn_from_the_scores_is_that_of_the_noise_floor(notion):
-    """Two ways to the law of a calibrated model's error: the images' and the estimator's own."""
+    """The two routes to the distribution of a calibrated model's error are the images' and the estimator's own."""
     made = estimate(sample(120), notion, "max-deviation")
     claims, ranks = made.question.claims, made.question.ranks
     answer = made.question.answer(made.question.predictions)
@@ -166,7 +166,7 @@ def test_noise_drawn_from_the_scores_is_that_of_the_noise_floor(notion):
 
 
 def test_many_strata_of_few_calibrated_rows_show_no_error():
-    """Three rows a class: multiplied residuals fall short of what noise adds up to there, in all samples."""
+    """Three rows per class: multiplied residuals underestimate the total noise there, in all samples."""
     rng, above = np.random.default_rng(8), 0
     for _ in range(20):
         c = rng.integers(100, size=300)
@@ -177,7 +177,7 @@ def test_many_strata_of_few_calibrated_rows_show_no_error():
 
 
 def near_one(law, n, rng):
-    """Scores where residuals tell of no noise: all .999, within .002 of 1, and 60 % exactly 1."""
+    """Return scores whose residuals show no noise: all .999, within .002 of 1, and 60 % exactly 1."""
     spread = {"999": np.full(n, 0.999), "within": 1 - 0.002 * rng.random(n)}
     return np.sort(spread.get(law, np.where(rng.random(n) < 0.6, 1.0, rng.beta(5, 1.3, n))))
 
@@ -185,7 +185,7 @@ def near_one(law, n, rng):
 @pytest.mark.parametrize("law", ["999", "within", "atom"])
 @pytest.mark.parametrize("key", ["max-deviation", "ece-convex", "skce"])
 def test_near_certain_scores_hide_no_error_of_a_few_percent(key, law):
-    """Truth .05 below the scores, 30 and 100 rows: the upper end holds, that of the residuals alone does not."""
+    """Truth .05 below the scores, 30 and 100 rows: the upper end covers, that of the residuals does not."""
     rng, below, old, runs = np.random.default_rng(4), 0, 0, 60
     for n in (30, 100):
         scores = near_one(law, n, rng)
@@ -203,7 +203,7 @@ def test_near_certain_scores_hide_no_error_of_a_few_percent(key, law):
     limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / (2 * runs))
     assert below / (2 * runs) <= limit
     if law != "atom":
-        assert old / (2 * runs) > 0.05  # falsified twin: what residuals alone would say
+        assert old / (2 * runs) > 0.05  # falsified twin: the result of residuals only
 
 
 @pytest.mark.parametrize("key", ["max-deviation", "ece-convex", "smece", "skce"])
@@ -253,7 +253,7 @@ def test_the_norm_of_blocks_is_that_of_all_pairs_one_by_one():
 
 @pytest.mark.parametrize("rows", [30, 900])
 def test_whole_vectors_that_are_near_certain_have_intervals_with_room(rows):
-    """Truth .05 off: all blocks alike, or few of them, is no certainty; Student's interval alone fails."""
+    """Truth .05 off: equal blocks, or few of them, give no certainty; Student's interval by itself fails."""
     rng, k, below, plain, runs = np.random.default_rng(6), 10, 0, 0, 60
     claimed = rng.integers(k, size=rows)
     probs = np.full((rows, k), 0.001 / (k - 1))
@@ -279,7 +279,7 @@ def test_whole_vectors_that_are_near_certain_have_intervals_with_room(rows):
 
 
 def test_a_luckily_small_kernel_error_leaves_room_for_a_true_one():
-    """All pairs disagree: below what noise shows, yet the upper end is that of a typical calibrated model."""
+    """All pairs disagree: below the noise level, yet the upper end is that of a typical calibrated model."""
     scores = np.repeat(0.5, 200)
     got = estimate(Predictions.from_confidence(scores, np.arange(200) % 2 == 0), "confidence", "skce").interval()
     assert (got.low, 0.002 < got.high < 0.02) == (0, True)

@@ -1,4 +1,4 @@
-"""Outcomes drawn from how cells vary together: margins, correlations, and the level of the test they make."""
+"""Outcomes drawn from the covariance of cells: margins, correlations, and the level of the resulting test."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from calib_core.results.uncertainty import NoiseFloor
 
 
 def near_certain(n, k, seed=0):
-    """Confidences as of networks: near 0 and 1, so that many cells expect few outcomes."""
+    """Return confidences like those of networks: near 0 and 1, so that many cells expect few outcomes."""
     rng = np.random.default_rng(seed)
     z = 4.0 * rng.standard_normal((n, k))
     p = np.exp(z - z.max(1, keepdims=True))
@@ -67,7 +67,7 @@ def test_claims_of_exactly_0_and_1_come_true_as_they_say():
 @pytest.mark.usefixtures("from_cells")
 @pytest.mark.parametrize(("notion", "k"), [("class-wise", 3), ("top-k-confidence", 5), ("top-k-label", 3)])
 def test_the_floor_keeps_its_level_and_one_of_half_the_variance_does_not(notion, k):
-    """Calibrated outcomes drawn row by row, judged by draws from cells: at most 5 in 100 are called wrong."""
+    """Calibrated outcomes are drawn row by row, tests by draws from cells: at most 5 in 100 reject."""
     p, rule = near_certain(400, k, 3), Binned(EqualWidth(10))
     table, outcomes, q = drawn(p, notion, 10)
     rng, runs = np.random.default_rng(5), 400

@@ -1,4 +1,4 @@
-"""Noise floors and tests: levels, laws of the draws, and a slow twin beside each fast path."""
+"""Noise floors and tests: levels, distributions of the draws, and a slow twin of each fast path."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def sample(n=300, k=4, seed=0):
     ],
 )
 def test_calibrated_models_are_rejected_at_the_level(n, k, notion, estimator):
-    """5 +- 1 %; the binomial error of 2000 runs is 0.5 %. Labels are drawn by other code than the library's."""
+    """The level is 5 +- 1 %; the binomial error of 2000 runs is 0.5 %. Labels are drawn by code outside the library."""
     assert rejection_rate(n, k, notion, estimator, runs=2000, seed=3, draws=3000) == pytest.approx(0.05, abs=0.01)
 
 
@@ -84,7 +84,7 @@ def test_a_miscalibrated_model_is_rejected_and_its_p_value_is_never_0():
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("scheme", [EqualWidth(7), EqualMass(5)], ids=repr)
 def test_counts_are_those_of_drawn_rows(notion, scheme):
-    """The slow twin: the same draws put back into the claims, the estimator called on each."""
+    """The slow twin puts the same draws back into the claims and calls the estimator on each."""
     p = asked_of(notion, sample(120))
     question = estimate(p, notion, Binned(scheme)).question
     fast = noise_floor(question, 30, random_state=3).draws
@@ -150,7 +150,7 @@ def test_a_whole_weight_is_that_many_copies(notion):
 
 @pytest.mark.parametrize("notion", ["confidence", "class-wise", "top-k-label"])
 def test_outcomes_are_drawn_with_the_probabilities_of_the_rows(notion):
-    """Mean and variance of every cell's count against sum s and sum s (1 - s) of its claims."""
+    """Mean and variance of every cell's count are compared with sum s and sum s (1 - s) of its claims."""
     p = sample(400, 3)
     claims = as_reduction(notion).split(p)
     table = tabulate(claims, [EqualWidth(4)])[0]
@@ -225,7 +225,7 @@ def test_kuiper_sums_equal_scores_as_one_step_and_has_the_law_of_a_brownian_rang
 
 
 class Given:
-    """Uniforms that were chosen: among them the ends of parts of [0, 1], where a look-up can be off by one."""
+    """Chosen uniforms: among them the ends of parts of [0, 1], where a look-up can be off by one."""
 
     def __init__(self, values):
         self.values = values

@@ -1,4 +1,4 @@
-"""Errors that look at the rows, for many outcomes at once: one outcome after the other is the slow twin."""
+"""Errors based on rows, for many outcomes at once: one outcome after the other is the slow twin."""
 
 from functools import partial
 
@@ -36,7 +36,7 @@ def sample(weighted=False, n=120, k=3, seed=0, rounded=False):
 
 
 def one_by_one(question, resamples, seed=0):
-    """The estimate of each drawn outcome, made anew from its rows."""
+    """Return the estimate of each drawn outcome, recomputed from its rows."""
     claims = question.claims
     claims = claims.in_order() if question.ranks == 1 and hasattr(claims, "codes") else claims
     return np.array(
@@ -55,7 +55,7 @@ def test_every_error_of_claims_that_looks_at_the_rows_takes_outcomes_together():
 @pytest.mark.parametrize("case", ["plain", "weighted", "rounded"])
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-confidence"])
 def test_a_floor_is_that_of_outcomes_taken_one_by_one(notion, case, monkeypatch):
-    """In parts of a few draws, too: what is held at a time decides nothing."""
+    """The draws may be in parts of a few: memory blocks do not affect the result."""
     monkeypatch.setattr(redrawn_errors, "_AT_ONCE", 1000)
     predictions = sample(case == "weighted", rounded=case == "rounded")
     for key in KEYS:
@@ -70,7 +70,7 @@ def test_kernel_errors_of_gaps_and_of_other_kernels_too(made):
 
 
 def test_a_smooth_error_below_the_coarser_grid_is_that_of_the_finer():
-    """20,000 near-certain claims: the width found is below four steps of the coarser grid."""
+    """20,000 near-certain claims: the resulting width is below four steps of the coarser grid."""
     scores = 1.0 - 1e-3 * np.random.default_rng(0).random(20_000)
     question = estimate(Predictions.from_confidence(scores, scores > 0), "confidence", SmoothECE()).question
     found = noise_floor(question, 4).draws
@@ -106,7 +106,7 @@ def test_streams_are_joined_and_parted_to_what_is_held(monkeypatch):
 
 
 def test_rows_that_are_no_distribution_have_each_claim_drawn_alone():
-    """Two classes of probability one half each, drawn apart: both come true in a quarter of the rows, and neither."""
+    """Two classes with probability one half each, drawn independently: both occur in a quarter of the rows."""
     claims = REDUCTIONS.make("class-wise").split(Predictions(np.full((400, 2), 0.5), np.zeros(400, dtype=int)))
 
     def rates(s, stratum):
@@ -117,7 +117,7 @@ def test_rows_that_are_no_distribution_have_each_claim_drawn_alone():
         redrawn_errors.values(claims, 1, [rates], [(300, np.random.default_rng(0))], apart=law)[0]
         for law in (True, False)
     )
-    # Half the difference of the rates: variance (1/4 + 1/4)/400/4 drawn apart, 1/400/4 where one class comes true.
+    # Half the difference of the rates: variance (1/4 + 1/4)/400/4 if independent, 1/400/4 if one class occurs.
     assert apart.std() == pytest.approx(np.sqrt(0.5 / 400) / 2, rel=0.15)
     assert together.std() == pytest.approx(np.sqrt(1.0 / 400) / 2, rel=0.15)
 

@@ -1,4 +1,4 @@
-"""Scores of calibrated models of many rows: a normal law beside labels drawn row by row."""
+"""Scores of calibrated models with many rows: a normal approximation against labels drawn row by row."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ def law_of(p, key):
 @pytest.mark.parametrize("key", SCORES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_normal_law_is_that_of_labels_drawn_row_by_row(every_row_is_many, monkeypatch, key, weighted):
-    """The slow twin, of the same mean and spread too: 4 standard errors of 4,000 draws."""
+    """The slow twin has the same mean and spread: 4 standard errors of 4,000 draws."""
     weights = np.random.default_rng(2).uniform(0.2, 3.0, 2000) if weighted else None
     p = spread(2000, 5, 1, np.float32, weights=weights)
     law = law_of(p, key)
@@ -49,7 +49,7 @@ def test_the_normal_law_is_that_of_labels_drawn_row_by_row(every_row_is_many, mo
 
 @pytest.mark.parametrize("key", SCORES)
 def test_what_calibrated_models_show_is_uniform_in_the_law(every_row_is_many, key):
-    """The level over RUNS whole models; labels are drawn by other code. A law too narrow fails."""
+    """The level over RUNS whole models; labels are drawn by other code. A distribution too narrow fails."""
     rng = np.random.default_rng(7)
     rows = spread_rows(4000, 3, rng)
     p = Predictions(rows, np.zeros(4000, dtype=int))
@@ -68,7 +68,7 @@ def test_what_calibrated_models_show_is_uniform_in_the_law(every_row_is_many, ke
 @pytest.mark.parametrize("key", SCORES)
 @pytest.mark.parametrize("probs", [[1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]], ids=["certain", "uniform"])
 def test_what_labels_cannot_change_is_known(every_row_is_many, monkeypatch, key, probs):
-    """Scores at exactly 1, and rows that lose as much whatever comes true."""
+    """Such cases are scores at exactly 1, and rows whose loss is the same for every outcome."""
     p = Predictions([probs] * 60, [0] * 50 + [1] * 10)
     known = noise_floor(estimate(p, None, key).question)
     monkeypatch.setattr(score_draws, "MANY_ROWS", 50_000)
@@ -82,7 +82,7 @@ def test_what_labels_cannot_change_is_known(every_row_is_many, monkeypatch, key,
 
 @pytest.mark.parametrize("key", SCORES)
 def test_few_rows_decide_and_the_labels_are_drawn(every_row_is_many, key):
-    """Almost certain rows, and one weight of a million: no normal law holds."""
+    """Almost certain rows, and one weight of a million: no normal approximation is valid."""
     sure = np.tile([1 - 1e-4, 1e-4], (300, 1))
     assert law_of(Predictions(sure, np.zeros(300, dtype=int)), key) is None
     heavy = np.ones(300) + 1e6 * (np.arange(300) == 0) + 0.5
@@ -90,7 +90,7 @@ def test_few_rows_decide_and_the_labels_are_drawn(every_row_is_many, key):
 
 
 def test_the_law_is_that_of_every_label_of_every_row(every_row_is_many):
-    """By hand, label by label; accuracies too."""
+    """The moments are computed by hand, label by label; accuracies too."""
     p = spread(2000, 4, 3)
     for key in SCORES:
         score = estimate(p, None, key).question.estimator
@@ -112,7 +112,7 @@ def test_few_rows_are_drawn_one_by_one(monkeypatch):
 
 @pytest.mark.parametrize("key", ["log-loss", "brier"])
 def test_a_row_s_losses_are_those_of_its_labels(key):
-    """By single rows, with powers: scores of exactly 0 and 1 among them."""
+    """Single rows are compared with powers, including scores of exactly 0 and 1."""
     rows = np.vstack([spread(200, 4, 5).probs, np.eye(4), [[0.5, 0.5, 0, 0]]]).astype(np.float32)
     p = Predictions(rows, np.zeros(len(rows), dtype=int))
     score = estimate(p, None, key).question.estimator

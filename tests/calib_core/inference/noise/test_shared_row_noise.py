@@ -1,4 +1,4 @@
-"""Noise of cells whose claims share rows: what is drawn for some cells is what they have among all."""
+"""Noise of cells whose claims share rows: draws for some cells equal those among all cells."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def noise_of(p, scheme):
 
 
 def test_wanted_cells_have_the_errors_they_have_among_all():
-    """To the last bit; shared seeds alone do not do it."""
+    """Equality is to the last bit; shared seeds by themselves do not give it."""
     noise = noise_of(sample(), EqualWidth(15))
     assert noise.of_rows
     wanted = np.zeros(len(noise.cells), dtype=bool)

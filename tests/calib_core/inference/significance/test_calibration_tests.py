@@ -1,4 +1,4 @@
-"""The one test of whether any error is shown: its level at ten rows, its power, and the rows that are certain."""
+"""The primary test for any error: its level at ten rows, its power, and rows with certain scores."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_calibrated_models_are_rejected_at_the_level_at_most(k, n, runs, monkeyp
 
 
 def test_few_near_certain_rows_are_where_the_normal_law_fails():
-    """Scores .99, ten rows: a miss comes in a tenth of calibrated samples, and the normal test calls it an error."""
+    """Scores .99, ten rows: a miss occurs in a tenth of calibrated samples, and the normal test calls it an error."""
     rng, drawn_law, normal = np.random.default_rng(0), 0, 0
     for seed in range(400):
         right = rng.random(10) < 0.99
@@ -153,7 +153,7 @@ def test_rows_the_model_declines_make_no_claim():
 
 
 def test_a_simulated_p_value_is_known_to_half_a_percent_and_named_so():
-    """Where the normal law is close but not close enough, p hardly depends on the seed, and is near the normal one."""
+    """If the normal approximation is nearly close enough, p hardly depends on the seed and is near the normal one."""
     rng = np.random.default_rng(3)
     risk = rng.beta(0.3, 3, 700)
     test = None

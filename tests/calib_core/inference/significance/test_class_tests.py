@@ -1,4 +1,4 @@
-"""A test for every class: exact p-values against enumeration, their level, and the correction for their number."""
+"""Tests of every class: exact p-values against enumeration, their level, and the correction for their number."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from calib_core.inference.significance.count_tests import SMALLEST, kinds_of_pla
 
 
 def enumerated(scores, bins, outcomes):
-    """P(T* >= T + d) and P(T* >= T - d), d = 0.05 rows, and the mean of T*, over all 2^n outcomes: the slow twin."""
+    """Return P(T* >= T + d) and P(T* >= T - d), d = 0.05 rows, and the mean of T*, over all 2^n outcomes."""
     cells = np.minimum((scores * bins).astype(int), bins - 1)
 
     def statistic(z):
@@ -131,7 +131,7 @@ def test_holm_refuses_what_is_no_p_value(wrong):
 
 
 def test_classes_of_rows_in_groups_share_the_5_percent_with_the_other_kinds_of_places():
-    """As those of independent rows do: Holm's rule among the classes, times the kinds of places."""
+    """As for independent rows: Holm's rule among the classes, times the kinds of places."""
     rng = np.random.default_rng(2)
     logits = rng.normal(size=(600, 3))
     label = (logits + rng.gumbel(size=(600, 3))).argmax(axis=1)

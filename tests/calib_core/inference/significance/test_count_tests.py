@@ -1,4 +1,4 @@
-"""Tests of counts given each row's score: beside slow twins, on calibrated models, and what they find besides."""
+"""Tests of counts given each row's score: against slow twins, on calibrated models, and their power."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAWS = {
 
 
 def law_of(scores):
-    """The law of the sum, built row by row."""
+    """Return the distribution of the sum, built row by row."""
     law = np.ones(1)
     for s in scores:
         law = np.convolve(law, [1 - s, s])
@@ -58,7 +58,7 @@ def test_p_is_that_of_the_law_built_row_by_row(name, n):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_of_calibrated_models_p_is_at_most_t_in_a_share_t_of_all_outcomes(name):
-    """By the whole law, not by draws: at every level, and by how little less where counts are large."""
+    """The full distribution, without draws, at every level, and the small conservatism at large counts."""
     scores = LAWS[name](np.random.default_rng(1), 400)
     p, law = p_of(scores, np.arange(401), score_nodes(scores)), law_of(scores)
     for t in (0.001, 0.01, 0.05, 0.2, 0.5):
@@ -94,7 +94,7 @@ RUNS, SLICES, EACH = 60, 20, 250
 
 
 def sample(seed, off=0.0, level_of=lambda rng, n: rng.beta(0.9, 0.25, n)):
-    """Rows of many slices, calibrated but for the first, whose rows come true less often."""
+    """Return rows of many slices, calibrated except for the first, whose rows come true less often."""
     rng = np.random.default_rng(seed)
     n = SLICES * EACH
     score, site = level_of(rng, n), np.arange(n) % SLICES

@@ -1,4 +1,4 @@
-"""The bound on the error without bins: what is added, cell by cell, and what it holds under its assumption."""
+"""The bin-free error bound: its terms by cell, and its validity under its assumption."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from calib_core.text import short_percent
 
 
 def all_pairs(scores, weights, codes, cells):
-    """The mean difference pair by pair."""
+    """Return the mean difference pair by pair."""
     found = np.zeros(cells)
     for c in range(cells):
         mine = np.flatnonzero(codes == c)
@@ -124,7 +124,7 @@ def test_the_bound_holds_where_its_assumption_does(law, curve):
 
 
 def test_where_the_assumption_is_false_the_bound_is_too_low():
-    """The falsified twin: 15 cycles of steps, hidden by 15 bins; neither slope 1 nor a rising curve is true of it."""
+    """The falsified twin: 15 cycles of steps, hidden by 15 bins, satisfy neither slope 1 nor a rising curve."""
     rng, low, runs = np.random.default_rng(4), 0, 20
     for _ in range(runs):
         s = rng.random(8000)

@@ -1,4 +1,4 @@
-"""A question asked twice of the same predictions is answered once; what was answered goes with the predictions."""
+"""Estimates of the same predictions are cached; the cache is released with the predictions."""
 
 import copy
 import gc

@@ -1,4 +1,4 @@
-"""Tables of lines hold what the estimates, primary lines, tests and bounds say when they are asked one by one."""
+"""Tables of lines equal the estimates, primary lines, tests and bounds computed one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BARE = Predictions.from_confidence(P.max(1), RNG.random(400) < P.max(1))
 
 
 def record(line: dict[str, object]) -> dict[str, object]:
-    """A line of a frame as the fields of an EstimateLine."""
+    """Return a line of a frame as the fields of an EstimateLine."""
     plain = {name: value for name, value in line.items() if name not in ("model", "mark")}
     return {name: None if isinstance(value, float) and np.isnan(value) else value for name, value in plain.items()}
 

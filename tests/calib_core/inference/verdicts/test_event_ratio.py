@@ -1,4 +1,4 @@
-"""Observed to expected events: ends that hold, events that are needed, and the verdict of an event on two scales."""
+"""Observed to expected events: coverage of ends, required events, and the verdict of an event on two scales."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from calib_core.risk import ratio_ends as ends
 
 
 def risks(rng, n, rate=0.2, spread=1.5):
-    """Risks whose log-odds are normal."""
+    """Return risks whose log-odds are normal."""
     return 1 / (1 + np.exp(-(math.log(rate / (1 - rate)) + spread * rng.standard_normal(n))))
 
 
 def ratio_ends(scores, outcomes, weights, tail):
-    """``ends`` of lists."""
+    """Return ``ends`` for lists."""
     return ends(np.asarray(scores), np.asarray(outcomes, dtype=bool), weights, tail)
 
 
@@ -35,7 +35,7 @@ def predictions(scores, outcomes, **more):
 def test_equal_scores_have_the_exact_ends_of_a_binomial_number():
     low, high = ratio_ends([0.2] * 50, [True] * 12 + [False] * 38, None, 0.05)
     exact = stats.beta.ppf(0.05, 12, 39) / 0.2, stats.beta.ppf(0.95, 13, 38) / 0.2
-    # The scores tell nothing: the effective number is about that of the rows.
+    # The scores are uninformative: the effective number is about that of the rows.
     assert (low, high) == pytest.approx(exact, rel=0.02)
 
 
@@ -71,7 +71,7 @@ def test_copies_are_weights():
 
 @pytest.mark.parametrize("slope", [1.0, 0.6, 0.0])
 def test_each_end_misses_in_at_most_its_share(slope):
-    """Twin: the effective number taken from the scores themselves misses where these are too bold."""
+    """The twin takes the effective number from the scores themselves and misses if these are overconfident."""
     rng = np.random.default_rng(4)
     below = above = raw = 0
     runs = 600
@@ -91,7 +91,7 @@ def test_each_end_misses_in_at_most_its_share(slope):
 
 
 def test_events_needed_show_a_calibrated_model_to_be_within_in_eight_of_ten_samples():
-    """Drawn, and the exact ends by another formula."""
+    """The rows are drawn, and the exact ends use another formula."""
     rng, needed = np.random.default_rng(6), events_needed().events
 
     def shown(expected):
@@ -142,7 +142,7 @@ def test_within_only_where_the_whole_interval_is(low, high):
 
 
 def test_both_tolerances_hold_in_a_verdict_of_within():
-    """Within: the error's end lies below its tolerance and both of the ratio's ends within theirs."""
+    """Within means: the error's end is below its tolerance and both of the ratio's ends within theirs."""
     rng = np.random.default_rng(9)
     words = set()
     for n in (300, 3000, 30_000):
@@ -156,7 +156,7 @@ def test_both_tolerances_hold_in_a_verdict_of_within():
 
 
 def test_false_words_are_rare_at_the_edge_of_both_tolerances():
-    """The truth lies on the ratio's limit: hardly ever within, hardly ever outside."""
+    """The truth is at the ratio's limit: hardly ever within, hardly ever outside."""
     rng = np.random.default_rng(10)
     runs, words = 120, []
     for _ in range(runs):
@@ -208,7 +208,7 @@ def test_risks_of_zero_and_one_alone_have_a_verdict():
 
 
 def test_events_are_enough_where_as_many_are_expected_as_are_needed():
-    """What happened has no say in it: whether rows could tell is known beforehand."""
+    """The outcomes play no part: the sufficiency of the rows is known beforehand."""
     ratio = EventRatio(observed=90, expected=30, rows=1000, low=2, high=4, tail=0.05, tolerance=1.25, needed=60)
     assert not ratio.enough
     assert replace(ratio, observed=30, expected=90).enough
@@ -224,7 +224,7 @@ def test_the_p_value_is_that_of_the_error_where_it_is_shown_at_one_side_of_the_l
 
 @pytest.mark.parametrize("eps", [0.02, 0.035, 0.06])
 def test_the_ratio_is_called_stricter_where_its_tolerance_is_of_fewer_events(eps):
-    """1.25 times the events expected are a quarter of their rate too many, however many were observed."""
+    """1.25 times the expected events are a quarter too many, for any number observed."""
     rng = np.random.default_rng(7)
     risk = np.full(3000, 0.2)
     found = cc.estimate(predictions(risk, rng.random(3000) < 0.1), "event").verdict(eps)

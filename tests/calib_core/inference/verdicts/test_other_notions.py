@@ -1,4 +1,4 @@
-"""Errors of other notions are named where the line that decides shows none, and never change it."""
+"""Errors of other notions are named if the primary line shows none, and never change it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calib_core.inference.verdicts.other_notions import NOTIONS
 
 
 def cancelling(rows: int = 400, classes: int = 3) -> Predictions:
-    """Class 0 is right in 5 of 10 rows, class 1 in 9 of 10, and both say 70 %."""
+    """Return class 0 right in 5 of 10 rows, class 1 in 9 of 10, both at 70 %."""
     probs = np.zeros((rows, classes))
     probs[::2, :2], probs[1::2, :2] = (0.7, 0.3), (0.3, 0.7)
     return Predictions(probs, ([0, 1] * 5 + [1, 1] * 4 + [1, 0]) * (rows // 20))

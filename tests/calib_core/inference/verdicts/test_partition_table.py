@@ -1,4 +1,4 @@
-"""Canonical errors by partition, and what a division says of itself: the lines of single calls, progress, refusals."""
+"""Canonical errors by partition, and descriptions of divisions: the lines of single calls, progress, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped table of coverages keeps its promise, and a table that does not is found out."""
+"""The shipped table of coverages meets its guarantee, and a table that does not is rejected."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def test_a_table_that_breaks_its_promise_is_found_out():
 
 
 def test_what_runs_can_tell():
-    """Of 300 runs 250 held: not shown below .86; 240 are. By the binomial tail, P(X <= 240; .8371) = .05."""
+    """With 300 runs, 250 covering does not show a coverage below .86; 240 does: P(X <= 240; .8371) = .05."""
     assert at_most(250 / 300, 300) > 0.86 > at_most(240 / 300, 300)
     assert at_most(1.0, 300) == 1
     assert at_most(240 / 300, 300) == pytest.approx(0.8371, abs=5e-4)
@@ -53,11 +53,11 @@ def test_what_runs_can_tell():
 BINNED_KEYS = {"ece", "rmsce", "debiased-l2", "debiased-ece", "ece-adaptive"}
 ROW_KEYS = {"ece-convex", "ece-sweep", "ece-kde", "smece", "max-deviation", "skce", "two-bin"}
 ALIKE = {"class-specific": "confidence", "event": "confidence"}
-"""One class, or an event, is one claim a row, as confidence is."""
+"""Notions equivalent in inference: one class, or an event, is one claim per row, as confidence is."""
 
 
 def reached(table, notion, keys, domain):
-    """Do tested lines of the table go as far as a domain claims?"""
+    """Return True if tested lines of the table extend as far as a domain claims."""
     lines = table[
         (table["notion"] == ALIKE.get(notion, notion)) & table["estimator"].isin(keys) & (table["tested"] > 0)
     ]

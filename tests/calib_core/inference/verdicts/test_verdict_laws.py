@@ -1,6 +1,6 @@
-"""Verdicts are wrong no oftener than they say, where it is hardest: sure models, few rows, errors beside the tolerance.
+"""Verdicts have their stated error rate in the hardest cases: confident models, few rows, errors near the tolerance.
 
-A small part of tests/simulations/verdicts.py. ``more_than`` allows 5 % and what the runs cannot tell from it.
+A small part of tests/simulations/verdicts.py. ``more_than`` allows 5 % plus the error of the runs.
 """
 
 from functools import cache
@@ -25,7 +25,7 @@ BESIDE = [
 
 @cache
 def beside_the_tolerance(law, truth, n):
-    """Verdicts of 1,500 models: few different ones, as all their claims are alike."""
+    """Return verdicts of 1,500 models: few different ones, since all their claims are equal."""
     return judge(law, truth, n, runs=1500, tests=False)
 
 
@@ -80,7 +80,7 @@ def test_an_over_confident_model_raises_them():
     ],
 )
 def test_whether_rows_are_too_few_is_known_from_the_scores(law, n, notion):
-    """Whatever comes true: of scores for which one outcome is "too few", no other is "too close to call"."""
+    """For scores with "too few" for one outcome, no other outcome gives "too close to call"."""
     scores = sample(law, "calibrated", n, 5, 0)
     words = set()
     for truth in ("calibrated", "shift .0204", "shift .1"):
@@ -103,7 +103,7 @@ def test_of_few_rows_a_calibrated_model_reads_too_few_rows_to_tell(law, n):
 
 @pytest.mark.parametrize("eps", [0.02, 0.04])
 def test_rows_for_an_error_of_half_the_tolerance_are_those_of_that_error(eps):
-    """Recomputed by the rule that both numbers of rows share, from the error that the sentence names."""
+    """The number is recomputed by the rule that both numbers of rows share, from the error that the sentence names."""
     rng = np.random.default_rng(1)
     stated = rng.uniform(0.6, 0.95, 120)
     measured = estimate(Predictions.from_confidence(stated, rng.random(120) < stated))

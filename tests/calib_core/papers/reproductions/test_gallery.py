@@ -1,4 +1,4 @@
-"""Entries run, kept, declared: every number stays within its tolerance or has its reason, and wrong formulas do not."""
+"""Entries run, cached, declared: every number is within its tolerance or has its reason, and wrong formulas do not."""
 
 import re
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_a_longer_quick_run_agrees_or_says_why(key):
 
 
 def test_what_is_known_to_differ_does():
-    """Reasons stand where there is something to explain, whatever the Monte-Carlo error."""
+    """Reasons are given if there is something to explain, for any Monte-Carlo error."""
     kept = gallery()
     assert not kept.loc[kept["why"].ne(""), "within"].all()
     misprint = kept[kept["what"].str.contains("as printed") & kept["key"].eq("p2-definition-5-2")]
@@ -120,7 +120,7 @@ def test_shares_given_to_the_wrong_bin_are_out(monkeypatch):
 
 
 def test_a_column_of_another_calibrator_is_out(monkeypatch):
-    """The seeds themselves are run by tests/golden/test_p3_table1.py; here every one finds what is printed."""
+    """The seeds themselves are run by tests/golden/test_p3_table1.py; here every one gives the printed values."""
     columns = {name: np.array(numbers.split(), dtype=float) for name, (numbers, _) in valk_kull.TABLE_1.items()}
     monkeypatch.setattr(valk_kull, "experiment", lambda *_: columns)
     assert reproduced("p3-table-1")["within"].all()
@@ -129,7 +129,7 @@ def test_a_column_of_another_calibrator_is_out(monkeypatch):
 
 
 def test_maps_are_compared_by_their_distance_from_the_true_map(monkeypatch):
-    """The second number of each, which is class-wise: the others would say the opposite."""
+    """The second number of each is class-wise: the others would show the opposite."""
     order = ["H-LECD", "H-LECE", "TS", "DIR", valk_kull.NEIGHBOURS]
     columns = {name: np.array([1.0, 6.0, 1.0, 1.0, 1.0]) for name in valk_kull.TABLE_1}
     columns |= {name: np.array([j + 1.0, 5.0 - j, j + 1.0, j + 1.0, j + 1.0]) for j, name in enumerate(order)}

@@ -1,4 +1,4 @@
-"""A published number beside ours: tolerances by hand, relations that can fail, and what they promise simulated."""
+"""A published number next to ours: tolerances by hand, relations that can fail, and simulated error rates."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_a_ratio_has_the_standard_error_that_its_repetitions_show(paired):
 
 
 def test_agreeing_numbers_agree_and_others_do_not():
-    """What is printed is a mean of 100 runs, ours of 20 such: nearly all repetitions agree, none that is far off."""
+    """The printed value is a mean of 100 runs, ours of 20 such: nearly all repetitions agree, none that is far off."""
 
     def agrees(seed, shift):
         rng = np.random.default_rng(seed)

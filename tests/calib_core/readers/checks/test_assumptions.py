@@ -1,4 +1,4 @@
-"""What a file is taken for, where it could be meant otherwise: doctor and library say it, and one click settles it."""
+"""Assumptions about ambiguous files: doctor and library report them, and one click settles them."""
 
 from __future__ import annotations
 

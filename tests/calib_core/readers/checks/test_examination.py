@@ -1,4 +1,4 @@
-"""What the doctor finds, with which evidence, and that the offered change settles it."""
+"""Findings of the doctor with their evidence, and that the offered change settles each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def csv(p: np.ndarray, labels: Any, columns: str = "p_cat,p_dog,p_bird,label", f
 
 
 def found(table: Table, reading: Reading | None = None, **changes: Any) -> dict[str, Finding]:
-    """Findings by code; every change offered can be made and is JSON."""
+    """Return findings by code; every offered change is valid and is JSON."""
     reading = (reading or propose(table)).replace(**changes)
     findings = examine(table, reading)
     for f in findings:
@@ -48,7 +48,7 @@ def found(table: Table, reading: Reading | None = None, **changes: Any) -> dict[
 
 
 def settled(table: Table, reading: Reading, finding: Finding) -> float:
-    """Accuracy after making the change a finding offers."""
+    """Return the accuracy after the change that a finding offers."""
     assert finding.change is not None
     return predictions(table, reading.replace(**finding.change)).accuracy
 
@@ -57,7 +57,7 @@ ACCURACY = float(np.mean(P.argmax(axis=1) == Y))
 
 
 def test_every_check_is_told_of_once_whatever_came_of_it() -> None:
-    """Sound predictions; such whose labels are no classes; a confidence; and a table that cannot be read so."""
+    """Sound predictions; some whose labels are no classes; a confidence; and a table that cannot be read."""
     sound = csv(P, NAMES)
     outcomes = {each.title: each.outcome for each in checks(sound, propose(sound))}
     assert set(outcomes.values()) == {"passed", "not applicable"}
@@ -307,7 +307,7 @@ def test_notes_of_the_reader_are_passed_on() -> None:
 
 
 def test_problems_and_predictions_agree() -> None:
-    """No problem found: the predictions can be made. Predictions refused: a problem says so."""
+    """Without problems, the predictions can be constructed; if they are refused, a problem reports it."""
     rng = np.random.default_rng(1)
     for _ in range(150):
         p, labels = P[:40].copy(), NAMES[:40].copy()

@@ -1,4 +1,4 @@
-"""Scores of a rare event that rank rows by chance are told from those of a useful model with few events."""
+"""Scores of a rare event that rank rows by chance are distinguished from a useful model with few events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calib_core.readers.table import Table
 
 
 def rare(events: int, area: float, seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """Risks of a rare event, all below one half, that rank rows by an area under the ROC curve."""
+    """Return risks of a rare event, all below one half, with this area under the ROC curve."""
     rng = np.random.default_rng(seed)
     z, y = rng.normal(size=n), np.zeros(n, dtype=int)
     y[:events] = 1

@@ -1,4 +1,4 @@
-"""Detections matched with true boxes: by hand, beside pycocotools, and beside the loop that its evaluation is."""
+"""Detections matched with true boxes: by hand, against pycocotools, and against the loop of its evaluation."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def joined(found: list[tuple[float, ...]], true: list[tuple[int, ...]], images: 
 
 
 def by_place(rows: list[list[float]]) -> Boxes:
-    """Rows of image, category, box and one thing more."""
+    """Return rows of image, category, box and one more value."""
     every = np.array(rows, dtype=float).reshape(-1, 7)
     return Boxes(every[:, 2:6], (10 * every[:, 0] + every[:, 1]).astype(int))
 
 
 def evaluated(found: list[list[float]], true: list[list[float]], threshold: float, most: int) -> list[int]:
-    """The loop of COCOeval.evaluateImg, with the places of true boxes for their ids; -2 for what takes no part."""
+    """Run the loop of COCOeval.evaluateImg, with positions of true boxes as their ids; -2 for ignored detections."""
     match = [-2] * len(found)
     for place in {(row[0], row[1]) for row in found}:
         mine = sorted((i for i, row in enumerate(found) if (row[0], row[1]) == place), key=lambda i: -found[i][6])
@@ -56,7 +56,7 @@ def evaluated(found: list[list[float]], true: list[list[float]], threshold: floa
 
 
 def iou(d: list[float], t: list[float], crowd: bool) -> float:
-    """Intersection over union of two boxes; over the first alone in a crowd."""
+    """Return intersection over union of two boxes; over the first only in a crowd."""
     w = min(d[0] + d[2], t[0] + t[2]) - max(d[0], t[0])
     h = min(d[1] + d[3], t[1] + t[3]) - max(d[1], t[1])
     if w <= 0 or h <= 0:
@@ -71,7 +71,7 @@ def ours(found: list[list[float]], true: list[list[float]], thresholds: list[flo
 
 
 def test_the_same_matches_as_pycocotools() -> None:
-    """Small whole numbers, so that overlaps and scores tie; a fifth of the true boxes are crowds."""
+    """The numbers are small and whole, so that overlaps and scores tie; a fifth of the true boxes are crowds."""
     thresholds = [float(t) for t in GOLDEN["matches"]]
     expected = np.array(list(GOLDEN["matches"].values())).T - 1
     np.testing.assert_array_equal(ours(GOLDEN["detections"], GOLDEN["annotations"], thresholds), expected)
@@ -94,7 +94,7 @@ def test_the_same_matches_as_the_loop(found: list[list[float]], true: list[list[
 
 
 def test_ties_as_the_loop_settles_them() -> None:
-    """Of equal overlaps the later true box, of equal scores the earlier detection, and 1 but for rounding is 1."""
+    """Of equal overlaps the later true box, of equal scores the earlier detection, and 1 up to rounding is 1."""
     twice: list[list[float]] = [[1, 1, 0, 0, 10, 10, 0], [1, 1, 0, 0, 10, 10, 0]]
     found: list[list[float]] = [[1, 1, 0, 0, 10, 8, 0.5], [1, 1, 0, 0, 10, 9, 0.5], [1, 1, 0, 0, 10, 10, 0.5]]
     assert ours(found, twice, [0.5])[:, 0].tolist() == evaluated(found, twice, 0.5, 100) == [1, 0, -1]
@@ -103,7 +103,7 @@ def test_ties_as_the_loop_settles_them() -> None:
 
 
 def test_a_small_case_by_hand() -> None:
-    """Of two detections of one box the surer is right; what lies in a crowd is neither; the last box is missed."""
+    """Of two detections of one box the more confident is right; one in a crowd is neither; the last box is missed."""
     true = [(1, 1, 0, 0, 10, 10, 0), (1, 1, 100, 0, 50, 50, 1), (2, 2, 0, 0, 10, 10, 0)]
     found = [
         (1, 1, 0, 0, 10, 10, 0.6),  # the box itself, and yet the second to choose

@@ -1,4 +1,4 @@
-"""Other tools' files with something in them that does not belong there: a sentence, or what is left, and no crash."""
+"""Damaged files of other tools: a message, or the remaining content, and no crash."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.corpus.promises import unfit
 from tests.laws.test_foreign_files import FILES
 
 STRANGE = (None, True, "", "x", -1, 1.5, 10**30, [], {}, [None], [[]], [{}], {"a": 1}, "nan", "²", [1, "a"])
-"""Values that stand in place of others."""
+"""Values that replace others."""
 READ = {which: file for which, (_, file) in FILES.items() if file.filename.endswith((".json", ".jsonl"))}
 
 
 def records(file: Any) -> tuple[Any, list[dict[str, Any]]]:
-    """A file's value, and its records inside it."""
+    """Return a file's value, and its records inside it."""
     if file.filename.endswith(".jsonl"):
         every = [json.loads(each) for each in file.data.decode().splitlines()]
         return every, every

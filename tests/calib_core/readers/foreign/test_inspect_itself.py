@@ -1,4 +1,4 @@
-"""Logs that inspect_ai writes itself, with a model that needs no network: read back as what it was given."""
+"""Logs written by inspect_ai itself, with a model that needs no network: read back as given."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHARES = {"A": 0.6, "B": 0.2, "C": 0.15}
 
 @pytest.fixture(scope="module", params=["eval", "json"])
 def path(request, tmp_path_factory):
-    """A log of one task with two scorers, confidence in the metadata of the second."""
+    """Return the path of a log of one task with two scorers, confidence in the metadata of the second."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         inspect_ai = pytest.importorskip("inspect_ai", reason="inspect_ai writes these logs and is not installed")
@@ -88,7 +88,7 @@ def test_verdicts_and_epochs_are_those_of_the_scorers(path):
 def test_log_probabilities_of_the_letter_are_there(path):
     table = read_table(path)
     assert table.n_rows == QUESTIONS * EPOCHS
-    if "confidence_from_logprobs" in table.columns:  # summaries alone are read where they tell a confidence
+    if "confidence_from_logprobs" in table.columns:  # only summaries are read if they contain a confidence
         np.testing.assert_allclose(table.columns["confidence_from_logprobs"], SHARES["A"] / sum(SHARES.values()))
     else:
         assert path.suffix == ".eval"

@@ -1,4 +1,4 @@
-"""JSON documents: one value of many records, in the forms in which tools write them; what no shape knows is flat."""
+"""JSON documents: one value of many records, in the forms in which tools write them; unknown shapes are flat."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_limits(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("text", ['[{"a": [1, "]"]}, {"a": -2.5e1}, [], null]', ' [\n {"b": {}} ,\n 7\t]\r\n', "[]"])
 def test_a_list_is_read_one_by_one_as_at_once(text: str) -> None:
-    """The same values, or the same sentence: whichever letter is left out, replaced or doubled."""
+    """The same values, or the same message, for any letter left out, replaced or doubled."""
     changes = list(' ,]}[{":1x\\')
     for place in range(text.index("[") + 1, len(text) + 1):
         for change in ["", text[place - 1], *changes]:
@@ -105,7 +105,7 @@ def test_a_list_is_read_one_by_one_as_at_once(text: str) -> None:
 
 
 def found(read: Callable[..., Any], text: bytes) -> Any:
-    """The values of a list, or the sentence with which it is refused."""
+    """Return the values of a list, or the message with which it is refused."""
     try:
         return list(read(text, "a.json", decoder(as_missing)))
     except InputError as e:

@@ -1,4 +1,4 @@
-"""Samples of the harness: its own Brier score, what is ambiguous, rows that say nothing, and files read in parts."""
+"""Samples of the harness: its own Brier score, ambiguities, uninformative rows, and files read in parts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LINES = [line(i, s, g, LETTERS, acc=accuracy(s, g)) for i, (s, g) in enumerate(z
 
 
 def messages(lines: list[dict[str, object]], **chosen: object) -> list[tuple[str, str]]:
-    """Severity and sentence of what the shape finds."""
+    """Return severity and message of the shape's findings."""
     table = read_table(encoded(lines), NAME)
     found = examine(table, propose(table, **chosen))
     return [(each.severity, each.message) for each in found if each.code in ("foreign", "reader")]
 
 
 def test_the_harness_own_brier_score() -> None:
-    """As its brier_score: squared distance of the softmax to the one-hot target, summed over choices; the mean."""
+    """Like its brier_score: squared distance of the softmax to the one-hot target, summed over choices; the mean."""
     own = np.mean(
         [sum((p - (k == g)) ** 2 for k, p in enumerate(softmax(s))) for s, g in zip(SCORES, GOLD, strict=True)]
     )
@@ -127,7 +127,7 @@ def test_a_file_in_parts_is_the_same_file(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_last_line_of_a_file_in_parts_is_no_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line whose values are all objects would be records by their ids if it stood alone."""
+    """A line whose values are all objects would be records by their ids as a file of its own."""
     lines = [{"score": {"p": i / 10}, "truth": {"label": i % 2}} for i in range(9)]
     path = tmp_path / "a.jsonl"
     path.write_bytes(encoded(lines))

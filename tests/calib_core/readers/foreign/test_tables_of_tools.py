@@ -1,4 +1,4 @@
-"""Tables that R, Weka and H2O write: made as they write them, read back to the same probabilities without a word."""
+"""Tables of R, Weka and H2O: created in their formats, read back to the same probabilities without a remark."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_rows_of_repeated_resamples_belong_together() -> None:
 
 
 def test_tables_of_yardstick_need_no_shape() -> None:
-    """hpc_cv and two_class_example, as its documentation has them."""
+    """The tables are hpc_cv and two_class_example, as in its documentation."""
     rows = [[LEVELS[y], LEVELS[p.argmax()], *p, f"Fold{i % 10}"] for i, (p, y) in enumerate(zip(P, Y, strict=True))]
     found = cc.read_predictions(text(["obs", "pred", *LEVELS, "Resample"], rows), "hpc_cv.csv")
     np.testing.assert_allclose(found.probs, P)
@@ -236,7 +236,7 @@ def csv(table: pd.DataFrame) -> bytes:
 
 
 def silent(instead: str) -> bytes:
-    """Weka's rows, every third without a class."""
+    """Return Weka's rows, every third without a class."""
     head, *rows = [line.split(",") for line in weka().decode().splitlines()]
     return text(head, [[row[0], instead, *row[2:]] if i % 3 == 0 else row for i, row in enumerate(rows)])
 

@@ -187,7 +187,7 @@ def test_what_the_csv_module_writes_is_read_back(rows: list[tuple[float, str, st
 
 
 def test_apostrophes_before_formulas_are_left_out_and_told() -> None:
-    """Files of ours have them, so that no spreadsheet computes a name; all others stay."""
+    """Our own files have them, so that no spreadsheet computes a name; all other apostrophes stay."""
     found = read_table(b"'=a,b,'tis,n\n'@x,'y,'=,-2\n,'-1,'+,3\n", "a.csv")
     expected = {"=a": ["@x", ""], "b": ["'y", "-1"], "'tis": ["=", "+"], "n": [-2, 3]}
     assert {name: column.tolist() for name, column in found.columns.items()} == expected

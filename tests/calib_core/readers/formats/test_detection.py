@@ -104,7 +104,7 @@ def test_too_large_files(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:
-    """One to eight bytes changed, dropped, doubled or cut."""
+    """Return the data with one to eight bytes changed, dropped, doubled or cut."""
     out = bytearray(data)
     for _ in range(rng.randint(1, 8)):
         at = rng.randrange(len(out))
@@ -133,7 +133,7 @@ def test_mutated_files_are_read_or_refused(form: str, formatted: Formatted) -> N
 
 
 def test_mutated_parquet_is_read_or_refused(formatted: Formatted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this process, so that a crash is seen; a child a file would hide it."""
+    """Decoding in this process makes a crash visible; a child per file would hide it."""
     monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
     data, filename = formatted("parquet")
     rng = random.Random(1)

@@ -1,4 +1,4 @@
-"""Archives of logs: what is damaged, too large or compressed with zstd; attempts at questions belong together."""
+"""Archives of logs: damaged, too large or compressed with zstd; attempts at the same question form a group."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def refused(data: bytes, name: str = NAME) -> str:
 
 
 def with_method(data: bytes, method: int) -> bytes:
-    """The archive whose directory says that members are compressed otherwise."""
+    """Return the archive whose directory claims another compression of its members."""
     out = bytearray(data)
     for magic, place in ((b"PK\x01\x02", 10), (b"PK\x03\x04", 8)):
         start = 0
@@ -54,7 +54,7 @@ def test_columns_that_tell_what_is_right_are_not_along():
 
 
 def test_zstd_is_read_with_the_package_and_told_of_without(monkeypatch):
-    """Members stored and called zstd: the package here hands them back."""
+    """Members are stored but declared as zstd: the fake package returns them unchanged."""
     data = with_method(archive({"summaries.json": judged()}, zipfile.ZIP_STORED), ZSTD)
     with monkeypatch.context() as without:
         without.setattr(eval_archive, "import_module", lambda name: importlib.import_module("calib_no_such." + name))
@@ -110,7 +110,7 @@ def test_what_is_cut_off_is_refused(cut):
 
 
 def test_a_directory_that_points_before_the_file_is_refused():
-    """zipfile takes offsets from where the directory is found: one that is said to lie further on moves them."""
+    """zipfile takes offsets relative to the directory: a directory declared further on moves them."""
     data = bytearray(archive({"summaries.json": judged()}))
     end = data.rfind(b"PK\x05\x06")
     (place,) = struct.unpack("<I", data[end + 16 : end + 20])
@@ -200,7 +200,7 @@ def test_strange_samples_are_read_or_refused_in_a_sentence(strange):
 
 
 def sentence(data):
-    """Predictions, or the sentence with which they are refused."""
+    """Return predictions, or the message with which they are refused."""
     try:
         return cc.read_predictions(data, NAME)
     except cc.InputError as why:

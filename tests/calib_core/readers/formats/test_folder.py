@@ -1,4 +1,4 @@
-"""Folders: files of one shape are one table whose rows know their file; what is of another kind is told."""
+"""Folders: files of one shape become one table whose rows know their file; files of other kinds are reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASKS = {"arc_easy": ("A", "B", "C", "D"), "boolq": ("no", "yes")}
 
 @pytest.fixture
 def results(tmp_path: Path) -> tuple[Path, list[float]]:
-    """A run of two tasks with as many choices as they please, and the confidences in their rows."""
+    """Return a run of two tasks with any numbers of choices, and the confidences in their rows."""
     folder, confidence = tmp_path / "meta-llama__Llama", []
     folder.mkdir()
     for seed, (task, texts) in enumerate(TASKS.items()):

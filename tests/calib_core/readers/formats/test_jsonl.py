@@ -1,4 +1,4 @@
-"""JSON Lines: exact numbers, one shape throughout, and what JSON readers let pass is refused by line."""
+"""JSON Lines: exact numbers, one shape throughout, and refusals by line of what JSON readers let pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables too large to be read as a whole are refused from what their headers promise."""
+"""Tables too large to be read are refused by the sizes in their headers."""
 
 from __future__ import annotations
 

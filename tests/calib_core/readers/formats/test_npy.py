@@ -1,4 +1,4 @@
-"""NPY and NPZ: what is accepted, and every hostile file refused before it costs anything."""
+"""NPY and NPZ: accepted files, and every hostile file refused before it costs anything."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_only_stored_and_deflated_members_are_opened(refused: Refused) -> None:
 
 
 def test_a_bzip2_bomb_costs_nothing(refused: Refused) -> None:
-    # 8 MB of zeros become 50 bytes; the real ones become gigabytes whatever size they declare.
+    # 8 MB of zeros become 50 bytes; the real ones become gigabytes, for any declared size.
     bomb = zipped({"p.npy": npy(np.zeros(1_000_000))}, zipfile.ZIP_BZIP2)
     assert len(bomb) < 1000
     tracemalloc.start()

@@ -31,7 +31,7 @@ def written(columns: dict[str, Any] | pa.Table, **options: Any) -> bytes:
 
 
 def in_process(data: bytes) -> Table:
-    """The same decoding without a child, for the many cases that need no isolation."""
+    """Decode without a child, for the many cases that need no isolation."""
     return Table("a.parquet", "parquet", parquet._columns(parquet._in_process(data, "a.parquet"), "a.parquet"))
 
 

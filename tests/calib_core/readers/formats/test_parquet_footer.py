@@ -1,4 +1,4 @@
-"""What a Parquet file takes is told from its footer, and no footer makes that fail."""
+"""Memory of a Parquet file is estimated from its footer, and no footer makes that fail."""
 
 import io
 import time
@@ -22,7 +22,7 @@ def parquet(rows_in_a_group=None, **columns):
     ("dtype", "size"), [("f4", 4), ("f8", 8), ("i4", 4), ("i8", 8), ("i1", 4), ("bool", 1), (object, 24)]
 )
 def test_rows_times_the_types_of_columns(dtype, size):
-    """By hand; constant columns, of which the file itself is a hundredth."""
+    """The sizes are computed by hand for constant columns, of which the file itself is a hundredth."""
     column = np.full(ROWS, "word" if dtype is object else 1, dtype=dtype)
     data = parquet(500, **{f"c{j}": column for j in range(20)})
     assert promised_bytes(data) == ROWS * 20 * size > len(data)

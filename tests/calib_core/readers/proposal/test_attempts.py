@@ -1,4 +1,4 @@
-"""Attempts at questions: found by their columns, taken together once somebody says so, and said wherever they count."""
+"""Attempts at questions: found by their columns, grouped on request, and mentioned wherever they count."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUESTIONS, ATTEMPTS, SHARE = 60, 5, 0.7
 
 
 def attempts(seed=0):
-    """A CSV of attempts that come out alike within a question, with calibrated confidences on average."""
+    """Return a CSV of attempts with equal outcomes within a question, with calibrated confidences on average."""
     rng = np.random.default_rng(seed)
     chance = np.repeat(rng.beta(SHARE * 0.4, (1 - SHARE) * 0.4, QUESTIONS), ATTEMPTS)
     frame = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Columns called like classes: one that never comes true is a class, an age beside them is none."""
+"""Columns named like classes: one without any true row is a class, an age next to them is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several models in one file: joined by question, by hand and against files read one by one; what is refused."""
+"""Several models in one file: joined by question, by hand and against files read one by one; and refusals."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_column_that_names_models_is_offered_and_never_taken() -> None:
     (offer,) = [f for f in examine(table, reading) if f.code == "models"]
     assert offer.message.startswith('The column "model" names 2 models over the same 1,000 questions')
     assert offer.change == {"models": "model", "question": ("question",)}
-    # Nothing is offered where it could not be read, and why is said; of models of cars nothing is.
+    # Only readable options are offered, with reasons for the others; models of cars are not mentioned.
     table = read_table(FILE + b"old,q1,0.9,A,A,fit\n", "m.csv")
     (refused,) = [f for f in examine(table, propose(table)) if f.code == "models"]
     assert (refused.severity, refused.change) == ("warning", None)
@@ -110,7 +110,7 @@ def test_an_identifier_with_a_value_twice_is_refused_and_never_left_for_the_plac
     # Numbers of lines that start again for each model do not come before an identifier.
     below = b"idx,model,id,confidence,correct\n0,a,1,.7,1\n1,a,2,.6,1\n0,b,2,.9,1\n1,b,1,.8,1\n"
     assert models(below, split=None)["b"].confidence.tolist() == [0.8, 0.9]
-    # Row numbers of the file are nobody's questions.
+    # Row numbers of the file are not question ids.
     assert models(head + b"a,1,.7,1\nb,2,.6,1\n", split=None)["b"].confidence.tolist() == [0.6]
 
 
@@ -177,7 +177,7 @@ def test_a_matrix_of_scores_is_divided_too() -> None:
 
 @st.composite
 def long_form(draw: st.DrawFn) -> tuple[pd.DataFrame, list[str]]:
-    """Rows of up to four models over some of eight questions, at least one of them common, in any order."""
+    """Draw rows of up to four models over some of eight questions, at least one in common, in any order."""
     names = draw(st.lists(st.sampled_from(["a", "b", "gpt 4", "gpt-4o"]), min_size=2, max_size=4, unique=True))
     common = draw(st.integers(0, 7))
     truth = draw(st.lists(st.sampled_from("AB"), min_size=8, max_size=8))

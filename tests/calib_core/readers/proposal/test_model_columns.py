@@ -1,4 +1,4 @@
-"""Columns of several models side by side: told from classes by their sums and names; asked where both may be."""
+"""Columns of several models side by side: distinguished from classes by sums and names; a question if ambiguous."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reading proposed for the ways people save predictions, and the questions asked where there are several."""
+"""The proposed reading for common ways to save predictions, and questions in ambiguous cases."""
 
 from __future__ import annotations
 

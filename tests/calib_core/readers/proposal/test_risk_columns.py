@@ -1,4 +1,4 @@
-"""Files of one event as people have them: read as they are meant, or refused in a sentence that says what to do."""
+"""Common files of one event: read with the intended meaning, or refused with a message and a remedy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(file: RiskFile, **fields: object) -> Predictions:
 
 
 def as_meant(found: Predictions, file: RiskFile) -> bool:
-    """Are these the risks, the outcomes and the event of the file?"""
+    """Return True if these are the risks, the outcomes and the event of the file."""
     rows = list(range(N) if file.kept is None else file.kept)
     if found.probs is None or found.event is None or found.n_rows != len(rows):
         return False

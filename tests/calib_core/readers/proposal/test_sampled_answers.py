@@ -1,4 +1,4 @@
-"""Several samples of one question: the share of the most frequent answer, against counting, and what is refused."""
+"""Several samples of one question: the share of the most frequent answer, against counting, and refusals."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_columns_are_found_or_asked_for() -> None:
     assert (reading.question, reading.predicted, reading.label) == (("prompt_id",), "response", ("label",))
     with pytest.raises(InputError, match="no single column is recognized as question; choose question from"):
         read(b"a,answer,truth\n1,A,A\n")
-    # Without being asked for, a file of answers is no file of samples.
+    # By default, a file of answers is no file of samples.
     plain = read_table(b"question,confidence,predicted,label\n1,0.5,A,A\n1,0.7,B,A\n", "m.csv")
     assert propose(plain).layout == "top-label"
 

@@ -1,4 +1,4 @@
-"""Confidence in words: what is read, what is asked for, and that a reading says what words stand for."""
+"""Confidence in words: readable texts, requested meanings, and readings that record the meaning of words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_what_words_stand_for_is_chosen_in_the_reading() -> None:
     assert reading.kind == "words"
     assert Reading.from_json(reading.to_json()) == reading
     assert predictions(table, reading).confidence.tolist() == [0.8, 1.0, 0.165, 0.8]
-    # A number that holds a sign of equality is no problem: the last one counts.
+    # A number that contains an equals sign is no problem: the last sign counts.
     assert stands_for(reading.replace(words=("p = high=0.6",)))["p = high"] == 0.6
 
 
