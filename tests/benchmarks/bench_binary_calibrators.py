@@ -1,4 +1,4 @@
-"""One-vs-rest beta calibration, class-wise binnings and scaling-binning, beside the packages that have them.
+"""One-vs-rest beta calibration, class-wise binnings and scaling-binning, against the packages that have them.
 
 The peers are not dependencies; a row is skipped where its package is not installed.
 """

@@ -1,4 +1,4 @@
-"""Debiased, convex, adaptive and swept errors; uncertainty-calibration beside them where it is installed.
+"""Debiased, convex, adaptive and swept errors, against uncertainty-calibration if it is installed.
 
 Reach (ratio to that peer in one run): debiased L2 on equal-mass bins, top 10x at S; marginal 20x at S, 30x at M and L.
 """

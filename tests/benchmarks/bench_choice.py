@@ -1,4 +1,4 @@
-"""Whether to recalibrate: 10,000 rows x 10 classes, all candidates, under 20 s."""
+"""Choice of a calibrator: 10,000 rows x 10 classes, all candidates, under 20 s."""
 
 import numpy as np
 from scipy.special import softmax

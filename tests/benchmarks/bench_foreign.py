@@ -1,4 +1,4 @@
-"""JSON Lines of an evaluation of a language model, beside pandas, which makes columns of objects of them."""
+"""JSON Lines of an evaluation of a language model, against pandas, which returns columns of objects."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""P5's contest over many models, as it runs on screen: under 10 seconds of one core."""
+"""P5's contest over many models, as on screen: under 10 seconds of one core."""
 
 import time
 
@@ -6,7 +6,7 @@ from calib_core import lab
 from calib_core.lab import true_errors, truths
 
 LIMIT = 10.0
-"""Seconds of processor time that twenty samples of each of twelve models may take, their fits among them."""
+"""Maximum seconds of processor time for twenty samples of each of twelve models, including their fits."""
 
 
 def from_nothing():

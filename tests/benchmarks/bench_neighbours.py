@@ -1,4 +1,4 @@
-"""LECE and Meta-Cal: 5,000 calibration rows, 10,000 rows to calibrate, as the published timings have it."""
+"""LECE and Meta-Cal: 5,000 calibration rows, 10,000 rows to calibrate, as in the published timings."""
 
 import numpy as np
 import pytest

@@ -16,7 +16,7 @@ CALIBRATORS = ("temperature", "top-label-hb")
 
 
 def forgotten():
-    """A fresh start: nothing derived is held from an earlier round."""
+    """Clear all results of earlier rounds."""
     session.RESULTS.clear()
 
 

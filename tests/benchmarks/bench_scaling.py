@@ -1,4 +1,4 @@
-"""Fitting the scaling maps, beside peers where they can be imported; one BLAS thread for all, so that peers compare.
+"""Fitting the scaling maps, against available peers; one BLAS thread for all, for a fair comparison.
 
 Rows of L for matrix scaling and Dirichlet calibration are left out: a million parameters.
 """
@@ -72,7 +72,7 @@ def test_growth(benchmark, of_size, capsys, key):
 
 
 def test_temperature_of_scikit_learn(benchmark, sample):
-    """What scikit-learn fits when asked for method="temperature": its own class behind CalibratedClassifierCV."""
+    """The fit of method="temperature" in scikit-learn: its own class behind CalibratedClassifierCV."""
     calibration = pytest.importorskip("sklearn.calibration")
     if not hasattr(calibration, "_TemperatureScaling"):
         pytest.skip("this scikit-learn has no temperature scaling")
@@ -81,7 +81,7 @@ def test_temperature_of_scikit_learn(benchmark, sample):
 
 
 def test_dirichlet_of_scikit_learn(benchmark, sample):
-    """The unregularised map: multinomial logistic regression on log-probabilities."""
+    """The unregularized map: multinomial logistic regression on log-probabilities."""
     if size_of(sample) != "S":
         pytest.skip("takes 15 s at M")
     logs = np.log(np.maximum(sample.probs, 1e-12)).astype(np.float64)

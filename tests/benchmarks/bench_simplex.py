@@ -1,6 +1,6 @@
-"""Partitions of the simplex: cells placed and 1,000,000 x 3 rows (50,000 x 1,000) counted into them.
+"""Partitions of the simplex: cell assignment and counts of 1,000,000 x 3 rows (50,000 x 1,000).
 
-Reach: under 1 s for three classes, whatever the partition. Found on one core: sierpinski 0.2 s, grid 0.15 s, projection
+Goal: under 1 s for three classes, for any partition. Measured on one core: sierpinski 0.2 s, grid 0.15 s, projection
 0.5 s (axes) and 0.8 s (random).
 """
 

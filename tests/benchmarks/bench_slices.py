@@ -1,4 +1,4 @@
-"""Slices of many rows: a scan of 50 columns x 1,000,000 rows with crossings, and what it holds beside its input."""
+"""Slices of many rows: a scan of 50 columns x 1,000,000 rows with crossings, and its memory beyond the input."""
 
 import tracemalloc
 
@@ -13,7 +13,7 @@ ROWS, COLUMNS = 1_000_000, 50
 
 @pytest.fixture(scope="module")
 def many():
-    """A third of the columns each: words, numbers to cut, and few whole numbers; one crossing is off."""
+    """Return a third of the columns each: words, numbers to cut, and few whole numbers; one crossing is off."""
     rng = np.random.default_rng(0)
     words = np.array([f"v{i}" for i in range(8)], dtype=object)
     kinds = (

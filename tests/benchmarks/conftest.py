@@ -1,7 +1,7 @@
-"""Overconfident softmax outputs in the three sizes all timings are compared at.
+"""Overconfident softmax outputs in the three sizes at which all timings are compared.
 
 `make bench` runs `pytest tests/benchmarks --benchmark-only -o python_files="bench_*.py"`: the files are named so that
-an ordinary test run does not collect them. Add `--benchmark-group-by=param:sample` to see each size beside its own
+an ordinary test run does not collect them. Add `--benchmark-group-by=param:sample` to see each size next to its own
 read pass.
 """
 
@@ -17,19 +17,19 @@ SIZES = {"S": (10_000, 10), "M": (10_000, 100), "L": (50_000, 1_000)}
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A read-only float32 probability matrix with its labels, as arrays and as predictions."""
+    """Read-only float32 probability matrix with its labels, as arrays and as predictions."""
 
     probs: np.ndarray
     labels: np.ndarray
     predictions: Predictions
 
     def fresh(self):
-        """The same predictions with nothing but the predicted class worked out yet."""
+        """Return the same predictions with nothing cached but the predicted class."""
         return Predictions(self.probs, self.labels)
 
 
 def made(n, k):
-    """Labels drawn from softmax(z) by the Gumbel trick; the model claims softmax(1.5 z)."""
+    """Return labels drawn from softmax(z) by the Gumbel trick; the model claims softmax(1.5 z)."""
     rng = np.random.default_rng(0)
     z = 3 * rng.standard_normal((n, k), dtype=np.float32)
     labels = np.empty(n, dtype=np.intp)
@@ -57,5 +57,5 @@ def large():
 
 @pytest.fixture(scope="session")
 def of_size():
-    """Samples of any number of rows and classes."""
+    """Return samples of any number of rows and classes."""
     return made

@@ -1,7 +1,7 @@
-"""How costs grow with rows and with classes: every estimator's number, interval and floor, an exponent fitted to each.
+"""Growth of costs with rows and classes: every estimator's number, interval and floor, with a fitted exponent.
 
-Process CPU seconds, and the most memory beyond the input. ``make bench`` prints the table; an exponent well
-above 1 is a cost that grows wrongly. Small cases cost what starting costs, so that exponents near 0 say little.
+Process CPU seconds, and the most memory beyond the input. ``make bench`` prints the table; an exponent well above 1 is
+a cost that grows wrongly. Small cases are dominated by start-up costs, so that exponents near 0 are uninformative.
 """
 
 import argparse
@@ -19,7 +19,7 @@ LIMIT = 20.0
 
 
 def predictions(rows, classes):
-    """Overconfident softmax outputs."""
+    """Return overconfident softmax outputs."""
     rng = np.random.default_rng(0)
     z = rng.normal(size=(rows, classes)) * 2
     true, claimed = (np.exp(power * z) for power in (0.8, 1.0))
@@ -29,7 +29,7 @@ def predictions(rows, classes):
 
 
 def cost(p, notion, key, what):
-    """CPU seconds, and megabytes beyond the input."""
+    """Return CPU seconds, and megabytes beyond the input."""
     tracemalloc.start()
     begin = time.process_time()
     made = estimate(p, notion, key)
@@ -42,7 +42,7 @@ def cost(p, notion, key, what):
 
 
 def exponent(sizes, seconds):
-    """The slope of log cost on log size."""
+    """Return the slope of log cost on log size."""
     return np.polyfit(np.log(sizes[: len(seconds)]), np.log(np.maximum(seconds, 1e-4)), 1)[0]
 
 

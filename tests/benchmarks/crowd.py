@@ -1,6 +1,6 @@
-"""Many visitors at once: each loads the page, opens a session, and waits until its first page is drawn.
+"""Crowds of visitors: each loads the page, opens a session, and waits until its first page is drawn.
 
-`load_sessions.py` uses it; by itself it asks a server that runs already:
+`load_sessions.py` uses it; by itself it uses a running server:
 
     python -m tests.benchmarks.crowd http://localhost:8501 150
 """
@@ -20,7 +20,7 @@ PATIENCE = 120.0
 
 
 async def drawn(socket: ClientConnection, query: str) -> int:
-    """Have a page drawn; how many elements it has."""
+    """Draw a page; return its number of elements."""
     asked = BackMsg()
     asked.rerun_script.query_string = query
     await socket.send(asked.SerializeToString())
@@ -36,26 +36,26 @@ async def drawn(socket: ClientConnection, query: str) -> int:
 
 
 def loaded(url: str) -> None:
-    """The page's own file."""
+    """Load the page's own file."""
     with urllib.request.urlopen(f"{url}/", timeout=PATIENCE) as answer:
         answer.read()
 
 
 class Door:
-    """Opens, to leave, once everybody has a page or gave up."""
+    """Barrier that opens, for leaving, once everybody has a page or gave up."""
 
     def __init__(self, visitors: int) -> None:
         self.left, self.open = visitors, asyncio.Event()
 
     def done(self) -> None:
-        """One more has a page, or gave up."""
+        """Count one more visitor who has a page, or gave up."""
         self.left -= 1
         if not self.left:
             self.open.set()
 
 
 async def visit(url: str, query: str, door: Door) -> float:
-    """Seconds until the first page is there; the tab stays open until everybody has theirs."""
+    """Return the seconds until the first page is there; the tab stays open until everybody has theirs."""
     start, address = time.monotonic(), urlsplit(url)
     try:
         await asyncio.to_thread(loaded, url)
@@ -78,7 +78,7 @@ async def visit(url: str, query: str, door: Door) -> float:
 
 
 async def visits(url: str, visitors: int, query: str = "") -> tuple[list[float], list[str]]:
-    """How long each of so many visitors waits who come at the same moment, and what went wrong."""
+    """Return the waiting time of each of this many simultaneous visitors, and the errors."""
     door = Door(visitors)
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(visitors))
     found = await asyncio.gather(*(visit(url, query, door) for _ in range(visitors)), return_exceptions=True)

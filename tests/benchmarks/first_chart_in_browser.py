@@ -1,4 +1,4 @@
-"""Time from asking for a page to its first chart on the screen, with an empty and with a filled browser cache.
+"""Time from requesting a page to its first chart on the screen, with an empty and with a filled browser cache.
 
     python tests/benchmarks/first_chart_in_browser.py --url http://localhost:8501/?view=reliability --chart reliability
 
@@ -31,7 +31,7 @@ DRAWN = """key => new Promise((resolve, reject) => {
 def main() -> None:
     """Print the medians."""
     options = _options()
-    from toggle_in_browser import _conftest  # beside this file, which is its folder when it is run
+    from toggle_in_browser import _conftest  # next to this file, in the folder from which it is run
 
     conftest = _conftest()
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as profile:

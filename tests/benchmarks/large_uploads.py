@@ -1,10 +1,9 @@
-"""Large files of many people on one server: how many it takes, what the others read, and how much memory it uses.
+"""Large files of many users on one server: its capacity, the messages to others, and its memory.
 
     python -m tests.benchmarks.large_uploads --sessions 20 --rows 50000 --classes 1000 --memory-gb 4
 
-Everybody uploads the same bytes under a name of their own at the same moment (50,000 x 1,000 are 200 MB as float32),
-and keeps the tab open. Memory is what the server held, by itself and with the processes it
-started.
+All users upload the same bytes under different names at the same moment (50,000 x 1,000 are 200 MB as float32), and
+leave the tab open. Memory is that of the server, without and with its worker processes.
 """
 
 import argparse
@@ -92,7 +91,7 @@ def _plain(sentence: bytes) -> str:
 
 
 def memory(pid: int) -> tuple[float, float]:
-    """Megabytes that a process holds of its own, and with all processes it started."""
+    """Return the megabytes of a process, without and with all processes it started."""
     own = _own(pid)
     rest = 0.0
     for folder in Path("/proc").glob("[0-9]*"):
@@ -105,7 +104,7 @@ def memory(pid: int) -> tuple[float, float]:
 
 
 def _own(pid: int) -> float:
-    """What is shared between processes counts in equal parts."""
+    """Return its memory; memory shared between processes counts in equal parts."""
     try:
         found = re.search(r"Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text())
     except OSError:

@@ -1,13 +1,13 @@
-"""Many people on one server: how long each waits, while one of them asks for something heavy.
+"""Many users on one server: waiting time of each, while one of them requests something heavy.
 
     python -m tests.benchmarks.load_sessions --sessions 20 --seconds 60
     python -m tests.benchmarks.load_sessions --url http://localhost:8501 --heavy ""
 
-Every session uploads a file of its own and ticks or unticks calibrators once every so many seconds, as browsers do it:
-over a WebSocket, a toggle from the click to the end of the run it asks for. One more uploads a file again and again and
-fits something heavy on it. It says how long the median toggle and the slowest of twenty took, the same for uploads and
-heavy fits, and the server's processor time and memory. Names of the others' files are looked for in all that a session
-was sent: none is to be there. At the end many more come at the same moment, each for a first page.
+Every session uploads its own file and periodically ticks or unticks calibrators like a browser: over a WebSocket, a
+toggle from the click to the end of its run. One more uploads a file again and again and fits something heavy on it. It
+prints the duration of the median toggle and of the slowest of twenty, the same for uploads and heavy fits, and the
+server's processor time and memory. It searches all messages to a session for names of the others' files, which must not
+occur. At the end many more users arrive at the same moment, each for a first page.
 """
 
 import argparse
@@ -43,7 +43,7 @@ PATIENCE = 300.0
 
 
 def npz(rows: int, classes: int, seed: int) -> bytes:
-    """Predictions like a network's, and labels that its softened probabilities drew."""
+    """Return predictions like a network's, with labels drawn from its softened probabilities."""
     rng = np.random.default_rng(seed)
     z = rng.normal(0, 2, (rows, classes)) + 4 * np.eye(classes)[rng.integers(0, classes, rows)]
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
@@ -55,7 +55,7 @@ def npz(rows: int, classes: int, seed: int) -> bytes:
 
 
 class Tab:
-    """A tab: what its page says, and what it asks of the server."""
+    """Browser tab: the text of its page, and its requests to the server."""
 
     def __init__(self, url: str, query: str = "view=data") -> None:
         self.url = url.rstrip("/")
@@ -235,7 +235,7 @@ def _spread(seconds: list[float]) -> str:
 
 @contextmanager
 def serving(options: argparse.Namespace) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]:
-    """The address of a server, and its process where it is one of ours."""
+    """Yield the address of a server, and its process if it is one of ours."""
     if options.url:
         yield options.url, None
         return

@@ -1,6 +1,6 @@
-"""The optimisers that are the library's own beside SciPy's and scikit-learn's on the same fits: cost and loss reached.
+"""The library's own optimizers against SciPy's and scikit-learn's on the same fits: cost and final loss.
 
-python -m tests.benchmarks.optimisers writes optimisers.md beside it: three minutes on one core.
+python -m tests.benchmarks.optimisers writes optimisers.md next to it: three minutes on one core.
 """
 
 import time
@@ -64,7 +64,7 @@ def temperatures(sample):
         return temperature._Loss.of(sample.fresh())
 
     def by_newton():
-        """With the first guesses of ours, from some of the rows."""
+        """Run with our starting values, from some of the rows."""
         whole, b = fresh(), 0.0
         for loss in (*(whole.every(stride) for stride in temperature._STRIDES), whole):
             if loss is None:

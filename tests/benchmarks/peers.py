@@ -1,4 +1,4 @@
-"""Ours beside other people's packages, every line in one run: writes peers.md (`make bench-peers`).
+"""Benchmarks of ours against other people's packages, every line in one run: writes peers.md (`make bench-peers`).
 
 Process CPU of one thread, the least of several calls after one that is not counted; S = 10,000 x 10, M = 10,000 x 100,
 L = 50,000 x 1,000 float32, overconfident softmax outputs. A peer that would take minutes at a size is not run there.
@@ -36,17 +36,17 @@ Work = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One operation: what we do and what each peer does for it, on a sample; ``goals`` are ratios to reach by size."""
+    """Operation: our code and each peer's for it, on a sample; ``goals`` are target ratios by size."""
 
     title: str
     ours: Callable[[Sample], Work]
     peers: dict[str, tuple[str, Callable[[Any, Sample], Work]]]
-    """By name: the module to import, what it does, and the sizes it can bear ("SML" where nothing is said)."""
+    """Peers by name: the module to import, its code, and the sizes it can handle ("SML" by default)."""
     goals: dict[str, float] = field(default_factory=dict)
     sizes: str = "SML"
     bears: dict[str, str] = field(default_factory=dict)
     does: float = 1.0
-    """The share of our work that the peers do."""
+    """Share of our work that the peers do."""
 
 
 def split(sample: Sample, notion: str) -> Any:
@@ -88,7 +88,7 @@ def torch_ece(module: Any, s: Sample) -> Work:
 
 
 def by_column(work: Callable[[Any, np.ndarray, np.ndarray], Any]) -> Callable[[Any, Sample], Work]:
-    """A binary function of a peer, called for every class."""
+    """Return a binary function of a peer, called for every class."""
 
     def peer(module: Any, s: Sample) -> Work:
         columns, hits = (
@@ -101,7 +101,7 @@ def by_column(work: Callable[[Any, np.ndarray, np.ndarray], Any]) -> Callable[[A
 
 
 def of_top(work: Callable[[Any, np.ndarray, np.ndarray], Any]) -> Callable[[Any, Sample], Work]:
-    """A binary function of a peer, called for the confidence; finding it is part of the work."""
+    """Return a binary function of a peer, called for the confidence; finding it is part of the work."""
 
     def peer(module: Any, s: Sample) -> Work:
         def run() -> Any:
@@ -327,7 +327,7 @@ CASES = [
 
 
 def milliseconds(work: Work) -> float:
-    """The least process CPU of a call, after a first one."""
+    """Return the least process CPU of a call, after a first one."""
     work()
     least, spent = float("inf"), 0.0
     for _ in range(CALLS):
@@ -341,7 +341,7 @@ def milliseconds(work: Work) -> float:
 
 
 def lines(size: str, sample: Sample) -> list[str]:
-    """Table lines of one size."""
+    """Return table lines of one size."""
     found = []
     for case in CASES:
         if size not in case.sizes:
@@ -387,7 +387,7 @@ said.
 - Isotonic (2.9 / 5.9; goals 2 / 3) at L: fit .7 s, apply .65 s: two table look-ups and three passes a score; turning
   columns into rows .15 s.
 """
-"""Kept here because the table is written anew."""
+"""Text stored here because the table is rewritten."""
 
 
 def main() -> None:

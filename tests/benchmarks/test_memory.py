@@ -1,4 +1,4 @@
-"""The base-model analysis needs little memory beside the array itself (an ordinary test, no timing)."""
+"""The base-model analysis needs little memory beyond the array itself (an ordinary test, no timing)."""
 
 import tracemalloc
 
@@ -12,8 +12,8 @@ from calib_core.inference.intervals import wild_bootstrap
 from calib_core.readers import StreamedFile
 from dashboard.commands._part_by_part import recalibrate
 
-# A fifth of the rows of the largest size: what grows with rows keeps its ratio to the array, and blocks, chunks and
-# per-class tables, which do not grow, weigh more here than there.
+# A fifth of the rows of the largest size: memory that grows with rows has a constant ratio to the array; blocks, chunks
+# and per-class tables do not grow, and count more here than there.
 ROWS, CLASSES = 10_000, 1_000
 
 
@@ -63,7 +63,7 @@ def test_a_class_wise_interval_draws_no_matrix_of_rows_and_replicates(rows, clas
 
 @pytest.mark.wide
 def test_an_interval_over_tens_of_thousands_of_cells_holds_few_draws_of_them():
-    """Bins of equal mass in every class: 28,200 cells, of which 1,000 draws were 226 MB, held several times."""
+    """Bins of equal mass in every class: 28,200 cells, of which 1,000 draws were 226 MB, stored several times."""
     rng = np.random.default_rng(0)
     probs = rng.random((20_000, 200), dtype=np.float32) ** 8
     probs /= probs.sum(1, keepdims=True)

@@ -1,7 +1,7 @@
-"""How long fits take by calibrator, rows and classes: what dashboard/workers/durations.csv holds, and how true it is.
+"""Durations of fits by calibrator, rows and classes: the data of dashboard/workers/durations.csv, and their accuracy.
 
-    python -m tests.benchmarks.work_times --write       # measures, a quarter of an hour on one core
-    python -m tests.benchmarks.work_times --check       # sizes that are not in the table, told before they are measured
+python -m tests.benchmarks.work_times --write # measures, a quarter of an hour on one core python -m
+tests.benchmarks.work_times --check # sizes that are not in the table, predicted before they are measured
 
 Processor time, so that others on the machine count little; in units of what `durations.unit` takes here.
 """
@@ -27,13 +27,13 @@ from dashboard.workers.durations import TABLE, Costs, Work
 SIZES = ((1000, 3), (10_000, 3), (3000, 10), (20_000, 10), (2000, 100), (10_000, 100), (3000, 400))
 OTHERS = ((5000, 2), (30_000, 4), (8000, 20), (4000, 200))
 SLOW = 80
-"""Units of what is worth telling: about a third of a second."""
+"""Units from which a duration is reported: about a third of a second."""
 LONGEST = 40.0
-"""Seconds that a measurement may be expected to take."""
+"""Maximum expected seconds of a measurement."""
 
 
 def rows(n: int, classes: int) -> Predictions:
-    """Predictions like a network's, too sure of themselves."""
+    """Return overconfident predictions like a network's."""
     rng = np.random.default_rng(n)
     z = rng.normal(0, 2, (n, classes)) + 4 * np.eye(classes)[rng.integers(0, classes, n)]
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
@@ -42,7 +42,7 @@ def rows(n: int, classes: int) -> Predictions:
 
 
 def jobs(n: int, classes: int) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Kinds of work on so many rows to fit on, and how each is done."""
+    """Yield kinds of work on this many rows to fit on, with their functions."""
     divided = cc.calls.divide(rows(2 * n, classes))
     yield "choose", lambda: cc.choose(divided.fit)
     for key in CALIBRATORS:
@@ -57,7 +57,7 @@ def _fit(divided: Division, key: str, made: list[Calibrator]) -> None:
 
 
 def measured(sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[Work, float, float | None]]:
-    """Each kind of work at each size with its units, and those told before; what is refused is left out."""
+    """Yield each kind of work at each size with its units, and the predicted ones; refused work is left out."""
     learned = Costs()
     for n, classes in sizes:
         for kind, do in jobs(n, classes):
@@ -78,7 +78,7 @@ def measured(sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[Work, float, 
 
 
 def main() -> None:
-    """Write the table, or say how far off what it tells is."""
+    """Write the table, or print the error of its predictions."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--write", action="store_true")

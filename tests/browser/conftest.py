@@ -1,4 +1,4 @@
-"""A Streamlit server and the system's Chromium for the tests that do what a person does."""
+"""Streamlit server and the system's Chromium for the tests that act like a person."""
 
 import os
 import shutil
@@ -43,13 +43,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass
 class Server:
-    """A running Streamlit server."""
+    """Running Streamlit server."""
 
     url: str
     process: subprocess.Popen[bytes]
 
     def cpu_seconds(self) -> float:
-        """Processor time the server has used so far."""
+        """Return the processor time that the server has used so far."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -77,7 +77,7 @@ def serve_many(*arguments: str, base: str, log: Path) -> AbstractContextManager[
 
 @contextmanager
 def _process(arguments: list[str], port: int, log: Path, base: str = "") -> Iterator[Server]:
-    """A Python process that serves on this port, until the block ends."""
+    """Yield a Python process that serves on this port, until the block ends."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": paths, "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
     with log.open("wb") as out:
@@ -134,14 +134,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
 
 @pytest.fixture(scope="session")
 def served_calib(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The dashboard as `calib dashboard` starts it, for the whole session."""
+    """Yield the dashboard as `calib dashboard` starts it, for the whole session."""
     with serve_calib(log=tmp_path_factory.mktemp("calib") / "log.txt") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def served_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The dashboard as `calib serve` starts it below a path, for a proxy that says who asks."""
+    """Yield the dashboard as `calib serve` starts it below a path, for a proxy that sends the user's name."""
     with serve_many("--user-header=X-User", base="/calib", log=tmp_path_factory.mktemp("many") / "log.txt") as server:
         yield server
 
@@ -156,7 +156,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One Chromium for the session."""
+    """Yield one Chromium for the session."""
     path = chromium()
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
@@ -166,7 +166,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Watch:
-    """What a page did that a test may not overlook."""
+    """Events of a page that a test must not overlook."""
 
     errors: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
@@ -189,7 +189,7 @@ class Watch:
 
 @pytest.fixture
 def watch() -> Watch:
-    """Errors and foreign requests of the test's pages; a test that expects an error removes it from the list."""
+    """Yield errors and foreign requests of the test's pages; a test that expects an error removes it from the list."""
     return Watch()
 
 
@@ -198,7 +198,7 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def window(browser: Browser) -> Iterator[BrowserContext]:
-    """One profile for the session, so that what pages are made of is fetched and compiled once."""
+    """Yield one profile for the session, so that the page's resources are fetched and compiled once."""
     context = browser.new_context()
     yield context
     context.close()
@@ -208,7 +208,7 @@ def window(browser: Browser) -> Iterator[BrowserContext]:
 def open_page(window: BrowserContext, watch: Watch) -> Iterator[OpenPage]:
     """Open a page: `open_page(url, dark=False)`. Errors and foreign requests fail the test.
 
-    Nothing moves unless ``motion`` is asked for. What a page keeps for the next visit is gone after the test.
+    Nothing moves unless ``motion`` is set. Browser storage is cleared after the test.
     """
     pages = []
 

@@ -1,4 +1,4 @@
-"""The main job in a real browser: upload, look, tick, click a bin, read the class that is off, take its rows home."""
+"""The main workflow in a real browser: upload, look, tick, click a bin, read the class that is off, export its rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def drawn(page: Page, *keys: str) -> None:
 
 
 def own_file(page: Page) -> Locator:
-    """The field for a file of one's own; the one for another model's stands in a tab that may be drawn before it."""
+    """Return the field for the user's own file; the one for another model's is in a tab that may be drawn before it."""
     return page.locator(".st-key-frame-opening input[type=file]")
 
 
@@ -55,13 +55,13 @@ def tick(page: Page, title: str) -> None:
 
 
 def click_mark(page: Page, key: str, trace: str, b: int) -> None:
-    """Click the mark of a bin where it lies on the screen."""
+    """Click the mark of a bin at its position on the screen."""
     chart = node(page, key)
     chart.scroll_into_view_if_needed()
     point = chart.evaluate(POINT, [trace, b])
     place = chart.evaluate(PLACE, point)
     page.mouse.move(place["x"], place["y"])
-    # The pointer reads the mark's record by name: a name that the record lacks would stand there as it is.
+    # The hover text inserts the record by name: a name missing from the record would be shown literally.
     tip = chart.locator(".hoverlayer .hovertext")
     expect(tip).to_contain_text(re.compile(r"^[A-Z][\w -]+, [\d.]+ to [\d.]+ %confidence \d.*, accuracy \d.*\d rows"))
     expect(tip).not_to_contain_text("%{")
@@ -70,7 +70,7 @@ def click_mark(page: Page, key: str, trace: str, b: int) -> None:
 
 @pytest.fixture
 def upload(tmp_path: Path) -> Path:
-    """600 predictions in which class "owl" is badly off in [0.5, 0.6), with a column of the user's own."""
+    """Write 600 predictions in which class "owl" is badly off in [0.5, 0.6), with a column of the user's own."""
     rng = np.random.default_rng(0)
     n = 600
     names = ["cat", "dog", "owl"]

@@ -1,4 +1,4 @@
-"""Every room, in both themes, asked by axe: nothing of ours is hard to read or without a name."""
+"""Every room, in both themes, checked by axe: all our elements have contrast and names."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ AXE = Path(sys.prefix) / "node_modules" / "axe-core" / "axe.min.js"
 RUN = """() => axe.run(document, { resultTypes: ["violations"] }).then(found => found.violations.flatMap(rule =>
     rule.nodes.map(node => [rule.id, node.target.flat().join(" "), node.html.slice(0, 300)])))"""
 STREAMLITS = {
-    # The field for files stands for a button and can be given focus, so that its role cannot be "presentation".
+    # The field for files acts as a button and can be given focus, so that its role cannot be "presentation".
     "presentation-role-conflict": 'data-testid="stFileUploaderDropzone"',
 }
-"""Violations of Streamlit's own widgets, by rule: what the element is, with the reason it is not ours to mend."""
+"""Violations of Streamlit's own widgets, by rule: the element, with the reason why it is not ours to fix."""
 PATIENT = 10.0
-"""Seconds after which what is found is found: letters are pale while the page fades in."""
+"""Seconds after which findings are final: letters are pale while the page fades in."""
 FIRST = {("overview", True), ("calibrators", False)}
-"""Asked at every check, rooms and themes by turns; `make wide` asks of every view in both themes."""
+"""Rooms and themes checked every time, in turns; `make wide` checks every view in both themes."""
 ASKED = [
     pytest.param(key, dark, marks=() if (key, dark) in FIRST else pytest.mark.wide)
     for key in VIEWS
@@ -35,7 +35,7 @@ PLACES = dict.fromkeys(VIEWS, "") | {
     "classes": "&code=3",
     "slices": "&data=demo%3Alanguage-model&within=model%3Dsmall",
 }
-"""What is looked at in each view: details have words of their own."""
+"""Focus in each view: details have their own words."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def axe() -> str:
 
 
 def ours(page: Page, axe: str) -> list[Any]:
-    """What axe finds, without what Streamlit's widgets bring along."""
+    """Return the findings of axe, without those of Streamlit's widgets."""
     page.evaluate(axe)
     deadline = time.monotonic() + PATIENT
     while True:

@@ -1,4 +1,4 @@
-"""`calib serve` behind Debian's nginx: a path in front, a name from the proxy, and no page that breaks its policy."""
+"""`calib serve` behind Debian's nginx: a path prefix, a name from the proxy, and no page that violates its policy."""
 
 import re
 import shutil
@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[2] / "docs/how-to/server.md"
 
 @dataclass
 class Served:
-    """A server and the proxy in front of it."""
+    """Server and the proxy in front of it."""
 
     url: str
     direct: str
@@ -63,7 +63,7 @@ def _configuration(folder: Path, url: str, proxy: int) -> str:
 
 @pytest.fixture
 def people(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
-    """Two people with browsers of their own."""
+    """Yield two users with separate browsers."""
     contexts = {name: browser.new_context(extra_http_headers={"X-Test": name}) for name in ("ann", "bob")}
     yield contexts
     for context in contexts.values():
@@ -71,7 +71,7 @@ def people(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
 
 
 def watched(page: Page) -> list[str]:
-    """What the page complains about, its policy above all."""
+    """Return the page's complaints, especially about its policy."""
     found: list[str] = []
     page.on("console", lambda message: found.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: found.append(str(error)))

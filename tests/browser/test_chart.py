@@ -1,4 +1,4 @@
-"""The chart component in a real browser: what stays, what arrives, what must not leak."""
+"""The chart component in a real browser: persistence, updates, and leaks."""
 
 import re
 from pathlib import Path
@@ -12,15 +12,15 @@ SCRIPT = Path(__file__).parent / "apps" / "chart_app.py"
 LOOKING = SCRIPT.with_name("looking_app.py")
 ASSETS = Path(__file__).parents[2] / "dashboard" / "chart" / "assets"
 AGAIN = {SCRIPT: "after", LOOKING: "one"}
-"""A control of each script that draws the figures anew."""
+"""Control of each script that redraws the figures."""
 NODE = "[data-calib-chart={}]"
-# The axis ranges and the legend state of a node, as Plotly holds them.
+# The axis ranges and the legend state of a node, as Plotly stores them.
 STATE = """node => ({
     x: node._fullLayout.xaxis.range.map(v => +v.toFixed(4)),
     y: node._fullLayout.yaxis.range.map(v => +v.toFixed(4)),
     visible: node._fullData.map(t => t.visible),
 })"""
-# Where a point of a trace lies on the screen.
+# Position of a point of a trace on the screen.
 PLACE = """(node, [x, y]) => {
     const { xaxis, yaxis } = node._fullLayout, box = node.getBoundingClientRect();
     return { x: box.left + xaxis._offset + xaxis.d2p(x), y: box.top + yaxis._offset + yaxis.d2p(y) };
@@ -224,7 +224,7 @@ def test_calib_dashboard_lets_browsers_keep_plotly(open_page, served_calib) -> N
     wait_drawn(page, ("reliability",))
     assert "immutable" in answers["plotly-basic.min.js"]["cache-control"]
     assert "plotly.min.js" not in answers
-    # Named in the head of the page, every module: none of them waits for another one to ask for it.
+    # Every module is named in the head of the page: none waits for another one to request it.
     linked = page.locator("link[rel=modulepreload]").evaluate_all("all => all.map(one => one.href)")
     own = {file.name for file in ASSETS.glob("*.js")} - {"plotly-basic.min.js"}
     assert own <= {url.rpartition("/")[2] for url in linked}
@@ -287,7 +287,7 @@ SPOT = """(node, [x, y]) => {
     const height = y === null ? below : box.top + yaxis._offset + yaxis.d2p(y);
     return { x: box.left + xaxis._offset + xaxis.d2p(x), y: height };
 }"""
-# Where the tints stand, in numbers of the first horizontal axis.
+# Positions of the tints, in numbers of the first horizontal axis.
 TINTS = """node => [...node.parentNode.querySelectorAll('.calib-tint')].map(tint => {
     const { xaxis } = node._fullLayout, left = parseFloat(tint.style.left) - xaxis._offset;
     return [xaxis.p2d(left), xaxis.p2d(left + parseFloat(tint.style.width))].map(v => +v.toFixed(2));
@@ -302,7 +302,7 @@ def looking(open_page, served) -> Page:
 
 
 def spot(page: Page, x: float, y: float | None) -> tuple[float, float]:
-    """Where a point of the diagram lies on the screen; without ``y`` among the labels below the axis."""
+    """Return the position of a point of the diagram on the screen; without ``y`` among the labels below the axis."""
     place = page.locator(DIAGRAM).evaluate(SPOT, [x, y])
     return place["x"], place["y"]
 
@@ -436,7 +436,7 @@ def numbers(place: str) -> list[float]:
 
 
 def assert_drawn_as_afresh(page: Page) -> None:
-    """What own frames left behind is what Plotly draws from the figure alone."""
+    """Check that a chart after its own animation frames equals Plotly's drawing of the figure."""
     node = page.locator(DIAGRAM)
     travelled = node.evaluate(DRAWN)
     node.evaluate("async node => { await window.Plotly.redraw(node) }")
@@ -529,7 +529,7 @@ LIVE_STARS = r"""node => {
 
 
 def gap_beside(page: Page) -> float:
-    """The distance of the two shares beside the slider, mean confidence and accuracy, in points."""
+    """Return the distance of the two shares next to the slider, mean confidence and accuracy, in points."""
     says, right = re.findall(r"(\d+\.\d) %", page.locator(".calib-slider output").inner_text())
     return abs(float(says) - float(right))
 

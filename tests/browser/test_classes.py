@@ -1,4 +1,4 @@
-"""Small diagrams of classes in a real browser: a click on a bin, the arrow keys, and what is highlighted."""
+"""Small diagrams of classes in a real browser: a click on a bin, the arrow keys, and the highlight."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None
     first, second, *_ = panels.evaluate(CLASSES)
     bins = panels.evaluate(BINS, first)
     place = panels.evaluate(COLUMN, [first, bins[-1]])
-    assert 0 < place["y"] < 900  # what stands out first is on the first screen
+    assert 0 < place["y"] < 900  # significant classes are on the first screen
     page.mouse.click(place["x"], place["y"])
     pane = page.locator(".st-key-detail")
     expect(

@@ -1,4 +1,4 @@
-"""Files of one's own in the real app: findings are seen, the data changes, a broken file changes nothing."""
+"""User's own files in the real app: findings are shown, the data change, a broken file changes nothing."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ def written(folder: Path, name: str, *lines: str) -> Path:
 
 
 def counted_from_one(folder: Path) -> Path:
-    """Three classes, labels 1 to 3, one row without a score."""
+    """Write three classes, labels 1 to 3, one row without a score."""
     lines = [f"0.7{i},0.1{i},{0.2 - 0.02 * i:.2f},{i % 3 + 1}" for i in range(10)] * 4
     return written(folder, "mine.csv", "p_a,p_b,p_c,label", ",0.5,0.5,1", *lines)
 
@@ -38,12 +38,12 @@ def upload(page: Page, file: Path) -> None:
 
 
 def title(page: Page, text: str) -> None:
-    """The data in use, as the frame names it."""
+    """Check the name of the current data in the frame."""
     expect(page.locator(".st-key-frame-file")).to_contain_text(text)
 
 
 def look_into(page: Page) -> None:
-    """Open the room of the data in use."""
+    """Open the room of the current data."""
     page.locator(".st-key-frame-file button").first.click()
     expect(page.locator(".st-key-view-data")).to_be_visible()
     settled(page)  # a click on what is about to be drawn again goes nowhere

@@ -1,4 +1,4 @@
-"""The evidence room in a browser: every formula is set, and a click on a line of the forest says what it is."""
+"""The evidence room in a browser: every formula is typeset, and a click on a line of the forest explains it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A calibrator that takes long, in a browser: the chart stays, a click loses nothing, a stop ends the work."""
+"""Slow calibrators in a browser: the chart stays, a click loses nothing, a stop ends the work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_long_fit_is_named_goes_on_over_clicks_and_stops(  # type: ignore[no-u
     chip.click()
     said = page.get_by_text("Fitting Vector scaling: ", exact=False)
     expect(said).to_be_visible()
-    # The picture made before stays; what is drawn meanwhile takes up the same fit again.
+    # The earlier picture stays; a redraw meanwhile continues the same fit.
     expect(page.locator("[data-calib-chart=reliability]")).to_be_visible()
     page.get_by_role("radio", name="Classes").click()
     expect(said).to_contain_text(" 3 s")

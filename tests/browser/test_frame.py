@@ -1,4 +1,4 @@
-"""What stands around every view, in a real browser: the rooms, what is kept between them, nothing left of the last."""
+"""The frame around every view, in a real browser: the rooms, their state, no remains of the previous one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def enter(page: Page, room: str) -> None:
 
 
 def skip_the_frame(page: Page) -> None:
-    """What somebody without a mouse presses first: a link, seen while it has the focus, that leads to the view."""
+    """Press the first stop of the tab key: a link, visible while it has the focus, that leads to the view."""
     link = page.get_by_role("link", name="Skip to the answer")
     expect(link).not_to_be_in_viewport()
     page.keyboard.press("Tab")
@@ -33,7 +33,7 @@ def skip_the_frame(page: Page) -> None:
 
 
 def many_rows(folder: Path) -> Path:
-    """A file whose upload and reading take a moment."""
+    """Write a file whose upload and reading take a moment."""
     lines = [f"0.{i % 9 + 1}00001,{1 - (i % 9 + 1) / 10 - 1e-6:.6f},{i % 2}" for i in range(60_000)]
     path = folder / "slow.csv"
     path.write_text("\n".join(["p_a,p_b,label", *lines]) + "\n")
@@ -136,7 +136,7 @@ def presenting_leaves_the_picture_and_its_models(page: Page) -> None:
 def test_what_a_popover_holds_stays_what_the_link_says(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability&binning=equal-width&bins=12")
     drawn(page, "reliability")
-    # Opened first long after it was filled: the browser knows of the last run alone.
+    # Opened first long after it was filled: the browser knows only the last run.
     enter(page, "Evidence")
     expect(page.locator(".st-key-view-estimators")).to_be_visible()
     settled(page)

@@ -1,4 +1,4 @@
-"""The laboratory in a real browser: a truth is drawn, sampled, held against estimates, and taken to the planner."""
+"""The laboratory in a real browser: a distribution is drawn, sampled, compared, and sent to the planner."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SENTENCE = re.compile(r"True error: .*ECE.*Debiased ECE: ", re.DOTALL)
 
 
 def sentence(page: Page) -> str:
-    """What is said of the truth and the sample below their picture."""
+    """Return the sentence on the true distribution and the sample below their picture."""
     found = page.get_by_test_id("stCaptionContainer").filter(has_text=SENTENCE).first
     expect(found).to_be_visible()
     return found.inner_text()
 
 
 def dragged(page: Page, key: str, number: int, across: float, up: float) -> None:
-    """Drag a mark that can be dragged by so many pixels, and wait for what the page makes of it."""
+    """Drag a draggable mark by this many pixels, and wait for the page's update."""
     before = page.url
     grip = page.locator(f".calib-frame:has([data-calib-chart={key}]) .calib-grip").nth(number)
     grip.scroll_into_view_if_needed()

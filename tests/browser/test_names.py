@@ -1,4 +1,4 @@
-"""A class name from somebody's file is shown as it was written: no link, no picture, no request, no style."""
+"""Class names from a file are shown literally: no link, no picture, no request, no style."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The overview in a real browser: the sentence follows the slider, nothing goes back while it is dragged."""
+"""The overview in a real browser: the sentence follows the slider, nothing is sent while it is dragged."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_sentence_follows_the_slider_and_the_link_what_it_was_left_at(open_p
 def test_the_track_and_the_answers_share_one_axis(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f'{served().url}/{ADDRESS}&calibrators=[{{"key":"top-label-hb"}}]', width=width)
     drawn(page, "verdict")
-    # Names are whole at every width, in as many lines as they need.
+    # Names are complete at every width, in as many lines as needed.
     picture = page.locator(".calib-hero .picture").bounding_box()
     names = page.locator(".calib-hero svg text[text-anchor=end]")
     assert " ".join(names.all_text_contents()) == "Confidence Base model Top-label histogram binning"

@@ -1,4 +1,4 @@
-"""A report opened offline, as the reviewer it was sent to does: every figure is there, and nothing else happens."""
+"""A report opened offline, as a reviewer does: every figure is there, and nothing else happens."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ page.with_suffix(".pdf").write_bytes(chromium.pdf(made.html))
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a report whose names try to be code, made by a process of its own."""
+    """Return the folder of a report whose names try to be code, created by a separate process."""
     folder = tmp_path_factory.mktemp("report")
     (folder / "data.csv").write_bytes(hostile_csv())
     files = [str(folder / name) for name in ("data.csv", "report.html", "figures.zip")]
@@ -58,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser, made: Path) -> tuple[Page, list[str]]:
-    """The report in an offline browser, and everything it did that it should not."""
+    """Yield the report in an offline browser, and every action that it should not do."""
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
     page, seen = context.new_page(), []
     page.on("console", lambda message: seen.append(message.text) if message.type in ("error", "warning") else None)
@@ -113,7 +113,7 @@ def the_policy_stops_what_is_put_into_the_page(page: Page, seen: list[str]) -> N
     }""")
     page.wait_for_timeout(200)
     assert page.evaluate("window.harmed") is None
-    # The browser tells of the address before it refuses it.
+    # The browser reports the address before it refuses it.
     refused = [said for said in seen if said != "https://x.example/a.png"]
     assert all("Content Security Policy" in said for said in refused)
     assert len(refused) == 3
@@ -150,7 +150,7 @@ SCALES = """() => Array.from(document.querySelectorAll('.plot'), plot => {
 
 def test_figures_fit_the_preview_of_a_narrow_page_and_keep_their_size_on_paper(opened: tuple[Page, list[str]]) -> None:
     page, seen = opened
-    page.set_viewport_size({"width": 544, "height": 900})  # what the dashboard leaves for it on 900 pixels
+    page.set_viewport_size({"width": 544, "height": 900})  # the space that the dashboard leaves for it on 900 pixels
     page.wait_for_function("getComputedStyle(document.querySelector('.plot')).transform !== 'none'")
     assert page.evaluate(SCROLLED) == []
     scales = page.evaluate(SCALES)
@@ -180,12 +180,12 @@ CUT = """() => Array.from(document.querySelectorAll('table, .plot, pre, h2, dl')
     .filter(node => node.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
     .map(node => node.closest('[id]')?.id)"""
 A4 = {"width": 672, "height": 1000}
-"""What is left of a sheet between its margins, in CSS pixels."""
+"""Area of a sheet between its margins, in CSS pixels."""
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A whole report of ten classes and one calibrator."""
+    """Return a whole report of ten classes and one calibrator."""
     page = tmp_path_factory.mktemp("whole") / "report.html"
     subprocess.run([sys.executable, "-c", PRINTED, "-o", str(page)], check=True, timeout=300)
     return page
@@ -210,7 +210,7 @@ def test_on_paper_no_word_is_broken_nothing_is_cut_and_page_one_is_read_in_ten_s
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
     assert page.evaluate(BROKEN_WORDS) == []
     assert page.evaluate(CUT) == []
-    # The answer is the largest text, and all of page one stands above the place where page two begins.
+    # The answer is the largest text, and all of page one is above the start of page two.
     sizes = page.evaluate("""() => Array.from(document.querySelectorAll('h1, h2, h3, p, td'),
         node => [parseFloat(getComputedStyle(node).fontSize), node.innerText])""")
     assert max(sizes)[1] == page.locator(".headline h2").inner_text()
@@ -265,7 +265,7 @@ def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untype
     report = context.new_page()
     report.goto((tmp_path / "report.html").as_uri())
     tests = {name: cc.read_predictions(tmp_path / name) for name in files}  # all are judged: they are few
-    # As the library says it, written as every table writes it.
+    # In the library's words, formatted as in every table.
     frame = verdicts(primaries(tests))
     lines = report.locator("#summary tr.decides")
     for name, line in zip(frame["model"], written(frame, EXHIBITS.make("verdict").columns(frame)), strict=True):

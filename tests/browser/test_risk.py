@@ -17,7 +17,7 @@ COLUMN = """(node, bin) => {
 
 
 def risks(folder: Path) -> Path:
-    """Risks that are twice too high."""
+    """Write risks that are twice too high."""
     rng = np.random.default_rng(0)
     risk = 1 / (1 + np.exp(-rng.normal(-1, 1, 900)))
     died = rng.random(900) < risk / 2

@@ -1,4 +1,4 @@
-"""The triangle in a real browser: arrows lie where the frames say, and a click on a cell shows its rows."""
+"""The triangle in a real browser: arrows are where the frames place them, and a click on a cell shows its rows."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # ty
 
     cell = 5
     diagram = diagrams.recalibration(PARTITIONS[0].build(), parts.fit, parts.test)
-    # Near an edge of the cell, a few pixels inside: the cell under the pointer is meant, whatever is nearest.
+    # Near an edge of the cell, a few pixels inside: the cell under the pointer counts, not the nearest mark.
     corners = to_xy(diagram.outlines[cell][0])
     middle, edge = corners.mean(axis=0), (corners[0] + corners[1]) / 2
     near = edge + 0.02 * (middle - edge) / np.hypot(*(middle - edge))

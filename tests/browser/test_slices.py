@@ -1,4 +1,4 @@
-"""A slice in a real browser: clicked in the picture, kept in the link and in every room, taken away at the top."""
+"""Slices in a real browser: clicked in the picture, stored in the link and in every room, cleared at the top."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINE = """(node, where) => {
 
 
 def at_sites(folder: Path, rows: int = 1200) -> Path:
-    """Predictions of two classes that are said too surely, at one of three sites most of all."""
+    """Write overconfident predictions of two classes, most so at one of three sites."""
     rng = np.random.default_rng(0)
     site, predicted, sure = rng.integers(0, 3, rows), rng.integers(0, 2, rows), rng.uniform(0.55, 0.98, rows)
     right = rng.random(rows) < sure - np.where(site == 1, 0.4, 0.1)
@@ -69,7 +69,7 @@ def test_from_a_finding_to_its_rows_to_a_slice_to_the_report(open_page, served, 
     page = open_page(served().url)
     own_file(page).set_input_files(at_sites(tmp_path))
     settled(page)
-    # A finding, its place alone tinted, its sentence in the pane, and its rows.
+    # A finding, with only its place tinted, its sentence in the pane, and its rows.
     page.get_by_role("button", name="All findings").click()
     drawn(page, "findings")
     settled(page)
@@ -98,7 +98,7 @@ def test_from_a_finding_to_its_rows_to_a_slice_to_the_report(open_page, served, 
     number = other.locator(".st-key-frame-data")
     expect(number).to_contain_text("judged on ")
     assert number.locator("p").evaluate("node => node.scrollWidth <= node.clientWidth"), "the number of rows is cut"
-    # The report is of the slice, and says so.
+    # The report is about the slice, and states it.
     other.get_by_role("radio", name="Report", exact=True).click()
     report = taken_home(other, other.get_by_role("button", name="Download the report", exact=True)).read_text("utf-8")
     assert re.search(r"<h1>[^<]*, where site = Kiel</h1>", report)

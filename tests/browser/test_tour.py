@@ -1,4 +1,4 @@
-"""The strip of the tour, in a real browser: slim at every width, and walked by its own buttons."""
+"""The strip of the tour, in a real browser: slim at every width, and controlled by its own buttons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.browser.waiting import settled
 
 pytestmark = pytest.mark.wide
 SLIM = 110
-"""Pixels at most."""
+"""Maximum height in pixels."""
 
 
 @pytest.mark.parametrize("width", [900, 1280])

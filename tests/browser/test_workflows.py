@@ -1,4 +1,4 @@
-"""What five people come for, in as few clicks as they are told it takes."""
+"""The tasks of five users, in as few clicks as documented."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFIDENT = "When it says 90"
 
 
 class Person:
-    """Somebody with a mouse, whose clicks are counted."""
+    """User with a mouse, whose clicks are counted."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.clicks = page, 0
@@ -37,14 +37,14 @@ class Person:
         self.click(self.page.get_by_role("radio", name=room, exact=True))
 
     def back_to_the_overview(self) -> None:
-        """Where counting begins again."""
+        """Return to the start of the count."""
         self.enter("Overview")
         expect(self.page.locator(".calib-hero h1")).to_contain_text(CONFIDENT)
         self.clicks = 0
 
 
 def animals(folder: Path, *more: str, rows: int = 900) -> Path:
-    """Predictions said too confidently, of owls most of all; ``more`` are lines that the file begins with."""
+    """Write overconfident predictions, of owls most of all; ``more`` are lines at the start of the file."""
     rng = np.random.default_rng(0)
     names = ["cat", "dog", "owl"]
     predicted = rng.integers(0, 3, rows)
@@ -95,7 +95,7 @@ def test_an_engineer_decides_from_a_file_of_their_own(open_page, served, tmp_pat
     page.wait_for_url("**model=Dirichlet*")  # written when the page is whole
     assert chosen(page)["model"] == "Dirichlet calibration"
     assert person.clicks == 1
-    # Its card is named as it is called, and wears its own colour.
+    # Its card has its name and its own color.
     expect(page.get_by_role("checkbox", name="Dirichlet calibration", exact=True)).to_be_checked()
     edge = "node => getComputedStyle(node).borderLeftColor"
     colour = tuple(bytes.fromhex(COLOURS[3][1:]))
@@ -175,6 +175,6 @@ def test_who_has_confidences_alone_finds_no_empty_tab(open_page, served, tmp_pat
                 settled(page)
             shown = page.locator("[class*=st-key-view-]:visible")
             answer = shown.locator("[data-calib-chart], table, [data-testid=stDataFrame]")
-            # What takes minutes is made when asked for.
+            # Slow results are computed on request.
             expect(answer.or_(shown.get_by_role("button", name="Compute", exact=True)).first).to_be_visible()
             expect(page.get_by_test_id("stException")).to_have_count(0)

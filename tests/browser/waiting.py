@@ -1,12 +1,14 @@
-"""Waiting for a page: what a person does without thinking of it, and a script has to be told."""
+"""Waiting for a page: implicit for a person, explicit for a script."""
 
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page
 
 QUIET = 400
-"""Milliseconds without a run of the script after which none is to come: a first run is followed by a second one when
-its charts have found their place."""
+"""Milliseconds without a script run after which none follows.
+
+A first run is followed by a second one when its charts have found their place.
+"""
 # Between two runs the page looks ended for a moment, as it does before its first: it rests when it has stayed so.
 RESTS = """quiet => {
     const app = document.querySelector('[data-testid=stApp]');
@@ -20,13 +22,13 @@ RESTS = """quiet => {
 
 
 def settled(page: Page) -> None:
-    """Wait until the page has been made and is not being made anew: a file asked for meanwhile is lost."""
+    """Wait until the page is complete and no rerun is in progress: a file requested meanwhile is lost."""
     page.evaluate("() => { delete window.restsSince; }")
     page.wait_for_function(RESTS, arg=QUIET)
 
 
 def taken_home(page: Page, button: Locator) -> Path:
-    """The file behind a button, as the browser keeps it."""
+    """Return the file behind a button, as the browser stores it."""
     settled(page)
     with page.expect_download() as downloading:
         button.click()

@@ -1,4 +1,4 @@
-"""NPZ archives: directories, compression and members that no numpy writes."""
+"""NPZ archives: directories, compression and members that numpy never writes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def archive(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> byte
 
 
 def bomb(method: int) -> bytes:
-    """Zeros beyond what is unpacked, in a few kilobytes."""
+    """Return zeros beyond the unpacking limit, in a few kilobytes."""
     header = npy(np.zeros((1, 2))).split(b"\n")[0].replace(b"(1, 2)", b"(99999999, 2)")
     return archive({"probs.npy": header + bytes(1 << 20)}, method)
 
 
 def declared(n_bytes: int) -> bytes:
-    """The directory declares another size than is packed."""
+    """Return an archive whose directory declares another size than its content."""
     data = bytearray(archive({"probs.npy": npy(P)}, zipfile.ZIP_DEFLATED))
     for mark, at in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         place = data.rfind(mark) if mark == b"PK\x01\x02" else 0
@@ -39,7 +39,7 @@ def declared(n_bytes: int) -> bytes:
 
 
 def flagged() -> bytes:
-    """An archive whose members say they are encrypted."""
+    """Return an archive whose members are flagged as encrypted."""
     data = bytearray(GOOD)
     place = data.find(b"PK\x01\x02")
     while place >= 0:

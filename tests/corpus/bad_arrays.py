@@ -1,4 +1,4 @@
-"""NPY files: what a header may claim, and arrays that are no predictions."""
+"""NPY files: false claims of headers, and arrays that are no predictions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GOOD = npy(np.column_stack([P, Y]))
 
 
 def headed(header: str, body: bytes = b"", version: tuple[int, int] = (1, 0)) -> bytes:
-    """An NPY file with any header text at all."""
+    """Return an NPY file with any header text."""
     text = header.encode("latin-1")
     length = struct.pack("<H" if version == (1, 0) else "<I", len(text))
     return b"\x93NUMPY" + bytes(version) + length + text + body

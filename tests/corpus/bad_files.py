@@ -1,6 +1,6 @@
-"""Bad and ambiguous files, each with what the library promises to say: a file a family, and a line a case.
+"""Bad and ambiguous files, each with the message that the library guarantees: a module per family, a line per case.
 
-A family is a generator function under ``@family``; ``FAMILIES`` holds them once its module is imported in
+A family is a generator function under ``@family``; ``FAMILIES`` contains them once its module is imported in
 ``tests/corpus/every_family.py``.
 """
 
@@ -17,16 +17,16 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class BadFile:
-    """A file that is refused, or read with a finding.
+    """File that is refused, or read with a finding.
 
     Parameters
     ----------
-    what : what is wrong with it, in a few words; the name of the case.
+    what : its defect, in a few words; the name of the case.
     data : its bytes.
-    says : the telling part of the sentence it is refused with; empty where it is read.
-    finds : code of the finding it is read with; ``says`` is then a part of that finding's message.
+    says : the distinctive part of the refusal's message; empty if it is read.
+    finds : code of the finding when it is read; ``says`` is then a part of that finding's message.
     filename : the name under which it is read.
-    chosen : fields of the reading that whoever opens it has set.
+    chosen : fields of the reading that the user has set.
     """
 
     what: str
@@ -39,11 +39,11 @@ class BadFile:
 
 Family = Callable[[], Iterator[BadFile]]
 FAMILIES: dict[str, Family] = {}
-"""Every family by its title."""
+"""Families by title."""
 
 
 def family(title: str) -> Callable[[Family], Family]:
-    """Decorator that adds a generator of bad files."""
+    """Return a decorator that adds a generator of bad files."""
 
     def add(made: Family) -> Family:
         assert title not in FAMILIES
@@ -73,18 +73,18 @@ def parquet(**columns: Any) -> bytes:
 
 
 def csv(header: str, *rows: str) -> bytes:
-    """A header line and rows."""
+    """Return a header line and rows."""
     return "\n".join((header, *rows, "")).encode()
 
 
 def wide(p: Any, labels: Any, classes: str = "abc", **more: Any) -> bytes:
-    """A CSV table of a score column a class, a column of labels, and more columns."""
+    """Return a CSV table of one score column per class, a column of labels, and more columns."""
     scores = {f"p_{name}": np.asarray(p)[:, j] for j, name in enumerate(classes)}
     return pd.DataFrame({**scores, "label": labels, **more}).to_csv(index=False).encode()
 
 
 def drawn(n: int = 60, seed: int = 0) -> tuple[Any, Any]:
-    """Probabilities of three classes, and labels that are drawn from them."""
+    """Return probabilities of three classes, and labels that are drawn from them."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet([0.5] * 3, n)
     return p, (rng.random((n, 1)) > p.cumsum(axis=1)[:, :2]).sum(axis=1)

@@ -1,4 +1,4 @@
-"""JSON Lines: what other readers let pass, and lines that do not go together."""
+"""JSON Lines: content that other readers accept, and lines that do not fit together."""
 
 from __future__ import annotations
 

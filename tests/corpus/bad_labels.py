@@ -1,4 +1,4 @@
-"""Labels that count from elsewhere, are no class, or are not what they seem; names, groups, weights beside them."""
+"""Labels counted from elsewhere, of no class, or with another meaning; names, groups, weights next to them."""
 
 from __future__ import annotations
 

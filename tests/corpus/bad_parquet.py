@@ -19,7 +19,7 @@ GOOD = parquet(p_a=P[:, 0], p_b=P[:, 1], p_c=P[:, 2], label=Y)
 
 
 def of_columns(columns: dict[str, Any], compression: str = "snappy") -> bytes:
-    """A file of any columns that Arrow knows, names twice included."""
+    """Return a file of any columns that Arrow can write, including repeated names."""
     out = io.BytesIO()
     arrays = [value if isinstance(value, pa.Array) else pa.array(value) for value in columns.values()]
     pq.write_table(pa.Table.from_arrays(arrays, names=[n.rstrip("\0") for n in columns]), out, compression=compression)

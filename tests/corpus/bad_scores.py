@@ -1,4 +1,4 @@
-"""Scores that are no probabilities, or are on another scale than their names say."""
+"""Scores that are no probabilities, or are on another scale than their names suggest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = np.array(list("abc"))[Y]
 
 
 def changed(row: int, *values: float) -> bytes:
-    """The table with the scores of one row replaced."""
+    """Return the table with the scores of one row replaced."""
     p = P.copy()
     p[row] = values
     return wide(p, NAMES)

@@ -1,4 +1,4 @@
-"""Summaries of ``calib summarise``: files that look like one, and whose counts cannot be."""
+"""Summaries of ``calib summarise``: files that resemble one, and impossible counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV: bytes that are no text, lines of the wrong length, headers and numbers in other people's ways."""
+"""CSV: bytes that are no text, lines of the wrong length, unusual headers and number formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of detections as COCO's tools write them: results, annotations, and both after they were matched."""
+"""Files of detections in the format of COCO's tools: results, annotations, and both after matching."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CATEGORIES = {1: "cat", 2: "dog"}
 
 
 def results(detections: Sequence[Sequence[float]]) -> bytes:
-    """Rows of image, category, left, top, width, height, score."""
+    """Return rows of image, category, left, top, width, height, score."""
     rows = [{"image_id": i, "category_id": c, "bbox": box, "score": s} for i, c, *box, s in detections]
     return json.dumps(rows).encode()
 
 
 def annotations(boxes: Sequence[Sequence[float]], images: Sequence[int], change: Mapping[str, Any] = {}) -> bytes:
-    """Rows of image, category, left, top, width, height, iscrowd; on one line, as COCO's are."""
+    """Return rows of image, category, left, top, width, height, iscrowd; on one line, as in COCO files."""
     every = [
         {"id": k + 1, "image_id": i, "category_id": c, "bbox": box, "area": box[2] * box[3], "iscrowd": crowd}
         for k, (i, c, *box, crowd) in enumerate(boxes)
@@ -41,19 +41,19 @@ FOUND = [(i, 1 + i % 2, 10 + 2 * i, 20, 40, 30, 0.5 + i / 100) for i in range(20
 
 @writes("coco")
 def detections() -> Iterator[ForeignFile]:
-    """Boxes with scores: refused with what makes them right or wrong."""
+    """Yield boxes with scores: refused without the true boxes."""
     yield ForeignFile("boxes", "results.json", results(FOUND), asks="matches a true box")
 
 
 @writes("coco-annotations")
 def true_boxes() -> Iterator[ForeignFile]:
-    """What is to be detected: no predictions."""
+    """Yield true boxes: no predictions."""
     yield ForeignFile("boxes", "instances.json", annotations(TRUE, range(20)), asks="not predictions")
 
 
 @writes("coco-matched")
 def both() -> Iterator[ForeignFile]:
-    """Moved by d of 40 pixels a box overlaps by (40 - d) / (40 + d): at least a half up to 13."""
+    """Yield boxes moved by d of 40 pixels, which overlap by (40 - d) / (40 + d): at least a half up to 13."""
     table = with_labels(
         read_table(results(FOUND), "results.json"), read_table(annotations(TRUE, range(20)), "instances.json")
     )

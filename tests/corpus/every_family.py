@@ -1,4 +1,4 @@
-"""Every family of bad files: one import line each."""
+"""Imports of every family of bad files, one line each."""
 
 from tests.corpus import (
     bad_archives,

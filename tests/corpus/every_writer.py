@@ -1,4 +1,4 @@
-"""All writers of other tools' files in one place: a new module of writers is named here, and nowhere else."""
+"""Imports of all writers of other tools' files: a new module of writers is named only here."""
 
 from tests.corpus import (  # noqa: F401
     coco_files,

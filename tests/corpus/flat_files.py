@@ -1,4 +1,4 @@
-"""Flat files without a header, raw and calibrated probabilities side by side, and tables that trackers log."""
+"""Flat files without a header, raw and calibrated probabilities side by side, and tables of trackers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABELS = "\n".join(map(str, tables.Y)).encode()
 
 @writes("number-text")
 def texts() -> Iterator[ForeignFile]:
-    """LightGBM writes tabs between numbers in full, numpy.savetxt spaces; labels lie beside them."""
+    """Yield LightGBM's tab-separated numbers in full, and numpy.savetxt's with spaces; labels are separate files."""
     lightgbm = "\n".join("\t".join(f"{p!r}" for p in row) for row in tables.P.tolist()).encode()
     yield ForeignFile("LightGBM", "LightGBM_predict_result.txt", lightgbm, CONFIDENCE, CORRECT, labels=LABELS)
     savetxt, beside = io.BytesIO(), io.BytesIO()
@@ -34,7 +34,7 @@ def texts() -> Iterator[ForeignFile]:
 
 @writes("h2o")
 def raw_and_calibrated() -> Iterator[ForeignFile]:
-    """cal_ before the names of calibrated probabilities: two models, of which one is read."""
+    """Yield calibrated probabilities under names with the prefix cal_: two models, of which one is read."""
     p, y = tables.drawn(2)
     q, data = (p + 0.5) / 2, tables.h2o(("0", "1"), calibrated=True)
     yield ForeignFile("raw", "h2o.csv", data, p.max(axis=1), p.argmax(axis=1) == y, "two models")
@@ -44,7 +44,7 @@ def raw_and_calibrated() -> Iterator[ForeignFile]:
 
 @writes("wandb-table")
 def of_weights_and_biases() -> Iterator[ForeignFile]:
-    """Tables of a run: pictures in cells, a guess, the truth, and scores where somebody logged them."""
+    """Yield tables of a run: pictures in cells, a guess, the truth, and scores if logged."""
     names = [f"score_{level}" for level in tables.LEVELS]
     rows = [
         [i, {"_type": "image-file", "path": f"media/{i}.png", "size": 7}, tables.LEVELS[p.argmax()], tables.LEVELS[y]]
@@ -61,7 +61,7 @@ def of_weights_and_biases() -> Iterator[ForeignFile]:
 
 @writes("mlflow-table")
 def of_mlflow() -> Iterator[ForeignFile]:
-    """The evaluation table of a classifier: features, target, outputs, a metric a row."""
+    """Yield the evaluation table of a classifier: features, target, outputs, a metric per row."""
     columns = ["petal", "target", "outputs", "exact_match/score"]
     rows = [[1.5, int(y), int(p.argmax()), int(p.argmax() == y)] for p, y in zip(tables.P, tables.Y, strict=True)]
     names = [f"prob_{k}" for k in range(3)]

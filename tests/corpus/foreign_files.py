@@ -1,4 +1,4 @@
-"""Files as other tools write them, each with the confidences and hits that it must be read as."""
+"""Files in the formats of other tools, each with the confidences and hits as which it must be read."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from calib_core.readers import Table, read_table, with_labels
 
 @dataclass(frozen=True, eq=False)
 class ForeignFile:
-    """A file and what is in it.
+    """File and its expected content.
 
     Parameters
     ----------
-    what : which of the tool's files it is.
+    what : the kind of the tool's file.
     filename, data : the file.
-    confidence, correct : of every row that counts, in order; both None where the file must be refused or ask.
-    asks : a part of the sentence with which it is refused, or of a finding that must be there.
+    confidence, correct : of every row that counts, in order; both None if the file must be refused or cause a question.
+    asks : a part of the refusal's message, or of a required finding.
     chosen : fields of Reading that answer.
-    labels : the file of its labels, joined by place, where it has none.
+    labels : the file of its labels, joined by position, if it has none.
     """
 
     what: str
@@ -37,18 +37,18 @@ class ForeignFile:
 
     @property
     def table(self) -> Table:
-        """What is read, with its labels."""
+        """Return the table as read, with its labels."""
         table = read_table(self.data, self.filename)
         return with_labels(table, read_table(self.labels, "labels.txt")) if self.labels else table
 
 
 Writer: TypeAlias = "Callable[[], Iterable[ForeignFile]]"
 WRITERS: dict[str, list[Writer]] = {}
-"""What writes files of a shape, by the shape's key."""
+"""Writers of files of a shape, by the shape's key."""
 
 
 def writes(key: str) -> Callable[[Writer], Writer]:
-    """Decorator that adds a writer of files of a shape."""
+    """Return a decorator that adds a writer of files of a shape."""
 
     def add(writer: Writer) -> Writer:
         WRITERS.setdefault(key, []).append(writer)

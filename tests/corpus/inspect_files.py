@@ -1,4 +1,4 @@
-"""Logs of inspect_ai and frames of their samples, written by hand as inspect_ai writes them (deflated members)."""
+"""Logs of inspect_ai and frames of their samples, written by hand in the format of inspect_ai (deflated members)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ QUESTIONS, EPOCHS = 12, 3
 
 
 def score(value: Any, answer: str = "A", **more: Any) -> dict[str, Any]:
-    """What a scorer says."""
+    """Return a scorer's output."""
     return {"value": value, "answer": answer, "explanation": f"ANSWER: {answer}", "history": [], **more}
 
 
 def summary(i: int, epoch: int, scores: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """An EvalSampleSummary."""
+    """Return an EvalSampleSummary."""
     return {
         "id": i,
         "epoch": epoch,
@@ -48,7 +48,7 @@ def summary(i: int, epoch: int, scores: Mapping[str, Any], **more: Any) -> dict[
 
 
 def archive(members: Mapping[str, Any], how: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A ZIP of these members, texts or values of JSON (NaN as inspect_ai writes it, which is no JSON)."""
+    """Return a ZIP of these members, texts or values of JSON (NaN as inspect_ai writes it, which is no JSON)."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", how) as made:
         for name, value in members.items():
@@ -57,7 +57,7 @@ def archive(members: Mapping[str, Any], how: int = zipfile.ZIP_DEFLATED) -> byte
 
 
 def log(summaries: Sequence[Any], samples: Mapping[str, Any] | None = None, **header: Any) -> bytes:
-    """A log that ended."""
+    """Return a finished log."""
     return archive(
         {
             "_journal/start.json": {"version": 2, "eval": HEADER["eval"], "plan": {}},
@@ -70,7 +70,7 @@ def log(summaries: Sequence[Any], samples: Mapping[str, Any] | None = None, **he
 
 
 def drawn() -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray]:
-    """Questions and epochs, in the order in which they end, confidences and hits."""
+    """Return questions and epochs, in the order in which they end, confidences and hits."""
     rng = np.random.default_rng(8)
     places = [(i, epoch) for epoch in range(1, EPOCHS + 1) for i in range(QUESTIONS)]
     confidence = np.round(rng.uniform(0.3, 0.99, len(places)), 3)
@@ -78,7 +78,7 @@ def drawn() -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray]:
 
 
 def judged(**header: Any) -> list[dict[str, Any]]:
-    """Summaries with confidence in the metadata of the one score."""
+    """Return summaries with confidence in the metadata of the one score."""
     places, confidence, correct = drawn()
     return [
         summary(i, epoch, {"judge": score("C" if right else "I", metadata={"confidence": float(c)})}, **header)
@@ -146,14 +146,14 @@ def doubtful() -> Iterator[ForeignFile]:
 
 
 def token(text: str, weights: Mapping[str, float]) -> dict[str, Any]:
-    """A token with the likeliest in its place."""
+    """Return a token with the likeliest alternatives."""
     top = [{"token": each, "logprob": math.log(p), "bytes": None} for each, p in weights.items()]
     return {"token": text, "logprob": math.log(weights[text]), "top_logprobs": top}
 
 
 @writes("inspect-log")
 def of_logprobs() -> Iterator[ForeignFile]:
-    """The letter's token stands after words, with other spellings of letters beside it."""
+    """Yield logs in which the letter's token follows words, with other spellings of letters next to it."""
     rng = np.random.default_rng(9)
     summaries, samples, confidence = [], {}, []
     for i in range(20):

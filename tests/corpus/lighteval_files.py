@@ -1,4 +1,4 @@
-"""Details of lighteval as pyarrow writes its nested columns."""
+"""Details of lighteval with nested columns, as pyarrow writes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = "details_mmlu_2026-05-05.parquet"
 
 
 def row(i: int, scores: Sequence[float], gold: object, texts: Sequence[str]) -> dict[str, Any]:
-    """A row, with fields that are not needed too."""
+    """Return a row, including fields that are not needed."""
     return {
         "doc": {"query": "long " * 50, "choices": [f" {t}" for t in texts], "gold_index": gold, "id": str(i),
                     "task_name": "mmlu", "unconditioned_query": None},
@@ -25,7 +25,7 @@ def row(i: int, scores: Sequence[float], gold: object, texts: Sequence[str]) -> 
 
 
 def parquet(rows: list[dict[str, Any]]) -> bytes:
-    """The rows as a file."""
+    """Return the rows as a file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,4 +1,4 @@
-"""Files of evaluations of language models: judges, HELM, OpenCompass, agents, pipelines, uqlm; some hold none."""
+"""Files of evaluations of language models: judges, HELM, OpenCompass, agents, pipelines, uqlm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CORRECT = RNG.random(40) < CONFIDENCE
 
 
 def document(value: Any) -> bytes:
-    """One JSON document as json.dump writes it with an indent."""
+    """Return one JSON document as json.dump writes it with an indent."""
     return json.dumps(value, indent=4).encode()
 
 
@@ -68,7 +68,7 @@ SPELLINGS: dict[str, tuple[object, object]] = {
     "in other words": ("incorrect", "**correct**"),
     "in a sentence": ("The answer is: no", "So the answer is yes."),
 }
-"""Wrong and right, as judges write them."""
+"""Wrong and right, in the spellings of judges."""
 
 
 @writes("helm")
@@ -227,7 +227,7 @@ def pipelines() -> Iterator[ForeignFile]:
 
 @writes("transformers-table")
 def pipeline_tables() -> Iterator[ForeignFile]:
-    """pandas.DataFrame(pipeline(texts)), whose label is the predicted one."""
+    """Yield pandas.DataFrame(pipeline(texts)), whose label is the predicted one."""
     names = ("POS", "NEG", "NEUTRAL")
     p = RNG.dirichlet(np.ones(3), 40)
     gold = [int(RNG.choice(3, p=row)) for row in p]

@@ -1,4 +1,4 @@
-"""Samples of the Language Model Evaluation Harness, line by line as its EvaluationTracker writes them."""
+"""Samples of the Language Model Evaluation Harness, line by line in the format of its EvaluationTracker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = ("red", "dark green", "no", "a very long answer")
 
 
 def line(i: int, scores: Sequence[float], target: object, texts: Sequence[str], **more: Any) -> dict[str, Any]:
-    """One line; leaves are texts, as sanitize_list makes them."""
+    """Return one line; leaves are texts, as from sanitize_list."""
     pairs = [[str(score), str(score == max(scores))] for score in scores]
     requests = {f"gen_args_{k}": {"arg_0": f"Question {i}\nAnswer:", "arg_1": f" {t}"} for k, t in enumerate(texts)}
     return {
@@ -34,33 +34,33 @@ def line(i: int, scores: Sequence[float], target: object, texts: Sequence[str], 
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
-    """As the harness' own, in plain Python."""
+    """Return the harness' own softmax, in plain Python."""
     most = max(scores)
     parts = [np.exp(score - most) for score in scores]
     return [float(part / sum(parts)) for part in parts]
 
 
 def encoded(lines: Iterable[object]) -> bytes:
-    """JSON Lines."""
+    """Return JSON Lines."""
     return "".join(json.dumps(each) + "\n" for each in lines).encode()
 
 
 def drawn(n: int, k: int, seed: int = 5) -> tuple[list[list[float]], list[int]]:
-    """Log-likelihoods and the right choices, which follow them."""
+    """Return log-likelihoods and the right choices, which follow them."""
     rng = np.random.default_rng(seed)
     scores = [[round(float(v), 4) for v in row] for row in rng.normal(-4, 1.5, (n, k))]
     return scores, [int(rng.choice(k, p=softmax(row))) for row in scores]
 
 
 def read_as(what: str, lines: Sequence[object], scores: Sequence[Sequence[float]], gold: Sequence[int]) -> ForeignFile:
-    """The file of the lines, whose confidences are the largest of each row's softmax."""
+    """Return the file of the lines, whose confidences are the largest of each row's softmax."""
     confidence = np.array([max(softmax(row)) for row in scores])
     correct = np.array([int(np.argmax(row)) == g for row, g in zip(scores, gold, strict=True)])
     return ForeignFile(what, NAME, encoded(lines), confidence, correct)
 
 
 def accuracy(scores: Sequence[float], gold: int) -> float:
-    """acc of a row."""
+    """Return acc of a row."""
     return float(int(np.argmax(scores)) == gold)
 
 

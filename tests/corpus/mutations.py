@@ -1,4 +1,4 @@
-"""Good files of every format and what damage does to them: seeded changes of bytes, and of what bytes stand for."""
+"""Good files of every format and seeded damage to them: changes of bytes, and of their meaning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.corpus.promises import check, unfit
 
 
 def good_files() -> dict[str, tuple[bytes, str]]:
-    """A file of each format and layout, with its name."""
+    """Return a file of each format and layout, with its name."""
     p, y = drawn(40)
     names = np.array(["cat", "dog", "bird"], dtype=object)
     wide = pd.DataFrame(p, columns=[f"p_{name}" for name in names]).assign(label=names[y], weight=1.5, site=y % 2)
@@ -42,7 +42,7 @@ def good_files() -> dict[str, tuple[bytes, str]]:
 
 
 def foreign_files() -> dict[str, tuple[bytes, str]]:
-    """A file of everything that writes like another tool: the first that is read as it is, or else the first."""
+    """Return a file of every writer of another tool's format: preferably one that is read without changes."""
     files = {f"{key}: {writer.__name__}": list(writer()) for key, every in WRITERS.items() for writer in every}
     first = {
         form: next((file for file in made if file.confidence is not None and not file.chosen), made[0])
@@ -52,7 +52,7 @@ def foreign_files() -> dict[str, tuple[bytes, str]]:
 
 
 def mutants(form: str, data: bytes, count: int, seed: int) -> Iterator[bytes]:
-    """Damaged copies of a file, the same ones for a seed."""
+    """Yield damaged copies of a file, the same ones for a seed."""
     rng = random.Random(zlib.crc32(form.encode()) + seed)
     for _ in range(count):
         out = bytearray(data)
@@ -89,14 +89,14 @@ def _cut(out: bytearray, rng: random.Random) -> None:
 
 
 def _swapped(out: bytearray, rng: random.Random) -> None:
-    """Two pieces change places."""
+    """Swap two pieces."""
     a, b = sorted(rng.randrange(len(out) + 1) for _ in range(2))
     length = min(rng.choice((4, 64)), b - a, len(out) - b)
     out[a : a + length], out[b : b + length] = out[b : b + length], out[a : a + length]
 
 
 def _sized(out: bytearray, rng: random.Random) -> None:
-    """A number of four or eight bytes becomes one that sizes are not: counts, offsets and lengths are such numbers."""
+    """Replace a number of four or eight bytes by an impossible size: counts, offsets and lengths are such numbers."""
     n = rng.choice((4, 8))
     at = rng.randrange(max(1, len(out) - n))
     value = rng.choice((0, 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, (1 << 64) - 1))
@@ -110,20 +110,20 @@ _MARKS = (
 
 
 def _marked(out: bytearray, rng: random.Random) -> None:
-    """What formats take for structure."""
+    """Insert structural characters of formats."""
     at, mark = rng.randrange(len(out) + 1), rng.choice(_MARKS)
     out[at : at + (len(mark) if rng.random() < 0.5 else 0)] = mark
 
 
 def _digit(out: bytearray, rng: random.Random) -> None:
-    """A digit becomes another: numbers change, the structure stays."""
+    """Replace a digit by another: numbers change, the structure stays."""
     places = [i for i in range(len(out)) if 48 <= out[i] <= 57] if len(out) < 1 << 16 else []
     if places:
         out[rng.choice(places)] = rng.choice(b"0123456789.-e")
 
 
 def _footer(out: bytearray, rng: random.Random) -> None:
-    """The last kilobyte, where directories and footers are."""
+    """Damage the last kilobyte, where directories and footers are."""
     if out:
         out[rng.randrange(max(0, len(out) - 1024), len(out))] = rng.randrange(256)
 
@@ -135,7 +135,7 @@ DAMAGES = (_byte, _bit, _dropped, _doubled, _cut, _swapped, _sized, _marked, _di
 
 
 def outcome(data: bytes, filename: str) -> str:
-    """What became of a file, "read" or "refused"; any other exception than InputError goes on."""
+    """Return the outcome of a file, "read" or "refused"; any exception other than InputError is raised."""
     try:
         found = read_predictions(data, filename)
     except InputError as e:

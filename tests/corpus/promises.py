@@ -1,4 +1,4 @@
-"""What becomes of a bad file, beside what was promised."""
+"""Outcome of a bad file, compared with its guarantee."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from calib_core.readers.table import file_label
 from tests.corpus.bad_files import BadFile
 
 LONGEST = 900
-"""Characters of a sentence: two lines on a wide terminal are read, a page is not."""
+"""Maximum characters of a message: two lines on a wide terminal are read, a page is not."""
 
 
 def broken_promise(file: BadFile) -> str:
-    """What is wrong with the answer to a file; empty where it is the promised one."""
+    """Return the deviation from the guaranteed outcome of a file; empty if there is none."""
     said, found = answer(file)
     if faults := unfit(said):
         return f"{faults}: {said}"
@@ -37,7 +37,7 @@ def broken_promise(file: BadFile) -> str:
 
 
 def answer(file: BadFile) -> tuple[str, list[tuple[str, str]]]:
-    """The sentence with which a file is refused, or else the codes and messages of its findings."""
+    """Return the message with which a file is refused, or the codes and messages of its findings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -50,7 +50,7 @@ def answer(file: BadFile) -> tuple[str, list[tuple[str, str]]]:
 
 
 def unfit(sentence: str) -> str:
-    """Why a sentence may not stand on a terminal or a page; empty where it may."""
+    """Return why a message is not safe on a terminal or a page; empty if it is."""
     if len(sentence) > LONGEST:
         return f"{len(sentence)} characters"
     hidden = {c for c in sentence if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cs")}
@@ -60,7 +60,7 @@ def unfit(sentence: str) -> str:
 
 
 def check(found: Any) -> None:
-    """Predictions as they must be, whatever the file was: in the simplex, of known classes, of finite weights."""
+    """Check predictions from any file: in the simplex, of known classes, of finite weights."""
     if not isinstance(found, cc.Predictions):
         assert found.n_rows > 0
         return

@@ -1,4 +1,4 @@
-"""Files of one event as people have them: a risk beside an outcome, under the names and in the spellings they use."""
+"""Typical files of one event: a risk next to an outcome, under common names and in common spellings."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _DRAW = np.random.default_rng(20)
 RISK: Floats = np.round(_DRAW.beta(1.2, 2.4, N), 3)
 """Predicted risks of the event, (N,)."""
 OUTCOME: Codes = (_DRAW.uniform(size=N) < RISK).astype(np.int64)
-"""1 where the event came true, (N,)."""
+"""Array of 1 if the event came true, (N,)."""
 AGE: Codes = _DRAW.integers(19, 93, N)
 SEX: Codes = _DRAW.integers(0, 2, N)
 LAB: Floats = np.round(_DRAW.normal(4.2, 0.6, N), 1)
 SITE = tuple("ABC"[i] for i in _DRAW.integers(0, 3, N))
 MISSING = 7
-"""The row whose outcome is missing in files that have such a row."""
+"""Index of the row whose outcome is missing in files that have such a row."""
 
 
 @dataclass(frozen=True)
 class RiskFile:
-    """One such file, and what reading it has to come to.
+    """One such file, and the expected result of reading it.
 
     Parameters
     ----------
-    title : what is special about it.
+    title : its special feature.
     name, data : the file.
-    event : the name of the class that is the event, as sentences have it.
-    says : parts of what has to be reported beside the predictions; empty where nothing is assumed.
-    asks : parts of the sentence that refuses it; where there are some, it must not be read as it is.
-    answer : what then reads it, as fields of the reading.
-    kept : rows that are read, where they are not all.
+    event : the name of the event's class in messages.
+    says : parts of the required reports about the predictions; empty without assumptions.
+    asks : parts of the refusal's message; if there are some, it must not be read without an answer.
+    answer : the fields of the reading that settle it.
+    kept : rows that are read, if not all.
     """
 
     title: str
@@ -53,7 +53,7 @@ class RiskFile:
 
 
 def table(columns: Mapping[str, Sequence[Any]], *, apart: str = ",", comma: bool = False) -> bytes:
-    """The columns as delimited text, with decimal commas where asked for."""
+    """Return the columns as delimited text, optionally with decimal commas."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=apart, lineterminator="\n")
     writer.writerow(columns)
@@ -63,7 +63,7 @@ def table(columns: Mapping[str, Sequence[Any]], *, apart: str = ",", comma: bool
 
 
 def words(no: Any, yes: Any) -> list[Any]:
-    """The outcome in two words."""
+    """Return the outcome in two words."""
     return [yes if y else no for y in OUTCOME]
 
 
@@ -74,13 +74,13 @@ OTHERS = tuple(i for i in range(N) if i != MISSING)
 
 
 def files() -> Iterator[RiskFile]:
-    """All of them."""
+    """Yield all of them."""
     for part in _PARTS:
         yield from part()
 
 
 def _numbers() -> Iterator[RiskFile]:
-    """An outcome of 0 and 1 under a name of its own, alone and among other columns."""
+    """Yield files with an outcome of 0 and 1 under its own name, by itself and among other columns."""
     died = ('"died" contains only 0 and 1', "outcome")
     yield RiskFile("a risk and who died", table({"risk": P, "died": Y}), says=died)
     yield RiskFile(
@@ -131,7 +131,7 @@ def _numbers() -> Iterator[RiskFile]:
 
 
 def _names() -> Iterator[RiskFile]:
-    """A score under the names that people give it, beside a label that is called one."""
+    """Yield files with a score under common names, next to a label named as such."""
     yield RiskFile("pred, event", table({"pred": P, "event": Y}))
     yield RiskFile("prediction, outcome", table({"id": IDS, "prediction": P, "outcome": Y}))
     yield RiskFile("score, event", table({"score": P, "event": Y}))
@@ -148,7 +148,7 @@ def _names() -> Iterator[RiskFile]:
 
 
 def _languages() -> Iterator[RiskFile]:
-    """Headers in German and French, with the separators of their spreadsheets."""
+    """Yield files with headers in German and French, with the separators of their spreadsheets."""
     ja, oui = words("nein", "ja"), words("non", "oui")
     yield RiskFile(
         "German, yes and no",
@@ -170,7 +170,7 @@ def _languages() -> Iterator[RiskFile]:
 
 
 def _words() -> Iterator[RiskFile]:
-    """An outcome in words."""
+    """Yield files with an outcome in words."""
     yield RiskFile("yes and no", table({"risk": P, "died": words("no", "yes")}), event="yes", says=("died",))
     yield RiskFile("Y and N", table({"score": P, "relapse": words("N", "Y")}), event="Y", says=("relapse",))
     yield RiskFile(
@@ -195,7 +195,7 @@ def _words() -> Iterator[RiskFile]:
 
 
 def _other_codes() -> Iterator[RiskFile]:
-    """Outcomes coded otherwise, scores on another scale, and the probability of the other class."""
+    """Yield files with other codes of outcomes, other scales, and the probability of the other class."""
     survived = [round(1 - p, 3) for p in P]
     yield RiskFile("outcome -1 and 1", table({"score": P, "outcome": [2 * y - 1 for y in Y]}), event="1")
     yield RiskFile("outcome 1 and 2", table({"risk": P, "died": [y + 1 for y in Y]}), event="2", says=("died", '"2"'))
@@ -219,7 +219,7 @@ def _other_codes() -> Iterator[RiskFile]:
 
 
 def _gaps() -> Iterator[RiskFile]:
-    """Outcomes that are missing, or not there at all."""
+    """Yield files with some or all outcomes missing."""
     yield RiskFile(
         "a missing outcome",
         table({"risk": P, "died": WITH_GAP}),

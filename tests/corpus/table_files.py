@@ -1,4 +1,4 @@
-"""Tables of R, Weka and H2O, whose tests write them; arrays of two splits."""
+"""Tables of R, Weka and H2O, which are also tested by their writers; arrays of two splits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.corpus.foreign_files import ForeignFile, Writer, writes
 
 
 def writer(key: str) -> Writer:
-    """The writer of a table of predictions, whose rows sum to 1 but for their rounding."""
+    """Return the writer of a table of predictions, whose rows sum to 1 up to rounding."""
 
     def write() -> Iterator[ForeignFile]:
         p = np.array([[float(f"{v:.3f}") for v in row] for row in tables.P]) if key == "weka" else tables.P
@@ -28,7 +28,7 @@ for _key in ("tidymodels", "caret", "weka", "h2o"):
 
 @writes("two-splits")
 def two_splits() -> Iterator[ForeignFile]:
-    """Logits and labels of two splits, the split's name behind or before."""
+    """Yield logits and labels of two splits, with the split's name as suffix or prefix."""
     confidence, correct = tables.P.max(axis=1), tables.P.argmax(axis=1) == tables.Y
     parts = {"val": slice(0, 20), "test": slice(20, None)}
     for what, form in (("names behind", "{1}_{0}"), ("names before", "{0}_{1}")):

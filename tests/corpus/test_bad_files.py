@@ -1,4 +1,4 @@
-"""Bad files: every one is refused with its sentence or read with its finding, by the library and by the command."""
+"""Bad files: every one is refused with its message or read with its finding, by the library and by the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytest.importorskip("pyarrow")
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parquet is decoded in this process: one of its own a file would load pyarrow anew each time."""
+    """Decode Parquet in this process: a process per file would load pyarrow again each time."""
     monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
@@ -54,7 +54,7 @@ def test_a_promise_that_is_not_kept_is_seen() -> None:
 def test_the_command_says_the_same_on_one_line_and_ends_with_2(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every ninth file that is refused as it is opened."""
+    """The cases are every ninth file that is refused as it is opened."""
     monkeypatch.chdir(tmp_path)
     refused = [file for made in FAMILIES.values() for file in made() if not file.finds and not file.chosen][::9]
     assert len(refused) > 35

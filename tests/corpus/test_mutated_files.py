@@ -1,4 +1,4 @@
-"""Damaged files of every format: predictions that are sound, or one sentence; never another exception."""
+"""Damaged files of every format: sound predictions, or one message; never another exception."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOREIGN = foreign_files()
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parquet is decoded in this process, so that a crash is seen; a child a file would hide it."""
+    """Decode Parquet in this process, so that a crash is visible; a child per file would hide it."""
     monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
@@ -38,7 +38,7 @@ def test_damaged_files_of_other_tools_are_read_or_refused(form: str) -> None:
 
 
 def test_a_table_of_h2o_with_one_number_left_is_refused() -> None:
-    """Of the other classes' columns a letter made texts."""
+    """In the other classes' columns, a letter made texts."""
     with pytest.raises(InputError, match=r"predictions\.csv"):
         read_predictions(b"predict,a,b,response\na,0.5,x,a\nb,0.25,y,b\n", "predictions.csv")
 

@@ -1,4 +1,4 @@
-"""Numbers at the ends of what there is: a seeded sample of the questions; `make scoreboard` asks them all."""
+"""Extreme numbers: a seeded sample of the cases; `make scoreboard` runs them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers at the ends of what there is, through calibrators, estimators and their intervals: finite, or a sentence.
+"""Extreme numbers through calibrators, estimators and their intervals: finite results, or a message.
 
 Rows that must be answered like others, weights in another unit above all, have a twin to be compared with.
 """
@@ -67,14 +67,14 @@ ROWS: dict[str, Made] = {
     "groups of one": lambda: cc.Predictions(P, Y, groups=np.arange(80)),
     "one group": lambda: cc.Predictions(P, Y, groups=np.zeros(80, int)),
 }
-"""Rows at the ends of what there is; making them may be refused."""
+"""Rows with extreme numbers; constructing them may be refused."""
 TWINS = {**{f"weights {w:g}": "weights 0.3" for w in WEIGHTS if w < 1}, "logits 1e-308": "equal logits"}
-"""Rows, and those whose answers are theirs unless they are refused; whole weights are copies, which others are not."""
+"""Pairs of row sets with equal results unless refused; whole weights are copies, unlike others."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An estimate, with its interval, of rows that a calibrator was fitted on and applied to."""
+    """Estimate with its interval, of rows that a calibrator was fitted on and applied to."""
 
     rows: str
     calibrator: str
@@ -84,7 +84,7 @@ class Asked:
 
 
 def every_question() -> list[Asked]:
-    """Every row set x calibrator x estimator, each notion and kind of interval in turn."""
+    """Return every row set x calibrator x estimator, each notion and kind of interval in turn."""
     notions, methods = itertools.cycle(cc.REDUCTIONS), itertools.cycle(get_args(Method))
     scores = ("log-loss", "brier", "accuracy")
     return [
@@ -94,9 +94,9 @@ def every_question() -> list[Asked]:
 
 
 def answers(asked: Asked) -> Iterator[tuple[str, float]]:
-    """Every number that answers, by its name; InputError is an answer too, and any other exception goes on.
+    """Yield every number of the result, by its name; InputError is a result too, any other exception is raised.
 
-    A warning of NumPy's is an exception here: whoever sees one cannot tell what it did to the number.
+    NumPy warnings are exceptions here, because their effect on the number is unknown.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -113,7 +113,7 @@ def answers(asked: Asked) -> Iterator[tuple[str, float]]:
 
 
 def fault(asked: Asked) -> str:
-    """What is wrong with the answers; empty where they are finite numbers, or a sentence says why there are none."""
+    """Return the fault of the results; empty if they are finite numbers, or a message explains their absence."""
     found, wrong = _answered(asked)
     if wrong:
         return wrong
@@ -125,14 +125,14 @@ def fault(asked: Asked) -> str:
 
 
 def _unlike(found: dict[str, float], twin: Asked) -> str:
-    """What the answers have that those of a twin have not."""
+    """Return the differences from the results of a twin."""
     others, wrong = _answered_once(twin)
     same = all(np.isclose(value, others.get(name, np.nan), 1e-6, 1e-9) for name, value in found.items())
     return wrong if wrong or same else f"{twin.rows}: {others}, and here: {found}"
 
 
 def _answered(asked: Asked) -> tuple[dict[str, float], str]:
-    """The numbers up to a refusal, if there is any; and what is wrong with that: nothing where it is a sentence."""
+    """Return the numbers up to a refusal, if there is any, and the fault; empty for a message."""
     found: dict[str, float] = {}
     try:
         for name, value in answers(asked):

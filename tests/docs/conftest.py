@@ -1,4 +1,4 @@
-"""Without the extra `docs` there is nothing to build pages with."""
+"""Without the extra `docs`, the page builder is not available."""
 
 from importlib.util import find_spec
 

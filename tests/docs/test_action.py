@@ -1,4 +1,4 @@
-"""The files by which others run the gate: the action's own shell steps, and the hook of pre-commit."""
+"""Files by which others run the gate: the action's own shell steps, and the hook of pre-commit."""
 
 import os
 import re

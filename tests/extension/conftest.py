@@ -1,4 +1,4 @@
-"""The examples register themselves when they are imported: only a process that wants them may collect them."""
+"""The examples register themselves on import: only a process that needs them may collect them."""
 
 import os
 

@@ -23,13 +23,13 @@ NAMES = {
     # Files of three classes and summaries of them take most of the time: the law looks at two others.
     "Sure and wrong": "not synthetic-three-class and not summaries",
 }
-"""What tests over the registries call the examples; the format is no method and has a law of its own in `in_use.py`."""
+"""Names of the examples in tests over the registries; the format is no method and has a law in `in_use.py`."""
 SELECTED = " or ".join(f"({' and '.join(filter(None, (name, but)))})" for name, but in NAMES.items())
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds the examples as a package, with one import line each."""
+    """Return a folder that contains the examples as a package, with one import line each."""
     folder = tmp_path_factory.mktemp("extension")
     (folder / "scratch_calib").mkdir()
     for file in FILES:
@@ -45,7 +45,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def written(package: Path) -> list[str]:
-    """What pytest writes of the laws and of `in_use.py`, the package imported before anything is collected."""
+    """Return pytest's output for the laws and `in_use.py`, with the package imported before collection."""
     path = os.pathsep.join([str(package), str(ROOT), os.environ.get("PYTHONPATH", "")])
     words = ["tests/laws", "tests/extension/in_use.py", "-k", f"{SELECTED} or in_use.py"]
     run = subprocess.run(

@@ -1,4 +1,4 @@
-"""Lets every tool write its files, each family in an environment of its own: `make foreign-tools` runs this.
+"""Runner of every tool that writes files, each family in its own environment: the target `make foreign-tools`.
 
 A tool that cannot be installed or run here is named, and the others go on.
 """
@@ -18,15 +18,15 @@ TOOLS = (
     "caret", "h2o", "helm", "lighteval", "lightgbm", "lm-evaluation-harness", "mlflow", "scikit-learn", "transformers",
     "uqlm", "wandb", "weka", "xgboost",
 )  # fmt: skip
-"""Folders that are there when all have written."""
+"""Folders that exist when all tools have written."""
 
 
 @dataclass(frozen=True)
 class Environment:
     """Packages, and the modules that run with them.
 
-    ``alone``: packages without what they depend on, of which we use a part that does not need it; ``program``: what has
-    to be installed beside them, such as Java.
+    ``alone``: packages without their dependencies, of which we use a part that does not need them; ``program``: further
+    requirements, such as Java.
     """
 
     packages: Sequence[str]
@@ -44,7 +44,7 @@ ENVIRONMENTS = {
     "java": Environment(["h2o", "pandas"], [["boosted", "h2o"]], program="java"),
     "weka": Environment(["numpy"], [["weka"]], alone=["python-weka-wrapper3"], program="java"),
     "r": Environment(["numpy"], [["caret"]], program="Rscript"),
-    # lighteval 0.13 hands texts to xxhash, which takes bytes alone from version 4 on.
+    # lighteval 0.13 passes texts to xxhash, which only takes bytes from version 4 on.
     "models": Environment(
         ["torch", "transformers", "accelerate", "lm_eval", "lighteval", "xxhash<4"],
         [["transformers"], ["lm_eval"], ["lighteval"]],
@@ -59,7 +59,7 @@ ENVIRONMENTS = {
 
 
 def main(folder: str, environments: str, *names: str) -> None:
-    """Files go to ``folder``; environments, all or those of the names, begin with the path ``environments``."""
+    """Write files to ``folder``, with all environments or the named ones, in paths that begin with ``environments``."""
     if not names:
         shutil.rmtree(folder, ignore_errors=True)
     for name in names or ENVIRONMENTS:
@@ -99,7 +99,7 @@ def _install(python: Path, environment: Environment) -> None:
 
 
 def _variables() -> dict[str, str]:
-    """Nothing is fetched by a tool, and BLAS has one thread."""
+    """Return variables that forbid downloads by tools, and set one thread for BLAS."""
     return {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 

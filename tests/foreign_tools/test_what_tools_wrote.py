@@ -1,8 +1,8 @@
-"""Files that other people's tools wrote themselves are read back as what the tools say is in them.
+"""Files that other tools wrote themselves are read back with the content that the tools report.
 
-`written_files/` has a small run of each, tool and version in its truth.json. `make foreign-tools` lets the tools write
-anew and reads that; `python -m tests.foreign_tools.written build/foreign-tools tests/foreign_tools/written_files` keeps
-it.
+`written_files/` has a small run of each, tool and version in its truth.json. `make foreign-tools` runs the tools again
+and reads their files; `python -m tests.foreign_tools.written build/foreign-tools tests/foreign_tools/written_files`
+stores them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ from tests.foreign_tools.let_them_write import TOOLS
 KEPT = Path(__file__).parent / "written_files"
 FOLDERS = [Path(each) for each in os.environ.get("CALIB_FOREIGN_TOOLS", str(KEPT)).split(os.pathsep)]
 Truth = Mapping[str, Any]
-"""Of a file: ``probs`` with ``labels`` (and ``classes``), or ``confidence`` with ``correct``; ``models`` of such;
-``chosen`` fields of Reading; ``labels_file``, whose row i is the label of row i; ``within`` how far numbers may be off;
-``asks``, a part of the sentence that refuses it; ``measured``, the tool's own accuracy and Brier score."""
+"""Content of a file, as a mapping.
+
+Keys are ``probs`` with ``labels`` (and ``classes``), or ``confidence`` with ``correct``; ``models`` of such; ``chosen``
+fields of Reading; ``labels_file``, whose row i is the label of row i; ``within``, the tolerance of numbers; ``asks``, a
+part of the message that refuses it; ``measured``, the tool's own accuracy and Brier score.
+"""
 FILES = {
     f"{truth['tool']} {truth['version']}: {file['file']}": (path.parent, file)
     for folder in FOLDERS
@@ -36,7 +39,7 @@ FILES = {
 }
 
 
-# Details of lighteval have 14 kB without a row, and are not kept.
+# Details of lighteval have 14 kB without a row, and are not stored.
 @pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool != "lighteval" or FOLDERS != [KEPT]])
 def test_a_tool_wrote_something(tool: str) -> None:
     if FOLDERS != [KEPT] and not any((folder / tool).is_dir() for folder in FOLDERS):

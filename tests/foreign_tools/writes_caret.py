@@ -1,6 +1,6 @@
-"""Predictions that R's caret saves of rows drawn here. Run: python -m tests.foreign_tools.writes_caret FOLDER
+"""Predictions that R's caret saves of rows drawn here. Run: python -m tests.foreign_tools.writes_caret FOLDER.
 
-R says what is in them with 17 digits, straight from the fitted object. Debian's packages r-base-core, r-cran-caret and
+R prints their content with 17 digits, directly from the fitted object. Debian's packages r-base-core, r-cran-caret and
 r-cran-e1071 are enough.
 """
 

@@ -1,4 +1,4 @@
-"""Details of lighteval: its tracker writes them of its own documents, responses and metrics, without a model.
+"""Details of lighteval: written by its tracker from its own documents, responses and metrics, without a model.
 
 Run with lighteval: python -m tests.foreign_tools.writes_lighteval FOLDER
 """

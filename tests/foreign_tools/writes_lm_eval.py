@@ -1,4 +1,4 @@
-"""Samples of lm-evaluation-harness over tasks of our own, by a model whose log-likelihoods are known.
+"""Samples of lm-evaluation-harness over our own tasks, by a model with known log-likelihoods.
 
 Run with lm_eval: python -m tests.foreign_tools.writes_lm_eval FOLDER
 """
@@ -30,7 +30,7 @@ SHARED: dict[str, Any] = {
 
 
 def log_likelihood(context: str, text: str) -> float:
-    """What the model says: any number that hangs on both, less for longer texts."""
+    """Return the model's output: a number that depends on both arguments, lower for longer texts."""
     rng = np.random.default_rng(crc32(f"{context}|{text}".encode()))
     return round(float(rng.normal(-3, 1.5) - 0.2 * len(text)), 4)
 
@@ -74,14 +74,14 @@ def main(folder: str) -> None:
 
 
 def of_results(numbers: dict[str, float], truth: dict[str, Any]) -> dict[str, Any]:
-    """The harness' own accuracy and Brier score of a task, where its file is read by the measure of acc."""
+    """Return the harness' own accuracy and Brier score of a task, if its file is read by the measure of acc."""
     names = {"acc,none": "accuracy", "brier_score,none": "brier"}
     measured = {ours: numbers[name] for name, ours in names.items() if name in numbers}
     return {"measured": measured} if "asks" not in truth and truth.pop("by_acc", True) else {}
 
 
 def laid_out(folder: Path) -> dict[str, dict[str, Any]]:
-    """The tasks' files in the folder, and what their samples hold."""
+    """Write the tasks' files to the folder, and return the content of their samples."""
     rng = np.random.default_rng(7)
     gold = rng.integers(0, 4, N).tolist()
     letters = [{"question": f"Q{i}", "choices": LETTERS, "answer": g, "subject": "law"} for i, g in enumerate(gold)]

@@ -1,7 +1,7 @@
-"""Files of HELM and uqlm, whose runs need more than can be installed by the way: what writes them, on our numbers.
+"""Files of HELM and uqlm, whose runs need too many packages: written by their own code from our numbers.
 
-Run with crfm-helm and uqlm, installed with --no-deps beside what they import here:
-python -m tests.foreign_tools.writes_of_dataclasses FOLDER
+Run with crfm-helm and uqlm, installed with --no-deps and the packages that they import here: python -m
+tests.foreign_tools.writes_of_dataclasses FOLDER
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ N = 7
 
 
 def helm(folder: str) -> None:
-    """per_instance_stats.json as the runner writes it, of multiple choice with an input a choice."""
+    """Write per_instance_stats.json like the runner, for multiple choice with one input per choice."""
     from helm.benchmark.metrics.metric import PerInstanceStats
     from helm.benchmark.metrics.metric_name import MetricName
     from helm.benchmark.metrics.statistic import Stat
@@ -46,7 +46,7 @@ def helm(folder: str) -> None:
 
 
 def uqlm(folder: str) -> None:
-    """UQResult.to_df, whose columns lose the s at their end."""
+    """Write UQResult.to_df, whose columns lose the s at their end."""
     where = importlib.util.find_spec("uqlm")
     assert where is not None
     assert where.submodule_search_locations is not None

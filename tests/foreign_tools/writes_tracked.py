@@ -20,7 +20,7 @@ NAMES = ("low", "mid", "high")
 
 
 def frame() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Rows as people log them: an id, the true and the predicted class, a probability a class."""
+    """Return rows as people log them: an id, the true and the predicted class, one probability per class."""
     x, y = drawn(20)
     scores = np.exp(-((x[:, :1] - np.arange(3)) ** 2))
     probs = scores / scores.sum(axis=1, keepdims=True)

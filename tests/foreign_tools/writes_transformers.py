@@ -1,4 +1,4 @@
-"""Output of pipelines and of a Trainer over a tiny text classifier of random weights, its tokens letters of our own.
+"""Output of pipelines and of a Trainer over a tiny text classifier with random weights and letters as tokens.
 
 Run with transformers, torch and accelerate: python -m tests.foreign_tools.writes_transformers FOLDER
 """
@@ -89,7 +89,7 @@ def main(folder: str) -> None:
 
 
 def zero_shot(tool: Written, model: Any, tokenizer: Any, texts: list[str], labels: np.ndarray) -> None:
-    """Of every text, whether it entails that it is of each class: their softmax, the largest first."""
+    """Write the softmax over classes of each text's entailment of the class, the largest first."""
     import torch
     import transformers
 
@@ -109,7 +109,7 @@ def zero_shot(tool: Written, model: Any, tokenizer: Any, texts: list[str], label
 
 
 def trainer(tool: Written, model: Any, inputs: Any, labels: np.ndarray) -> None:
-    """What Trainer.predict hands over, saved as people do, and predict_results_{task}.txt as run_glue has it."""
+    """Write the result of Trainer.predict as people save it, and predict_results_{task}.txt like run_glue."""
     import transformers
 
     rows = [{**{k: v[i] for k, v in inputs.items()}, "labels": int(y)} for i, y in enumerate(labels)]

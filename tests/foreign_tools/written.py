@@ -1,4 +1,4 @@
-"""What a tool wrote, and what it says is in it: truth.json beside the files. It is run by each tool's own Python."""
+"""Files written by a tool, and their reported content: truth.json next to the files. Each tool's own Python runs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Written:
-    """The folder of one tool's files.
+    """Folder of one tool's files.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -31,18 +31,18 @@ class Written:
         self._files: list[dict[str, Any]] = []
 
     def path(self, name: str) -> Path:
-        """Where a file of this name goes."""
+        """Return the path of a file of this name."""
         return self.folder / name
 
     def has(self, name: str, shape: str = "", **truth: Any) -> None:
-        """Say what a file holds, in the words of `test_what_tools_wrote.Truth`; ``kept``: it goes to the repository."""
+        """Record a file's content, in the terms of `test_what_tools_wrote.Truth`; ``kept``: for the repository."""
         self._files.append({"file": name, "shape": shape, **plain(truth)})
         truths = {"tool": self.tool, "version": self.version, "files": self._files}
         self.path("truth.json").write_text(json.dumps(truths) + "\n")
 
 
 def keep(folder: Path, kept: Path) -> None:
-    """Copy the files that are to be kept, none larger than 10 kB, with what is in them."""
+    """Copy the files to be stored, none larger than 10 kB, with their content record."""
     for path in sorted(folder.glob("*/truth.json")):
         truths = json.loads(path.read_text())
         truths["files"] = [each for each in truths["files"] if each.pop("kept", False)]
@@ -59,7 +59,7 @@ def keep(folder: Path, kept: Path) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it, arrays as lists."""
+    """Return a value as JSON has it, arrays as lists."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, np.ndarray | np.generic):
@@ -68,7 +68,7 @@ def plain(value: Any) -> Any:
 
 
 def drawn(n: int = 40, k: int = 3, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
-    """Two features and classes that follow them, to be learnt."""
+    """Return two features and classes that depend on them, for training."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, k, n)
     return rng.normal(labels[:, None], 1.0, (n, 2)).round(3), labels

@@ -1,12 +1,12 @@
-"""Binary calibrators against values other packages computed, kept outside the repository; skipped when not there.
+"""Binary calibrators against stored values of other packages, outside the repository; skipped if missing.
 
 Conventions. uncertainty-calibration clips log-odds at 1e-12, ours at 2e-16: on these data no score is nearer to 0 or 1.
 Its scaling fit is scikit-learn's L-BFGS at the default tolerance, which stops short: by 1e-5 in the slope here, 4e-4 on
 confidences, 4 % where 50 of 5,000 rows are positive. Ours agrees with scikit-learn's Newton solver to 1e-10 (tested
-beside the calibrator), so here it must have the lower loss, and be near. The peer's
-equal-mass bins are cut at midpoints, ours at the next bin's first score: the same rows, so the same values, and a new
-score that falls between two calibration scores may land one bin further; the first rows here do not. betacal stops
-0.02 short of the optimum in its slopes; its loss is then the larger one, by 1e-6. netcal stops 1e-4 short.
+beside the calibrator), so here it must have the lower loss, and be close. The peer's equal-mass bins are cut at
+midpoints, ours at the next bin's first score: the same rows, so the same values, and a new score that falls between two
+calibration scores may land one bin further; the first rows here do not. betacal stops 0.02 short of the optimum in its
+slopes; its loss is then the larger one, by 1e-6. netcal stops 1e-4 short.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def kumar():
 
 
 def top(data):
-    """(max prob, correct) of the calibration half, and the first five of the rest."""
+    """Return (max prob, correct) of the calibration half, and the first five of the rest."""
     probs, labels = arrays(data)["probs"], arrays(data)["labels"]
     n = len(labels) // 2
     return probs[:n].max(1), probs[:n].argmax(1) == labels[:n], probs[n : n + 5].max(1)
@@ -71,7 +71,7 @@ def test_scaling_binning(bins):
 @pytest.mark.parametrize("data", ["lenet_c10", "lenet_c100"])
 @pytest.mark.parametrize("bins", [15, 100])
 def test_class_wise_scaling_binning(data, bins):
-    """The peer's marginal calibrator: class by class, rows as they are."""
+    """The peer's marginal calibrator works class by class, on unchanged rows."""
     found = record(
         "calibrators_binning", data=data, function="PlattBinnerMarginalCalibrator", params={"num_bins": bins}
     )
@@ -98,7 +98,7 @@ def test_beta():
 
 @pytest.mark.parametrize("data", ["vgg16_c10", "lenet_c10", "lenet_c100", "densenet_c100"])
 def test_beta_of_confidence(data):
-    """vgg16: the peer drops log s, whose slope came out negative; the constrained optimum is the same map."""
+    """For vgg16 the peer drops log s, whose slope came out negative; the constrained optimum is the same map."""
     s, z, new = top(data)
     found = record(
         "calibrators_scaling",
@@ -137,7 +137,7 @@ def test_equal_width_histogram():
 
 
 def test_the_two_binnings_of_the_lece_paper():
-    """P3 §4.1, seed 0, whose calibration rows are not kept: maps made from the record's bin means.
+    """P3 §4.1, seed 0, whose calibration rows are not stored: maps from the record's bin means.
 
     Five equal-width bins, one-vs-rest, rows divided by their sum.
     """

@@ -1,7 +1,7 @@
-"""Debiased, adaptive and convex errors against values computed elsewhere; skipped where the records are not there.
+"""Debiased, adaptive and convex errors against values computed elsewhere; skipped if the records are missing.
 
-EXACT: both sides sum the same float64 numbers in some order. Where conventions differ the comparison says how and
-restates the peer's convention, so that what is compared stays exact.
+EXACT: both sides sum the same float64 numbers in some order. If conventions differ, the comparison states how and uses
+the peer's convention, so that it stays exact.
 """
 
 import numpy as np
@@ -24,13 +24,13 @@ NOTIONS = {"top-label": "confidence", "marginal": "class-wise"}
 
 
 def first(data):
-    """The rows of the records: at most 10,000."""
+    """Return the rows of the records: at most 10,000."""
     p = predictions(data)
     return p.take(np.arange(min(10_000, p.n_rows)))
 
 
 def corrected(data, name, bins):
-    """A published function with its two convex weights put the right way round."""
+    """Return a published function with its two convex weights in the correct order."""
     return record(
         "checks",
         data=data,
@@ -41,21 +41,21 @@ def corrected(data, name, bins):
 
 
 def peer_mass_edges(scores, bins, low):
-    """floor(n/B) rows a bin, the remainder in the last; edges halfway between neighbours. Ours: at the next score."""
+    """Return floor(n/B) rows per bin, the remainder in the last; edges are halfway between neighbors."""
     scores = np.sort(np.asarray(scores, dtype=float))
     cuts = np.arange(1, bins) * (len(scores) // bins)
     return np.concatenate([[low], (scores[cuts - 1] + scores[cuts]) / 2, [1.0]])
 
 
 def given(edges, low=0.0):
-    """As a scheme on the scores stretched from [low, 1] to [0, 1]; equal edges, from ties, count once."""
+    """Return a scheme on the scores stretched from [low, 1] to [0, 1]; equal edges, from ties, count once."""
     return Edges(tuple(np.unique((edges - low) / (1 - low))))
 
 
 @pytest.mark.parametrize("bins", [10, 15])
 @pytest.mark.parametrize("data", [*DATA, "synth_kumar_binary"])
 def test_convex_confidence_error(data, bins):
-    """The record's bins lie over [1/K, 1]: our option ``attainable``."""
+    """The record's bins cover [1/K, 1]: our option ``attainable``."""
     made = estimate(first(data), "confidence", ConvexBinned(RootWidth(bins), attainable=True))
     assert made.value == pytest.approx(corrected(data, "confidence_ece_c", bins), abs=EXACT)
 
@@ -70,7 +70,7 @@ def test_convex_class_wise_error(data, bins):
 @pytest.mark.parametrize("bins", [10, 15])
 @pytest.mark.parametrize("data", [*DATA, "synth_kumar_binary"])
 def test_adaptive_convex_confidence_error(data, bins):
-    """Exact on the record's edges; on ours, which lie elsewhere between the same rows or a few further, close."""
+    """Exact on the record's edges; close on ours, which are elsewhere between the same rows or a few further."""
     p = first(data)
     found, low = corrected(data, "confidence_ece_ac", bins), 1 / p.n_classes
     same = ConvexBinned(given(peer_mass_edges(p.confidence, bins, low), low), attainable=True)
@@ -94,7 +94,7 @@ def test_adaptive_convex_class_wise_error(data, bins):
 
 @pytest.mark.parametrize("data", DATA)
 def test_the_square_root_heuristic(data):
-    """int(sqrt(n)) equally wide bins over [0, 1]: what the peer's function does, whatever edges it draws."""
+    """The peer's function uses int(sqrt(n)) equally wide bins over [0, 1], whatever edges it draws."""
     found = record("estimating_eces", data=data, function="confidence_ece", params={"n_bins": "sqrt"})
     assert estimate(first(data), "confidence", Binned(RootWidth())).value == pytest.approx(found, abs=EXACT)
 
@@ -102,7 +102,7 @@ def test_the_square_root_heuristic(data):
 @pytest.mark.parametrize("bins", [10, 15, 30])
 @pytest.mark.parametrize("data", DATA)
 def test_adaptive_confidence_error(data, bins):
-    """On the record's edges exact; ours put a remainder of rows into the first bins and ties into the lower one."""
+    """The record's edges give equality; ours put remaining rows into the first bins and ties into the lower one."""
     p = first(data)
     found = record("estimating_eces", data=data, function="confidence_ece_a", params={"n_bins": bins})
     on_its_edges = Binned(given(peer_mass_edges(p.confidence, bins, 0.0)))
@@ -129,7 +129,7 @@ def debiased(data, mode, scheme, bins, p=2):
 
 
 def lone(table):
-    """What bins of a single row add to each stratum's squared error: kept here, dropped by the peer."""
+    """Return the contribution of single-row bins to each stratum's squared error, which the peer drops."""
     return (np.where(table.count == 1, np.square(table.gap), 0.0) * table.within).sum(axis=1)
 
 
@@ -149,7 +149,7 @@ def test_debiased_squared_error(data, mode, scheme):
 @pytest.mark.parametrize("mode", NOTIONS)
 @pytest.mark.parametrize("data", ["vgg16_c10", "lenet_c10"])
 def test_debiased_root_with_100_bins(data, mode):
-    """No bin of a single row and no negative class: the root as we show it."""
+    """There is no single-row bin and no negative class: the root is the displayed one."""
     made = estimate(predictions(data), NOTIONS[mode], DebiasedL2(EqualMass(100), root=True))
     assert (made.per_stratum > 0).all()
     assert made.value == pytest.approx(debiased(data, mode, "equal-mass", 100), abs=EXACT)
@@ -169,8 +169,10 @@ def test_debiased_root_of_a_binary_problem(bins):
 
 @pytest.mark.parametrize("data", [*DATA, "synth_kumar_binary"])
 def test_debiased_ece(data):
-    """The peer draws 1000 times what we have in closed form: four standard errors of such a mean, at most
-    6e-4 (for the binary set of 2,000 rows 1.5e-3).
+    """Monte Carlo against a closed form.
+
+    The peer draws 1000 times what we have in closed form: four standard errors of such a mean, at most 6e-4 (for the
+    binary set of 2,000 rows 1.5e-3).
 
     The deviation of sum_b n_b/n |s_b - R_b| is at most that of the sum without bars, sqrt(sum_b n_b z (1 - z)) / n.
     """
@@ -193,7 +195,7 @@ def test_debiased_ece(data):
 
 @pytest.mark.parametrize("bins", [2, 3, 4])
 def test_toy_with_ties(bins):
-    """Eleven scores, four of them equal; bins of single rows keep their difference here."""
+    """Eleven scores, four of them equal; bins of single rows have their full difference here."""
     toy = record("toys_and_canonical", data="toy2", peer="input")
     found = record(
         "toys_and_canonical",
@@ -222,7 +224,7 @@ def test_toy_of_two_bins(sizes):
 
 
 def gains(bins, seed, repeats=60):
-    """Mean squared error of the plug-in squared error over that of the debiased one, for 2,000 and 4,000 rows.
+    """Return the plug-in's mean squared error of the square over that of the debiased one, for 2,000 and 4,000 rows.
 
     P2's protocol: Platt scaling and bins from 3,000 rows of the network, estimates on rows drawn with replacement from
     the other 7,000, whose plug-in error is the reference. Returned with that reference.

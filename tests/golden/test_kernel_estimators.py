@@ -1,4 +1,4 @@
-"""Kernel and smooth estimates against other people's numbers, kept outside the repository; skipped when not there.
+"""Kernel and smooth estimates against other people's numbers, outside the repository; skipped if missing.
 
 estimating_eces (P5's authors) lays a grid of step 4e-4 over a wider range and averages over its nodes, where ours has
 step 2.4e-4 and trapezoids: they differ by under 2e-4 where the bandwidth spans a few steps. Where Silverman's
@@ -23,7 +23,7 @@ FIRST_ROWS = {"all rows": None, "rows 0:10000": 10_000, "rows 0:20000": 20_000}
 
 
 def rows_of(data, file, start):
-    """The predictions a record speaks of: all rows, or the first ones."""
+    """Return the predictions of a record: all rows, or the first ones."""
     subset = next(r["subset"] for r in records(file) if r["data"] == data and r["function"].startswith(start))
     p = predictions(data)
     return p if FIRST_ROWS[subset] is None else p.take(np.arange(FIRST_ROWS[subset]))

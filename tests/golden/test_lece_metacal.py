@@ -1,4 +1,4 @@
-"""LECE, LECD and Meta-Cal as the authors' own code computes them; kept outside the repository, skipped when not there.
+"""LECE, LECD and Meta-Cal against the authors' own code; values outside the repository, skipped if missing.
 
 The LECE package takes k = int(n q) neighbours, ties by luck, and clips to 1e-30, which on these data decides nothing:
 rows agree to rounding. With temperature scaling first, its temperature is found by finite differences (1e-5 off).
@@ -46,7 +46,7 @@ def test_lece_and_lecd(data, method):
         tolerance = 2e-5 if method.startswith("TS+") else 1e-12
         np.testing.assert_allclose(made[:5], r["value"]["first5"], atol=tolerance)
         if whole:
-            # LECD's outputs are multiples of 1/k: at t = 1/k the peer's rounding decides which are kept.
+            # LECD's outputs are multiples of 1/k: at t = 1/k the peer's rounding decides which are used.
             nll = -np.log(made[np.arange(len(truth)), truth]).mean()
             assert nll == pytest.approx(r["value"]["metrics"]["NLL"], abs=1e-10)
 
@@ -73,7 +73,7 @@ def test_meta_cal_given_the_same_rows_held_out(data):
 
 @pytest.mark.parametrize("wanted", [0.87, 0.9])
 def test_coverage_accuracy_is_met_to_within_a_point_and_a_half_on_average(wanted):
-    """lenet_c10, where single runs scatter by 3 points: over 150 of them the mean is known to about 0.0025.
+    """For lenet_c10, single runs vary by 3 points: over 150 of them the mean is known to about 0.0025.
 
     Ours falls about 0.009 short at .87 and 0.007 at .9, from choosing the threshold on 500 rows. The published code's
     recorded ten runs fall 0.028 and 0.020 short, known to about 0.01 only: too few to rank the two with confidence.

@@ -41,7 +41,7 @@ def test_the_order_of_table_1(means):
 
 
 def test_calibration_errors_of_lece():
-    """Its cost grows with the test rows, and errors against the known truth hardly vary with them: 5,000 are enough."""
+    """The cost grows with the test rows, and errors against the known truth hardly vary with them: 5,000 are enough."""
     seeds = 3
     found = np.mean([experiment(["LECE"], seed, test_rows=5000)[0] for seed in range(seeds)], axis=0)
     for j in range(2):
@@ -53,7 +53,7 @@ SIMULATED = pd.read_csv(Path(__file__).parents[1] / "simulations" / "p3_table1.c
 
 @pytest.mark.parametrize("name", PAPER)
 def test_all_hundred_seeds_are_within_two_thousandths_of_the_paper(name):
-    """And the rounding of its last digit; a seed made anew is the line in the table."""
+    """The tolerance includes the rounding of its last digit; a recomputed seed equals the line in the table."""
     lines = SIMULATED[SIMULATED["method"] == name].set_index("seed").drop(columns="method")
     assert lines.index.tolist() == list(range(100))
     np.testing.assert_allclose(lines.mean(), PAPER[name][0], atol=0.0025)

@@ -1,8 +1,8 @@
-"""Values other packages computed, kept outside the repository with their conventions; skipped when not there.
+"""Stored values of other packages, outside the repository with their conventions; skipped if missing.
 
 Tolerances. EXACT: both sides sum the same float64 numbers in some order. Peers close bins on the other side; on these
-data no score lies on an edge except exact ones, which both put in the last bin. TIES: where scores tie at an
-equal-mass cut, the peer shares tied rows or cuts elsewhere; the data named there have such ties.
+data no score is on an edge except exact ones, which both put in the last bin. TIES: if scores tie at an equal-mass cut,
+the peer shares tied rows or cuts elsewhere; the data named there have such ties.
 """
 
 import numpy as np
@@ -98,7 +98,7 @@ def test_top_label_ece_and_mce(data):
 def test_proper_scores(data):
     p = predictions(data)
     assert estimate(p, None, "accuracy").value == pytest.approx(metric(data, "sklearn", "accuracy_score"), abs=EXACT)
-    # Rows are kept as stored by both: float32 rounding leaves sums within 1e-6 of 1.
+    # Both use rows as stored: float32 rounding leaves sums within 1e-6 of 1.
     found = metric(data, "numpy", "-mean(log p_y)")
     assert estimate(p, None, "log-loss").value == pytest.approx(found, rel=1e-12)
     found = metric(data, "lece", "bs (sum over classes, mean over rows)")
@@ -152,7 +152,7 @@ def test_bins_closed_on_the_left_on_scores_that_are_edges(bins):
 def test_temperature_is_the_exact_optimum(data):
     """The record is a bounded Brent search on exact float64 loss; a flat minimum fixes T to about 1e-8 relative.
 
-    densenet_c100 has entries below the floor of our logarithm (2e-16), which the record takes as they are.
+    densenet_c100 has entries below the floor of our logarithm (2e-16), which the record uses unchanged.
     """
     found = record(
         "calibrators_scaling",
@@ -174,7 +174,7 @@ def test_temperature_is_the_exact_optimum(data):
 
 @pytest.mark.parametrize("bins", [10, 15, 20, 50])
 def test_uniform_mass_histogram_binning_as_published(bins):
-    """delta = 0: the record has no randomisation, and the values are ratios of small whole numbers."""
+    """delta = 0: the record has no randomization, and the values are ratios of small whole numbers."""
     held = arrays("synth_kumar_binary")
     found = record(
         "calibrators_binning",
@@ -188,7 +188,7 @@ def test_uniform_mass_histogram_binning_as_published(bins):
 
 
 def test_binary_isotonic_regression():
-    """The peer steps between knots in places where scikit-learn interpolates; the first rows lie on flat pieces."""
+    """The peer steps between knots in places where scikit-learn interpolates; the first rows are on flat pieces."""
     held = arrays("synth_kumar_binary")
     found = record(
         "calibrators_binning", data="synth_kumar_binary", peer="netcal", function="IsotonicRegression (binary)"

@@ -1,4 +1,4 @@
-"""Values that can be followed by hand: the papers' examples and small cases with their arithmetic written out."""
+"""Values that can be checked by hand: the papers' examples and small cases with their arithmetic."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def value(predictions, notion, estimator="ece", bins=10):
 
 
 def test_example_1_is_calibrated_in_confidence_and_off_by_0_4_in_every_claim():
-    """P1 §1: told 0.6, right 20 % of the time for one kind of patient and always for the other."""
+    """P1 §1: predicted 0.6, right 20 % of the time for one kind of patient and always for the other."""
     p = datasets.example_1(1000).predictions
     assert value(p, "confidence") == pytest.approx(0.0, abs=EXACT)  # (0.2 + 1.0) / 2 = 0.6
     assert value(p, "top-label") == pytest.approx(0.4, abs=EXACT)  # |0.2 - 0.6| = |1.0 - 0.6| = 0.4
@@ -27,14 +27,14 @@ def test_example_1_is_calibrated_in_confidence_and_off_by_0_4_in_every_claim():
 
 @pytest.fixture(scope="module")
 def six():
-    """confidence .7 .6 .5 .8 .4 .9, predicted 0 1 2 0 3 1, label 0 1 3 1 0 1, correct 1 1 0 0 0 1."""
+    """Return confidence .7 .6 .5 .8 .4 .9, predicted 0 1 2 0 3 1, label 0 1 3 1 0 1, correct 1 1 0 0 0 1."""
     return datasets.six_points()
 
 
 def test_six_points_in_confidence(six):
     # One bin: mean confidence (.7+.6+.5+.8+.4+.9)/6 = 3.9/6 = .65, accuracy 3/6 = .5.
     assert value(six, "confidence", bins=1) == pytest.approx(0.15, abs=EXACT)
-    # Two bins: [0, .5) holds .4 (wrong): gap .4, weight 1/6. [.5, 1] holds .7 .6 .5 .8 .9, mean .7, 3 of 5 right:
+    # Two bins: [0, .5) contains .4 (wrong): gap .4, weight 1/6. [.5, 1] contains .7 .6 .5 .8 .9, mean .7, 3 of 5 right:
     # gap .1, weight 5/6. ECE = .4/6 + .5/6 = .15; MCE = .4; RMSCE = sqrt(.16/6 + .01 * 5/6) = sqrt(.035).
     assert value(six, "confidence", bins=2) == pytest.approx(0.15, abs=EXACT)
     assert value(six, "confidence", "mce", bins=2) == pytest.approx(0.4, abs=EXACT)
@@ -93,9 +93,9 @@ def test_edges_belong_to_the_bin_above_and_one_to_the_last():
     # [.9,1]: .9 .9 1 1, 2 right: |.95 - .5| = .45. ECE = (.4 + 0 + .2 + .6 + .2 + 1.8) / 12 = 3.2/12.
     p = flat([0.4, 0.5, 0.5, 0.6, 0.6, 0.7, 0.7, 0.8, 0.9, 0.9, 1, 1], [0, 1, 0, 1, 0, 1, 1, 1, 0, 1, 1, 0])
     assert value(p, "confidence", bins=10) == pytest.approx(3.2 / 12, abs=EXACT)
-    # Five bins: [.4,.6): .4 .5 .5, mean 1.4/3, 1/3 right: .4/3. [.6,.8): .6 .6 .7 .7, mean .65, 3/4: .1.
-    # [.8,1]: .8 .9 .9 1 1, mean .92, 3/5: .32. ECE = (.4 + .4 + 1.6) / 12 = .2: 0.8 lies above its edge here, and
-    # (a, b] bins would give 3.2/12; `linspace` edges, where 3 * 0.2 > 0.6, give 2.8/12.
+    # Five bins: [.4,.6): .4 .5 .5, mean 1.4/3, 1/3 right: .4/3. [.6,.8): .6 .6 .7 .7, mean .65, 3/4: .1. [.8,1]: .8 .9
+    # .9 1 1, mean .92, 3/5: .32. ECE = (.4 + .4 + 1.6) / 12 = .2: 0.8 is above its edge here, and (a, b] bins would
+    # give 3.2/12; `linspace` edges, where 3 * 0.2 > 0.6, give 2.8/12.
     assert value(p, "confidence", bins=5) == pytest.approx(2.4 / 12, abs=EXACT)
 
 
@@ -106,7 +106,7 @@ def test_equal_mass_bins_keep_ties_together():
     # 11 rows, 2 bins: rows 1-6 and 7-11. Means (.1+.8+.3)/6 = .2 and 3.4/5 = .68; 2/6 and 4/5 right:
     # |.2 - 1/3| * 6/11 + .12 * 5/11 = (.8 + .6) / 11.
     assert value(TIED, "confidence", bins=EqualMass(2)) == pytest.approx(1.4 / 11, abs=EXACT)
-    # 3 bins ask for 4 + 4 + 3; row 4 is one of the four .2, so the first bin takes all of them (5 rows); the cut after
+    # 3 bins request 4 + 4 + 3; row 4 is one of the four .2, so the first bin takes all of them (5 rows); the cut after
     # row 8 stays: 5 + 3 + 3. Sums .9 | 1.4 | 2.3 against 2 | 2 | 2: (1.1 + .6 + .3) / 11.
     table = tabulate(Confidence().split(TIED), [EqualMass(3)])[0]
     assert table.count[0].tolist() == [5, 3, 3]
@@ -148,7 +148,7 @@ def test_isotonic_regression_by_hand():
 
 @pytest.mark.parametrize(("said", "right_of_10"), [(0.9, 8), (0.9, 6), (0.6, 9), (0.8, 8)])
 def test_temperature_of_one_repeated_row_has_a_closed_form(said, right_of_10):
-    """All rows (h, 1 - h), a share a right: the best q is a, so logit(h) / T = logit(a)."""
+    """Rows are (h, 1 - h), a share a of them right: the best q is a, so logit(h) / T = logit(a)."""
     probs = np.tile([said, 1 - said], (10, 1))
     cal = Temperature().fit(probs, [0] * right_of_10 + [1] * (10 - right_of_10))
     a = right_of_10 / 10

@@ -1,4 +1,4 @@
-"""Measures of a risk equal those of R, stored with the script that made them (tests/golden/risk/reference.R)."""
+"""Measures of a risk equal those of R, stored with their script (tests/golden/risk/reference.R)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Scaling maps against exact optima and other packages' values, kept outside the repository; skipped when not there.
+"""Scaling maps against exact optima and other packages' values, outside the repository; skipped if missing.
 
 Conventions. The peers' logits are log p without a floor; ours are raised to log 2e-16. Only densenet_c100 has entries
 below that: it is compared where the record is another package's with the same floor, or left out. ODIR records marked
@@ -17,7 +17,7 @@ SMALL = ("vgg16_c10", "lenet_c10", "synth_valkkull")
 
 
 def halves(data):
-    """Calibration rows and labels, and the first five test rows."""
+    """Return calibration rows and labels, and the first five test rows."""
     if data == "synth_valkkull":
         held = arrays("synth_valkkull_val")
         return held["probs"], held["labels"], arrays("synth_valkkull_test")["probs"][:5]
@@ -102,7 +102,7 @@ def test_dirichlet_odir_of_a_hundred_classes():
 
 @pytest.mark.parametrize("lam", [0.001, 0.01])
 def test_dirichletcal_without_its_reference_row(lam):
-    """ref_row=True penalises W minus its last row, which is not ODIR as published; without it the two agree."""
+    """ref_row=True penalizes W minus its last row, which is not ODIR as published; without it the two agree."""
     found = record(
         "calibrators_scaling",
         data="vgg16_c10",
@@ -129,7 +129,7 @@ def test_unregularised_matrix_scaling_is_at_least_as_good_as_dirichletcal(data):
 
 @pytest.mark.parametrize("data", [*SMALL, "densenet_c100", "lenet_c100"])
 def test_ensemble_temperature_with_log_loss_throughout(data):
-    """The peer's solver stops near its weights, 1e-5 away at most; ours must have the lower loss, and be near."""
+    """The peer's solver stops near its weights, 1e-5 away at most; ours must have the lower loss, and be close."""
     found = record(
         "calibrators_scaling", data=data, peer="mixnmatch", function="ensemble_scaling with loss=ce throughout"
     )

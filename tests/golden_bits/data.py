@@ -1,8 +1,8 @@
-"""The rows whose numbers are kept: every demo file, the small constructed sets, and four laws of data.
+"""Rows of the golden numbers: every demo file, the small constructed sets, and four distributions of data.
 
-Laws are drawn by plain arithmetic (sums and products of uniform numbers), so that the same rows come out wherever the
-generator does; what does not (a gamma, a root) is rounded to 30 binary digits. Large files are cut to a few hundred
-rows by a seed. Every set has its own hash, so that other data is told apart from other results.
+Distributions are drawn by plain arithmetic (sums and products of uniform numbers), so that all machines with the same
+generator get the same rows; other values (a gamma, a root) is rounded to 30 binary digits. Large files are cut to a few
+hundred rows by a seed. Every set has its own hash, so that changed data is distinguished from changed results.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ Rows = cc.Predictions
 Floats = NDArray[np.float64]
 
 DEMO_ROWS = 160
-"""Of a demo file with more; its answers are found faster, and its bits are as good."""
+"""Maximum number of rows of a demo file, for speed; fewer rows have equally useful bits."""
 COLUMNS: dict[str, dict[str, str]] = {"patients": {"group": "patient"}}
-"""How a demo is read where its lesson needs it."""
+"""Reading of a demo that its lesson needs."""
 
 
 def rng(seed: int) -> np.random.Generator:
-    """The one generator of all data."""
+    """Return the one generator of all data."""
     return np.random.Generator(np.random.PCG64(seed))
 
 
 def rounded(values: Floats) -> Floats:
-    """To 30 binary digits: the last bits of a root or a logarithm differ between machines."""
+    """Round to 30 binary digits: the last bits of a root or a logarithm differ between machines."""
     return np.round(values * 2.0**30) / 2.0**30
 
 
 def bell(stream: np.random.Generator, *shape: int) -> Floats:
-    """About normal numbers, as twelve uniform ones added up."""
+    """Return about normal numbers, as sums of twelve uniform ones."""
     total = np.zeros(shape)
     for _ in range(12):
         total += stream.random(shape)
@@ -47,7 +47,7 @@ def bell(stream: np.random.Generator, *shape: int) -> Floats:
 
 
 def network(n: int, seed: int = 1, classes: int = 10) -> tuple[Floats, NDArray[np.intp]]:
-    """Logits of an over-confident network, and labels: a class gets a bonus, and the label is often another."""
+    """Return logits of an over-confident network, and labels: a class gets a bonus, and the label is often another."""
     stream = rng(seed)
     logits = 1.5 * bell(stream, n, classes)
     label = stream.integers(0, classes, n)
@@ -58,31 +58,31 @@ def network(n: int, seed: int = 1, classes: int = 10) -> tuple[Floats, NDArray[n
 
 
 def softmax(n: int = 200, **more: Any) -> Rows:
-    """Ten classes, raw logits."""
+    """Return ten classes, raw logits."""
     logits, label = network(n)
     return cc.Predictions.from_logits(logits, label, **more)
 
 
 def weighted_softmax() -> Rows:
-    """Three classes with weights that are no counts of copies."""
+    """Return three classes with weights that are not counts of copies."""
     logits, label = network(80, seed=2, classes=3)
     return cc.Predictions.from_logits(logits, label, weights=rounded(0.25 + rng(3).random(80)))
 
 
 def beta_scores(n: int, seed: int) -> tuple[Floats, NDArray[np.intp], np.random.Generator]:
-    """Scores of law Beta(5, 1.3), and outcomes a little rarer than they claim."""
+    """Return scores from Beta(5, 1.3), and outcomes a little rarer than predicted."""
     stream = rng(seed)
     score = np.clip(rounded(stream.beta(5.0, 1.3, n)), 2.0**-20, 1 - 2.0**-20)
     return score, (stream.random(n) < score * (0.8 + 0.2 * score)).astype(np.intp), stream
 
 
 def two_columns(score: Floats) -> Floats:
-    """The two classes' probabilities."""
+    """Return the two classes' probabilities."""
     return np.column_stack([1.0 - score, score])
 
 
 def beta() -> Rows:
-    """Two classes, Beta(5, 1.3), with columns to slice by."""
+    """Return two classes, Beta(5, 1.3), with columns to slice by."""
     score, label, stream = beta_scores(300, 4)
     columns = pd.DataFrame({"site": np.array(["north", "south", "west"])[stream.integers(0, 3, 300)],
                             "age": stream.integers(20, 90, 300)})  # fmt: skip
@@ -90,7 +90,7 @@ def beta() -> Rows:
 
 
 def grouped_beta() -> Rows:
-    """The same law, where up to eight rows belong together and share their luck."""
+    """Return the same distribution, with groups of up to eight rows with correlated outcomes."""
     score, label, stream = beta_scores(160, 5)
     group = np.sort(stream.integers(0, 40, 160))
     shared = stream.random(40)[group] < 0.3
@@ -98,7 +98,7 @@ def grouped_beta() -> Rows:
 
 
 def rare() -> Rows:
-    """The risk of an event of 1 to 2 %, which happens somewhat more often than it says."""
+    """Return the risk of an event of 1 to 2 %, which happens somewhat more often than predicted."""
     stream = rng(6)
     u = stream.random(600)
     risk = 0.06 * u * u * u + 2.0**-10
@@ -107,7 +107,7 @@ def rare() -> Rows:
 
 
 def ratings(**more: Any) -> Rows:
-    """Seven stated confidences, right or wrong, no classes."""
+    """Return seven stated confidences, right or wrong, no classes."""
     stream = rng(7)
     said = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])[stream.integers(0, 7, 280)]
     right = stream.random(280) < 0.3 + 0.55 * said
@@ -115,12 +115,12 @@ def ratings(**more: Any) -> Rows:
 
 
 def weighted_ratings() -> Rows:
-    """The same with whole-number weights: copies."""
+    """Return the same with whole-number weights: copies."""
     return ratings(weights=rng(8).integers(1, 4, 280))
 
 
 def named_top() -> Rows:
-    """The law of ten classes, of which only the predicted one and its confidence are known."""
+    """Return the distribution of ten classes, reduced to the predicted one and its confidence."""
     logits, label = network(200, seed=9, classes=5)
     stream = rng(10)
     predicted = logits.argmax(axis=1)
@@ -129,12 +129,12 @@ def named_top() -> Rows:
 
 
 def counted() -> Rows:
-    """A summary: counts on a grid, of rows that are gone."""
+    """Return a summary: counts on a grid, without the rows."""
     return cc.Summary.of(beta())  # type: ignore[return-value]
 
 
 def of_demo(key: str, most: int = DEMO_ROWS) -> Rows:
-    """A demo file, read as it is; of many rows those a seed picks, in order; groups stay whole."""
+    """Return a demo file, or an ordered sample of its rows by a seed; groups stay whole."""
     content, name = demo(key)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -172,13 +172,13 @@ SMALL: dict[str, Callable[[], Rows]] = {
 
 
 def every() -> dict[str, Callable[[], Rows]]:
-    """All sets by name; each is made when it is called."""
+    """Return all sets by name; each is created when it is called."""
     demos = {f"demo-{entry.key}": lambda key=entry.key: of_demo(key) for entry in DEMOS}
     return {**LAWS, **SMALL, **demos}
 
 
 def data_hash(rows: Rows) -> str:
-    """What was given: every array of the rows, as bytes."""
+    """Return the hash of every array of the rows, as bytes."""
     found = hashlib.sha256(rows.kind.encode())
     parts: list[object]
     if rows.grain == "counts":

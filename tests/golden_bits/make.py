@@ -1,8 +1,8 @@
-"""Every number of the project on fixed data, kept to the last bit: made, checked, and accepted where meant to move.
+"""Golden numbers of the project on fixed data, stored to the last bit: computed, checked, accepted after changes.
 
-``bits.txt`` beside this file has a line a number: its path (subject/data/what) and the shortest decimal that reads
-back to the same bits; a decision as its word in quotes, a refusal as ``!`` and its class, a long array as a hash with
-a few of its numbers. Sentences are not kept.
+``bits.txt`` next to this file has one line per number: its path (subject/data/what) and the shortest decimal that reads
+back to the same bits; a decision as its word in quotes, a refusal as ``!`` and its class, a long array as a hash with a
+few of its numbers. Sentences are not stored.
 
 Run at the root of the project::
 
@@ -11,15 +11,15 @@ Run at the root of the project::
     python -m tests.golden_bits.make --accept estimates/beta compare   # only keys below these prefixes
     python -m tests.golden_bits.make --check --only bins primary       # some subjects
 
-How a deliberate change is recorded: run ``--check`` and read what moved; see that nothing else did; ``--accept`` the
-prefixes that were meant to; look through the difference of ``bits.txt``; give the reason in the commit's body, and in
-CHANGELOG where users see the numbers. A number that moved and should not have is a fault to be found, not accepted.
+To record a deliberate change: run ``--check`` and read what moved; verify that nothing else did; ``--accept`` the
+intended prefixes; review the difference of ``bits.txt``; give the reason in the commit's body, and in CHANGELOG if
+users see the numbers. An unintended change is a fault to be found, not accepted.
 
 Bits depend on the versions of NumPy, SciPy and scikit-learn and on what the processor can do: the head of the file has
-the fingerprint of where it was made. Where it is the same, bits have to be equal. Elsewhere numbers have to agree to
-1e-9 of their size (those that rest on an optimised fit to 1e-6), decisions and refusals have to be equal, and hashes
-are not looked at. Linear algebra has one thread, whatever the environment says: with more, sums are made in another
-order, and what is drawn along an eigenvector of a tie is another draw (``--threads 2 --check`` shows which).
+the fingerprint of its machine. On a machine with the same fingerprint, bits have to be equal. Elsewhere numbers have to
+agree to 1e-9 of their size (those from an optimized fit to 1e-6), decisions and refusals have to be equal, and hashes
+are ignored. Linear algebra has one thread, regardless of the environment: with more, sums have another order, and draws
+along an eigenvector of a tie differ (``--threads 2 --check`` shows which).
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from pathlib import Path
 FILE = Path(__file__).with_name("bits.txt")
 CLOSE, CLOSE_FITTED = 1e-9, 1e-6
 FITTED = ("calibrators/", "binary-calibrators/", "choose/", "compare/", "exports/")
-"""Subjects whose numbers rest on fits by steps towards a minimum."""
+"""Subjects whose numbers depend on iterative fits."""
 MOST_SHOWN = 12
-"""Moved numbers that are printed of each subject."""
+"""Maximum number of moved numbers printed per subject."""
 
 Bits = dict[str, str]
 
 
 def fingerprint() -> Bits:
-    """What bits depend on besides the project: versions, the machine, and what NumPy and BLAS found in it."""
+    """Return the dependencies of bits other than the project: versions, the machine, and NumPy's and BLAS' features."""
     import numpy as np
     import scipy
     import sklearn
@@ -65,7 +65,7 @@ def fingerprint() -> Bits:
 
 
 def computed(only: Sequence[str] = ()) -> Bits:
-    """All numbers as they are now, or those of some subjects."""
+    """Return all current numbers, or those of some subjects."""
     from tests.golden_bits import data, subjects
 
     found: Bits = {}
@@ -90,7 +90,7 @@ def computed(only: Sequence[str] = ()) -> Bits:
 
 
 def read(path: Path = FILE) -> tuple[Bits, Bits]:
-    """The fingerprint and the numbers that are kept."""
+    """Return the stored fingerprint and numbers."""
     head: Bits = {}
     bits: Bits = {}
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -104,7 +104,7 @@ def read(path: Path = FILE) -> tuple[Bits, Bits]:
 
 
 def write(head: Bits, bits: Bits, path: Path = FILE) -> None:
-    """Both as text, in the order of the keys."""
+    """Write both as text, in the order of the keys."""
     lines = [f"# {name}: {value}" for name, value in head.items()]
     lines += [f"{key}\t{bits[key]}" for key in sorted(bits)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -112,7 +112,7 @@ def write(head: Bits, bits: Bits, path: Path = FILE) -> None:
 
 @dataclass
 class Report:
-    """What moved: keys with old and new values, and which were compared how."""
+    """Moved numbers: keys with old and new values, and the kind of comparison."""
 
     exact: bool
     compared: int = 0
@@ -121,12 +121,12 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Did nothing move?"""
+        """Return True if nothing moved."""
         return not self.data and not self.moved
 
     @property
     def text(self) -> str:
-        """By subject, how many moved and the first of them."""
+        """Return by subject how many moved and the first of them."""
         how = "to the last bit" if self.exact else f"to {CLOSE:g} of their size (another machine, or other versions)"
         lines = [f"{self.compared:,} numbers compared {how}; {len(self.moved):,} differ."]
         if self.data:
@@ -146,7 +146,7 @@ MISSING = "(none)"
 
 
 def compare(old: Mapping[str, str], new: Mapping[str, str], *, exact: bool) -> Report:
-    """What differs: other values, and keys that only one of the two has."""
+    """Return the differences: other values, and keys that only one of the two has."""
     report = Report(exact)
     for key in sorted({*old, *new}):
         before, after = old.get(key, MISSING), new.get(key, MISSING)
@@ -162,7 +162,7 @@ def compare(old: Mapping[str, str], new: Mapping[str, str], *, exact: bool) -> R
 
 
 def same(old: str, new: str, tolerance: float = 0.0) -> bool:
-    """Equal texts; within a tolerance also numbers that are near, and any two hashes.
+    """Return True for equal texts; within a tolerance also for close numbers, and any two hashes.
 
     >>> same("0.1", "0.1"), same("0.1", "0.10000000000000002"), same("0.1", "0.10000000000000002", 1e-9)
     (True, False, True)
@@ -187,7 +187,7 @@ def same(old: str, new: str, tolerance: float = 0.0) -> bool:
 
 
 def accepted(old: Mapping[str, str], new: Mapping[str, str], prefixes: Sequence[str]) -> Bits:
-    """The old numbers, with those below the prefixes as they are now.
+    """Return the old numbers, with the current ones below the prefixes.
 
     A prefix is whole parts of a path: "bins/beta" is not above "bins/beta-grouped".
 
@@ -203,12 +203,12 @@ def accepted(old: Mapping[str, str], new: Mapping[str, str], prefixes: Sequence[
 
 
 def say(text: str) -> None:
-    """A line for whoever runs it."""
+    """Print a line."""
     sys.stdout.write(f"{text}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 1 where something moved that was to be checked."""
+    """Run the command; return 1 if a checked number moved."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden_bits.make", description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="print what moved; nothing is written")
     parser.add_argument("--accept", nargs="+", metavar="PREFIX", help="keep the new numbers below these prefixes alone")

@@ -1,4 +1,4 @@
-"""What is kept of each set of rows: one generator a subject, whose keys begin with the subject's name."""
+"""Golden numbers of each set of rows: one generator per subject, whose keys begin with the subject's name."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ SLOW = frozenset(
     ("canonical-kde", "ece-kde", "skce", "smece", "ece-sweep", "max-deviation", "two-bin", "convex-binned",
      "ece-convex", "ece-adaptive-convex", "mce-of-bins")
 )  # fmt: skip
-"""Estimators whose intervals and floors take long: those are kept for few rows (``slow``)."""
+"""Estimators with slow intervals and floors, which are stored for few rows (``slow``)."""
 SCORES = frozenset(("log-loss", "brier", "accuracy"))
 FIRST = frozenset(("ece", "debiased-l2", "mce"))
-"""Estimators shown with all they have where an interval is made row by row, or rank by rank."""
+"""Estimators stored in full if an interval is computed row by row, or rank by rank."""
 FIT_SEED = 3
 FEW = 20
-"""Rows for estimators that take long."""
+"""Number of rows for slow estimators."""
 
 
 def estimates(name: str, rows: Rows) -> Iterator[Line]:
-    """Every estimator in every notion it takes: its value; where that is quick, all it is shown with."""
+    """Yield every estimator in every notion: its value, and all other results if these are quick."""
     by_row = rows.row_groups is not None or (rows.weights is not None and bool((rows.weights % 1).any()))
     for notion in (*cc.REDUCTIONS, None):
         derived = notion in ("class-specific", "top-k-confidence", "top-k-label")
@@ -53,7 +53,7 @@ def estimates(name: str, rows: Rows) -> Iterator[Line]:
 
 
 def slow(name: str, rows: Rows) -> Iterator[Line]:
-    """The other estimators of a few rows, with interval and noise floor."""
+    """Yield the other estimators for a few rows, with interval and noise floor."""
     few = rows.take(np.arange(min(rows.n_rows, FEW)))
     notions = {"beta": ("confidence", "class-wise", "canonical"), "top-label": ("top-label",)}.get(name, ("canonical",))
     for notion in notions:
@@ -96,7 +96,7 @@ def _or_refusal(make: Callable[[], Any]) -> Any:
 
 
 def primary(name: str, rows: Rows) -> Iterator[Line]:
-    """The line that decides, and its verdict with everything behind it."""
+    """Yield the primary line, and its verdict with its details."""
     for eps in (0.02, 0.1):
         yield from kept(
             f"primary/{name}/{eps}", lambda eps=eps: inference.verdicts({"": inference.primary(rows, eps)}, eps)
@@ -106,7 +106,7 @@ def primary(name: str, rows: Rows) -> Iterator[Line]:
 
 
 def tests(name: str, rows: Rows) -> Iterator[Line]:
-    """Tests and bounds without bins, and the tests class by class."""
+    """Yield bin-free tests and bounds, and the tests class by class."""
     yield from kept(f"tests/{name}/unbinned", lambda: inference.unbinned_tests({"": rows}))
     yield from kept(f"tests/{name}/bounds", lambda: inference.unbinned_bounds({"": inference.primary(rows)}))
     for notion in ("top-label", "class-wise"):
@@ -120,7 +120,7 @@ def _corrected(p: Any) -> dict[str, Any]:
 
 
 def bins(name: str, rows: Rows) -> Iterator[Line]:
-    """The reliability diagram: its bins, their intervals, and which stand out."""
+    """Yield the reliability diagram: its bins, their intervals, and the significant ones."""
     for scheme in (None, 7, cc.binning.EqualMass(6)):
         place = f"bins/{name}/{'default' if scheme is None else scheme if isinstance(scheme, int) else 'mass'}"
         yield from kept(f"{place}/diagram", lambda s=scheme: diagrams.reliability(rows, s).frame())
@@ -130,12 +130,12 @@ def bins(name: str, rows: Rows) -> Iterator[Line]:
 
 
 def _out(table: Any) -> Any:
-    """What the diagram does not say already."""
+    """Return the content that is not already in the diagram."""
     return table[["low", "high", "stands_out", "too_few"]]
 
 
 def pictures(name: str, rows: Rows) -> Iterator[Line]:
-    """What the other diagrams draw."""
+    """Yield the other diagrams."""
     made: dict[str, Callable[[], Any]] = {
         "local": lambda: diagrams.local_accuracy(rows, [0.5, 0.75, 0.9]).frame(),
         "gap": lambda: diagrams.overall_gap(rows),
@@ -150,7 +150,7 @@ def pictures(name: str, rows: Rows) -> Iterator[Line]:
 
 
 def places(name: str, rows: Rows) -> Iterator[Line]:
-    """What stands out: findings, classes, slices."""
+    """Yield significant places: findings, classes, slices."""
     yield from kept(f"findings/{name}", lambda: cc.findings(rows))
     yield from kept(f"standing-out/{name}", lambda: diagrams.classes_standing_out(rows).frame())
     yield from kept(f"slices/{name}/by-column", lambda: slices.by_column(rows))
@@ -163,19 +163,19 @@ def _scan(found: Any) -> dict[str, Any]:
 
 
 def halves(rows: Rows) -> tuple[Rows, Rows]:
-    """Rows to fit on, and rows to judge."""
+    """Return rows to fit on, and rows to evaluate."""
     return rows.split(0.5, random_state=FIT_SEED)
 
 
 def calibrators(name: str, rows: Rows) -> Iterator[Line]:
-    """Every calibrator fitted on half of the rows: parameters, promise, and the other half recalibrated."""
+    """Yield every calibrator fitted on half of the rows: parameters, guarantee, and the other half recalibrated."""
     fit, test = halves(rows)
     for key in (*cc.CALIBRATORS, "ts+top-label-hb"):
         yield from kept(f"calibrators/{name}/{key}", lambda key=key: _fitted(key, fit, test))
 
 
 def small_parameters(key: str) -> dict[str, Any]:
-    """Parameters that few rows can carry."""
+    """Return parameters suitable for few rows."""
     wanted = {"accuracy": 0.01, "points_per_bin": 20}
     names = {each.name for each in cc.CALIBRATORS.entry(key).params}
     return {each: value for each, value in wanted.items() if each in names}
@@ -188,7 +188,7 @@ def _fitted(key: str, fit: Rows, test: Rows) -> dict[str, Any]:
 
 
 def binary_calibrators(name: str, rows: Rows) -> Iterator[Line]:
-    """Every binary calibrator of the confidences."""
+    """Yield every binary calibrator of the confidences."""
     claims = claims_of(rows, "confidence").stratum(0)
     at = np.linspace(0.0, 1.0, 33)
     for key in cc.BINARY_CALIBRATORS:
@@ -201,7 +201,7 @@ def binary_calibrators(name: str, rows: Rows) -> Iterator[Line]:
 
 
 def compared(name: str, rows: Rows) -> Iterator[Line]:
-    """The model beside two recalibrated ones on the same rows."""
+    """Yield the model against two recalibrated ones on the same rows."""
     models = _three(rows)
     for notion, key in (("confidence", "debiased-l2"), ("confidence", "ece"), ("top-label", "ece"), (None, "brier")):
         yield from kept(f"compare/{name}/{notion}/{key}", lambda n=notion, k=key: inference.compare(models(), n, k))
@@ -220,7 +220,7 @@ def _three(rows: Rows) -> Callable[[], dict[str, Rows]]:
 
 
 def chosen(name: str, rows: Rows) -> Iterator[Line]:
-    """Whether to recalibrate, with what, and the table behind it."""
+    """Yield the advice on recalibration, and the table behind it."""
     candidates = ["temperature", "confidence", "isotonic-ovr", "vector"]
     for score in ("log-loss", "brier"):
         yield from kept(f"choose/{name}/{score}", lambda s=score: _choice(cc.choose(rows, candidates, s, folds=3)))
@@ -235,7 +235,7 @@ def _choice(found: Any) -> dict[str, Any]:
 
 
 def exports(name: str, rows: Rows) -> Iterator[Line]:
-    """Fitted calibrators as files: JSON, a Python module, an ONNX model; their bytes without version numbers."""
+    """Yield fitted calibrators as files: JSON, a Python module, an ONNX model; their bytes without version numbers."""
     for key in ("temperature", "vector", "isotonic-ovr", "top-label-hb", "class-wise", "dirichlet"):
         try:
             member = cc.CALIBRATORS.make(key, **small_parameters(key)).fit_on(rows)
@@ -257,7 +257,7 @@ def _written(key: str, write: Callable[[], str | bytes]) -> Iterator[Line]:
 
 
 def _code(text: str) -> Iterator[str]:
-    """Lines of a module that are run: words about it, in which versions stand, are none."""
+    """Yield executable lines of a module, without its texts, which contain versions."""
     outside = re.sub(r'"""(?:.|\n)*?"""', "", text)
     for line in outside.splitlines():
         code = line.split("#")[0].rstrip()
@@ -283,7 +283,7 @@ def _onnx(member: Any) -> bytes:
 
 
 def commands(name: str, rows: Rows) -> Iterator[Line]:
-    """The records of `calib audit --json` and `calib gate --format json`."""
+    """Yield the records of `calib audit --json` and `calib gate --format json`."""
     from click.testing import CliRunner
 
     from dashboard.cli import main
@@ -310,7 +310,7 @@ def _file(folder: Path, rows: Rows) -> Path | None:
 
 
 def plans(name: str, rows: Rows) -> Iterator[Line]:
-    """Rows that are needed, as the planner answers for these rows."""
+    """Yield the planner's required sample sizes for these rows."""
     fit, test = halves(rows)
     for key in cc.planning.PLANS:
         yield from kept(f"plans/{name}/{key}", lambda key=key: _plan(planning.answer(key, fit, test)))
@@ -321,14 +321,14 @@ def _plan(found: Any) -> dict[str, Any]:
 
 
 def uses(name: str, rows: Rows) -> Iterator[Line]:
-    """What probabilities are used for: sets of classes, decisions by costs."""
+    """Yield uses of probabilities: sets of classes, decisions by costs."""
     yield from kept(f"uses/{name}/sets", lambda: prediction_sets.set_sizes({"": rows}))
     yield from kept(f"uses/{name}/benefit", lambda: decisions.net_benefits({"": rows}, 0.3))
     yield from kept(f"uses/{name}/decision-costs", lambda: decisions.decision_costs({"": rows}))
 
 
 def promises() -> Iterator[Line]:
-    """The formulas of guarantees at a grid of their arguments."""
+    """Yield the formulas of guarantees at a grid of their arguments."""
     g = guarantees
     grid: dict[str, list[tuple[Any, ...]]] = {
         "conditional_eps": [(50, 1000, 0.1), (10, 200, 0.05, 1e-3)],
@@ -384,4 +384,4 @@ OF: dict[str, tuple[Subject, tuple[str, ...]]] = {
     "plans": (plans, ("softmax", "beta", "ratings")),
     "uses": (uses, ("softmax", "beta", "rare", "demo-wine-logistic")),
 }
-"""Each subject with the sets it is kept for: all, or few where it takes long."""
+"""Subjects with their sets: all, or a few for slow ones."""

@@ -1,7 +1,7 @@
-"""No number moves by accident: everything kept in ``bits.txt`` is computed anew, in a process of its own, and compared.
+"""Golden numbers do not move by accident: those in ``bits.txt`` are recomputed in a separate process and compared.
 
-Bits on the machine and versions the file was made with, 1e-9 elsewhere; the output says which. A change that was
-meant is recorded as the docstring of ``make.py`` says.
+Bits on the machine and versions of the file, 1e-9 elsewhere; the output states which. Record an intended change as
+described in ``make.py``.
 """
 
 import os

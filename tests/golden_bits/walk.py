@@ -1,7 +1,7 @@
-"""Any result as numbers, one a line: what is kept of arrays, frames, frozen values and fitted maps, and what is not.
+"""Conversion of any result to numbers, one per line: arrays, frames, frozen values and fitted maps.
 
-Kept are numbers, truth values, decisions (words of a closed set: a verdict, a recipe's key) and the class of a
-refusal. Sentences, titles and names are not: words may change without a number having moved.
+It includes numbers, truth values, decisions (words of a closed set: a verdict, a recipe's key) and the class of a
+refusal. It excludes sentences, titles and names: words may change while numbers do not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from calib_core.registry.registry import Recipe
 Line = tuple[str, str]
 
 LISTED = 10
-"""Arrays of more numbers are kept as a hash and a few of them."""
+"""Maximum size of arrays stored in full; longer ones are stored as a hash and a few of their numbers."""
 SAMPLES = 3
 DECISIONS = frozenset(
     ("verdict", "word", "stands_out", "calibrator", "estimator", "notion", "measure", "kind", "test_kind", "key",
@@ -34,14 +34,14 @@ PASSING = frozenset(
     ("versions", "version", "created", "seconds", "time", "duration", "python", "platform", "question", "answers",
      "claims", "predictions", "bytes", "sha256")
 )  # fmt: skip
-"""Names of what is no result: how long it took, on what it ran, what was given."""
+"""Names of values that are not results: durations, environments, inputs."""
 CRASHED = "!! "
-"""Before the class of an exception that is no refusal: reported, never kept."""
+"""Prefix of the class of an exception that is no refusal: reported, never stored."""
 REFUSALS = (NotAnswerable, InputError, RegistryError)
 
 
 def number(value: Any) -> str:
-    """A number as the shortest text that reads back to the same bits."""
+    """Return a number as the shortest text that reads back to the same bits."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):
@@ -52,17 +52,17 @@ def number(value: Any) -> str:
 
 
 def digest(content: bytes) -> str:
-    """A hash short enough to be read."""
+    """Return a hash short enough to read."""
     return "sha256:" + hashlib.sha256(content).hexdigest()[:20]
 
 
 def texts(decision: str) -> str:
-    """A decision's word, told apart from a number."""
+    """Return a decision's word, distinguishable from a number."""
     return f'"{decision}"'
 
 
 def walk(key: str, value: Any, depth: int = 0) -> Iterator[Line]:
-    """The lines of a result: paths below ``key``, each with its number, decision or hash."""
+    """Yield the lines of a result: paths below ``key``, each with its number, decision or hash."""
     name = key.rpartition("/")[2]
     if depth > 12 or name in PASSING or callable(value):
         return
@@ -100,12 +100,12 @@ def walk(key: str, value: Any, depth: int = 0) -> Iterator[Line]:
 
 
 def fitted_state(member: Adjustable) -> dict[str, Any]:
-    """What fitting left, by name: attributes that end in an underscore."""
+    """Return the fitted state, by name: attributes that end in an underscore."""
     return {name: part for name, part in sorted(vars(member).items()) if name.endswith("_") and name[0] != "_"}
 
 
 def array(key: str, values: np.ndarray[Any, Any]) -> Iterator[Line]:
-    """Every number of a short array; of a long one its shape, the hash of its bytes, and a few numbers."""
+    """Yield every number of a short array; for a long one its shape, the hash of its bytes, and a few numbers."""
     if values.dtype == object:
         values = np.array([math.nan if v is None else v for v in values.ravel()], dtype=np.float64)
     if values.dtype.kind not in "biuf":
@@ -122,7 +122,7 @@ def array(key: str, values: np.ndarray[Any, Any]) -> Iterator[Line]:
 
 
 def frame(key: str, table: pd.DataFrame) -> Iterator[Line]:
-    """The columns of numbers, and those of decisions."""
+    """Yield the columns of numbers, and those of decisions."""
     yield f"{key}/lines", number(len(table))
     for name in map(str, table.columns):
         if name in PASSING:
@@ -144,7 +144,7 @@ def _missing(value: Any) -> bool:
 
 
 def of_rows(key: str, rows: Predictions) -> Iterator[Line]:
-    """What a map made of predictions: probabilities, where they answer, what is marked."""
+    """Yield a map's predictions: probabilities, answered rows, marked rows."""
     full = rows.kind in ("full", "per-class")
     yield f"{key}/kind", texts(rows.kind)
     yield f"{key}/discrete", number(bool(rows.discrete))
@@ -153,7 +153,7 @@ def of_rows(key: str, rows: Predictions) -> Iterator[Line]:
 
 
 def kept(key: str, make: Callable[[], Any]) -> Iterator[Line]:
-    """The lines of what is made, or the class of its refusal; a crash is one line too, so that the rest is seen."""
+    """Yield the lines of a result, or the class of its refusal; a crash is one line, too, to show the rest."""
     try:
         lines = list(walk(key, make()))
     except REFUSALS as why:

@@ -1,10 +1,10 @@
-"""Plants faults in the package, one at a time, in a copy of the tree, and counts those that the tests see.
+"""Planted faults in a copy of the package, one at a time, and the share that the tests catch.
 
-A fault is judged by the tests that execute its line, as `executed` has recorded it: those of the nearest file first
-and the quickest before others, as many as take ``--budget`` seconds. `make mutants` makes the lines that `faults.csv`
-lacks, prints the share caught and lists survivors; a line is made anew when it is deleted. Column ``tests`` counts
-those that were to run, ``left`` those that execute the line and had no room. Why a survivor is let live is written
-into ``why`` by hand, and kept.
+A fault is tested by the tests that execute its line, as recorded by `executed`: those of the nearest file first and the
+quickest before others, as many as take ``--budget`` seconds. `make mutants` computes the lines missing in `faults.csv`,
+prints the share caught and lists survivors; a deleted line is recomputed. Column ``tests`` counts those that were to
+run, ``left`` those that execute the line and had no room. The reason for accepting a survivor is written into ``why``
+by hand, and preserved.
 """
 
 import argparse
@@ -31,13 +31,13 @@ TABLE = Path(__file__).with_name("faults.csv")
 NAMED = ["module", "operator", "scope", "before", "after", "nth"]
 COLUMNS = [*NAMED, "line", "outcome", "by", "tests", "left", "seconds", "why"]
 PLACES = ["calib_core", "dashboard"]
-"""Where faults are planted."""
+"""Packages in which faults are planted."""
 TESTS = ["tests/calib_core", "tests/dashboard", "tests/golden", "tests/laws", "tests/meaning"]
-"""Where the tests are that ought to see them; a browser is too slow for it."""
+"""Tests that should catch them; a browser is too slow for it."""
 
 
 def files_in(places: list[str], pattern: str) -> list[str]:
-    """The files of this pattern in folders, and those that are named themselves."""
+    """Return the files of this pattern in folders, and individually named files."""
     paths = [ROOT / place for place in places]
     files = [file for path in paths for file in ([path] if path.is_file() else path.rglob(pattern))]
     return sorted({str(file.relative_to(ROOT)) for file in files})
@@ -45,7 +45,7 @@ def files_in(places: list[str], pattern: str) -> list[str]:
 
 @contextmanager
 def copy_of_the_tree() -> Iterator[Path]:
-    """All files that git tracks or would track, in a folder of their own."""
+    """Yield a folder with all files that git tracks or would track."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0")
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +56,7 @@ def copy_of_the_tree() -> Iterator[Path]:
 
 
 def run(tree: Path, tests: list[str], seconds: float, *more: str) -> tuple[str, str]:
-    """(outcome, test that failed): "survived", "caught", or "time" where the tests do not come to an end."""
+    """Return (outcome, failed test): "survived", "caught", or "time" if the tests do not end."""
     shared = os.environ.get("CALIB_SHARED", str(ROOT.parent / "shared"))
     own = {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1", "CALIB_SHARED": shared}
     (tree / "tests.txt").write_text("\n".join(tests), "utf-8")
@@ -69,7 +69,7 @@ def run(tree: Path, tests: list[str], seconds: float, *more: str) -> tuple[str, 
             code = started.wait(seconds)
         except subprocess.TimeoutExpired:
             return "time", ""
-        finally:  # whatever the tests have started ends with them
+        finally:  # all processes that the tests started end with them
             with suppress(ProcessLookupError):
                 os.killpg(started.pid, signal.SIGKILL)
             started.wait()
@@ -98,7 +98,7 @@ def write(file: Path, lines: list[dict[str, str]]) -> None:
 
 
 def lines_of(faults: list[Fault], known: dict[tuple[str, ...], dict[str, str]]) -> list[dict[str, str]]:
-    """The lines that are there, with the line numbers of today."""
+    """Return the existing lines, with the current line numbers."""
     return [known[fault.name] | {"line": str(fault.line)} for fault in faults if fault.name in known]
 
 

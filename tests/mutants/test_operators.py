@@ -1,4 +1,4 @@
-"""Every operator plants the fault it is named after, and the sample is the same every time."""
+"""Operators plant the fault they are named after, and the sample is the same every time."""
 
 import ast
 
@@ -83,7 +83,7 @@ class Table:
     ],
 )
 def test_a_fault_is_seen_by_who_executes_its_statement_or_what_it_is_for(line, lines):
-    """What runs at import only is for the functions of its class, or else of its module."""
+    """A statement that runs only at import belongs to the functions of its class, or else of its module."""
     assert [list(found) for found in around(ast.parse(SOURCE), line)] == lines
 
 

@@ -1,9 +1,9 @@
-"""Runs every reproduction at full size and keeps what it finds: about half an hour on one core.
+"""Runner of every reproduction at full size, which stores the results: about half an hour on one core.
 
-Run `python tests/reproductions/make_table.py [KEY ...] [--quick]` with the package installed. It writes the table that
-the package holds (calib_core/papers/reproductions/table.tsv) entry by entry and, for readers,
-tests/reproductions/table.md. Entries whose version is in the table already are left: interrupt it and run it again, or
-delete lines to make them anew. KEYs are made anew whatever is there.
+Run `python tests/reproductions/make_table.py [KEY ...] [--quick]` with the package installed. It writes the package's
+table (calib_core/papers/reproductions/table.tsv) entry by entry and, for readers, tests/reproductions/table.md. Entries
+whose version is already in the table are skipped: interrupt it and run it again, or delete lines to recompute them.
+Each KEY is always recomputed.
 """
 
 import sys

@@ -1,12 +1,12 @@
-"""How often 90 % intervals of an AUROC miss on each side, with few events too.
+"""Miss rates of 90 % intervals of an AUROC on each side, including few events.
 
 Run `python tests/simulations/aurocs.py [--minutes 20]` with the package installed; it writes
-tests/simulations/aurocs.csv line by line and keeps the lines that are there. `--check` makes nothing and ends with 1
-where a promise is broken: an end that misses in more than .05 of the runs, beyond what the runs cannot tell apart, in
-any case, or in all cases together; an interval much wider than DeLong's where both kinds of rows are many; or the
-falsified twin (``delong_above``, ``delong_below``: DeLong's interval alone) that keeps the promise everywhere.
+tests/simulations/aurocs.csv line by line and reuses existing lines. `--check` computes nothing and ends with 1 if a
+guarantee is violated: an end that misses in more than .05 of the runs, up to the error of the runs, in any case, or
+over all cases; an interval much wider than DeLong's with many rows of both kinds; or a falsified twin
+(``delong_above``, ``delong_below``: DeLong's plain interval) that meets the guarantee everywhere.
 
-above: share of runs whose lower end lies above the true AUROC; below: whose upper end lies below it.
+above: share of runs whose lower end is above the true AUROC; below: whose upper end is below it.
 """
 
 import itertools
@@ -33,12 +33,12 @@ SIZES = (
     *((100, 900, 0.995), (150, 150, 0.8), (200, 800, 0.95), (200, 1800, 0.85)),
 )
 WIDER = 1.2
-"""How many times as wide as DeLong's at most, on average, with more than 100 rows of each kind, AUROC below .88."""
+"""Largest mean width relative to DeLong's, with more than 100 rows of each kind, AUROC below .88."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One line: a law, how many events and other rows, the AUROC."""
+    """Case of one line: a distribution, the numbers of events and other rows, the AUROC."""
 
     law: str
     events: int
@@ -48,34 +48,34 @@ class Case:
 
     @property
     def names(self):
-        """What its line is called."""
+        """Return the names of its line."""
         return [f"{self.law},{self.events},{self.others},{self.wanted}"]
 
     @property
     def note(self):
-        """What it is, for those who wait."""
+        """Return its description for the progress display."""
         return f"{self.law}, {self.events} events of {self.events + self.others}, AUROC {self.wanted}"
 
 
 def cases():
-    """All laws at all sizes, but AUROCs that ties do not reach."""
+    """Return all distributions at all sizes, except AUROCs that ties do not reach."""
     every = [Case(law, *size) for size, law in itertools.product(SIZES, LAWS)]
     return [case for case in every if abs(move_for(case.law, case.wanted)[1] - case.wanted) < 0.04]
 
 
 def made(case):
-    """The line of a case."""
+    """Return the line of a case."""
     seed = seed_of("aurocs", case.law, case.events, case.others, case.wanted)
     found = misses(case.law, case.wanted, case.events, case.others, case.runs, seed)
     return [f"{case.names[0]},{case.runs},{','.join(f'{number:.4f}' for number in found)}"]
 
 
 def faults(table):
-    """What the table shows against the promises, sentence by sentence."""
+    """Return the violations of the guarantees in the table, one sentence each."""
     said = []
     for row in table.itertuples():
         name = ", ".join(map(str, row[1:5]))
-        # Some 130 cases with two ends each are looked at: what is said of one has to be rarer than 1 in 100.
+        # Some 130 cases with two ends each are checked: a violation in one has to be rarer than 1 in 100.
         said += [
             f"{end} in {share:.3f} of {row.runs}: {name}"
             for end, share in (("above", row.above), ("below", row.below))

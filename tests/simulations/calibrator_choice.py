@@ -1,23 +1,22 @@
-"""Writes calibrator_choice.csv: what the choice of a calibrator gains on test rows, cell by cell.
+"""Simulation for calibrator_choice.csv: gains of the calibrator choice on test rows, cell by cell.
 
 A cell is a data set, a model, a number of rows that the model was fitted on and one of calibration rows. Each line has
-the log loss of the test rows (with this library's floor) of the model as it is, of what ``choose`` recommends, and of
-what comes first in plain cross-validation, both fitted on all calibration rows; "no advice" where the model's scores
-are no better than chance, so that none is given. Run
-`python tests/simulations/calibrator_choice.py [develop|held-back]` with the package installed; lines that are there are
-kept. All take about twelve minutes on one core.
+the log loss of the test rows (with this library's floor) of the uncalibrated model, of the recommendation of
+``choose``, and of the winner of plain cross-validation, both fitted on all calibration rows; "no advice" if the model's
+scores are no better than chance. Run `python tests/simulations/calibrator_choice.py [develop|held-back]` with the
+package installed; existing lines are reused. All take about twelve minutes on one core.
 
-How it came about. The 71 cells of `FIRST` were all looked at: half of them had been held back once, and fell short
-(61 % of the median gain). The 144 of `SECOND`, of other data sets, models, sizes and seeds, were written down before
-any was run; half, drawn by lot, joined those for developing, half were held back. On the former, intervals of outcomes
-between the two models and seven folds took the place of Student's, worst-case bounds and five. (Meanwhile one model of
-the list, the quadratic discriminant, was replaced, as it could not be fitted where a class has few rows; nothing else
-was changed.) Then the 72 held back were run, once: the choice was worse than the model as it is in none of them, plain
+History: the 71 cells of `FIRST` were all examined: half of them had been held back once, and fell short (61 % of the
+median gain). The 144 of `SECOND`, of other data sets, models, sizes and seeds, were written down before any was run;
+half, drawn by lot, joined those for developing, half were held back. On the former, intervals of outcomes between the
+two models and seven folds took the place of Student's, worst-case bounds and five. (Meanwhile one model of the list,
+the quadratic discriminant, was replaced, as it could not be fitted where a class has few rows; nothing else was
+changed.) Then the 72 held back were run, once: the choice was worse than the uncalibrated model in none of them, plain
 cross-validation in 7, and the median gain was .106 against .126, 84 %.
 
 Then the rule was replaced (plain folds, the evidence of a mixture, the simplest of equals), with laws of its own
-(few_rows_choice.py), and all cells were run again, so that none is held back any more. In 8 the scores are no
-better than chance. Of the other 207 the choice is worse than the model as it is in 3, plain cross-validation in 17; the
+(few_rows_choice.py), and all cells were run again, so that none is held back any more. In 8 the scores are no better
+than chance. Of the other 207 the choice is worse than the uncalibrated model in 3, plain cross-validation in 17; the
 median gain is .151 against .159 in the half that was held back, .067 against .078 in the other.
 """
 
@@ -52,7 +51,7 @@ from calib_core.predictions.proper_scores import log_losses
 TABLE = Path(__file__).with_name("calibrator_choice.csv")
 TRAIN, TEST = 400, 10_000
 NO_ADVICE = "no advice"
-"""Recommended where scores are no better than chance."""
+"""Recommendation if scores are no better than chance."""
 SIZES = (250, 1000, 2500)
 
 
@@ -92,12 +91,12 @@ def _drawn(draw):
 
 
 def _by_chance(rng, logits):
-    """Labels that happen as often as a softmax of these logits says."""
+    """Return labels drawn from the softmax of these logits."""
     return (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
 
 
 def _cut(values, k):
-    """Classes by size, of equally many rows."""
+    """Return classes by size, with equal numbers of rows."""
     return (np.argsort(np.argsort(values)) * k) // len(values)
 
 
@@ -211,7 +210,7 @@ MODELS |= OTHERS
 
 
 def _second():
-    """Eight models for each new data set that is made, four for each that comes with scikit-learn; drawn by lot."""
+    """Return eight models for each new generated data set, four for each from scikit-learn; drawn by lot."""
     rng, names = np.random.default_rng(13), list(OTHERS)
     made, bundled = list(GENERATED)[-16:], list(BUNDLED)[-4:]
     trains, sizes = (rng.permutation(np.resize(of, 128)) for of in ((250, 800, 2500), (100, 200, 400, 800, 1600, 4000)))
@@ -228,7 +227,7 @@ HALF = ["develop"] * len(FIRST) + LOT
 
 
 def rows(data, model, train, size, seed):
-    """Calibration and test rows of a model fitted on others; a third of a bundled set each."""
+    """Return calibration and test rows of a model fitted on others; a third of a bundled set each."""
     x, y = GENERATED[data](train + size + TEST, seed) if size else BUNDLED[data](return_X_y=True)
     train, size = (train, size) if size else (len(y) // 3, len(y) // 3)
     order = np.random.default_rng(seed).permutation(len(y))
@@ -242,7 +241,7 @@ def rows(data, model, train, size, seed):
 
 
 def loss(recipe, fit, test):
-    """Log loss of the test rows after a calibrator fitted on the fit rows."""
+    """Return the log loss of the test rows after a calibrator fitted on the fit rows."""
     after = as_calibrator(recipe).fit_on(fit).apply(test)
     whole = FoldTrial(test, np.zeros(test.n_rows, dtype=int), 1, "log-loss", 0.9).seen(after, None)
     return float(log_losses(whole).mean())
@@ -272,7 +271,7 @@ def cell(place):
 
 
 def summary(table):
-    """Cells, the share in which the choice is worse than nothing, and its median gain beside the plain winner's."""
+    """Return the cells, the share with a loss, and the median gain next to the plain winner's."""
     table = table[table["recommended"] != NO_ADVICE]
     gain, plain = (table["identity"] - table[f"{name}_loss"] for name in ("recommended", "winner"))
     return {"cells": len(table), "worse": float((gain < 0).mean()), "worse_plain": float((plain < 0).mean()),

@@ -1,12 +1,12 @@
-"""Writes few_rows_choice.csv: what advice costs with few rows, where the truth is known.
+"""Simulation for few_rows_choice.csv: costs of the advice with few rows and known truth.
 
-Of each law (a calibrated model; logits twice or 0.7 times the true ones; an offset of two classes; one class's logit
-doubled), 2, 3 and 10 classes and 100, 200 and 500 rows, ``RUNS`` samples are drawn. A line has the mean excess log
-loss over the truth (exact in 4,000 further rows: the divergence of the prediction from the true probabilities) of the
-model unchanged, of temperature scaling whatever happens, and of what ``choose`` recommends; the standard error of the
-difference of the last two; the share of samples in which the model is left alone; and the same for a falsified twin,
-which takes whatever has the least score in plain cross-validation.
-Run `python tests/simulations/few_rows_choice.py` with the package installed: about four minutes on one core.
+For each distribution (a calibrated model; logits twice or 0.7 times the true ones; an offset of two classes; one
+class's logit doubled), 2, 3 and 10 classes and 100, 200 and 500 rows, ``RUNS`` samples are drawn. A line has the mean
+excess log loss over the truth (exact in 4,000 further rows: the divergence of the prediction from the true
+probabilities) of the unchanged model, of unconditional temperature scaling, and of the recommendation of ``choose``;
+the standard error of the difference of the last two; the share of samples in which the model is unchanged; and the same
+for a falsified twin, which takes the least score in plain cross-validation. Run `python
+tests/simulations/few_rows_choice.py` with the package installed: about four minutes on one core.
 """
 
 import sys
@@ -39,7 +39,7 @@ LAWS = {"calibrated": lambda z: z, "T = 2": lambda z: 2 * z, "T = 0.7": lambda z
 
 
 def drawn(law, k, n, rng):
-    """True probabilities and the model's rows, with labels drawn from the truth."""
+    """Return true probabilities and the model's rows, with labels drawn from the truth."""
     z = rng.normal(size=(n, k)) * 1.5
     z -= z.mean(axis=1, keepdims=True)
     y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
@@ -47,14 +47,14 @@ def drawn(law, k, n, rng):
 
 
 def excess(recipe, fit, truth, test):
-    """The divergence of what is predicted after a calibrator from the truth."""
+    """Return the divergence from the truth of predictions after a calibrator."""
     after = as_calibrator(recipe).fit_on(fit).apply(test)
     q = FoldTrial(test, np.zeros(test.n_rows, dtype=int), 1, "log-loss", 0.9).seen(after, None).probs
     return float((truth * np.log(truth / np.maximum(q, 1e-15))).sum(axis=1).mean())
 
 
 def run(law, k, n, seed):
-    """Excess of nothing, temperature, the choice and plain cross-validation; whether the last two leave it alone."""
+    """Return the excess of no change, temperature, the choice and plain cross-validation; and abstentions."""
     rng = np.random.default_rng([seed, k, n, list(LAWS).index(law)])
     (_, fit), (truth, test) = drawn(law, k, n, rng), drawn(law, k, TEST, rng)
     try:

@@ -1,11 +1,11 @@
-"""How often intervals of the multicalibration error hold the true one, over laws, truths, sizes, groups and levels.
+"""Coverage of intervals of the multicalibration error over distributions, truths, sizes, groups and levels.
 
 Run `python tests/simulations/group_errors.py [--minutes 60] [--processes 1]` with the package installed; it writes
-calib_core/inference/verdicts/group_errors.csv, which the package ships, and keeps the lines that are already in it:
-delete the file (or lines of it) to make them anew. `--check` makes nothing and ends with 1 where the promise is broken.
+calib_core/inference/verdicts/group_errors.csv, which the package ships, and reuses its existing lines: delete the file
+(or lines of it) to recompute them. `--check` computes nothing and ends with 1 if the guarantee is violated.
 
-Groups are the values of two columns, and of a crossing where there are many of them; rows are of them at random. The
-true error is that of the true probabilities, by sums made here. The falsified twin is the interval at half its width.
+Groups are the values of two columns, and of a crossing if there are many of them; rows are assigned at random. The true
+error is that of the true probabilities, by sums computed here. The falsified twin is the interval at half its width.
 """
 
 import itertools
@@ -29,7 +29,7 @@ FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "verdicts" / "gr
 NAMED_BY = 5
 FEWEST = 10
 COLUMNS = {"few": (2, 3), "many": (6, 5)}
-"""How many values the two columns have."""
+"""Numbers of values of the two columns."""
 TABLE = LineTable(
     "law,truth,rows,groups,level,runs,coverage,below,above,half,every_group,false_alarms,above_floor,true_error,mean_width",
     NAMED_BY,
@@ -41,7 +41,7 @@ TABLE = LineTable(
 
 @dataclass(frozen=True)
 class Case:
-    """One line."""
+    """Case of one line."""
 
     law: str
     truth: str
@@ -52,17 +52,17 @@ class Case:
 
     @property
     def names(self):
-        """What its line is called."""
+        """Return the names of its line."""
         return [f"{self.law},{self.truth},{self.rows},{self.groups},{self.level}"]
 
     @property
     def note(self):
-        """What it is, for those who wait."""
+        """Return its description for the progress display."""
         return self.names[0]
 
 
 def cases():
-    """Calibrated, one value of the first column off, or two off in opposite directions."""
+    """Return the cases: calibrated, one value of the first column off, or two off in opposite directions."""
     laws, truths = ("beta 5", "60 % at 1"), ("calibrated", "one", "opposed")
     yield from (Case("beta 5", truth, 30, "few") for truth in truths[:2])
     yield from itertools.starmap(Case, itertools.product(laws, truths, (100,), ("few", "many")))
@@ -71,7 +71,7 @@ def cases():
 
 
 def drawn(case, rng):
-    """Predictions without outcomes, their true probabilities, and the groups' rows by name."""
+    """Return predictions without outcomes, their true probabilities, and the groups' rows by name."""
     scores = CLAIMS[case.law](case.rows, rng)
     first, second = (rng.integers(values, size=case.rows) for values in COLUMNS[case.groups])
     truth = top_truth(scores, first, "calibrated")
@@ -83,13 +83,13 @@ def drawn(case, rng):
 
 
 def largest(moved):
-    """The largest |sum| over runs of numbers in order."""
+    """Return the largest |sum| over runs of numbers in order."""
     path = np.concatenate([[0.0], np.cumsum(moved)])
     return float(path.max() - path.min())
 
 
 def true_errors(scores, truth, columns, crossed):
-    """The true error of every group by name, and the largest by its share of all rows."""
+    """Return the true error of every group by name, and the largest by its share of all rows."""
     groups = {"all rows": np.ones(len(scores), dtype=bool)}
     for name, values in columns.items():
         groups |= {f"{name} = {value}": (values == value).to_numpy() for value in values.unique()}
@@ -111,7 +111,7 @@ def true_errors(scores, truth, columns, crossed):
 
 
 def made(case):
-    """The line of a case."""
+    """Return the line of a case."""
     rng = np.random.default_rng([11, seed_of(*case.names)])
     crossed, counts, widths, aims = case.groups == "many", np.zeros(7), [], []
     for run in range(case.runs):
@@ -143,7 +143,7 @@ def made(case):
 
 
 def faults(table):
-    """Lines below what is promised: as for the coverage table, and calibrated models called off too often."""
+    """Return the lines below the guarantee, as for the coverage table, and false alarms on calibrated models."""
     miss, said = 1 - table["level"], []
     for name in ("coverage", "every_group"):
         low = table[at_most(table[name], table["runs"]) < 1 - 1.4 * miss]

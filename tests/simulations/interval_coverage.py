@@ -1,16 +1,15 @@
-"""How often default intervals hold the true value, over laws of scores, truths, sizes, notions, bins and levels.
+"""Coverage of default intervals over distributions of scores, truths, sizes, notions, bins and levels.
 
 Run `python tests/simulations/interval_coverage.py [--minutes 60] [--processes 1]` with the package installed; it writes
-calib_core/inference/verdicts/coverage.csv, which the package ships, line by line, and keeps the lines that are already
-in it: delete the file (or lines of it) to make them anew. The first case of every family comes first, so that a table
-that was interrupted is a fair one. `--check` makes nothing and prints the lines below what is promised and the families
-whose falsified twin holds, and ends with 1 if there are any; `--only class-wise` keeps to some cases, `--out FILE`
-writes elsewhere.
+calib_core/inference/verdicts/coverage.csv, which the package ships, line by line, and reuses its existing lines: delete
+the file (or lines of it) to recompute them. The first case of every family comes first, so that an interrupted table is
+representative. `--check` computes nothing, prints the lines below the guarantee and the families whose falsified twin
+covers, and ends with 1 if there are any; `--only class-wise` selects some cases, `--out FILE` writes elsewhere.
 
-A case is four samples of one law (tests/support/score_laws.py), taken in turn; every run draws outcomes anew from the
+A case is four samples of one distribution (tests/support/score_laws.py), in turn; every run draws new outcomes from the
 true probabilities. Run i of a case is the same on every machine; how many runs fit into a case's seconds is not, and is
-in the table. What the interval should hold is computed in tests/support/true_errors.py. The falsified twin is the
-interval shrunk to half its width towards its point (column ``half``).
+in the table. The target of the interval is computed in tests/support/true_errors.py. The falsified twin is the interval
+shrunk to half its width towards its point (column ``half``).
 """
 
 import itertools
@@ -50,7 +49,7 @@ TABLE = LineTable(
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the table for every estimator and level: the same runs serve them all."""
+    """Case of one line for every estimator and level, all from the same runs."""
 
     family: str
     law: str
@@ -68,17 +67,17 @@ class Case:
 
     @property
     def note(self):
-        """What it is, for those who wait."""
+        """Return its description for the progress display."""
         return f"{self.family}: {self.law}, {self.truth}, {self.notion}, K = {self.classes}, n = {self.rows}"
 
     @property
     def names(self):
-        """What its lines are called."""
+        """Return the names of its lines."""
         return list(self.heads.values())
 
     @property
     def heads(self):
-        """The start of this case's lines, one for every estimator and level."""
+        """Return the start of this case's lines, one for every estimator and level."""
         law = f"{self.law} (weighted)" if self.weighted else self.law
         start = (self.family, law, self.truth, self.classes, self.rows, self.notion or "whole")
         return {
@@ -87,7 +86,7 @@ class Case:
         }
 
     def placed(self, key):
-        """Where an estimator's bins lie, as the table says it."""
+        """Return the placement of an estimator's bins, in the words of the table."""
         if key == "ece-sweep":
             return "chosen", ""
         with_bins = self.notion is not None and key not in (
@@ -102,7 +101,7 @@ class Case:
 
     @property
     def scheme(self):
-        """What is given as ``bins=``; nothing where the default is asked for."""
+        """Return the argument ``bins=``; None for the default."""
         schemes = {"equal-mass": EqualMass, "equal-width": int, "sierpinski": _sierpinski, "grid": _grid}
         return None if self.binning == "default" else schemes[self.binning](self.bins)
 
@@ -317,7 +316,7 @@ FAMILIES = (
 
 
 def cases():
-    """All cases, one of every family in turn: the first of each comes first."""
+    """Return all cases, one of every family in turn: the first of each comes first."""
     rounds = itertools.zip_longest(*(list(family()) for family in FAMILIES))
     return [case for each in rounds for case in each if case is not None]
 
@@ -326,7 +325,7 @@ def cases():
 
 
 def made(case):
-    """Runs until there are enough of them or the case's seconds are over."""
+    """Return the results of runs until there are enough of them or the case's seconds are over."""
     ends, seed = time.monotonic() + case.seconds, seed_of(*sorted(case.heads.values()))
     sets = []
     for i in range(SETS):
@@ -372,7 +371,7 @@ def _summed(found):
 
 
 def faults(table):
-    """What is wrong with the table, after a line on what there is."""
+    """Return the faults of the table, after a line on its content."""
     seen = table[table["tested"] > 0]
     sys.stdout.write(
         f"{len(seen)} tested lines: least coverage {seen['coverage'].min():.3f}, at least .88 in "

@@ -1,4 +1,4 @@
-"""How far kernel curves are off, and how often their bands and those of CORP curves hold, law by law.
+"""Errors of kernel curves, and coverage of their bands and those of CORP curves, by distribution.
 
 Run `python tests/simulations/kernel_curves.py [RUNS]` with the package installed; 300 runs take about four minutes on
 one core. The figures in the docstring of `kernel_curve` are of 300 runs. The binomial error of a share of .9 is .017

@@ -1,13 +1,13 @@
-"""How often ends that respect the order of errors miss, how wide they are, and what they find.
+"""Miss rates of ends that respect the order of errors, their widths, and their power.
 
 Run `python tests/simulations/nested_errors.py [--minutes 10] [--processes 1]` with the package installed; it writes
-tests/simulations/nested_errors.csv line by line and keeps the lines that are there. `--check` makes nothing and ends
-with 1 where a promise is broken: an end that misses in more than .05 of the runs, beyond what the runs cannot tell
-apart, or a falsified twin (``all_at_full``: every line's lower end at the full level, without the joint one) that
-keeps the promise everywhere; or a line whose width does not fall with the rows.
+tests/simulations/nested_errors.csv line by line and reuses existing lines. `--check` computes nothing and ends with 1
+if a guarantee is violated: an end that misses in more than .05 of the runs, up to the error of the runs, or a falsified
+twin (``all_at_full``: every line's lower end at the full level, without the joint one) that meets the guarantee
+everywhere; or a line whose width does not fall with the rows.
 
-above: share of runs whose lower end lies above the true error, below: whose upper end lies below it; found: share of
-lower ends above .02. The true error of a line is that of the bins its interval is about (tests/support/true_errors.py).
+above: share of runs whose lower end is above the true error, below: whose upper end is below it; found: share of lower
+ends above .02. The true error of a line is that of the bins its interval is about (tests/support/true_errors.py).
 """
 
 import itertools
@@ -39,7 +39,7 @@ TABLE = LineTable(
 
 @dataclass(frozen=True)
 class Case:
-    """The lines of one law, truth and size, of the same runs."""
+    """Case of the lines of one distribution, truth and size, from the same runs."""
 
     law: str
     truth: str
@@ -50,17 +50,17 @@ class Case:
 
     @property
     def heads(self):
-        """The start of each notion's line."""
+        """Return the start of each notion's line."""
         return {notion: f"{self.law},{self.truth},{self.classes},{self.rows},{notion}" for notion in self.notions}
 
     @property
     def names(self):
-        """What its lines are called."""
+        """Return the names of its lines."""
         return list(self.heads.values())
 
     @property
     def note(self):
-        """What it is, for those who wait."""
+        """Return its description for the progress display."""
         return f"{self.law}, {self.truth}, K = {self.classes}, n = {self.rows}"
 
 
@@ -68,7 +68,7 @@ CLAIMED, ALL = ("confidence", "top-label"), ("confidence", "top-label", "class-w
 
 
 def cases():
-    """All cases, one of every kind in turn: a table that was interrupted is a fair one."""
+    """Return all cases, one of every kind in turn: an interrupted table is representative."""
     rounds = itertools.zip_longest(_found(), _calm(), _of_classes(), _of_two(), _widths(), _many(), _above())
     return [case for each in rounds for case in each if case is not None]
 
@@ -98,7 +98,7 @@ def _of_two():
 
 
 def _above():
-    """Errors that are never smaller than the mean absolute one in the same bins."""
+    """Return errors that are never smaller than the mean absolute one in the same bins."""
     for (law, k, n, notion), truth in itertools.product(
         (("network", 2, 300, "event"), ("beta 5", 10, 300, "confidence"), ("network", 10, 1000, "class-wise")),
         ("calibrated", "over-confident"),
@@ -120,7 +120,7 @@ def _many():
 
 
 def made(case):
-    """The lines of a case."""
+    """Return the lines of a case."""
     seed = seed_of("nested errors", case.law, case.truth, case.rows, case.classes)
     sets = [sample(case.law, case.truth, case.rows, case.classes, i) for i in range(SETS)]
     aims = [
@@ -152,7 +152,7 @@ def made(case):
 
 
 def _true(one, notion, measure):
-    """The true error in the bins judged.
+    """Return the true error in the evaluated bins.
 
     Root mean squares can be judged in wider bins than mean absolute errors, where they may be smaller: what is bounded
     is the larger of the two, which is no more than the root mean square in the finer bins.
@@ -161,7 +161,7 @@ def _true(one, notion, measure):
 
 
 def _of(name):
-    """The notion and the measure of a line, which is the ECE where it is not named."""
+    """Return the notion and the measure of a line, which is the ECE unless named."""
     notion, _, measure = name.partition(" ")
     return notion, measure or "ece"
 
@@ -175,7 +175,7 @@ def _means(found):
 
 
 def faults(table):
-    """What the table shows against the promises, sentence by sentence."""
+    """Return the violations of the guarantees in the table, one sentence each."""
     said = []
     for row in table.itertuples():
         name = ", ".join(map(str, row[1:6]))

@@ -1,14 +1,14 @@
-"""How often calibrated models are rejected at the 5 % level, over laws, sizes, classes, notions and estimators.
+"""Rejection rates of calibrated models at the 5 % level over distributions, sizes, classes, notions and estimators.
 
 Run `python tests/simulations/null_rejection.py [--minutes 60] [--processes 1]` with the package installed; it writes
-calib_core/inference/verdicts/rejection.csv, which the package ships, and keeps the lines that are already in it: delete
-the file (or lines of it) to make them anew. All of it takes about an hour and a half on one core. `--check` makes
-nothing and ends with 1 where calibrated models are rejected too often.
+calib_core/inference/verdicts/rejection.csv, which the package ships, and reuses its existing lines: delete the file (or
+lines of it) to recompute them. All of it takes about an hour and a half on one core. `--check` computes nothing and
+ends with 1 if calibrated models are rejected too often.
 
-"spread rows" are softmax(3 * standard normal) over K classes; of "network" rows most confidences lie above .95
-(tests/support/score_laws.py). One set of predictions a case. The null distribution is drawn once by the library (as
-many draws as runs), labels by numpy's own sampler; both share the binomial error of a line, sqrt(.05 .95 (1 / runs +
-1 / draws)): 0.34 % with 8000. Estimators that look at the rows get half the runs.
+"spread rows" are softmax(3 * standard normal) over K classes; most confidences of "network" rows are above .95
+(tests/support/score_laws.py). There is one set of predictions per case. The null distribution is drawn once by the
+library (as many draws as runs), labels by numpy's own sampler; both share the binomial error of a line, sqrt(.05 .95 (1
+/ runs + 1 / draws)): 0.34 % with 8000. Estimators based on rows get half the runs.
 """
 
 import itertools
@@ -40,7 +40,7 @@ TABLE = LineTable(
 
 @dataclass(frozen=True)
 class Case:
-    """The lines of one set of predictions: some notions, each with some estimators."""
+    """Case of the lines of one set of predictions: some notions, each with some estimators."""
 
     rows: int
     classes: int
@@ -51,18 +51,18 @@ class Case:
 
     @property
     def names(self):
-        """What its lines are called."""
+        """Return the names of its lines."""
         pairs = itertools.product(self.notions, self.estimators)
         return [f"{self.law},{notion},{self.classes},{key},{self.rows}" for notion, key in pairs]
 
     @property
     def note(self):
-        """What it is, for those who wait."""
+        """Return its description for the progress display."""
         return f"{self.law}: {', '.join(self.notions)}, K = {self.classes}, n = {self.rows}"
 
 
 def cases():
-    """Networks first; estimators that look at the rows cost up to a second a run where strata are many: few there."""
+    """Return cases, networks first; few with row-based estimators, which are slow with many strata."""
     return [
         *(Case(n, k, NOTIONS, COUNTED, "network", 4000) for n, k in itertools.product((1000, 100), (10, 100, 3))),
         Case(1000, 1000, NOTIONS[:2], COUNTED, "network", 2000),
@@ -77,7 +77,7 @@ def cases():
 
 
 def made(case):
-    """The lines of a case."""
+    """Return the lines of a case."""
     draw = LAWS[case.law]
     found = rejection_rates(
         case.rows, case.classes, case.notions, case.estimators, case.runs, seed=1, draws=case.runs, draw=draw
@@ -86,7 +86,7 @@ def made(case):
 
 
 def faults(table):
-    """Lines whose share is further from the level than four standard errors of runs and draws."""
+    """Return the lines whose share differs from the level by more than four standard errors of runs and draws."""
     off = 4 * (LEVEL * (1 - LEVEL) * 2 / table["runs"]) ** 0.5
     often = (table["rejected"] > LEVEL + off) | ((table["rejected_exact"] - LEVEL).abs() > off)
     return [", ".join(map(str, row[1:])) for row in table[often].itertuples()]

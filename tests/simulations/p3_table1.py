@@ -1,9 +1,9 @@
-"""P3's Table 1 as this library finds it, over as many seeds as in the paper, beside the paper's values.
+"""P3's Table 1 by this library, over as many seeds as in the paper, next to the paper's values.
 
 Run `python tests/simulations/p3_table1.py [--minutes 60]` with the package installed; it writes p3_table1.csv, a line
-for every seed and method, keeps the lines that are there, and puts means and standard deviations beside the paper's in
-p3_table1.md. LECE takes 7 s a seed on one core, all others together under one. `--check` makes no lines; either way it
-ends with 1 where a mean is further from the paper's than .002 and the rounding of its last digit.
+for every seed and method, reuses existing lines, and puts means and standard deviations next to the paper's in
+p3_table1.md. LECE takes 7 s a seed on one core, all others together under one. `--check` computes no lines; either way
+it ends with 1 if a mean is further from the paper's than .002 and the rounding of its last digit.
 """
 
 import sys
@@ -30,35 +30,35 @@ QUICK = tuple(name for name in (*METHODS, TRUE) if name != "LECE")
 
 @dataclass(frozen=True)
 class Case:
-    """One seed of some methods."""
+    """Case of one seed of some methods."""
 
     seed: int
     methods: tuple[str, ...]
 
     @property
     def names(self):
-        """What its lines are called."""
+        """Return the names of its lines."""
         return [f"{self.seed},{method}" for method in self.methods]
 
     @property
     def note(self):
-        """What it is, for those who wait."""
+        """Return its description for the progress display."""
         return f"seed {self.seed}: {', '.join(self.methods)}"
 
 
 def cases():
-    """The quick methods first."""
+    """Return the cases, the quick methods first."""
     return [Case(seed, methods) for methods in (QUICK, ("LECE",)) for seed in range(SEEDS)]
 
 
 def made(case):
-    """The case's lines."""
+    """Return the case's lines."""
     found = experiment(case.methods, case.seed)
     return [f"{name},{','.join(f'{value:.6f}' for value in row)}" for name, row in zip(case.names, found, strict=True)]
 
 
 def compared(frame):
-    """Writes the two tables side by side; what is further apart than it may be."""
+    """Write the two tables side by side; return the differences above the tolerance."""
     lines, wrong = [], []
     for method, rows in frame.groupby("method", sort=False):
         cells = []

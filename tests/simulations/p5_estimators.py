@@ -1,4 +1,4 @@
-"""Prints P5's Figure 2 as numbers: the 95th percentile of each estimator's relative error, by size of the test set.
+"""Simulation for P5's Figure 2: the 95th percentile of each estimator's relative error, by size of the test set.
 
 Run `python tests/simulations/p5_estimators.py [MIXTURES] [DRAWS]` with the package installed. One mixture a shape is 36
 models (the paper: 540, of 45 mixtures and three training sets each, and 200 draws) and takes minutes.

@@ -1,4 +1,4 @@
-"""How often 90 % intervals of a risk's measures miss on each side: ratio, intercept, slope, ICI, E50 and E90.
+"""Miss rates of 90 % intervals of a risk's measures on each side: ratio, intercept, slope, ICI, E50 and E90.
 
 Run `python tests/simulations/risk_intervals.py` with the package installed (some ten minutes of one core), and again
 with `curves` (as much). Cases are written to risk_intervals.csv and risk_curves.csv one by one, and those that are

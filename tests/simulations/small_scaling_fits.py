@@ -1,16 +1,17 @@
-"""Writes small_scaling_fits.csv: what Platt scaling and beta calibration lose on few rows, with priors and without.
+"""Simulation for small_scaling_fits.csv: losses of Platt and beta scaling on few rows, with and without priors.
 
-A law draws true log-odds and the log-odds that a model states. On n rows a map is fitted; its excess is the mean
-Kullback-Leibler divergence of the map's probability from the true one over 20,000 other rows, in thousandths of a nat;
-``unchanged`` is that of the stated probability. Methods: ``prior m`` for m pseudo-rows (0: maximum likelihood), and two
-that were considered in its place, ``targets`` (Platt 1999: outcomes moved to (N1 + 1) / (N1 + 2) and 1 / (N0 + 2)) and
-``firth`` (Jeffreys' prior). ``wrong way`` is a falsified twin: 16 pseudo-rows that speak for three times the log-odds.
+A distribution generates true log-odds and the log-odds that a model states. On n rows a map is fitted; its excess is
+the mean Kullback-Leibler divergence of the map's probability from the true one over 20,000 other rows, in thousandths
+of a nat; ``unchanged`` is that of the stated probability. Methods: ``prior m`` for m pseudo-rows (0: maximum
+likelihood), and two that were considered in its place, ``targets`` (Platt 1999: outcomes moved to (N1 + 1) / (N1 + 2)
+and 1 / (N0 + 2)) and ``firth`` (Jeffreys' prior). ``wrong way`` is a falsified twin: 16 pseudo-rows in favor of three
+times the log-odds.
 
 Run `python tests/simulations/small_scaling_fits.py` with the package installed: about eight minutes on one core. The
-lines with law "mean" are means over laws; "worst regret" is the largest excess beyond the best method's of the same
-law. Four pseudo-rows are the ``PRIOR_ROWS`` of the library: of all methods they lose least on average and have the
-least regret, for both maps and every number of rows. A first set of laws, without those far from calibrated ("shifted
-by 3", "under-confident, 5 times"), had favored 16.
+lines with law "mean" are means over distributions; "worst regret" is the largest excess beyond the best method's for
+the same distribution. Four pseudo-rows are the ``PRIOR_ROWS`` of the library: of all methods they lose least on average
+and have the least regret, for both maps and every number of rows. A first set of laws, without those far from
+calibrated ("shifted by 3", "under-confident, 5 times"), had favored 16.
 """
 
 from functools import partial
@@ -82,7 +83,7 @@ def library(prior, cls, s, y):
 
 
 def searched(cls, s, value):
-    """Slopes and intercept that minimise value(eta, design), by L-BFGS-B over slopes from 0 to 1,000."""
+    """Return slopes and intercept that minimize value(eta, design), by L-BFGS-B over slopes from 0 to 1,000."""
     features = features_of(cls, s)
     centre, scale = features.mean(1), features.std(1) + 1e-9
     design = np.vstack([(features - centre[:, None]) / scale[:, None], np.ones(features.shape[1])])
@@ -117,7 +118,7 @@ def firth(cls, s, y):
 
 
 def wrong_way(cls, s, y):
-    """The prior around three times the log-odds: scores are first stretched, the slopes then carried back."""
+    """Return the fit with a prior around three times the log-odds: stretched scores, slopes transformed back."""
     yes, no = logs(s)
     theta = library(16, cls, expit(3 * (yes - no)), y)
     theta[:-1] *= 3
@@ -133,7 +134,7 @@ METHODS = {
 
 
 def cell(name, n, repeats, seed=0):
-    """Lines of one law and number of rows: the excess of every map and method."""
+    """Return lines of one distribution and number of rows: the excess of every map and method."""
     rng = np.random.default_rng([seed, sorted(LAWS).index(name), n])
     truth, stated = LAWS[name](rng, NEW)
     p = expit(truth)
@@ -162,7 +163,7 @@ def cell(name, n, repeats, seed=0):
 
 
 def with_means(frame):
-    """The table with lines for the mean over laws and the worst regret."""
+    """Return the table with lines for the mean over distributions and the worst regret."""
     lines = []
     for (n, key), part in frame.groupby(["rows", "map"]):
         wide = part.pivot_table(index="law", columns="method", values="excess")

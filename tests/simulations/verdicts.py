@@ -1,10 +1,10 @@
-"""How often verdicts are wrong: a true error just beside the tolerance of .02, and models without any.
+"""Error rates of verdicts: a true error just next to the tolerance of .02, and models without any.
 
 Run `python tests/simulations/verdicts.py [--minutes 30]` with the package installed; it writes
-tests/simulations/verdicts.csv line by line and keeps the lines that are there. `--check` makes nothing and ends with 1
-where a promise is broken: "within" at a true error of .0204, "miscalibrated" at .0196, and either "miscalibrated" or a
-test that rejects at a true error of 0, in 5 % of runs or fewer, up to what the runs cannot tell apart. The falsified
-twin (``half_within``: an interval of half the width decides) must break its promise somewhere.
+tests/simulations/verdicts.csv line by line and reuses existing lines. `--check` computes nothing and ends with 1 if a
+guarantee is violated: "within" at a true error of .0204, "miscalibrated" at .0196, and either "miscalibrated" or a test
+that rejects at a true error of 0, in 5 % of runs or fewer, up to the error of the runs. The falsified twin
+(``half_within``: an interval of half the width decides) must violate its guarantee somewhere.
 """
 
 import itertools
@@ -31,7 +31,7 @@ TABLE = LineTable(
 
 @dataclass(frozen=True)
 class Case:
-    """One line: a law, a truth and a size."""
+    """Case of one line: a distribution, a truth and a size."""
 
     law: str
     truth: str
@@ -43,18 +43,18 @@ class Case:
 
     @property
     def names(self):
-        """What its line is called."""
+        """Return the names of its line."""
         parts = (self.law, self.truth, self.classes, self.rows, self.notion, self.estimator, EPS)
         return [",".join(map(str, parts))]
 
     @property
     def note(self):
-        """What it is, for those who wait."""
+        """Return its description for the progress display."""
         return f"{self.notion}: {self.law}, {self.truth}, K = {self.classes}, n = {self.rows}"
 
 
 def cases():
-    """Claims that are all alike with many runs (they cost nothing), then other laws, notions and estimators."""
+    """Return equal claims with many runs (they cost nothing), then other distributions, notions and estimators."""
     sure, sizes = ("certain", "all .995"), (30, 100, 400, 2000)
     truths = ("shift .0204", "shift .0196", "calibrated")
     alike = [Case(law, t, n, runs=10_000) for n, law, t in itertools.product(sizes, sure, truths)]
@@ -76,7 +76,7 @@ _NOTIONS = ("confidence", "top-label", "class-wise")
 
 
 def made(case):
-    """The line of a case."""
+    """Return the line of a case."""
     found = judge(case.law, case.truth, case.rows, case.classes, case.notion, case.estimator, EPS, case.runs)
     counts = (found.rejected, found.spiegelhalter, found.alarms, found.half_within)
     shares = [*(found.share(word) for word in WORDS), *(count / found.runs for count in counts)]
@@ -84,7 +84,7 @@ def made(case):
 
 
 def faults(table):
-    """What the table shows against the promises, sentence by sentence."""
+    """Return the violations of the guarantees in the table, one sentence each."""
     said, caught = [], False
     for row in table.itertuples():
         name = ", ".join(map(str, row[1:8]))

@@ -1,4 +1,4 @@
-"""A page of charts for the browser tests: one toggle redraws them, every click is written down."""
+"""Page of charts for the browser tests: one toggle redraws them, every click is recorded."""
 
 import numpy as np
 import plotly.graph_objects as go

@@ -1,4 +1,4 @@
-"""The dashboard with a vector scaling that never ends by itself; what becomes of each fit is written to a file."""
+"""Dashboard with a vector scaling that never ends by itself; the end of each fit is written to a file."""
 
 import os
 import runpy
@@ -26,6 +26,6 @@ def endless(calibrator: VectorScaling, predictions: object, progress) -> None:  
         note("ended")
 
 
-if __name__ == "__main__":  # who only imports this, as a search for doctests does, keeps the vector scaling there is
+if __name__ == "__main__":  # a mere import, as for a search for doctests, leaves the real vector scaling in place
     VectorScaling._fit = endless  # type: ignore[method-assign]
     runpy.run_path(str(ROOT / "dashboard" / "app.py"))

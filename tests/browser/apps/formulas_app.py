@@ -1,4 +1,4 @@
-"""Every formula of the library, set as the dashboard sets it."""
+"""Every formula of the library, typeset as the dashboard does."""
 
 import streamlit as st
 

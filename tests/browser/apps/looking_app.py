@@ -1,4 +1,4 @@
-"""A page with one reliability diagram for the browser tests: models come and go, everything chosen is written down."""
+"""Page with one reliability diagram for the browser tests: models come and go, every choice is recorded."""
 
 import json
 
@@ -13,7 +13,7 @@ from dashboard.chart import chart, live_path, waiting
 
 BINS = 10
 FEW = 120
-"""Rows below which marks are hollow here, so that lines break."""
+"""Number of rows below which marks are hollow here, so that lines break."""
 
 
 @st.cache_data
