@@ -168,7 +168,9 @@ def test_a_site_that_is_off_without_a_gain_has_both_gains_in_one_sentence():
     assert none.judged_on in said[0]
     assert "or evaluate all of them, cross-fitted." in said[0]
     assert "--" not in said[0], "the library has no command line"
-    assert "evaluate all of them, cross-fitted (the switch)" in sentences(none, None, update, "", all_rows="the switch")[0]
+    assert (
+        "evaluate all of them, cross-fitted (the switch)" in sentences(none, None, update, "", all_rows="the switch")[0]
+    )
     assert said[0].count(cc.text.score(lines["gain"].iloc[found.recipes.index(own)])) == 1, "one gain, once"
     everywhere = replace(none, held_out=0)
     assert "or evaluate all of them" not in sentences(everywhere, None, update, "", all_rows="the switch")[0]
