@@ -895,7 +895,7 @@ def _rows(number: int) -> str:
 
 def _with_ends(line: pd.Series, name: str, level: float) -> str:
     """A change of a share, with its interval."""
-    gain, low, high = (float(line[f"{name}_{end}"]) for end in ("gain", "low", "high"))
+    gain, low, high = (float(line[f"{name}_gain{end}"]) for end in ("", "_low", "_high"))
     if not np.isfinite(low):
         return f"{points(gain)} (too few rows for an interval)"
     return f"{points(gain)} ({at_level(level)} interval {points(low).removesuffix(' points')} to {points(high)})"

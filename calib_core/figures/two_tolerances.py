@@ -34,7 +34,7 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
     height = 2 * (HEAD + TICKS) + above + below
     inner = height - HEAD - TICKS  # between the margins
     split = (below / inner, (inner - above) / inner)
-    figure = go.Figure(floors(strip, "noise level", "noise level of a calibrated model", width=0.5))
+    figure = go.Figure(floors(strip, "noise floor", "noise floor: level of a calibrated model", width=0.5))
     most = 1.18 * 100 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.floor], initial=0.0))
     limit = float(strip.ratio_limit or 1.0)
     ends = [1 / limit, limit, *_known(strip.ratio_low), *_known(strip.ratio_high)]

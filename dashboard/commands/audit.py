@@ -291,7 +291,7 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list
         of.text("calibration in the large", "title"),
         of.number("value"),
         of.number_between(level, "low", "high", ("reference", "least", "most")),
-        of.number("noise level", "floor"),
+        of.number("noise floor", "floor"),
         of.number("calibrated model", "reference"),
         *([of.text("tolerance", "word")] if frame["word"].notna().any() else []),
     )

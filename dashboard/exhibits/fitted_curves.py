@@ -224,7 +224,7 @@ class CurveGaps(Exhibit):
             of.text("measure", "title"),
             of.number("value"),
             of.number_between(f"{at_level(LEVEL)} interval", "low", "high", ("reference",)),
-            of.number("noise level", "floor"),
+            of.number("noise floor", "floor"),
             of.number("calibrated model", "reference"),
             of.text("note"),
         )
@@ -232,5 +232,5 @@ class CurveGaps(Exhibit):
     def words(self, scene: Scene) -> Words:
         return Words(
             f"{scene.model.title}. Distance of the smooth curve from the diagonal over the rows: mean (ICI), median "
-            "(E50) and 90 % quantile (E90). Noise level: 95 of 100 calibrated models are below it."
+            "(E50) and 90 % quantile (E90). Noise floor: 95 of 100 calibrated models are below it."
         ).also(scene.rows_counted)

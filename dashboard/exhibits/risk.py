@@ -35,7 +35,7 @@ ENDS = (
 DISTANCES = (
     "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth "
     "curve of the observed frequency. Emax: the largest distance. Noise inflates distances. With an interval, the "
-    "first three are corrected for noise and can be below the mean gap. Noise level: the 95 % quantile of "
+    "first three are corrected for noise and can be below the mean gap. Noise floor: the 95 % quantile of "
     "uncorrected distances of calibrated models."
 )
 
@@ -110,7 +110,7 @@ class InTheLargeExhibit(Exhibit):
             of.text("measure", "title"),
             of.number("value"),
             of.number_between("90 % interval", "low", "high", ("reference",)),
-            *((of.number("noise level", "floor"),) if frame["floor"].notna().any() else ()),
+            *((of.number("noise floor", "floor"),) if frame["floor"].notna().any() else ()),
             of.number("calibrated model", "reference"),
             *noted,
         )

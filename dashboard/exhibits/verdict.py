@@ -94,7 +94,7 @@ class VerdictExhibit(Exhibit):
         both = f", and of {ratio} for observed to expected events: both must be met" if scene.ratio < math.inf else ""
         return (
             f"Verdicts at a tolerance of {points(scene.tolerance)[1:]} for the average error of the risk{both}. The "
-            f"measures were fixed before looking at the outcomes. Hatched: the noise level. {line_words.READING}"
+            f"measures were fixed before looking at the outcomes. Hatched: the noise floor. {line_words.READING}"
         )
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:

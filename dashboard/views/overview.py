@@ -136,7 +136,7 @@ def _verdicts(scene: Scene) -> None:
         for sentence in better(scene):
             st.markdown(f":material/balance: {markdown_plain(sentence)}")
         if strip.within_both:
-            st.caption(markdown_plain(f"{strip.within_both} Hatched: noise level."))
+            st.caption(markdown_plain(f"{strip.within_both} Hatched: noise floor."))
         if len(strip.names) < len(scene.titles):
             for sentence in line_words.answering(scene)[1]:
                 st.caption(markdown_plain(sentence))

@@ -279,7 +279,7 @@ def expected(key, column):
             name, model = prefix.removesuffix(", "), first.removeprefix(prefix)
             return {
                 "error": f"^error, {re.escape(model)}$",
-                "calibrated": "^(calibrated|noise level)$",
+                "calibrated": "^(calibrated|noise floor)$",
                 "p": "^p$",
                 "p_holm": rf"^p \(corrected\), {re.escape(model)}$",
             }[name]
