@@ -1,7 +1,7 @@
-"""Predictions whose true calibration is known, and the demo files with what each one teaches.
+"""Predictions whose true calibration is known, and the example files with the lesson of each.
 
-The generators return `Synthetic`: predictions together with the probability each class really has. They let a
-reader, or a test, compare an estimate with the truth instead of with another estimate.
+The generators return `Synthetic`: predictions with the true probability of each class. A reader, or a test, can compare
+an estimate with the truth instead of with another estimate.
 
 References: P1 Gupta & Ramdas 2022; P2 Kumar, Liang & Ma 2019; P3 Valk & Kull 2023.
 """
@@ -40,9 +40,9 @@ Seed = int | np.random.Generator
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Synthetic(OneLine):
-    """Predictions together with the probabilities they should have been.
+    """Predictions with their true probabilities.
 
-    `true_probs` (n, K) holds P(y = l | prediction of this row, and for `example_1` its feature).
+    `true_probs` (n, K) is P(y = l | prediction of this row, and for `example_1` its feature).
     Rows sum to 1.
     """
 
@@ -51,15 +51,16 @@ class Synthetic(OneLine):
 
 
 def example_1(n: int = 1000) -> Synthetic:
-    """Two kinds of patient, both told 0.6: right 20 % of the time for one and always for the other.
+    """Two kinds of patients, both with prediction 0.6: one is right 20 % of the time, the other always.
 
-    P1 Example 1 in exact proportions, nothing random. The first n/2 rows have x = a, class 0 predicted and
-    P(y = 0) = 0.2; the rest have x = b, class 1 predicted and P(y = 1) = 1. Taken together 0.6 of the claims
-    are right, so confidence calibration sees no error; each predicted class alone is off by 0.4:
+    P1 Example 1 in exact proportions, without randomness. The first n/2 rows have x = a, class 0 predicted and
+    P(y = 0) = 0.2; the rest have x = b, class 1 predicted and P(y = 1) = 1. Overall, 0.6 of the predictions are right,
+    so
+    confidence calibration shows no error; each predicted class has an error of 0.4:
     conf-ECE = 0, TL-ECE = 0.4.
 
-    The paper leaves the other classes free. Here K = 3 and what is left is shared equally: predictions
-    (.6, .2, .2) and (.2, .6, .2), truths (.2, .4, .4) and (0, 1, 0). `n` must be a multiple of 10 for the
+    The paper leaves the other classes free. Here K = 3 and the remainder is shared equally: predictions
+    (.6, .2, .2) and (.2, .6, .2), true probabilities (.2, .4, .4) and (0, 1, 0). `n` must be a multiple of 10 for the
     proportions to be exact.
 
     Reference: P1 §1, Example 1.
@@ -71,7 +72,7 @@ def example_1(n: int = 1000) -> Synthetic:
     [[0.2, 0.4, 0.4], [0.0, 1.0, 0.0]]
     """
     if n < 10 or n % 10:
-        raise ValueError(f"n must be a positive multiple of 10 for the proportions to be exact, got {n}")
+        raise ValueError(f"n is {n}; for exact proportions, it must be a positive multiple of 10")
     tenth = n // 10
     probs = np.repeat([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]], n // 2, axis=0)
     true_probs = np.repeat([[0.2, 0.4, 0.4], [0.0, 1.0, 0.0]], n // 2, axis=0)
@@ -82,12 +83,12 @@ def example_1(n: int = 1000) -> Synthetic:
 
 
 def six_points() -> Predictions:
-    """Six predictions over four classes, few enough to follow every notion of calibration by hand.
+    """Six predictions over four classes, few enough to compute every notion of calibration by hand.
 
-    In the spirit of P1 App. A.2, which walks through six points and four classes. The paper's numbers stand
-    only in its Figure 3, a picture, so **these numbers are this project's own**. No law generated them: there
-    is no true calibration, only six rows that show what each notion looks at. Class 2 is never the label,
-    class 3 is predicted once and wrongly.
+    In the spirit of P1 App. A.2, which works through six points and four classes. The paper's numbers are only in
+    Figure 3, a picture, so **these numbers are this project's own**. They come from no distribution: there is no true
+    calibration, only six rows that illustrate each notion. Class 2 is never the label; class 3 is predicted once and
+    wrongly.
 
     >>> six = six_points()
     >>> six.confidence.tolist()
@@ -109,7 +110,7 @@ def six_points() -> Predictions:
 
 
 def true_kumar(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a score z of `kumar_binary` should have been: sigmoid(2 logit z + 1).
+    """True probability for a score z of `kumar_binary`: sigmoid(2 logit z + 1).
 
     The recalibration family g(z; a, c) of P2 App. E at its a = 2, c = 1.
 
@@ -120,7 +121,7 @@ def true_kumar(z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def kumar_binary(n: int = 2000, random_state: Seed = SEED) -> Synthetic:
-    """Binary scores z spread evenly over [0, 1] whose truth is sigmoid(2 logit z + 1).
+    """Binary scores z spread evenly over [0, 1], with true probability sigmoid(2 logit z + 1).
 
     P(y = 1 | z) is `true_kumar`; columns are (1 - z, z). All z are drawn before all outcomes. A Generator
     as `random_state` is advanced, so two calls with one generator give two independent parts.
@@ -139,7 +140,7 @@ def kumar_binary(n: int = 2000, random_state: Seed = SEED) -> Synthetic:
 
 
 def true_valk_kull(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a prediction (p1, p2, p3) of `valk_kull` should have been.
+    """True probabilities for a prediction (p1, p2, p3) of `valk_kull`.
 
     c(p) = (p1^0.8 + p1 p2 / 5,  p2 + p1 p3 / 3,  p3 + p1 p2 / 10) / Z, with Z making the
     row sum to 1 (P3 §4.1.1).
@@ -169,7 +170,7 @@ def valk_kull(n: int = 5000, random_state: Seed = SEED) -> Synthetic:
 
 
 def drawn_labels(true_probs: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
-    """A class for every row, drawn from its true probabilities: as many of their sums as a uniform number reaches.
+    """Draw a class for every row from its true probabilities, by comparing cumulative sums with a uniform number.
 
     >>> drawn_labels(np.eye(3), np.random.default_rng(0)).tolist()
     [0, 1, 2]
@@ -179,11 +180,10 @@ def drawn_labels(true_probs: NDArray[np.float64], rng: np.random.Generator) -> N
 
 @dataclass(frozen=True, repr=False)
 class Demo(OneLine):
-    """A prediction file to try things on, and the one thing to learn from it.
+    """An example file with predictions, and its lesson.
 
-    `lesson` is shown on screen; `source` says where the predictions come from, and `real` is False when no
-    classifier was trained to make them. `truth` maps predictions (m, K) to what they should have been, where that is
-    known because the labels were drawn from it.
+    `lesson` is shown on screen; `source` is the origin of the predictions; `real` is False if no trained classifier
+    produced them. `truth` maps predictions (m, K) to the true probabilities, if the labels were drawn from them.
     """
 
     key: str
@@ -201,8 +201,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "digits-naive-bayes",
         "Handwritten digits, naive Bayes",
-        "Over-confident: claims 99 % on average and is right 85 % of the time; "
-        "of the rows it gives 99 % or more, 88 % are right.",
+        "Overconfident: the mean confidence is 99 %, but 85 % of predictions are right; of the rows with 99 % or "
+        "more, 88 % are right.",
         "digits_naive_bayes.csv",
         "Gaussian naive Bayes on scikit-learn's digits, out-of-fold",
         rows=1797,
@@ -211,8 +211,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "digits-random-forest",
         "Handwritten digits, random forest",
-        "Accuracy is not calibration: right 97 % of the time while claiming 77 %, "
-        "it is further off than naive Bayes on the same digits.",
+        "Accuracy is not calibration: 97 % of predictions are right, but the mean confidence is 77 %, so the error is "
+        "larger than for naive Bayes on the same digits.",
         "digits_random_forest.parquet",
         "Random forest of 100 trees on scikit-learn's digits, out-of-fold",
         rows=1797,
@@ -221,8 +221,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "digits-mlp",
         "Handwritten digits, neural network (logits)",
-        "Nothing to see, which is good news: a confidence ECE of 0.9 % is what chance alone shows "
-        "on 1,797 rows of a perfectly calibrated model.",
+        "No error to see, which is good news: a confidence ECE of 0.9 % is what chance alone gives for a perfectly "
+        "calibrated model on 1,797 rows.",
         "digits_mlp.npz",
         "Multilayer perceptron on scikit-learn's digits, out-of-fold, as logits",
         rows=1797,
@@ -231,8 +231,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "breast-cancer-svm",
         "Breast cancer, support vector machine",
-        "A margin squashed by a sigmoid is not a probability: of rows given a risk of 20 %, 1 % are malignant; "
-        "of those given 80 %, all are.",
+        "A margin passed through a sigmoid is not a probability: of rows with a risk of 20 %, 1 % are malignant; of "
+        "those with 80 %, all are.",
         "breast_cancer_svm.csv",
         "Sigmoid of an SVM's decision values on scikit-learn's breast cancer data, out-of-fold",
         rows=569,
@@ -241,8 +241,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "wine-logistic",
         "Wine, logistic regression (178 rows)",
-        "Too few rows to tell: a confidence ECE of 3.6 % looks bad, "
-        "but one perfectly calibrated model in six shows as much on 178 rows.",
+        "Too few rows to tell: a confidence ECE of 3.6 % looks bad, but one in six perfectly calibrated models has at "
+        "least this value on 178 rows.",
         "wine_logistic.npz",
         "Logistic regression on scikit-learn's wine data, out-of-fold",
         rows=178,
@@ -261,8 +261,7 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "synthetic-three-class",
         "Three classes with a known truth",
-        "Errors differ by class: A happens more often than its probabilities say (36 % against 33 %), "
-        "B and C less often.",
+        "Errors differ by class: A occurs more often than predicted (36 % against 33 %), B and C less often.",
         "synthetic_three_class.parquet",
         "Valk and Kull 2023, §4.1, drawn from its known calibration map",
         rows=6000,
@@ -273,8 +272,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "imbalanced-forest",
         "Seven unequal classes, random forest",
-        "Rare classes hide behind common ones: the confidence ECE is 10 % over all rows "
-        "but 29 % where one of the four rarest classes is predicted.",
+        "Common classes hide rare ones: the confidence ECE is 10 % over all rows but 29 % where one of the four "
+        "rarest classes is predicted.",
         "imbalanced_forest.parquet",
         "Random forest of 100 trees on invented data with COVTYPE-7's class shares",
         rows=8000,
@@ -283,10 +282,10 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "language-model",
         "Stated confidence of a language model",
-        "Words are not odds: over all 2,000 rows it claims 82 % and is right 59 % of the time; “90 %” means 63 %, "
-        "and in law only 47 % of 644 rows are right.",
+        "Stated confidence is not accuracy: over all 2,000 rows, mean confidence is 82 % and accuracy 59 %; “90 %” "
+        "means 63 %, and in law only 47 % of 644 rows are right.",
         "language_model.jsonl",
-        "Invented answers to four-choice questions; no model was asked",
+        "Invented answers to four-choice questions; not from a real model",
         rows=2000,
         classes=4,
         real=False,
@@ -294,10 +293,10 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "patients",
         "Patients seen several times",
-        "Visits of a patient are alike: row by row the model seems over-confident, says 68 % and is right 66 % "
-        "(64 to 67 %); patient by patient (62 to 69 %) chance explains it. Read the column patient as the group.",
+        "Visits of one patient are similar. By row, the model seems overconfident: 68 % confidence, but 66 % right "
+        "(64 to 67 %). By patient (62 to 69 %), chance explains it. Use the column patient as the group.",
         "patients.csv",
-        "Invented visits of 300 patients, calibrated; no patient was seen",
+        "Invented visits of 300 invented patients, calibrated",
         rows=1936,
         classes=3,
         real=False,
@@ -306,7 +305,7 @@ DEMOS: tuple[Demo, ...] = (
 
 
 def demo(key: str) -> tuple[bytes, str]:
-    """The bytes and the file name of a demo file, as if it had just been uploaded.
+    """Return the bytes and the file name of an example file, as after an upload.
 
     >>> content, name = demo("example-1")
     >>> name
@@ -317,16 +316,16 @@ def demo(key: str) -> tuple[bytes, str]:
 
 
 def truth(key: str) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """What predictions (m, K) of a demo file should have been, as a function of them.
+    """Return the true probabilities of an example file as a function of its predictions (m, K).
 
-    NotAnswerable for demos whose labels were not drawn from probabilities that are known.
+    NotAnswerable for examples whose labels were not drawn from known probabilities.
 
     >>> truth("synthetic-three-class") is true_valk_kull
     True
     """
     entry = _entry(key)
     if entry.truth is None:
-        raise NotAnswerable(f"the true probabilities of {entry.title!r} are not known")
+        raise NotAnswerable(f"the true probabilities of {entry.title!r} are unknown")
     return entry.truth
 
 
@@ -334,7 +333,7 @@ def _entry(key: str) -> Demo:
     found = next((entry for entry in DEMOS if entry.key == key), None)
     if found is None:
         known = ", ".join(entry.key for entry in DEMOS)
-        raise ValueError(f"demo must be one of {known}; got {key!r}")
+        raise ValueError(f"demo is {key!r}; choose one of {known}")
     return found
 
 

@@ -1,1 +1,1 @@
-"""Mechanics without domain: arrays, threads, files, distributions, errors."""
+"""Domain-independent basics: arrays, threads, files, distributions, errors."""

@@ -1,4 +1,4 @@
-"""Array types, the one clip constant, and rows that are read without being copied."""
+"""Array types, the common floor of logarithms, and rows that are read without a copy."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ Bools: TypeAlias = NDArray[np.bool_]
 A = TypeVar("A", bound=NDArray[Any])
 
 LOG_FLOOR = float(np.finfo(np.float64).eps)
-"""Probabilities are raised to this (float64's eps) before a logarithm.
+"""Probabilities are raised to this value (float64's eps) before a logarithm.
 
-A row whose true class has probability 0 would otherwise make the log loss infinite; raised to the floor it
-costs 36 nats. Everything that takes logarithms says when rows were raised and how many.
+A row whose true class has probability 0 would otherwise make the log loss infinite; with the floor, it contributes
+36 nats. Everything that takes logarithms reports the number of affected rows.
 """
 
 BLOCK_BYTES = 1 << 18
-"""Rows are read in blocks of about this size, so that a block stays in the processor's second-level cache."""
+"""Approximate size of blocks of rows, so that a block fits in the processor's second-level cache."""
 
 LARGE_BLOCK_BYTES = 1 << 20
-"""The same for passes of one or two operations, where the cost of starting an operation weighs more."""
+"""Block size for passes of one or two operations, for which the cost of starting an operation matters more."""
 
 _ROWS_TURNED = 512
-"""Rows of a matrix turned into columns at a time."""
+"""Number of rows of a matrix that are transposed at once."""
 
 
 def rounding(dtype: object) -> float:
-    """How far two probabilities stored in this type may lie apart and still be the same number, rounded.
+    """Maximum difference of two probabilities in this type that are the same number up to rounding.
 
     >>> rounding(np.float64), rounding(np.float32)
     (1e-12, 6e-08)
@@ -45,7 +45,7 @@ def rounding(dtype: object) -> float:
 
 
 def safe_log(p: ArrayLike) -> Float64s:
-    """Natural logarithm in float64 with probabilities below LOG_FLOOR raised to it.
+    """Natural logarithm in float64, with probabilities below LOG_FLOOR raised to it.
 
     >>> safe_log([1.0, 0.0]).round(2).tolist()
     [0.0, -36.04]
@@ -54,20 +54,20 @@ def safe_log(p: ArrayLike) -> Float64s:
 
 
 def frozen(array: A) -> A:
-    """The same array, marked read-only."""
+    """Mark an array as read-only and return it."""
     array.setflags(write=False)
     return array
 
 
 def owned(array: A) -> A:
-    """A read-only array nobody else can write to: read-only input as it is, writeable input copied."""
+    """Return a read-only array that nothing else can write to; read-only input is used, writeable input copied."""
     if not array.flags.writeable:
         return array
     return frozen(array.copy())
 
 
 class ReadOnly:
-    """Arrays marked read-only stay so in copies and after unpickling, where numpy forgets the mark."""
+    """Mixin that preserves the read-only mark of arrays in copies and after unpickling, where numpy drops it."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():
@@ -79,9 +79,9 @@ class ReadOnly:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows(ReadOnly, OneLine):
-    """Chosen rows of a matrix, read block by block and never copied as a whole unless asked.
+    """Chosen rows of a matrix, read block by block and copied as a whole only on request.
 
-    ``index`` is None for all rows. Fit and test rows of a 200 MB array are two of these over one array.
+    ``index`` is None for all rows. Fit and test rows of a 200 MB array are two of these objects for one array.
     """
 
     base: Floats
@@ -100,7 +100,7 @@ class Rows(ReadOnly, OneLine):
         return self.base.dtype
 
     def blocks(self, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[slice, Floats]]:
-        """Pairs of (rows covered, their values), in order."""
+        """Yield pairs of (rows, their values), in order."""
         n, k = self.shape
         step = max(1, block_bytes // max(1, k * self.dtype.itemsize))
         for start in range(0, n, step):
@@ -112,26 +112,26 @@ class Rows(ReadOnly, OneLine):
         return np.ascontiguousarray(column if self.index is None else column[self.index])
 
     def columns(self, which: slice) -> Floats:
-        """Neighbouring columns, one a row."""
+        """Return adjacent columns as rows."""
         block = self.base[:, which]
         out = np.empty((block.shape[1], self.shape[0]), dtype=self.dtype)
-        # Some rows at a time: every row is a page of memory of its own, and few of them are at hand at once.
+        # A block of rows at a time: every row is on its own memory page, and only few pages are cached.
         for first in range(0, out.shape[1], _ROWS_TURNED):
             rows = slice(first, first + _ROWS_TURNED)
             out[:, rows] = (block[rows] if self.index is None else block[self.index[rows]]).T
         return out
 
     def array(self) -> Floats:
-        """All rows as one read-only array: the base itself when no rows were chosen."""
+        """Return all rows as one read-only array; the base itself if no rows were chosen."""
         return self.base if self.index is None else frozen(self.base[self.index])
 
     def take(self, index: Codes) -> Rows:
         return Rows(self.base, index if self.index is None else self.index[index])
 
     def __getstate__(self) -> dict[str, Any]:
-        """The chosen rows alone: a tenth of the rows is a tenth of the pickle."""
+        """Pickle only the chosen rows: a tenth of the rows is a tenth of the size."""
         return {"base": self.array(), "index": None}
 
     def part(self, where: slice) -> Rows:
-        """A run of consecutive rows; still nothing is copied."""
+        """Return a run of consecutive rows, without a copy."""
         return Rows(self.base[where]) if self.index is None else Rows(self.base, self.index[where])

@@ -1,4 +1,4 @@
-"""Files written aside and renamed, and temporary folders that are removed when their process is gone."""
+"""Write files under a temporary name and rename them; and remove temporary folders of dead processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """The bytes as a file, whole or not at all; OSError with the file's own name where that fails.
+    """Write bytes to a file, completely or not at all; OSError names this file if that fails.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.txt")
@@ -30,10 +30,9 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
 @contextmanager
 def aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes its place under its name when all is written.
+    """Yield a temporary file that replaces the named file when it is complete.
 
-    A file that was there keeps its permissions, a link what it points to; what is no ordinary file, such as a pipe, is
-    written to directly.
+    An existing file's permissions are preserved, and so are links. Special files, such as pipes, are written directly.
     """
     place = Path(path).resolve()
     before = place.stat().st_mode if place.exists() else None
@@ -54,7 +53,7 @@ def aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if name is not None:
             Path(name).unlink(missing_ok=True)
         if isinstance(why, OSError):
-            # The name in the error is that of the file aside, which nobody asked for.
+            # The original error names the temporary file, which the caller does not know.
             raise OSError(why.errno, why.strerror or "unknown reason", os.fspath(path)) from why
         raise
 
@@ -70,7 +69,7 @@ _NAME = re.compile(r"calib-(?P<owner>\d{1,9})-\w+")
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder of its own, gone with all that is in it in the end.
+    """Yield a temporary folder, which is deleted with its contents at the end.
 
     >>> with scratch() as folder:
     ...     folder.is_dir()
@@ -83,11 +82,11 @@ def scratch() -> Iterator[Path]:
 
 
 def sweep() -> int:
-    """Delete the folders that this user's processes left when they were killed; how many there were.
+    """Delete the folders of this user's killed processes, and return their number.
 
-    For the beginning of a process: a folder under its own number is one of a process before it.
+    Call it at the start of a process: a folder with its own process number belongs to an earlier process.
     """
-    if sys.platform == "win32":  # where numbers of processes are not asked after without harm
+    if sys.platform == "win32":  # checking whether a process exists has side effects there
         return 0
     swept = 0
     for folder in Path(tempfile.gettempdir()).glob("calib-*"):
@@ -105,6 +104,6 @@ def _runs(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # another user's process
         return True
     return True

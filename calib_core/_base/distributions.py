@@ -1,6 +1,6 @@
 """Normal, Student's, beta, gamma, binomial and hypergeometric distributions, computed with ``scipy.special``.
 
-Loading ``scipy.stats`` takes half a second. Named and called as there; each computes only what is asked of it here.
+Loading ``scipy.stats`` takes half a second. Names and arguments are the same; only the functions used here exist.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scipy.special import (
 )
 
 Numbers = Any
-"""A number or an array of numbers; the answer has the shape of all of them together."""
+"""A number or an array of numbers; results have the broadcast shape."""
 
 
 class _Normal:
@@ -71,7 +71,7 @@ class _Gamma:
 
 
 class _Binomial:
-    """P(X <= k) is a tail of a beta law: 1 - I_p(k + 1, n - k)."""
+    """Binomial distribution; P(X <= k) is a tail of a beta distribution: 1 - I_p(k + 1, n - k)."""
 
     def cdf(self, k: Numbers, n: Numbers, p: Numbers) -> Numbers:
         return np.where(k < 0, 0.0, np.where(k >= n, 1.0, betaincc(*_shapes(k, n), p)))
@@ -80,16 +80,16 @@ class _Binomial:
         return np.where(k < 0, 1.0, np.where(k >= n, 0.0, betainc(*_shapes(k, n), p)))
 
     def ppf(self, q: Numbers, n: Numbers, p: Numbers) -> Numbers:
-        """The least k with P(X <= k) >= q."""
+        """Smallest k with P(X <= k) >= q."""
         return _least(lambda k: self.cdf(k, n, p) >= q, n, q, p)
 
     def isf(self, q: Numbers, n: Numbers, p: Numbers) -> Numbers:
-        """The least k with P(X > k) <= q."""
+        """Smallest k with P(X > k) <= q."""
         return _least(lambda k: self.sf(k, n, p) <= q, n, q, p)
 
 
 class _Hypergeometric:
-    """Number of marked items among N drawn without replacement from M, of which n are marked; scalar arguments only."""
+    """Number of marked items among N drawn without replacement from M, of which n are marked; only for scalars."""
 
     def cdf(self, k: float, M: int, n: int, N: int) -> float:
         support, masses = self._masses(M, n, N)
@@ -106,12 +106,12 @@ class _Hypergeometric:
 
 
 def _log_binomial(n: Numbers, k: Numbers) -> Numbers:
-    """The logarithm of n over k."""
+    """Logarithm of the binomial coefficient n over k."""
     return -betaln(1 + n - k, 1 + k) - np.log(n + 1)
 
 
 def _least(enough: Callable[[Any], Any], n: Numbers, *others: Numbers) -> Numbers:
-    """The least whole number from 0 to n that is enough, found by halving."""
+    """Smallest integer from 0 to n that satisfies a monotone condition, by bisection."""
     high = np.broadcast_arrays(np.asarray(n, dtype=float), *others)[0].copy()
     low = np.full_like(high, -1.0)
     while (high - low > 1).any():
@@ -122,7 +122,7 @@ def _least(enough: Callable[[Any], Any], n: Numbers, *others: Numbers) -> Number
 
 
 def _shapes(k: Numbers, n: Numbers) -> tuple[Any, Any]:
-    """Shapes of the beta law, where k lies from 0 to n - 1."""
+    """Shapes of the beta distribution, for k from 0 to n - 1."""
     whole = np.floor(k)
     return np.maximum(whole + 1, 1), np.maximum(n - whole, 1)
 

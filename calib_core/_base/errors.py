@@ -1,4 +1,4 @@
-"""Errors for input that cannot be used and questions without an answer; numbers of callers checked."""
+"""Errors for unusable input and unanswerable questions; and checks of numeric arguments."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from numbers import Integral, Real
 
 
 class InputError(ValueError):
-    """Input that cannot be used; the message says what, where and what to do."""
+    """The input cannot be used; the message states what is wrong, where, and what to do."""
 
 
 class NotAnswerable(InputError):
-    """A question this kind of predictions cannot answer; the message says why."""
+    """Predictions of this kind do not support the request; the message gives the reason."""
 
 
 class NotAnAttribute(NotAnswerable, AttributeError):
-    """An attribute that only another kind of predictions has, so that ``hasattr`` is False and the message says why."""
+    """An attribute of another kind of predictions; ``hasattr`` is False, and the message gives the reason."""
 
 
 def as_share(value: object, name: str, last: bool = False) -> None:
-    """Refuse what does not lie between 0 and 1; 1 is let through as a ``last`` one.
+    """InputError unless the value is between 0 and 1, exclusive; 1 is allowed if ``last``.
 
     >>> as_share(1.5, "level")
     Traceback (most recent call last):
@@ -32,7 +32,7 @@ def as_share(value: object, name: str, last: bool = False) -> None:
 
 
 def as_whole(value: object, name: str, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number from ``least`` on, up to ``most`` if there is one."""
+    """InputError unless the value is an integer of at least ``least``, and at most ``most`` if given."""
     whole = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
     if whole is None or whole < least or (most is not None and whole > most):
         limits = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
@@ -40,7 +40,7 @@ def as_whole(value: object, name: str, least: int, most: int | None = None) -> N
 
 
 def as_among(names: Iterable[str], of: str, models: Collection[str]) -> None:
-    """Refuse names that are not among the models': what was wanted of them would be missing unseen."""
+    """InputError for names that are not models, whose settings would otherwise be ignored."""
     for name in names:
         if name not in models:
-            raise InputError(f"{of} name {name!r:.80}, which is not among the models: {', '.join(models)}")
+            raise InputError(f"{of} name {name!r:.80}, which is not one of the models: {', '.join(models)}")

@@ -1,6 +1,6 @@
-"""Modules loaded when they are first used, under their own names and, until 1.0, under those they had before.
+"""Load modules on first use, under their own names and, until 1.0, under their former names.
 
-What lower rooms use of rooms above them, loaded on first use; the package's face names who provides it.
+Also objects that lower packages use from packages above them; the top-level package defines their providers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 
 def submodule(package: str, public: Collection[str], name: str) -> ModuleType:
-    """A public module of a package, for the package's ``__getattr__``.
+    """Return a public module of a package, for the package's ``__getattr__``.
 
     >>> submodule("calib_core", ["palette"], "palette").__name__
     'calib_core.palette'
@@ -25,27 +25,27 @@ def submodule(package: str, public: Collection[str], name: str) -> ModuleType:
 
 
 def renamed(old: str, new: str) -> ModuleType:
-    """The module ``new``, with a warning that its name is no longer ``old``."""
-    warnings.warn(f"{old} is {new} now; the old name is removed in 1.0", DeprecationWarning, stacklevel=3)
+    """Return the module ``new``, with a warning that it is no longer called ``old``."""
+    warnings.warn(f"{old} is now {new}; the old name will be removed in 1.0", DeprecationWarning, stacklevel=3)
     return import_module(new)
 
 
 def moved_name(package: str, name: str, room: str) -> object:
-    """A name that was the package's own, from the room that has it, with a warning."""
+    """Return a former name of the package from its new module, with a warning."""
     old, new = f"{package}.{name}", f"{package}.{room}.{name}"
-    warnings.warn(f"{old} is {new} now; the old name is removed in 1.0", DeprecationWarning, stacklevel=3)
+    warnings.warn(f"{old} is now {new}; the old name will be removed in 1.0", DeprecationWarning, stacklevel=3)
     return getattr(import_module(f"{package}.{room}"), name)
 
 
 class OldName(ModuleType):
-    """The name that a module had: importable, and what is imported from it comes from where the module is now."""
+    """Module under its former name; imports from it come from the module's new location."""
 
     def __init__(self, old: str, new: str) -> None:
-        super().__init__(old, f"``{new}``, by the name it had before; it is removed in 1.0.")
+        super().__init__(old, f"Former name of ``{new}``; it will be removed in 1.0.")
         self.__dict__["_new"] = new
 
     def __getattr__(self, name: str) -> object:
-        # What looks through sys.modules reads names with underscores of every module, and means nobody's function.
+        # Tools that search sys.modules read dunder names of every module, without wanting a function.
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         value: object = getattr(renamed(self.__name__, self.__dict__["_new"]), name)
@@ -53,7 +53,7 @@ class OldName(ModuleType):
 
 
 def keep_old_names(package: str, names: dict[str, str]) -> None:
-    """Make modules importable by the names they had: ``names`` are old and new ones, without their package."""
+    """Make modules importable under former names; ``names`` maps old to new names, without the package."""
     for old, new in names.items():
         sys.modules.setdefault(f"{package}.{old}", OldName(f"{package}.{old}", f"{package}.{new}"))
 
@@ -61,7 +61,7 @@ def keep_old_names(package: str, names: dict[str, str]) -> None:
 Provided: TypeAlias = Literal["inference", "calibrator text", "summary", "picture"]
 
 PROVIDERS: dict[Provided, tuple[str, str]] = {}
-"""Module and name of each; filled by ``calib_core/__init__.py``, which runs before any module of the package."""
+"""Module and name of each provided object; filled by ``calib_core/__init__.py`` before any other module runs."""
 
 
 REGISTRIES: dict[str, str] = {}
@@ -69,7 +69,7 @@ REGISTRIES: dict[str, str] = {}
 
 
 def provided(what: Provided) -> Any:
-    """The object that an upper room provides, its module loaded when it is first needed.
+    """Return an object of a higher package, whose module is loaded on first use.
 
     >>> provided("summary").__name__
     'summary_of'

@@ -1,4 +1,4 @@
-"""How results show themselves: one line that a person reads, and in a notebook a small table of what matters."""
+"""Display of results: a one-line repr, and a small table of the main facts in notebooks."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ import pandas as pd
 from calib_core.text import plain
 
 LONGEST = 160
-"""Characters of a result's repr."""
+"""Maximum length of a result's repr."""
 _WORD = 40
 
 
 LONGEST_FACT = 600
-"""Characters of one fact in a notebook."""
+"""Maximum length of one fact in a notebook."""
 _TABLE = "border-collapse:collapse;margin:.3em 0"
 _NAME = "text-align:left;vertical-align:top;font-weight:normal;opacity:.75;padding:.1em 1em .1em 0;white-space:nowrap"
 _FACT = "text-align:left;vertical-align:top;padding:.1em 0"
 
 
 class Shown:
-    """A value that shows itself in a notebook: what it is, and what matters of it by name.
+    """A value with a notebook display: its name and its main facts.
 
-    Its colours are those of the page, light or dark; every text in it is text, never markup or a formula.
+    Colors are those of the page, light or dark; all content is plain text, never markup or formulas.
     """
 
     def _heading(self) -> str:
-        """What stands beside the name of its class."""
+        """Text next to the class name."""
         return ""
 
     def _facts(self) -> Mapping[str, object]:
-        """What matters of it by name; empty values are left out."""
+        """Main facts by name; empty values are left out."""
         return {}
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Shown:
 
 
 def in_html(name: str, heading: str, facts: Mapping[str, object]) -> str:
-    """A small table of facts under a heading, safe whatever the texts are.
+    """Return a small table of facts under a heading as HTML, with all texts escaped.
 
     >>> in_html("Net", "<b>x</b>", {})
     '<div class="tex2jax_ignore mathjax_ignore"><strong>Net</strong> &lt;b&gt;x&lt;/b&gt;</div>'
@@ -59,15 +59,15 @@ def in_html(name: str, heading: str, facts: Mapping[str, object]) -> str:
 
 
 def no_formula(page: str) -> str:
-    """HTML in which a notebook takes no dollar sign for the beginning of a formula, whose links could be scripts."""
+    """Wrap HTML so that notebooks do not read dollar signs as formulas, whose links could be scripts."""
     return f'<div class="tex2jax_ignore mathjax_ignore">{page}</div>'
 
 
 class OneLine(Shown):
-    """A result whose repr is one line: its name and what matters of it, never the numbers of an array.
+    """A result with a one-line repr: its name and main facts, never the numbers of an array.
 
-    A dataclass that inherits from it says ``repr=False``; ``_line`` says what matters, by default every public field:
-    numbers to four digits, arrays, frames and tuples by their shape.
+    A dataclass that inherits from it sets ``repr=False``. ``_line`` returns the facts, by default every public field:
+    numbers with four digits; arrays, frames and tuples by their shape.
 
     >>> @dataclasses.dataclass(repr=False)
     ... class Curve(OneLine):
@@ -88,7 +88,7 @@ class OneLine(Shown):
     def _line(self) -> str:
         single: list[str] = []
         by_size: dict[str, list[str]] = {}
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]  # every heir is a dataclass
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
             value = getattr(self, field.name)
             if isinstance(value, (np.ndarray, pd.DataFrame, tuple)):
                 shape = (len(value),) if isinstance(value, tuple) else value.shape

@@ -1,6 +1,6 @@
-"""What pandas objects say: their numbers as numpy arrays, names of classes in columns, rows that must be the same.
+"""Convert pandas input: values to numpy arrays, class names from columns, and checks of matching indexes.
 
-The values of a column as texts: what a link, a command and a summary say of them alike.
+Also values of columns as text, the same in links, commands and summaries.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from calib_core._base.errors import InputError
 
 Column: TypeAlias = "pd.Series[Any]"
-"""A column of a user's table, of whatever it holds."""
+"""A column of a user's table, with values of any type."""
 
 _SPAN = re.compile(r"(?P<low>[-+.\deE]*?)\.\.(?P<high>[-+.\deE]*)")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def plain(values: object) -> NDArray[Any]:
-    """Values as a numpy array; nullable, Arrow and categorical ones as what they hold, missing numbers as NaN.
+    """Convert values to a numpy array; nullable, Arrow and categorical ones by their content, missing numbers to NaN.
 
-    What pandas owns is copied: it may write to it later.
+    Data that pandas owns is copied, because pandas may write to it later.
 
     >>> plain(pd.Series([1, None], dtype="Int64")), plain(pd.Categorical(["b", "a"])).tolist()
     (array([ 1., nan]), ['b', 'a'])
@@ -41,26 +41,26 @@ def plain(values: object) -> NDArray[Any]:
 
 def _column(column: Column) -> NDArray[Any]:
     if isinstance(column.dtype, pd.CategoricalDtype):
-        # The categories' own numbers or names, not their codes, which follow another order than the classes'.
+        # The categories themselves, rather than their codes, whose order differs from that of the classes.
         values = column.astype(object) if column.isna().any() else column.astype(column.cat.categories.dtype)
         return np.array(values.to_numpy())
     return np.array(column.to_numpy())
 
 
 def numbers(values: object, what: str) -> NDArray[Any]:
-    """The same for a matrix of numbers: a frame's column of anything else is named."""
+    """Convert a matrix of numbers; InputError names a column of a frame that is not numeric."""
     if isinstance(values, pd.DataFrame):
         for name, kind in zip(values.columns, values.dtypes, strict=True):
             if not pd.api.types.is_numeric_dtype(kind):
                 raise InputError(
-                    f"{what} column {str(name)[:80]!r} has dtype {kind}; real numbers are needed: give the columns of "
-                    "the classes only"
+                    f"{what} column {str(name)[:80]!r} has dtype {kind}, not real numbers; give only the columns of "
+                    "the classes"
                 )
     return plain(values)
 
 
 def column_names(frame: object) -> tuple[str, ...] | None:
-    """Names of the classes that a frame's columns say; None for no frame, and for columns that are only numbered.
+    """Return class names from a frame's columns; None for other objects, and for columns that are only numbered.
 
     >>> column_names(pd.DataFrame([[0.7, 0.3]], columns=["cat", "dog"])), column_names(pd.DataFrame([[0.7, 0.3]]))
     (('cat', 'dog'), None)
@@ -71,18 +71,18 @@ def column_names(frame: object) -> tuple[str, ...] | None:
 
 
 def check_columns(frame: object, names: Sequence[str] | None, what: str) -> None:
-    """InputError where a column is named as another class than the one it is taken for."""
+    """InputError if a column has the name of another class than its position means."""
     columns = column_names(frame) or ()
     for j, (column, name) in enumerate(zip(columns, map(str, names or ()), strict=False)):
         if column != name and name in columns:
             raise InputError(
-                f"column {j} of {what} is {column[:80]!r} and the class there {name[:80]!r}, which is column "
-                f"{columns.index(name)}: put the columns in the order of the classes ({what}[class_names])"
+                f"column {j} of {what} is {column[:80]!r}, but the class there is {name[:80]!r}, which is column "
+                f"{columns.index(name)}. Put the columns in the order of the classes ({what}[class_names])"
             )
 
 
 def labels_of_columns(labels: ArrayLike, columns: tuple[str, ...]) -> ArrayLike | NDArray[Any]:
-    """Labels of a frame's classes: where columns are named by numbers (or True and False), numbers are names.
+    """Return labels of a frame's classes: if columns are named by numbers (or booleans), numeric labels are names.
 
     >>> list(labels_of_columns([1, 3], ("1", "2", "3"))), labels_of_columns([0, 1], ("cat", "dog"))
     ([np.str_('1'), np.str_('3')], [0, 1])
@@ -98,7 +98,7 @@ def labels_of_columns(labels: ArrayLike, columns: tuple[str, ...]) -> ArrayLike 
 
 
 def check_same_index(**given: object) -> None:
-    """InputError where two pandas objects of as many rows have other names of rows, or the same in another order."""
+    """InputError if two pandas objects of the same length have different indexes, or the same in another order."""
     indexed = [(what, value.index) for what, value in given.items() if isinstance(value, (pd.Series, pd.DataFrame))]
     for what, index in indexed[1:]:
         first, other = indexed[0]
@@ -106,35 +106,34 @@ def check_same_index(**given: object) -> None:
             i = next(i for i, (a, b) in enumerate(zip(other, index, strict=True)) if a is not b and a != b)
             here, there = (names[i : i + 1].tolist()[0] for names in (other, index))
             raise InputError(
-                f"{first} and {what} do not have the same index: row {i} is {here!r} in {first} and {there!r} "
-                f"in {what}; line them up by name ({what}.loc[{first}.index]) or by place (reset_index(drop=True) of "
-                "both)"
+                f"{first} and {what} have different indexes: row {i} is {here!r} in {first} and {there!r} in {what}. "
+                f"Align them by name ({what}.loc[{first}.index]) or by position (reset_index(drop=True) of both)"
             )
 
 
 def is_number(values: Column) -> bool:
-    """Does the column hold numbers (yes and no are none)?"""
+    """True for numeric columns (booleans are not)."""
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
 def coded_texts(values: Column) -> tuple[NDArray[np.intp], list[str]]:
-    """Codes (n,) of a column's values, -1 where nothing is given, and the different values as texts, in order.
+    """Return codes (n,) of a column's values, -1 for missing ones, and the distinct values as sorted text.
 
-    An empty text is nothing given: a file of text cannot say more. Numbers are in their order, texts in theirs.
+    Empty text counts as missing, because a text file cannot distinguish them. Numbers are in numeric order.
     """
     codes, uniques = pd.factorize(values)
     return named_codes(codes, stored(uniques))
 
 
 def stored(uniques: Any) -> list[Any]:
-    """Different values as they are stored: numbers of 32 bits stay such, whose digits are fewer."""
+    """Return distinct values as stored: 32-bit numbers stay so, because they have fewer digits."""
     return [*np.asarray(uniques)] if uniques.dtype in (np.float16, np.float32) else list(uniques)
 
 
 def named_codes(codes: NDArray[np.intp], plain: Sequence[object]) -> tuple[NDArray[np.intp], list[str]]:
-    """The same of values that are factorized already."""
+    """Return codes and texts of values that are already factorized."""
     texts = [text_of(value) for value in plain]
-    # Different values can be one text, as 1 and "1" of a mixed column: they are one value to whoever reads them.
+    # Different values can have the same text, such as 1 and "1" in a mixed column; readers see one value.
     known = [text for text in dict.fromkeys(texts) if text.strip()]
     if all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in plain):
         known.sort(key=float)
@@ -146,21 +145,21 @@ def named_codes(codes: NDArray[np.intp], plain: Sequence[object]) -> tuple[NDArr
 
 
 def text_of(value: object) -> str:
-    """A value as text: numbers as short as they are told apart, whole ones without a point.
+    """Convert a value to text: numbers as short as possible, integers without a point.
 
     >>> [text_of(value) for value in (3.0, 0.1, 1e6, np.float32(0.5), True, "law")]
     ['3', '0.1', '1000000', '0.5', 'True', 'law']
     """
     if isinstance(value, (float, np.floating)):
-        number = float(str(value))  # the shortest digits of the type it is stored in
+        number = float(str(value))  # the shortest digits in its own type
         return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
     return str(value)
 
 
 def span_ends(text: str) -> tuple[float, float] | None:
-    """Both ends of a range of numbers written as 40..60, ..40 or 60..; None where it is no range.
+    """Return both ends of a range of numbers written as 40..60, ..40 or 60..; None for other text.
 
-    InputError where an end is no number.
+    InputError if an end is not a number.
 
     >>> span_ends("40..60"), span_ends("75.."), span_ends("law")
     ((40.0, 60.0), (75.0, inf), None)
@@ -171,11 +170,11 @@ def span_ends(text: str) -> tuple[float, float] | None:
     try:
         return float(span["low"] or -math.inf), float(span["high"] or math.inf)
     except ValueError:
-        raise InputError(f"{text[:80]!r} is no range of numbers; write 40..60, ..40 or 60..") from None
+        raise InputError(f"{text[:80]!r} is not a range of numbers; write 40..60, ..40 or 60..") from None
 
 
 def span_text(low: float, high: float) -> str:
-    """The same range as text.
+    """Write a range as text.
 
     >>> span_text(75.0, math.inf)
     '75..'
@@ -184,7 +183,7 @@ def span_text(low: float, high: float) -> str:
 
 
 def span_words(low: float, high: float) -> str:
-    """The same range in words, where its column is named already.
+    """Describe a range in words, without the name of its column.
 
     >>> span_words(40.0, 60.0), span_words(75.0, math.inf)
     ('40 to 60', '75 and more')
@@ -195,14 +194,14 @@ def span_words(low: float, high: float) -> str:
 
 
 def in_span(values: pd.Series[Any], low: float, high: float) -> NDArray[np.bool_]:
-    """Which numbers are at least ``low`` and below ``high``; an infinite end is open."""
+    """Mark numbers that are at least ``low`` and below ``high``; infinite ends are open."""
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    # Without an upper end the largest number counts too, an infinite one included.
+    # Without an upper end, the largest number counts, too, even if it is infinite.
     return np.asarray((numbers >= low) & ((numbers < high) | (high == math.inf)))
 
 
 def rows_of(values: pd.Series[Any], text: str) -> NDArray[np.bool_]:
-    """Which of a column's values a text names: a value, or in a column of numbers a range of them.
+    """Mark the rows of a column with a given value, or in a given range if the column is numeric.
 
     >>> ages = pd.Series([39, 75, 80])
     >>> rows_of(ages, "75..").tolist(), rows_of(ages, "39").tolist()
@@ -216,13 +215,13 @@ def rows_of(values: pd.Series[Any], text: str) -> NDArray[np.bool_]:
 
 
 def title_of(column: str, text: str) -> str:
-    """What ``rows_of`` names, in words: "site = C", and of a range "age 75 and more"."""
+    """Title of the rows that ``rows_of`` marks: "site = C", or for a range "age 75 and more"."""
     ends = span_ends(text)
     return f"{column} = {text}" if ends is None else f"{column} {span_words(*ends)}"
 
 
 def value_text(value: object) -> str:
-    """The same of one value; empty where it says nothing.
+    """Convert one value to text; empty if it is missing.
 
     >>> value_text(3.0), value_text(None), value_text(float("nan")), value_text(" ")
     ('3', '', '', '')
@@ -233,7 +232,7 @@ def value_text(value: object) -> str:
 
 
 def from_texts(texts: list[str]) -> Column:
-    """A column whose values were written as these texts: numbers where each is one that is written so.
+    """Convert texts to a column: numeric if every text is the canonical form of a number.
 
     >>> from_texts(["3", "0.5", ""]).tolist(), from_texts(["007", "8"]).tolist()
     ([3.0, 0.5, nan], ['007', '8'])

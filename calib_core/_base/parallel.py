@@ -1,7 +1,7 @@
-"""Work shared out to threads: how many, made when first needed and anew after a fork, and BLAS kept to one of its own.
+"""Run work in threads, with a pool that is created on first use and after a fork, and with BLAS limited to one thread.
 
-Threads are as many as the CPUs this process may use, at most ``MOST``; the environment variable CALIB_THREADS sets
-another number. Results are the same bits for every number of threads.
+The number of threads is the number of CPUs of this process, at most ``MOST``; the environment variable CALIB_THREADS
+changes it. Results are the same bits for every number of threads.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from typing import Any, TypeAlias, TypeVar
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Progress: TypeAlias = Callable[[int], object]
-"""Told how much is done, in percent; whatever it raises stops the work."""
+"""Function that receives progress in percent; an exception from it stops the work."""
 
 T = TypeVar("T")
 S = TypeVar("S")
 
 VARIABLE = "CALIB_THREADS"
 MOST = 8
-"""Threads unless ``VARIABLE`` says more: beyond, they wait for Python's lock, and each holds blocks of its own."""
+"""Maximum number of threads unless ``VARIABLE`` is set: further ones wait for Python's lock and need memory."""
 JOBS = "calib-job"
-"""What the names of threads begin with that run long jobs."""
+"""Prefix of the names of threads that run long jobs."""
 MOST_JOBS = 2
-"""Jobs of ``run`` at a time: each may hold half a gigabyte."""
+"""Maximum number of concurrent jobs of ``run``: each may need half a gigabyte."""
 
 
 def threads() -> int:
-    """How many threads work is shared out to."""
+    """Number of worker threads."""
     given = os.environ.get(VARIABLE, "")
     if not given:
         return min(_cpus(), MOST)
     if not given.isdecimal() or int(given) < 1:
-        raise ValueError(f"{VARIABLE} is {given[:80]!r}; it must be a whole number of threads, 1 or more")
+        raise ValueError(f"{VARIABLE} is {given[:80]!r}; it must be a whole number, at least 1")
     return int(given)
 
 
 def _cpus() -> int:
-    """CPUs this process may use, which can be fewer than the machine has."""
+    """Number of CPUs of this process, which can be fewer than the machine has."""
     if sys.version_info >= (3, 13):
         return os.process_cpu_count() or 1
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def chunks(n: int, rows: int) -> list[slice]:
-    """Slices of at most ``rows`` of n rows; fixed, so that sums over them are the same bits for any number of workers.
+    """Split n rows into slices of at most ``rows``; fixed, so that sums are the same bits for any number of workers.
 
     >>> chunks(5, 2)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -59,9 +59,9 @@ def chunks(n: int, rows: int) -> list[slice]:
 
 
 def shared_out(work: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
-    """The results of ``work`` on every part, in their order, made by all threads.
+    """Yield the results of ``work`` for every part, in order, computed by all threads.
 
-    Work that shares out work of its own does the inner one by itself: in a common pool it would wait for itself.
+    Nested calls run in the calling thread: in a common pool they would wait for themselves.
     """
     waiting, workers = list(parts), threads()
     alone = min(len(waiting), workers) < 2 or getattr(_here, "worker", False)
@@ -69,9 +69,9 @@ def shared_out(work: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
 
 
 def run(jobs: Sequence[Callable[[], object]], done: Callable[[int], object] = lambda _: None) -> None:
-    """Run long jobs, ``MOST_JOBS`` at a time; ``done`` is told how many are. What is left is dropped if one fails.
+    """Run long jobs, ``MOST_JOBS`` at a time; ``done`` receives the number of finished ones. A failure drops the rest.
 
-    In threads of their own, which end with them: short work of other callers does not wait behind long jobs.
+    They have separate threads, which end with them, so short work of other callers does not wait for long jobs.
     """
     workers = min(threads(), MOST_JOBS)
     if workers < 2:
@@ -85,7 +85,7 @@ def run(jobs: Sequence[Callable[[], object]], done: Callable[[int], object] = la
             future.result()
             done(i)
     except BaseException:
-        # Whoever interrupts is not kept waiting for jobs that nobody will read.
+        # An interruption should not wait for jobs whose results are not needed.
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
@@ -93,10 +93,10 @@ def run(jobs: Sequence[Callable[[], object]], done: Callable[[int], object] = la
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limits BLAS to one thread inside the block: on small matrices two made fits up to seven times slower.
+    """Limit BLAS to one thread inside the block: on small matrices, two made fits up to seven times slower.
 
-    Results then do not depend on the number of cores either. The limit is the process's: where blocks of several
-    threads overlap, the last one to end lifts it.
+    Results then do not depend on the number of cores. The limit applies to the whole process: if blocks of several
+    threads overlap, the last one to end removes it.
     """
     with _blas.lock:
         limit = _controller().limit(limits=1, user_api="blas")
@@ -110,14 +110,14 @@ def one_blas_thread() -> Iterator[None]:
             _blas.inside -= 1
             if not _blas.inside:
                 _blas.first.restore_original_limits()
-            # The thread that sets OpenBLAS is the only one that may, until it leaves a limit: here one of nothing.
+            # Only the thread that sets OpenBLAS's limit may change it, until it leaves an empty limit, as here.
             with _controller().limit(limits=None):
                 pass
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    # Looking for the loaded libraries takes milliseconds, setting their threads microseconds.
+    # Finding the loaded libraries takes milliseconds, setting their threads microseconds.
     return ThreadpoolController()
 
 
@@ -127,7 +127,7 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 
 
 class _Blas:
-    """How many blocks hold the limit now, and what lifts it."""
+    """Number of active blocks, and the object that removes the limit."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -136,7 +136,7 @@ class _Blas:
 
 
 def _after_fork() -> None:
-    """A forked process has none of the threads, and nobody to release a lock: it begins with new ones."""
+    """Reset after a fork: the child has no threads, and nothing would release a lock."""
     _pool.cache_clear()
     _here.__dict__.clear()
     _blas.lock = threading.Lock()
@@ -149,13 +149,13 @@ if sys.platform != "win32":
 
 
 def silent(_: int) -> None:
-    """Nobody asks how much is done."""
+    """No-op progress callback."""
 
 
 class Pieces:
-    """Progress of one piece of work after another, of which there are ``of``, each as long as the others.
+    """Progress in percent over several sub-tasks, ``of`` of equal length.
 
-    It is told how much of the piece in hand is done; ``next`` begins another.
+    It is called with the progress of the current sub-task; ``next`` begins another one.
 
     >>> told = []
     >>> pieces = Pieces(told.append, 4)
@@ -172,13 +172,13 @@ class Pieces:
         self._progress((100 * self._done + percent) // self._of)
 
     def next(self) -> None:
-        """One more piece is done."""
+        """Finish the current sub-task."""
         self._done += 1
         self(0)
 
 
 def counted_off(parts: Iterable[T], of: int, progress: Progress) -> Iterator[T]:
-    """The parts of a whole, of which there are ``of``; each is done when the next is asked for.
+    """Yield the parts of a whole with ``of`` parts; each is finished when the next is requested.
 
     >>> told = []
     >>> list(counted_off("ab", 2, told.append)), told

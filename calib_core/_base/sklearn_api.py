@@ -1,4 +1,4 @@
-"""What scikit-learn asks of estimators, without loading it, which takes a second: parameters, copies, fitted or not."""
+"""Interface of scikit-learn's estimators without loading scikit-learn, which takes a second."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ T = TypeVar("T")
 
 
 class Adjustable:
-    """An object whose parameters are the arguments it is made with, kept under their names: read, set and copied.
+    """An object whose parameters are its constructor arguments, stored under their names: read, set and copied.
 
-    ``Pipeline``, ``GridSearchCV``, ``sklearn.base.clone`` and scikit-learn's own checks take it as an estimator.
+    ``Pipeline``, ``GridSearchCV``, ``sklearn.base.clone`` and scikit-learn's own checks accept it as an estimator.
     """
 
     def get_params(self, deep: bool = True) -> dict[str, object]:
-        """Parameters by name; ``deep``: also those of parts, as ``part__name``."""
+        """Return parameters by name; if ``deep``, also those of nested objects, as ``part__name``."""
         found: dict[str, Any] = {}
         for name in _defaults(type(self)):
             value = getattr(self, name)
@@ -26,7 +26,7 @@ class Adjustable:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of parts as ``part__name``; ValueError names the known ones."""
+        """Set parameters, those of nested objects as ``part__name``; ValueError names the known ones."""
         nested: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
             own, _, inner = name.partition("__")
@@ -37,7 +37,7 @@ class Adjustable:
                 nested.setdefault(own, {})[inner] = value
             else:
                 setattr(self, own, value)
-        for own, inside in nested.items():  # a part that is set takes its own parameters after it
+        for own, inside in nested.items():  # a nested object is set before its own parameters
             part: Any = getattr(self, own)
             if "get_params" not in dir(part):
                 raise ValueError(f"{own}={part!r} of estimator {self} has no parameters to set: {sorted(inside)}.")
@@ -50,7 +50,7 @@ class Adjustable:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.base import BaseEstimator  # whoever asks for tags has loaded it
+        from sklearn.base import BaseEstimator  # callers that request tags have loaded it
 
         return BaseEstimator.__sklearn_tags__(self)
 
@@ -59,15 +59,15 @@ _known: dict[type, dict[str, Any]] = {}
 
 
 def _defaults(kind: type) -> dict[str, Any]:
-    """The arguments a kind of object is made with, and their defaults, by ascending name."""
-    if kind not in _known:  # signatures are read slowly
+    """Constructor arguments of a class and their defaults, sorted by name."""
+    if kind not in _known:  # reading signatures is slow
         arguments = inspect.signature(kind).parameters
         _known[kind] = {name: arguments[name].default for name in sorted(arguments)}
     return _known[kind]
 
 
 def clone(given: T) -> T:
-    """The same thing, not fitted: parameters are copied, what fitting left is not; of a list or tuple, each.
+    """Return an unfitted copy: parameters are copied, fitted attributes are not; lists and tuples by element.
 
     >>> class Part(Adjustable):
     ...     def __init__(self, bins=15): self.bins = bins
@@ -91,7 +91,7 @@ def clone(given: T) -> T:
 
 
 def check_is_fitted(given: object) -> None:
-    """scikit-learn's NotFittedError where fitting has left no attribute whose name ends in an underscore."""
+    """Raise scikit-learn's NotFittedError unless an attribute with a trailing underscore exists."""
     if not any(name.endswith("_") and not name.startswith("__") for name in vars(given)):
         from sklearn.exceptions import NotFittedError
 

@@ -1,7 +1,7 @@
-"""Claims: scores said of binary outcomes, stratum by stratum, with weights.
+"""Claims: predicted probabilities of binary outcomes, by stratum, with weights.
 
-Two shapes of the same thing. ``FlatClaims`` lists every claim. ``ColumnClaims`` is a matrix whose every column is
-a stratum: the claim (i, j) says that column j is the one that hit in row i; 50,000 x 1,000 of them are never copied.
+They have two forms. ``FlatClaims`` lists every claim. ``ColumnClaims`` is a matrix with one stratum per column: the
+claim (i, j) predicts that the class of row i is j; 50,000 x 1,000 of them are never copied.
 """
 
 from __future__ import annotations
@@ -27,28 +27,30 @@ from calib_core.predictions.predictions import Grain
 _Kind = TypeVar("_Kind", bound=Tally)
 
 _EXACT = exact_sums.AT_ONCE
-"""Rows of a matrix one worker counts at a time: so few that float64 sums are exact."""
+"""Rows of a matrix that a worker counts at once: few enough for float64 sums to be exact."""
 
 _SUMMED, _LISTED = 1 << 20, 1 << 16
-"""Rows of a matrix whose sums are kept in one int64 each; listed claims counted at a time."""
+"""Rows of a matrix whose sums fit in one int64 each; and row-level claims that are counted at once."""
 
 _ROUNDED = 1e-3
-"""What rounding may leave of a sum of 1."""
+"""Tolerance for rounding of a sum of 1."""
 
 _COLUMNS = 16
-"""Columns read together: as many float32 as a line of memory holds."""
+"""Columns that are read together: as many float32 as a cache line contains."""
 
 _LOOKED_AT, _WRITTEN_OUT = 1 << 20, 1 << 19
-"""Rows whose residuals are looked at together; claims written out at once."""
+"""Rows whose residuals are processed at once; and claims that are listed at once."""
 
 EQUAL_PARTS, FEWEST_PARTS = 1024, 32
-"""Cells of equal width in which claims known row by row are counted where rows need not be told apart: over all strata
-together, and at least so many in each."""
+"""Total and minimum number of equal-width cells for counting claims whose rows need not be distinguished.
+
+The total is over all strata; the minimum is for each stratum.
+"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stratum(OneLine):
-    """The claims of one stratum: scores in [0, 1], outcomes, weights (None: all 1)."""
+    """Claims of one stratum: scores in [0, 1], outcomes, weights (None: all 1)."""
 
     scores: Floats
     outcomes: Bools
@@ -59,16 +61,16 @@ class Stratum(OneLine):
         return float(len(self.scores)) if self.weights is None else float(self.weights.sum())
 
     def counted(self) -> Stratum:
-        """The claims that count: a row of weight 0 is no row, and must not take part in placing bins."""
+        """Return the claims with positive weight; others must not affect the placement of bins."""
         if self.weights is None or (self.weights > 0).all():
             return self
         kept = self.weights > 0
         return Stratum(self.scores[kept], self.outcomes[kept], self.weights[kept])
 
     def in_order(self) -> Ordered:
-        """The same claims by ascending score, ready to be summed between edges."""
+        """Return the same claims by ascending score, for sums between edges."""
         if self.weights is None:
-            # Scores alone are sorted, without a permutation: which of them came true is looked up in sums.
+            # Only scores are sorted, without a permutation; sums look up which outcomes occurred.
             scores = np.sort(self.scores)
             return Ordered(scores, None, self.scores[self.outcomes], None)
         order = np.argsort(self.scores, kind="stable")
@@ -78,7 +80,7 @@ class Stratum(OneLine):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ordered(OneLine):
-    """Claims of one stratum by ascending score, with the scores (and weights) of those that came true."""
+    """Claims of one stratum by ascending score, with the scores (and weights) of those whose outcome occurred."""
 
     scores: Floats
     weights: Float64s | None
@@ -86,7 +88,7 @@ class Ordered(OneLine):
     hit_weights: Float64s | None
 
     def sums(self, edges: Floats) -> Tally:
-        """Sums over the cells between ascending inner edges; an empty cell sums to 0."""
+        """Return sums over the cells between ascending inner edges; an empty cell sums to 0."""
         n, cells = len(self.scores), len(edges) + 1
         starts = np.append(0, np.searchsorted(self.scores, edges, side="left"))
         counts = np.diff(np.append(starts, n)).astype(np.float64)
@@ -100,25 +102,26 @@ class Ordered(OneLine):
 
 
 def _runs(values: Float64s, starts: NDArray[np.intp]) -> Float64s:
-    """Sums over runs that begin at ascending starts; an empty run sums to 0."""
-    # reduceat repeats the element at the start of an empty run, and refuses a run that begins past the end.
+    """Return sums over runs that begin at ascending starts; an empty run sums to 0."""
+    # reduceat repeats the element at the start of an empty run, and refuses a run that begins after the end.
     empty = np.diff(np.append(starts, len(values))) == 0
     return np.where(empty, 0.0, np.add.reduceat(np.append(values, 0.0), starts))
 
 
 class Claims(Protocol):
-    """Scores said of binary outcomes, in strata: one at a time, or counted into cells.
+    """Predicted probabilities of binary outcomes, in strata: row-level, or aggregated in cells.
 
-    What estimators that count, their intervals, noise floors, verdicts and diagrams ask of claims that share no row is
-    ``strata``, ``shares``, ``dtype``, ``floor``, ``weights``, ``same_rows``, ``tally``, ``moments`` and ``refined``, so
-    that claims known by counts on a fine grid alone answer them too: ``Moments.coarsened`` of the counts is both
-    ``tally`` and ``moments`` of edges that lie in their grid, ``refined`` says how fine it is, ``weights`` is None (a
-    weight is a count by then), ``stratum`` and ``reweighed`` raise NotAnswerable.
+    Binned estimators, their intervals, noise levels, verdicts and diagrams of claims that share no row need only
+    ``strata``, ``shares``, ``dtype``, ``floor``, ``weights``, ``same_rows``, ``tally``, ``moments`` and ``refined``. So
+    claims known only by counts on a fine grid implement them, too: ``Moments.coarsened`` of the counts gives ``tally``
+    and ``moments`` for edges on their grid; ``refined`` returns its resolution; ``weights`` is None, because weights
+    are
+    already counts; ``stratum`` and ``reweighed`` raise NotAnswerable.
     """
 
     @property
     def grain(self) -> Grain:
-        """Are claims known one by one ("rows"), or by "counts"?"""
+        """Granularity of the claims: "rows" for individual claims, or "counts"."""
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -126,116 +129,115 @@ class Claims(Protocol):
 
     @property
     def shares(self) -> Float64s:
-        """Weight of each stratum in the aggregate, summing to 1 (0 for strata without claims)."""
+        """Weight of each stratum in the aggregate, with sum 1 (0 for strata without claims)."""
 
     @property
     def dtype(self) -> FloatType:
-        """The scores' dtype; bin edges are cast to it before comparison."""
+        """Dtype of the scores; bin edges are cast to it before comparison."""
 
     @property
     def floor(self) -> float:
-        """The lowest score such claims can have: 1/K where the largest of K probabilities is meant, else 0."""
+        """Lowest possible score: 1/K for the largest of K probabilities, else 0."""
 
     @property
     def weights(self) -> Float64s | None:
-        """Weights of the claims (of the rows, where every column is a stratum); None when all are 1."""
+        """Weights of the claims (of the rows, if every column is a stratum); None if all are 1."""
 
     @property
     def same_rows(self) -> bool:
-        """Does every row make a claim in every stratum (a matrix whose columns are strata)?"""
+        """True if every row makes a claim in every stratum (a matrix with one stratum per column)."""
 
     def reweighed(self, weights: Float64s | None) -> Claims:
-        """The same claims with these weights (of the claims, or of the rows where every column is a stratum)."""
+        """Return the same claims with these weights (of the claims, or of the rows if every column is a stratum)."""
 
     def stratum(self, s: int) -> Stratum:
-        """The claims of stratum s."""
+        """Return the claims of stratum s."""
 
     def tally(self, edges: Floats) -> Tally:
-        """Sums over the cells between ascending inner ``edges``, the same for every stratum.
+        """Return sums over the cells between ascending inner ``edges``, the same for every stratum.
 
-        Cell j holds edges[j-1] <= score < edges[j]; the first and the last cell are open-ended.
+        Cell j contains edges[j-1] <= score < edges[j]; the first and the last cell are open-ended.
         """
 
     def moments(self, edge_sets: Sequence[Floats]) -> Moments:
-        """Sums, and those of powers, over the cells between inner edges in the scores' dtype, (strata, most cells).
+        """Return sums, including powers, over the cells between inner edges in the scores' dtype, (strata, most cells).
 
-        One set of edges for all strata, or one a stratum; cells that a stratum does not have hold nothing.
+        One set of edges for all strata, or one per stratum; cells that a stratum does not have are empty.
         """
 
     def shared(self, edge_sets: Sequence[Floats], joined: Codes | None = None, ranks: int = 1) -> SharedRows:
-        """What rows of several claims of weight 1 add to pairs of the cells between inner edges, as of ``moments``.
+        """Return the contributions of rows with several claims of weight 1 to pairs of cells; edges as in ``moments``.
 
-        Cells are numbered stratum after stratum, as many for each; strata that are ``joined`` go to the line of edges
-        that it says. ``ranks`` of listed claims belong to one row.
+        Cells are numbered stratum after stratum, equally many in each. ``joined`` maps strata to shared lines of edges.
+        ``ranks`` row-level claims belong to one row.
         """
 
     def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
-        """Edges as of ``moments`` that hold these, and between them as many as tell scores apart well enough.
+        """Return edges as in ``moments`` that contain these, with enough edges between them to distinguish scores.
 
-        For outcomes drawn cell by cell in place of row by row: a few dozen to a thousand cells a stratum.
+        They are for outcomes simulated by cell instead of by row: a few dozen to a thousand cells per stratum.
         """
 
     def one_a_row(self, ranks: int = 1) -> bool:
-        """Is every row known to make one claim, ``ranks`` of which belong to one row?"""
+        """True if every row is known to make one claim, when ``ranks`` claims belong to one row."""
 
 
 class ClaimsOfRows(Claims, Protocol):
-    """Claims known row by row: what resamples, redrawn outcomes and grouped rows ask beside."""
+    """Row-level claims, with the additional interface for resampling, simulated outcomes and grouped rows."""
 
     outcome_is_class: ClassVar[bool]
-    """Is a row's outcome the class that it has, and not whether each listed claim came true?"""
+    """True if the outcome of a row is its class, rather than the occurrence of each listed claim."""
 
     @property
     def n_claims(self) -> int:
-        """How many claims there are."""
+        """Number of claims."""
 
     def n_rows(self, ranks: int = 1) -> int:
-        """How many rows they are about, ``ranks`` of them belonging to one row where they are listed."""
+        """Number of rows, when ``ranks`` row-level claims belong to one row."""
 
     def rows_of(self, s: int, ranks: int = 1) -> Codes:
-        """The row that each claim of stratum s is about."""
+        """Return the row of each claim of stratum s."""
 
     def with_outcomes(self, drawn: NDArray[np.generic]) -> ClaimsOfRows:
-        """The same claims after other outcomes: whether each came true, or the column that hit in each row."""
+        """Return the same claims with other outcomes: the occurrence of each, or the class of each row."""
 
     def in_order(self, ranks: int = 1) -> ClaimsOfRows:
-        """Claims that share no row sorted by all they hold, so that noise drawn for them does not depend on row order.
+        """Sort claims that share no row by all their values, so that simulated noise does not depend on row order.
 
-        Claims about one row stay together, in the order of the rows.
+        Claims of one row stay together, in the order of the rows.
         """
 
     def true_ones(self) -> tuple[Floats, Codes, Float64s | None]:
-        """Scores, strata and weights of the claims that came true."""
+        """Return scores, strata and weights of the claims whose outcome occurred."""
 
     def alike(self, other: ClaimsOfRows) -> bool:
-        """Do two models make the same claims, with the same outcomes?"""
+        """True if two models make the same claims, with the same outcomes."""
 
     def parts(self, ranks: int, small: float) -> Iterator[PartOfRows]:
-        """The claims in parts of many rows; of many classes those below ``small`` that did not hit are left out."""
+        """Yield the claims in parts of many rows; for many classes, without other classes' claims below ``small``."""
 
     def drawn_together(self, ranks: int = 1) -> bool:
-        """Can one outcome be drawn for all claims of a row: do they sum to 1 (a matrix), or to 1 at most?"""
+        """True if one outcome can be simulated for all claims of a row: their sum is 1 (a matrix), or at most 1."""
 
     def reaches(self, ranks: int = 1) -> Float64s:
-        """How far each row could move the aggregate, whatever its outcome, (rows,): a bound on ``influence``.
+        """Bound on the change of the aggregate by each row, whatever its outcome, (rows,): a bound on ``influence``.
 
-        Its weight in the aggregate where a row makes one claim. Claims about several classes of a row, one of which
-        comes true, have residuals that add up to at most 1 + (sum of the row's scores): 2 where those are
-        distributions.
+        It is the row's weight in the aggregate if a row makes one claim. Claims about several classes of a row, one of
+        which occurs, have residuals whose absolute sum is at most 1 + (sum of the row's scores): 2 for distributions.
         """
 
     def influence(self, ranks: int = 1, none: Float64s | None = None) -> Float64s:
-        """How far each row's residuals move the aggregate, (rows,): sum over its claims of weight times |residual|.
+        """Change of the aggregate by each row's residuals, (rows,): sum over its claims of weight times |residual|.
 
-        ``none`` (rows,) is what ``unanswered`` gives, where it is at hand: other outcomes then cost no look at rows.
+        ``none`` (rows,) is the result of ``unanswered``, if available; then other outcomes need no pass over the rows.
         """
 
     def unanswered(self) -> Float64s | None:
-        """What a matrix has (rows,): each row's scores summed by the classes' shares; None of listed claims."""
+        """Return, for a matrix, each row's scores summed with the classes' shares (rows,); None for listed claims."""
 
 
 class PartOfRows(NamedTuple):
-    """Claims of some rows: row (from 0 on), stratum, score, outcome and weight of each, and the number of rows."""
+    """Claims of some rows: row (from 0), stratum, score, outcome and weight of each, and the number of rows."""
 
     row: Codes
     stratum: Codes
@@ -247,7 +249,7 @@ class PartOfRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatClaims(OneLine):
-    """Every claim listed: scores (n,), outcomes (n,), stratum codes (n,); no score can lie below ``floor``."""
+    """Row-level claims: scores (n,), outcomes (n,), stratum codes (n,); no score is below ``floor``."""
 
     scores: Floats
     outcomes: Bools
@@ -343,12 +345,12 @@ class FlatClaims(OneLine):
         return ranks == 1 or bool(total.max() <= 1.0 + _ROUNDED)
 
     def each_weight(self) -> Float64s:
-        """What each claim weighs in the aggregate, (claims,): its share of its stratum, times the stratum's."""
+        """Weight of each claim in the aggregate, (claims,): its share of its stratum times the stratum's share."""
         each = self._of_a_unit()[self.codes]
         return each if self.weights is None else np.asarray(self.weights * each)
 
     def _of_a_unit(self) -> Float64s:
-        """What a claim of weight 1 weighs in the aggregate, (strata,)."""
+        """Weight in the aggregate of a claim of weight 1, (strata,)."""
         total = np.bincount(self.codes, self.weights, minlength=len(self.strata))
         return np.asarray(self.shares / np.maximum(total, 1e-300))
 
@@ -376,7 +378,7 @@ class FlatClaims(OneLine):
     def _summed(self, edge_sets: Sequence[Floats], kind: type[_Kind], exact: bool) -> _Kind:
         shape = len(self.strata), 1 + max(map(len, edge_sets))
         parts = (self._part(where, edge_sets, shape, kind, exact) for where in _chunks(len(self.scores), _LISTED))
-        # Rows are counted in their order and parts added in theirs: weights that are no copies give the same bits too.
+        # Rows are counted, and parts added, in order, so that weights other than copies also give the same bits.
         return reduce(add, parts)
 
     def _part(
@@ -400,7 +402,7 @@ class FlatClaims(OneLine):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnClaims(OneLine):
-    """One stratum a column: scores are a matrix's rows, ``hit`` (n,) the column that came true, -1 for none."""
+    """Claims with one stratum per column: scores are a matrix's rows, ``hit`` (n,) is the true column, -1 for none."""
 
     rows: Rows
     hit: Codes
@@ -426,9 +428,9 @@ class ColumnClaims(OneLine):
         return Stratum(self.rows.column(s), self.hit == s, self.weights)
 
     def tally(self, edges: Floats) -> Tally:
-        """As for listed claims, touching each score once: those below the first edge need no code of their own.
+        """Return sums as for listed claims with one pass over the scores: those below the first edge need no code.
 
-        With many classes nearly all scores lie in the first cell; its sums are the column's total less the rest.
+        With many classes, nearly all scores are in the first cell; its sums are the column's total minus the others.
         """
         if self.weights is not None:
             return self._listed([edges], Tally)
@@ -539,14 +541,14 @@ class ColumnClaims(OneLine):
         return found
 
     def _of_the_aggregate(self, each: Float64s) -> Float64s:
-        """Each row's number times what the row weighs."""
+        """Multiply each row's number by the weight of the row."""
         if self.weights is None:
             each /= len(each)
             return each
         return np.asarray(each * self.weights / self.weights.sum())
 
     def _listed(self, edge_sets: Sequence[Floats], kind: type[_Kind]) -> _Kind:
-        """The claims listed block by block."""
+        """Return the claims as a list, block by block."""
         k = self.rows.shape[1]
         parts = (
             FlatClaims(
@@ -559,14 +561,14 @@ class ColumnClaims(OneLine):
             )
             for where, block in self.rows.blocks(LARGE_BLOCK_BYTES)
         )
-        # Asked of all weights together: those of a block can be whole by chance, and are then no copies.
+        # Check all weights at once: those of a block can be integers by chance without being copies.
         exact = copies(self.weights)
         return reduce(add, (part._summed(edge_sets, kind, exact) for part in parts))
 
     def _counted(self, chunk: slice, edges: Floats) -> tuple[Float64s, Float64s, Float64s]:
-        """Counts and score sums of the cells above the first edge, and the sums of all scores, one a column.
+        """Return counts and score sums of the cells above the first edge, and the sums of all scores by column.
 
-        So few rows that their sums are exact.
+        The block must be small enough for exact sums.
         """
         k, cells = self.rows.shape[1], len(edges) + 1
         total, room = np.zeros(k), np.empty(0)
@@ -583,13 +585,13 @@ class ColumnClaims(OneLine):
         return _bincount(cell, None, (k, cells)), _bincount(cell, exact_sums.rounded(score), (k, cells)), total
 
     def _outcomes(self, edges: Floats, shape: tuple[int, int]) -> Float64s:
-        """Outcome sums: only the column that hit counts, one score a row."""
+        """Return outcome sums: only the true column counts, one score per row."""
         scores, hit, weight = self.true_ones()
         return _bincount(hit * shape[1] + places(edges, scores), weight, shape)
 
 
 def each_stratum(claims: Claims) -> Iterator[Stratum]:
-    """The strata in turn; of a matrix neighbouring columns are read together, since they share lines of memory."""
+    """Yield the strata; adjacent columns of a matrix are read together, because they share cache lines."""
     if not isinstance(claims, ColumnClaims):
         yield from (claims.stratum(s) for s in range(len(claims.strata)))
         return

@@ -1,8 +1,7 @@
-"""Sums that are the same bits in any order and any parts: every number is rounded to a multiple of 2^-40 first.
+"""Order-independent sums: every number is first rounded to a multiple of 2^-40, so that parts add up to the same bits.
 
-What claims sum to in cells: counts, scores and outcomes, and the powers that intervals of them need.
-
-Where claims lie among cells between edges.
+Also the sums of claims in cells (counts, scores, outcomes, and the powers for intervals), and the assignment of scores
+to cells between edges.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from calib_core.predictions.validation import whole
 Whole = NDArray[np.int64]
 
 AT_ONCE = 8192
-"""Multiples of 2^-40 in [-1, 1] that float64 adds without rounding: sums stay below 2^13."""
+"""Number of multiples of 2^-40 in [-1, 1] that float64 adds without rounding: sums stay below 2^13."""
 MOST = 2.0**33
-"""Numbers (of whole weight: their weight) that one call may add."""
+"""Maximum number of summands (by integer weight) in one call."""
 ROUNDING = 2.0**-41
-"""How far a number can lie from the multiple of 2^-40 that stands for it."""
+"""Maximum distance of a number from its multiple of 2^-40."""
 _BITS = 40
 _UNIT = 2.0**-_BITS
 _PART = (1 << _BITS) - 1
 _IN_ONE = 1 << 21
-"""Sums below this, and as many cells, add up in a single int64 of units."""
-# Near these float64 numbers neighbours are 2^-40 and 2^-20 apart: adding and taking off one rounds to multiples.
+"""Sums below this, with as many cells, fit in a single int64 of units."""
+# Near these numbers, adjacent float64 values are 2^-40 and 2^-20 apart: adding and subtracting rounds to multiples.
 _TO_UNITS, _TO_HALVES = 1.5 * 2.0**12, 1.5 * 2.0**32
 
 
@@ -39,8 +38,8 @@ _TO_UNITS, _TO_HALVES = 1.5 * 2.0**12, 1.5 * 2.0**32
 class ExactSums(OneLine):
     """Sums of numbers in [-1, 1], or of copies: ``whole`` + ``part`` 2^-40, int64 of one shape, part in [0, 2^40).
 
-    Sums of any parts of the numbers, added, are the sums of all to the bit; ``value`` is rounded once. What can
-    mislead: each number is off by up to 2^-41, so that a mean is, too.
+    The sums of any parts of the numbers add up to the sums of all, to the bit; ``value`` is rounded once. What can
+    mislead: each number has an error of up to 2^-41, and so has a mean.
 
     >>> ExactSums.of(np.array([0.5, 0.25]))[0].value + ExactSums.of(np.array([0.5, 0.25])).total(0).value
     np.float64(1.25)
@@ -55,22 +54,22 @@ class ExactSums(OneLine):
 
     @classmethod
     def of(cls, sums: Float64s) -> ExactSums:
-        """Sums that are multiples of 2^-40 in float64 already."""
+        """Convert sums that are already multiples of 2^-40 in float64."""
         whole = np.floor(sums)
         return cls(whole.astype(np.int64), ((sums - whole) / _UNIT).astype(np.int64))
 
     @classmethod
     def of_units(cls, units: Whole) -> ExactSums:
-        """From numbers of 2^-40."""
+        """Convert integers in units of 2^-40."""
         return cls(units >> _BITS, units & _PART)
 
     @property
     def value(self) -> Float64s:
-        """The sums in float64, rounded once."""
+        """Sums in float64, rounded once."""
         return np.asarray(self.whole + self.part * _UNIT)
 
     def reshaped(self, shape: tuple[int, ...]) -> ExactSums:
-        """The same sums, the last axis in this shape."""
+        """Return the same sums with the last axis in this shape."""
         return ExactSums(*(part.reshape(*part.shape[:-1], *shape) for part in (self.whole, self.part)))
 
     def __getitem__(self, where: Any) -> ExactSums:
@@ -83,11 +82,11 @@ class ExactSums(OneLine):
         return _carried(self.whole - other.whole, self.part - other.part)
 
     def total(self, axis: int) -> ExactSums:
-        """Sums over an axis, of up to 2^23 sums."""
+        """Return sums over an axis, of up to 2^23 sums."""
         return _carried(self.whole.sum(axis=axis), self.part.sum(axis=axis))
 
     def runs(self, positions: NDArray[np.intp]) -> ExactSums:
-        """Sums over the runs of the last axis between ascending positions."""
+        """Return sums over the runs of the last axis between ascending positions."""
 
         def between(part: Whole) -> Whole:
             sums = np.zeros((*part.shape[:-1], part.shape[-1] + 1), dtype=np.int64)
@@ -99,7 +98,7 @@ class ExactSums(OneLine):
         return _carried(between(self.whole), between(self.part))
 
     def grouped(self, codes: NDArray[np.intp], size: int) -> ExactSums:
-        """Sums of those of one code, (..., size), codes over the last axes."""
+        """Return sums by code, (..., size), with codes over the last axes."""
         found = ExactSums.zeros((*self.whole.shape[: self.whole.ndim - codes.ndim], size))
         for to, of in ((found.whole, self.whole), (found.part, self.part)):
             np.add.at(to, (..., codes), of)  # type: ignore[arg-type]  # an index of any kind will do
@@ -107,7 +106,7 @@ class ExactSums(OneLine):
 
 
 def rounded(values: Floats, out: Float64s | None = None) -> Float64s:
-    """Numbers in [-1, 1], each rounded to the nearest multiple of 2^-40, half to even."""
+    """Round numbers in [-1, 1] to the nearest multiple of 2^-40, half to even."""
     found = np.empty(values.shape) if out is None else out
     found[...] = values
     found += _TO_UNITS
@@ -116,17 +115,17 @@ def rounded(values: Floats, out: Float64s | None = None) -> Float64s:
 
 
 def in_units(sums: Float64s) -> Whole:
-    """Sums of size up to 2^22 that are multiples of 2^-40, as numbers of those."""
+    """Convert sums of size up to 2^22 that are multiples of 2^-40 to integers in these units."""
     return np.asarray((sums / _UNIT).astype(np.int64))
 
 
 def sums_of(
     values: Floats, cell: NDArray[np.intp], size: int, weights: Float64s | None = None, most: float = MOST
 ) -> ExactSums:
-    """Sums of numbers in [-1, 1] with these cells 0..size-1, each taken as often as its whole weight says.
+    """Sum numbers in [-1, 1] by cells 0..size-1, each as often as its integer weight.
 
-    Up to ``MOST`` of them; ``most`` is how many one cell holds at most. Weights that are no whole numbers have no
-    exact sums.
+    At most ``MOST`` numbers are allowed; ``most`` is the maximum number in one cell. Weights that are not integers have
+    no exact sums.
     """
 
     def over(terms: Float64s) -> ExactSums:
@@ -139,9 +138,9 @@ def sums_of(
 
 
 def halves(values: Floats, weights: Float64s | None = None) -> tuple[Float64s, Float64s]:
-    """Two lists whose sums together are those of the rounded numbers, and exact in float64 for up to ``MOST`` of them.
+    """Split rounded numbers into two lists whose float64 sums are exact for up to ``MOST`` numbers.
 
-    The multiples of 2^-20 and what is left, each times its whole weight.
+    They are the multiples of 2^-20 and the remainders, each times its integer weight.
     """
     high = np.add(values, _TO_HALVES, dtype=np.float64)
     high -= _TO_HALVES
@@ -150,12 +149,12 @@ def halves(values: Floats, weights: Float64s | None = None) -> tuple[Float64s, F
 
 
 def added(parts: Sequence[ExactSums]) -> ExactSums:
-    """The sum of them all."""
+    """Return the sum of all parts."""
     return sum(parts[1:], parts[0])
 
 
 def stacked(parts: Sequence[ExactSums]) -> ExactSums:
-    """One after the other, along a new first axis."""
+    """Stack the parts along a new first axis."""
     return ExactSums(np.array([p.whole for p in parts]), np.array([p.part for p in parts]))
 
 
@@ -167,8 +166,8 @@ def _carried(whole: Whole, part: Whole) -> ExactSums:
 class Tally(OneLine):
     """Sums over cells: weight, weight * score and weight * outcome, each (strata, cells), in float64.
 
-    ``exact`` (sums, strata, cells) is what the score sums were rounded from, once: tallies of parts, added, and finer
-    ones made coarser give the same bits as the whole. None where weights are no whole numbers.
+    ``exact`` (sums, strata, cells) contains the score sums before their only rounding. So sums of parts' tallies, and
+    coarsened finer tallies, give the same bits as the whole. It is None if weights are not integers.
     """
 
     count: Float64s
@@ -179,23 +178,23 @@ class Tally(OneLine):
 
     @staticmethod
     def terms(scores: Floats, outcomes: Bools, weights: Float64s | None) -> dict[str, Float64s]:
-        """What single claims (n,) add to the ``powers`` (and to what other weights need beside them)."""
+        """Return the contributions of single claims (n,) to the ``powers`` (and to the sums for other weights)."""
         return {}
 
     @classmethod
     def of_exact(cls, count: Float64s, outcome: Float64s, exact: ExactSums) -> Self:
-        """From exact sums of the scores (and of the ``powers``), (sums, strata, cells)."""
+        """Create a tally from exact sums of the scores (and of the ``powers``), (sums, strata, cells)."""
         score, *others = exact.value
         sums = {"count": count, "score": score, "outcome": outcome, **dict(zip(cls.powers, others, strict=True))}
         return cls(exact=exact, **sums)
 
     @classmethod
     def of_floats(cls, sums: dict[str, Float64s]) -> Self:
-        """From sums by their names."""
+        """Create a tally from sums by name."""
         return cls(**sums)  # type: ignore[arg-type]  # none of them is exact
 
     def __add__(self, other: Self) -> Self:
-        """The claims of both, counted into the same cells."""
+        """Add the claims of both, counted in the same cells."""
         if self.exact is not None and other.exact is not None:
             exact = self.exact + other.exact
             return self.of_exact(self.count + other.count, self.outcome + other.outcome, exact)
@@ -207,19 +206,19 @@ class Tally(OneLine):
         return [f.name for f in fields(self) if f.name != "exact" and getattr(self, f.name) is not None]
 
     def _each(self, of: Callable[[Float64s], Float64s], of_exact: Callable[[ExactSums], ExactSums]) -> Self:
-        """The tally with every sum put through the same."""
+        """Return the tally with every sum transformed in the same way."""
         if self.exact is not None:
             return self.of_exact(of(self.count), of(self.outcome), of_exact(self.exact))
         return self.of_floats({name: of(getattr(self, name)) for name in self._parts})
 
     def __getitem__(self, where: tuple[Any, ...]) -> Self:
-        """Some of the cells."""
+        """Return some of the cells."""
         return self._each(lambda part: part[where], lambda sums: sums[slice(None), *where])
 
     def coarsened(self, start_sets: Sequence[NDArray[np.intp]]) -> list[Self]:
-        """Tallies of coarser cells, each a run of these: one from the first cell on, one from each start on.
+        """Return tallies of coarser cells, each a run of these: one from the first cell, and one from each start.
 
-        A sum over a run is the difference of two running sums, so that every set of runs costs one look-up a run.
+        A sum over a run is the difference of two running sums, so every set of runs costs one look-up per run.
         """
         cells = self.count.shape[-1]
         ends = [np.concatenate([[0], starts, [cells]]).astype(np.intp) for starts in start_sets]
@@ -229,12 +228,12 @@ class Tally(OneLine):
         every = self._each(
             lambda part: np.diff(running(part).take(positions, axis=-1), axis=-1), lambda sums: sums.runs(positions)
         )
-        # What lies between the last position of one set and the first of the next is no run.
+        # Between the last position of one set and the first of the next there is no run.
         stops = np.cumsum([len(end) for end in ends])
         return [every[..., stop - len(end) : stop - 1] for end, stop in zip(ends, stops, strict=True)]
 
     def grouped(self, codes: Codes, shape: tuple[int, ...]) -> Self:
-        """Sums of the cells that go to the same place, ``codes`` (strata, cells) into a table of this shape."""
+        """Return sums of the cells with the same target, ``codes`` (strata, cells) into a table of this shape."""
         size = int(np.prod(shape))
         return self._each(
             lambda part: np.bincount(codes.ravel(), part.ravel(), size).astype(np.float64).reshape(shape),
@@ -244,11 +243,11 @@ class Tally(OneLine):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Moments(Tally):
-    """A tally with what intervals of claims that share no row need beside it, each (strata, cells).
+    """A tally with the further sums that intervals need for claims that share no row, each (strata, cells).
 
-    With residuals r = outcome - score and claimed variances v = s (1 - s) of single claims of score s, the sums of
-    r^2 ``second``, r^3 ``third``, r^4 ``fourth``, v ``claim`` and v^2 ``claim_square``. Whole weights are copies. Other
-    weights w belong to one outcome: r stands for w r and v for w^2 v; ``squares`` is then the sum of w^2, and
+    With residuals r = outcome - score and predicted variances v = s (1 - s) of single claims of score s, the sums of
+    r^2 ``second``, r^3 ``third``, r^4 ``fourth``, v ``claim`` and v^2 ``claim_square``. Integer weights are copies.
+    Other weights w belong to one outcome: then r means w r and v means w^2 v; ``squares`` is the sum of w^2, and
     ``plain_second`` and ``plain_claim`` are those of w r^2 and w v.
 
     >>> from calib_core.predictions.predictions import Predictions
@@ -287,30 +286,30 @@ class Moments(Tally):
 
 
 def running(part: Float64s) -> Float64s:
-    """Sums of the first 0, 1, 2, ... cells, the last axis."""
+    """Return the sums of the first 0, 1, 2, ... cells along the last axis."""
     sums = np.zeros((*part.shape[:-1], part.shape[-1] + 1))
     np.cumsum(part, axis=-1, out=sums[..., 1:])
     return sums
 
 
 def copies(weights: Float64s | None) -> bool:
-    """Are the weights numbers of copies, so few that sums are exact?"""
+    """True if the weights are numbers of copies, few enough for exact sums."""
     return weights is None or (whole(weights) and float(weights.sum()) <= MOST)
 
 
 _MANY, _FEW_EDGES = 8192, 8
-"""Scores below which, and edges below which, a search is as fast."""
+"""Number of scores, and of edges, below which a binary search is as fast."""
 _SHARED = 8
-"""Most edges with the same upper bits: each costs a pass over the scores."""
+"""Maximum number of edges with the same upper bits: each costs a pass over the scores."""
 _INTS = {np.dtype(np.float32): (np.int32, 16), np.dtype(np.float64): (np.int64, 45)}
-"""Integers as wide as floats of a type, and how many of their lower bits are left out: seven of the fraction stay."""
+"""Integer type for floats of each type, and the number of lower bits that are dropped: seven of the fraction remain."""
 
 
 def places(edges: Floats, scores: Floats) -> Codes:
-    """How many of the ascending edges lie at or below each score in [0, 1]: ``searchsorted`` from the right.
+    """Number of ascending edges at or below each score in [0, 1]: ``searchsorted`` from the right.
 
-    In a tenth of its time where both are many. Floats from 0 up are ordered as the integers of their bits: the upper
-    bits of a score say which edges lie below it but for the few that share them, which are compared with it in turn.
+    It takes a tenth of the time for many of both. Floats from 0 up are ordered like the integers of their bits: the
+    upper bits of a score determine the edges below it, except the few that share them, which are compared one by one.
 
     >>> places(np.array([0.5]), np.array([0.1, 0.5])).tolist()
     [0, 1]
@@ -318,7 +317,7 @@ def places(edges: Floats, scores: Floats) -> Codes:
     if len(scores) < _MANY or len(edges) < _FEW_EDGES or edges[0] < 0 or edges[-1] > 1 or edges.dtype != scores.dtype:
         return np.asarray(np.searchsorted(edges, scores, side="right"), dtype=np.intp)
     ints, low = _INTS[scores.dtype]
-    # Adding 0 makes -0 positive.
+    # Adding 0 turns -0 into 0.
     upper = (edges + edges.dtype.type(0)).view(ints) >> low
     shared = 1
     while (upper[shared:] == upper[:-shared]).any():
@@ -336,14 +335,14 @@ def places(edges: Floats, scores: Floats) -> Codes:
 
 
 def placed(edge_sets: Sequence[Floats], scores: Floats, codes: Codes, cells: int) -> Codes:
-    """Position among the strata * cells of claims (m,) with these scores in these strata, by inner edges.
+    """Return the cell, among strata * cells, of claims (m,) with these scores and strata, by inner edges.
 
-    One set of edges for all strata, or one a stratum.
+    One set of edges for all strata, or one per stratum.
     """
     if len(edge_sets) == 1:
         return np.asarray(places(edge_sets[0], scores) + codes * cells)
     found = np.empty(len(scores), dtype=np.intp)
-    # Numbers of 16 bits and less are sorted without comparing any two.
+    # Numbers of 16 bits or fewer are sorted without comparisons.
     order = np.argsort(codes.astype(np.min_scalar_type(len(edge_sets))), kind="stable")
     stops = np.append(0, np.cumsum(np.bincount(codes, minlength=len(edge_sets))))
     for s in np.flatnonzero(np.diff(stops)).tolist():
@@ -353,11 +352,11 @@ def placed(edge_sets: Sequence[Floats], scores: Floats, codes: Codes, cells: int
 
 
 def placed_in_lines(edge_sets: Sequence[Floats], joined: Codes | None, scores: Floats, codes: Codes) -> Codes:
-    """The same for claims of any shape whose strata, where ``joined``, share the lines of edges that it says."""
+    """Return the cells of claims whose strata share lines of edges, as ``joined`` defines."""
     mine = codes if joined is None else joined[codes]
     return placed(edge_sets, scores.ravel(), mine.ravel(), 1 + max(map(len, edge_sets))).reshape(scores.shape)
 
 
 def n_lines(strata: int, joined: Codes | None) -> int:
-    """How many lines of edges so many strata lie in."""
+    """Number of lines of edges for this many strata."""
     return strata if joined is None else int(joined.max()) + 1

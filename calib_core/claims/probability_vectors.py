@@ -1,4 +1,4 @@
-"""Whole probability vectors and what came true, for canonical calibration; and what rows lose by their labels."""
+"""Whole probability vectors with classes, for canonical calibration; and moments of each row's loss."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from calib_core._base.notebook_display import OneLine
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vectors(OneLine):
-    """Whole probability vectors (n, K), the class of each row that came true (n,) and weights (None: all 1).
+    """Whole probability vectors (n, K), the true class of each row (n,) and weights (None: all 1).
 
-    They have no score that bins of an interval could hold; all rows are one stratum. ``sum_to_one`` is False where the
-    rows hold one probability a class and are no points of the simplex.
+    They have no single score for bins of an interval; all rows are one stratum. ``sum_to_one`` is False if the rows
+    have
+    one probability per class and are not points of the simplex.
     """
 
     rows: Rows
@@ -27,18 +28,18 @@ class Vectors(OneLine):
     outcome_is_class: ClassVar[bool] = True
 
     def counted(self) -> Vectors:
-        """The rows that count: a row of weight 0 is no row."""
+        """Return the rows with positive weight."""
         if self.weights is None or (self.weights > 0).all():
             return self
         kept = np.flatnonzero(self.weights > 0)
         return replace(self, rows=self.rows.take(kept), labels=self.labels[kept], weights=self.weights[kept])
 
     def with_outcomes(self, drawn: Codes) -> Vectors:
-        """The same rows of other classes."""
+        """Return the same rows with other classes."""
         return replace(self, labels=drawn.astype(np.intp))
 
     def alike(self, other: Vectors) -> bool:
-        """Do two models make the same claims, with the same outcomes?"""
+        """True if two models make the same claims, with the same outcomes."""
         same = all(np.array_equal(block, other.rows.part(where).array()) for where, block in self.rows.blocks())
         return same and np.array_equal(self.labels, other.labels)
 
@@ -52,10 +53,10 @@ class Vectors(OneLine):
 
 
 class LabelMoments(NamedTuple):
-    """Of every row, (n,), what its loss can be when a label l of probability p_l loses S_l.
+    """Moments and range of each row's loss, (n,), if a label l of probability p_l has the loss S_l.
 
     ``expected`` is sum_l p_l S_l; ``variance`` and ``third`` are sum_l p_l |S_l - expected|^m, m = 2 and 3; ``least``
-    and ``most`` the ends of S_l.
+    and ``most`` are the smallest and largest S_l.
     """
 
     expected: Float64s
@@ -66,10 +67,10 @@ class LabelMoments(NamedTuple):
 
     @classmethod
     def of(cls, probs: Float64s, lost: Float64s) -> LabelMoments:
-        """From probabilities and losses of all labels, (n, K)."""
+        """Compute the moments from probabilities and losses of all labels, (n, K)."""
         expected = (probs * lost).sum(axis=1)
         away = np.abs(lost - expected[:, None])
-        # Products, since a power of floats takes thirty times as long, and is rounded differently by every machine.
+        # Products: a float power takes thirty times as long, and is rounded differently on different machines.
         weighed = probs * away
         weighed *= away
         variance = weighed.sum(axis=1)

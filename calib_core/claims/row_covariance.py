@@ -1,4 +1,4 @@
-"""What rows add to pairs of cells where one row makes several claims: how the cells' sums vary together."""
+"""Covariance of bin sums when a row contributes several claims."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from calib_core.claims import exact_sums
 from calib_core.claims.exact_sums import ExactSums
 
 MOST_CELLS = 1000
-"""Most cells whose covariance is written down; for more, rows' noise is added up draw by draw."""
+"""Maximum number of cells with a stored covariance; for more, the rows' noise is simulated."""
 AT_ONCE = exact_sums.AT_ONCE
-"""Rows counted at a time: so few that float64 sums over them are exact."""
+"""Rows that are counted at once: few enough for float64 sums to be exact."""
 SMALL = 0.01
-"""Probabilities below this move a cell's noise by at most a hundredth of what its outcomes do, and are left out."""
+"""Probabilities below this are omitted: they change a cell's noise by at most 1 % of its outcomes' contribution."""
 FEW_CLASSES = 20
-"""Up to so many classes they are not."""
+"""Up to this number of classes, none are omitted."""
 _PAIRS = 1 << 20
-"""Pairs of claims listed before they are counted."""
+"""Pairs of claims that are listed before they are counted."""
 _HALF = 2.0**20
 
 
 class RowClaims(NamedTuple):
-    """The claims of some rows, (claims a row makes, rows): cell, score and whether it came true; what is left out."""
+    """Claims of some rows, (claims per row, rows): cell, score and occurrence; and which are omitted."""
 
     cell: Codes
     score: Float64s
@@ -40,15 +40,16 @@ class RowClaims(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SharedRows(OneLine):
-    """Sums over rows of products of what each adds to two cells; with outcomes y, scores s and residuals r = y - s.
+    """Sums over rows of products of contributions to two cells, with outcomes y, scores s and residuals r = y - s.
 
-    ``residual`` (cells, cells) sums r_c r_d, ``claimed`` sums what their mean is if a row's class follows its scores,
-    diag(s) - s s'. ``sizes`` (2, lines, lines) sums |r_j| |r_k| over the ``lines`` of claims a row makes (classes, or
-    ranks), in two parts: value of the first, and 2^-20 of the second. ``most`` is the largest sum of a row's scores.
-
-    All is additive over rows, exact sums to the bit: parts, added, are the whole. Where classes are many, claims of
-    scores below .01 that did not come true are left out of ``residual``, and of the products of scores: correlations
-    come out at most a tenth nearer to 0.
+    ``residual`` (cells, cells) sums r_c r_d; ``claimed`` sums its mean if a row's class follows its scores,
+    diag(s) - s s'. ``sizes`` (2, lines, lines) sums |r_j| |r_k| over the ``lines`` of claims per row (classes, or
+    ranks), in two parts: the value of the first plus 2^-20 times the second. ``most`` is the largest sum of a row's
+    scores.
+    Everything is additive over rows and exact to the bit: sums of parts are the whole. For many classes, claims of
+    scores
+    below .01 for other classes are omitted from ``residual``, and from the products of scores; correlations are then at
+    most a tenth nearer to 0.
 
     >>> both = RowClaims(np.array([[0], [1]]), np.array([[0.75], [0.25]]), np.array([[True], [False]]))
     >>> SharedRows.of([both], 2).residual.value.tolist()
@@ -63,12 +64,12 @@ class SharedRows(OneLine):
 
     @classmethod
     def of(cls, parts: Iterable[RowClaims], cells: int, *, apart: bool = True) -> SharedRows:
-        """The sums of parts of at most ``AT_ONCE`` rows; ``apart``: no two claims of a row lie in one cell."""
+        """Sum parts of at most ``AT_ONCE`` rows; ``apart``: no two claims of a row are in the same cell."""
         with one_blas_thread():
             return reduce(add, (_part(part, cells, apart) for part in parts))
 
     def __add__(self, other: SharedRows) -> SharedRows:
-        """The rows of both."""
+        """Combine the rows of both."""
         return SharedRows(
             self.rows + other.rows,
             max(self.most, other.most),
@@ -79,26 +80,26 @@ class SharedRows(OneLine):
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return len(self.residual.whole)
 
     @property
     def lines(self) -> int:
-        """How many claims a row makes."""
+        """Number of claims per row."""
         return len(self.sizes.whole[0])
 
     def grouped(self, codes: Codes, cells: int) -> SharedRows:
-        """The same rows in coarser cells: cell c goes to codes[c]."""
+        """Return the same rows in coarser cells: cell c becomes codes[c]."""
         found = [_both_ways(sums, codes, cells) for sums in (self.residual, self.claimed)]
         return SharedRows(self.rows, self.most, found[0], found[1], self.sizes)
 
     def squared_reach(self, each: Float64s) -> float:
-        """sum_i (sum_j e_j |r_ij|)^2: how far residuals moved an aggregate in which line j weighs e_j (lines,)."""
+        """Return sum_i (sum_j e_j |r_ij|)^2: squared effects of residuals on an aggregate with weights e_j (lines,)."""
         whole, rest = self.sizes.value
         return max(0.0, float(each @ (whole + rest / _HALF) @ each))
 
     def reach(self, each: Float64s) -> float:
-        """The most that any row could move it by: its residuals add up to at most 1 + (sum of its scores)."""
+        """Bound on the effect of a row: its residuals have an absolute sum of at most 1 + (sum of its scores)."""
         return float(each.max()) * min(1.0 + self.most, len(each))
 
     def _line(self) -> str:
@@ -106,14 +107,14 @@ class SharedRows(OneLine):
 
 
 def added(several: Sequence[SharedRows]) -> SharedRows:
-    """The rows of all, the same bits in whatever order."""
+    """Combine the rows of all, with the same bits in any order."""
     return reduce(add, several)
 
 
 def _part(part: RowClaims, cells: int, apart: bool) -> SharedRows:
     lines, rows = part.score.shape
     kept = np.ones(part.score.shape, dtype=bool) if part.kept is None else part.kept
-    # Row by row: positions of its claims among those that are kept.
+    # Row by row: positions of its claims among the retained ones.
     row, line = np.nonzero(kept.T)
     cell, score, hit = part.cell[line, row], part.score[line, row], part.outcome[line, row]
     most = rows if apart else rows * lines
@@ -141,9 +142,9 @@ def _part(part: RowClaims, cells: int, apart: bool) -> SharedRows:
 
 
 def _products(row: Codes, cell: Codes, score: Float64s, rows: int, cells: int, apart: bool) -> ExactSums:
-    """Sums of s_c s_d over pairs of different claims of a row, each counted once, (cells, cells)."""
+    """Return sums of s_c s_d over pairs of different claims of a row, each counted once, (cells, cells)."""
     number = np.bincount(row, minlength=rows)
-    # Rows of many claims first: those with more than j are then the first ones, whatever j.
+    # Rows with many claims first, so that those with more than j claims are a prefix for every j.
     place = np.empty(rows, dtype=np.intp)
     place[np.argsort(-number, kind="stable")] = np.arange(rows)
     nth = np.arange(len(row)) - (np.cumsum(number) - number)[row]
@@ -165,10 +166,10 @@ def _products(row: Codes, cell: Codes, score: Float64s, rows: int, cells: int, a
 
 
 def _sizes(moved: Float64s) -> ExactSums:
-    """Sums over rows of products of two lines' numbers in [0, 1], (lines, rows): (2, lines, lines).
+    """Return sums over rows of products of two lines' numbers in [0, 1], (lines, rows): (2, lines, lines).
 
-    Of numbers h + l, h a multiple of 2^-20 and l of 2^-40 below it, h h' and 2^20 (h l' + l h') are sums of multiples
-    of 2^-40 that float64 adds exactly in any order; l l' is left out.
+    For numbers h + l, h a multiple of 2^-20 and l of 2^-40 below it, h h' and 2^20 (h l' + l h') are sums of multiples
+    of 2^-40 that float64 adds exactly in any order; l l' is omitted.
     """
     high, low = exact_sums.halves(moved)
     cross = high @ low.T

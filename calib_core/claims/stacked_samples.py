@@ -1,4 +1,4 @@
-"""Claims of many samples of one size, side by side, so that what is cheap for one is not asked a thousand times."""
+"""Equally sized claim sets, stacked so that one vectorized pass estimates all of them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Samples(OneLine):
-    """Scores and outcomes (samples, strata, n) of claims of weight 1, as many in every stratum of every sample.
+    """Scores and outcomes (samples, strata, n) of claims of weight 1, equally many in every stratum of every sample.
 
     ``shares`` (samples, strata) are the strata's aggregate weights, ``floor`` is the lowest score. A line is one
-    stratum of one sample.
+    stratum
+    of one sample.
     """
 
     scores: Floats
@@ -31,7 +32,7 @@ class Samples(OneLine):
 
     @property
     def n(self) -> int:
-        """Claims of a line."""
+        """Number of claims per line."""
         return int(self.scores.shape[2])
 
     @cached_property
@@ -46,16 +47,16 @@ class Samples(OneLine):
 
     @cached_property
     def residuals(self) -> Float64s:
-        """Outcomes less scores, (lines, n)."""
+        """Outcomes minus scores, (lines, n)."""
         return np.asarray(self.outcomes.reshape(-1, self.n) - self.lines.astype(np.float64))
 
     def mean(self, lines: Float64s) -> Float64s:
-        """The share-weighted mean over strata of values (lines,), one for each sample."""
+        """Return the share-weighted mean over strata of values (lines,), one for each sample."""
         return np.asarray((lines.reshape(self.shares.shape) * self.shares).sum(axis=1))
 
 
 def side_by_side(samples: Sequence[Claims]) -> Samples | None:
-    """The claims of several samples; None where they are weighed, or not as many in every stratum.
+    """Stack the claims of several samples; None if they are weighted, or not equally many in every stratum.
 
     >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence

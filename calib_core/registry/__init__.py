@@ -1,4 +1,4 @@
-"""Registries of open families, their parameters, and the works cited."""
+"""Registries of extensible families, their parameters, and the cited works."""
 
 from calib_core.registry.registry import (
     FAMILIES,

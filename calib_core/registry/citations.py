@@ -1,4 +1,4 @@
-"""The works cited: short references become author and year, as a reader finds them, with a full entry each."""
+"""Cited works: short references are shown as author and year, with a full entry each."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ WORKS = {
     "Zhao et al. (2021)": "Zhao S, Kim MP, Sahoo R, Ma T, Ermon S. Calibrating predictions to decisions: a novel "
     "approach to multi-class calibration. NeurIPS 2021.",
 }
-"""Full entries by the author and year they are cited as."""
+"""Full entries by author and year."""
 
 PAPERS = {
     "P1": "Gupta and Ramdas (2022)",
@@ -124,7 +124,7 @@ PAPERS = {
     "P4": "Ma and Blaschko (2021)",
     "P5": "Posocco and Bonnefoy (2021)",
 }
-"""What the code's short names of its five source papers stand for."""
+"""Citations of the code's five source papers, by their short names."""
 
 _SHORT = re.compile(r"\b(P[1-5])\b(?: (?=[A-Z§]|eq))?")
 _AUTHORS = re.compile(r"(?<=[\w.]) (?P<year>(?:19|20)\d\d)\b(?!\))")
@@ -132,7 +132,7 @@ _RANGE = re.compile(r"(?<=\d)-(?=\d)")
 
 
 def cited(reference: str) -> str:
-    """A reference of a registry as readers see it: authors and year, then the place in the work.
+    """Return a reference for readers: authors and year, then the place in the work.
 
     >>> cited("P1 eq. 3-4; Guo et al. 2017"), cited("Platt 1999; P2 App. E")
     ('Gupta and Ramdas (2022), eq. 3–4; Guo et al. (2017)', 'Platt (1999); Kumar, Liang and Ma (2019), App. E')
@@ -144,7 +144,7 @@ def cited(reference: str) -> str:
 
 
 def bibliography(references: Iterable[str]) -> tuple[str, ...]:
-    """The entries of the works that these references cite, in alphabetical order.
+    """Return the entries of all cited works, in alphabetical order.
 
     >>> bibliography(["Guo et al. 2017; P3"])[1][:7]
     'Valk K,'

@@ -1,4 +1,4 @@
-"""Registries of open families, parameters that are controls, captions and checks, and recipes that name a member."""
+"""Registries of extensible families, declared parameters (controls, captions, checks), and recipes of members."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calib_core.text import begun, inside
 
 
 def in_words(name: str) -> str:
-    """A key or a name of the code in plain words, where nobody gave it a title.
+    """Convert a key or name of the code to plain words, for parameters without a title.
 
     >>> in_words("whole-curve"), in_words("rows_per_bin")
     ('Whole curve', 'Rows per bin')
@@ -28,12 +28,12 @@ def in_words(name: str) -> str:
 
 
 class RegistryError(ValueError):
-    """An unknown key or parameter, or a value outside its domain; the message lists what is allowed."""
+    """Unknown key or parameter, or value outside its domain; the message lists the allowed ones."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from low to high, both included; ``log`` asks for a logarithmic control."""
+    """Numbers from low to high, inclusive; ``log`` requests a logarithmic control."""
 
     low: float
     high: float
@@ -46,7 +46,7 @@ class Range:
         return None
 
     def nearest(self, value: float) -> float:
-        """The number of the range that is nearest to this one.
+        """Return the nearest number in the range.
 
         >>> Range(5, 25).nearest(40), Range(5, 25).nearest(7)
         (25, 7)
@@ -56,9 +56,9 @@ class Range:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few named options; with ``or_numbers`` also a tuple of numbers of one's own.
+    """One of several named options; if ``or_numbers``, also a tuple of custom numbers.
 
-    ``titles`` say the options in words, in turn; without them an option is its own title.
+    ``titles`` are the options' titles, in order; by default, an option is its own title.
 
     >>> distance = Choice(("kl", "cosine"), titles=("Kullback–Leibler", "Angle"))
     >>> distance.title("kl"), Choice(("whole-curve",)).title("whole-curve")
@@ -70,7 +70,7 @@ class Choice:
     titles: tuple[str, ...] = ()
 
     def title(self, option: object) -> str:
-        """An option, or numbers of one's own, as a reader sees it."""
+        """Return the title of an option, or of custom numbers."""
         if self.titles and option in self.options:
             return self.titles[self.options.index(option)]
         if isinstance(option, tuple):
@@ -78,7 +78,7 @@ class Choice:
         return in_words(option) if isinstance(option, str) else str(option)
 
     def without(self, options: Collection[object]) -> Choice:
-        """The same choice of fewer options.
+        """Return the same choice without some options.
 
         >>> Choice(("kl", "cosine"), titles=("Kullback–Leibler", "Angle")).without(["kl"]).titles
         ('Angle',)
@@ -98,7 +98,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Flag:
-    """Yes or no."""
+    """True or False."""
 
     def check(self, value: object) -> str | None:
         return None if isinstance(value, bool) else "True or False"
@@ -106,7 +106,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class ClassIndex:
-    """The code of one class, 0..K-1; its control lists the classes of the data at hand."""
+    """Code of one class, 0..K-1; its control lists the classes of the current data."""
 
     def check(self, value: object) -> str | None:
         return None if isinstance(value, int) and value >= 0 else "a class code, 0 or more"
@@ -123,7 +123,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Counts(Numbers):
-    """A tuple of whole numbers of at least 2, one a class in turn; empty where none is given.
+    """A tuple of integers of at least 2, one per class; empty if not specified.
 
     >>> Counts().check((50, 100.0)), Counts().check((1.5,))
     (None, 'a tuple of whole numbers, each at least 2')
@@ -138,7 +138,7 @@ class Counts(Numbers):
 
 @dataclass(frozen=True)
 class Shares(Numbers):
-    """A tuple of shares, each from 0 to 1: at least so many, at most so many.
+    """A tuple of shares from 0 to 1, with a minimum and a maximum length.
 
     >>> Shares(2, 3).check((0.1, 1)), Shares(2, 3).check((0.1,))
     (None, 'a tuple of 2 to 3 numbers, each from 0 to 1')
@@ -158,7 +158,7 @@ class Shares(Numbers):
 
 @dataclass(frozen=True)
 class Text:
-    """A text of one's own, of at most so many characters.
+    """Custom text with a maximum length.
 
     >>> Text(3).check("owl"), Text(3).check("owls")
     (None, 'a text of at most 3 characters')
@@ -173,14 +173,14 @@ class Text:
 
 @dataclass(frozen=True)
 class Part:
-    """A member of another family, named by its registry; ``able`` narrows it to those whose flags it says yes to."""
+    """A member of another family, by its registry; ``able`` selects members by their flags."""
 
     family: str
     able: Callable[[Any], bool] = lambda flags: True
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys of the members it may be."""
+        """Keys of the allowed members."""
         registry = FAMILIES[self.family]
         return tuple(key for key in registry if self.able(registry[key].flags))
 
@@ -191,7 +191,7 @@ class Part:
 
 
 class NoRefit:
-    """The mark of a parameter that fitting does not read: changed, the same fit answers (``with_options``)."""
+    """Marker for parameters that fitting does not use: after a change, the same fit is valid (``with_options``)."""
 
 
 NO_REFIT = NoRefit()
@@ -199,9 +199,9 @@ NO_REFIT = NoRefit()
 
 @dataclass(frozen=True)
 class Key:
-    """The key of a member of another family as it is, without parameters; or one of a few words beside them.
+    """Key of a member of another family, without parameters; or one of a few additional words.
 
-    ``titles`` say those words to a reader, in turn; ``able`` narrows the members to those it says yes to.
+    ``titles`` are the titles of these words, in order; ``able`` selects members by their flags.
 
     >>> Key("NO_FAMILY", ("all",)).words
     ('all',)
@@ -213,7 +213,7 @@ class Key:
     able: Callable[[str], bool] = lambda key: True
 
     def title(self, option: str) -> str:
-        """An option as a reader sees it: the member's title, or the word's."""
+        """Return the title of an option: the member's, or the word's."""
         if option in self.words:
             return self.titles[self.words.index(option)] if self.titles else in_words(option)
         title: str = FAMILIES[self.family].entry(option).title
@@ -221,7 +221,7 @@ class Key:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The words, then the keys there are."""
+        """Allowed words, then the keys of the members."""
         return (*self.words, *filter(self.able, FAMILIES[self.family]))
 
     def check(self, value: object) -> str | None:
@@ -233,9 +233,9 @@ Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Text | Part |
 
 @dataclass(frozen=True)
 class Param:
-    """One declared parameter: what generates its control, checks its value and writes its recipe.
+    """One declared parameter: it defines the control, checks values and writes the recipe.
 
-    ``label`` names it to readers; where none is declared, its name does in plain words.
+    ``label`` is its name for readers; by default, its own name in plain words.
 
     >>> Param("rows_per_bin", Flag(), False, "", False, False).label
     'Rows per bin'
@@ -254,7 +254,7 @@ class Param:
         object.__setattr__(self, "label", self.label or in_words(self.name))
 
     def phrase(self, value: object) -> str:
-        """The parameter and a value in words, as they stand in a title.
+        """Return the parameter with a value in words, as in a title.
 
         >>> Param("k", Range(1, 9), 3, "", True, False, label="How many ranks").phrase(5)
         'how many ranks 5'
@@ -281,7 +281,7 @@ class Param:
 
 
 def params_of(cls: type[Any]) -> tuple[Param, ...]:
-    """Parameters from a dataclass: each field annotated with a domain, then a label and a help text, or help alone."""
+    """Return parameters of a dataclass: fields annotated with a domain, then a label and a help text, or only help."""
     hints = typing.get_type_hints(cls, include_extras=True)
     return tuple(_param(f, hints[f.name]) for f in dataclasses.fields(cls) if f.init and _domain(hints[f.name]))
 
@@ -305,24 +305,24 @@ def _param(f: dataclasses.Field[Any], hint: Any) -> Param:
 
 
 def first_sentence(cls: type) -> str:
-    """What a member's class says it is: the beginning of its docstring."""
+    """Return the first sentence of the class's docstring, which is its caption."""
     text = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
     if not text:
-        raise RegistryError(f"{cls.__name__} has no docstring; its first sentence is shown as the caption")
+        raise RegistryError(f"{cls.__name__} has no docstring; add one, whose first sentence becomes the caption")
     head, stop, _ = text.partition(". ")
     return head + "." if stop else text
 
 
 T = TypeVar("T")
-MOST_PREFIXES = 4  # of one key: a link could nest them deeper than Python calls
+MOST_PREFIXES = 4  # of one key: a link could nest them deeper than Python's recursion limit
 Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Recipe | None"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A member's key and its parameters that differ from the defaults: hashable, JSON-able, rebuildable.
+    """Key of a member and its non-default parameters: hashable, JSON-serializable, rebuildable.
 
-    Cache key, share link, table index, report entry and "copy as Python" in one.
+    It is used as cache key, share link, table index, report entry and "copy as Python".
     """
 
     family: str
@@ -334,7 +334,7 @@ class Recipe:
 
     @property
     def title(self) -> str:
-        """The member's title, with its non-default parameters in brackets."""
+        """Title of the member, with its non-default parameters in parentheses."""
         entry, params = FAMILIES[self.family].entry(self.key), dict(self.params)
         name = next((name for name, value in self.params if entry.filled and isinstance(value, Recipe)), "")
         part = params.pop(name, None)
@@ -343,18 +343,18 @@ class Recipe:
         return title + (f" ({shown})" if shown else "")
 
     def without(self, *names: str) -> Recipe:
-        """The same member with these parameters at their defaults."""
+        """Return the recipe with these parameters at their defaults."""
         return dataclasses.replace(self, params=tuple(param for param in self.params if param[0] not in names))
 
     @property
     def late(self) -> dict[str, Value]:
-        """Its options that fitting does not read."""
+        """Options that fitting does not use."""
         entry = FAMILIES[self.family].entry(self.key)
         return {name: value for name, value in self.params if not entry.param(name).refits}
 
     @property
     def fitting(self) -> Recipe:
-        """The recipe without options that fitting does not read: the same for members that one fit serves."""
+        """Return the recipe without options that fitting does not use: equal for members that share a fit."""
         return dataclasses.replace(self, params=tuple(pair for pair in self.params if pair[0] not in self.late))
 
     def to_dict(self) -> dict[str, object]:
@@ -365,7 +365,7 @@ class Recipe:
         return json.dumps(self.to_dict(), separators=(",", ":"))
 
     def python(self) -> str:
-        """The Python expression that makes this member."""
+        """Python expression that creates this member."""
         params = "".join(
             f", {name}={value.python() if isinstance(value, Recipe) else repr(value)}" for name, value in self.params
         )
@@ -375,11 +375,11 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, family: str, data: object) -> Recipe:
-        """A recipe read back from JSON data, checked against its registry; RegistryError says what is wrong."""
+        """Parse a recipe from JSON data and check it against its registry; RegistryError reports faults."""
         if isinstance(data, str):
             data = {"key": data}
         if not isinstance(data, Mapping) or not isinstance(data.get("key"), str):
-            raise RegistryError(f"a recipe of {family} needs a key, got {str(data)[:80]}")
+            raise RegistryError(f"a recipe of {family} needs a key, but is {str(data)[:80]}")
         registry, params = FAMILIES[family], data.get("params", {})
         if not isinstance(params, Mapping):
             raise RegistryError(f"params of {data['key'][:80]!r} must be an object")
@@ -389,11 +389,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Entry(Generic[T]):
-    """One registered member: key, title, caption, parameters, reference and declared flags.
+    """A registered member: key, title, caption, parameters, reference and declared flags.
 
-    ``reference`` is kept as readers see it: authors and year. ``elsewhere`` tells which well-known package's number it
-    is, or how it differs: read from its source and run. ``formula`` is in TeX, as KaTeX sets it.
-    ``filled`` is the title with a part chosen for it, whose own title goes in place of the braces.
+    ``reference`` is shown to readers: authors and year. ``elsewhere`` is the equivalent in a well-known package, or the
+    difference to it, verified by reading its source and running it. ``formula`` is TeX for KaTeX.
+    ``filled`` is the title with a chosen part, whose own title replaces the braces.
     """
 
     key: str
@@ -411,7 +411,7 @@ class Entry(Generic[T]):
     filled: str = ""
 
     def makes(self, member: object) -> bool:
-        """Could this entry have made the member?"""
+        """True if this entry could have created the member."""
         if type(member) is not self.cls:
             return False
         return all(
@@ -420,11 +420,11 @@ class Entry(Generic[T]):
         )
 
     def value(self, member: object, param: Param) -> Any:
-        """The member's value of a parameter, its own or its lifted part's."""
+        """Return the member's value of a parameter, its own or that of its lifted part."""
         return getattr(member if hasattr(member, param.name) else getattr(member, self.lift), param.name)
 
     def has(self, name: str) -> bool:
-        """Has it a parameter of this name?"""
+        """True if it has a parameter of this name."""
         return any(param.name == name for param in self.params)
 
     def param(self, name: str) -> Param:
@@ -435,7 +435,7 @@ class Entry(Generic[T]):
         raise RegistryError(f"{self.key!r} has no parameter {name!r}; its parameters: {known}")
 
     def read(self, name: str, value: object) -> Any:
-        """A parameter's value from JSON data: parts become members, lists tuples."""
+        """Convert JSON data to a parameter's value: parts become members, lists become tuples."""
         domain = self.param(name).domain
         if isinstance(domain, Part) and isinstance(value, (str, Mapping)):
             return Recipe.from_dict(domain.family, value).build()
@@ -457,7 +457,7 @@ class Entry(Generic[T]):
 
 @dataclass(frozen=True)
 class Prefix(Generic[T]):
-    """A composition named ``prefix + KEY``: wraps any entry's members, and knows its own when it sees one."""
+    """A composition named ``prefix + KEY``: it wraps members of any entry, and recognizes its own members."""
 
     prefix: str
     title: str
@@ -467,7 +467,7 @@ class Prefix(Generic[T]):
 
 
 class _Families(dict[str, "Registry[Any]"]):
-    """Registries by name: one of the package is loaded when it is first asked for."""
+    """Registries by name; those of the package are loaded on first use."""
 
     def __missing__(self, family: str) -> Registry[Any]:
         if family not in REGISTRIES:
@@ -477,13 +477,13 @@ class _Families(dict[str, "Registry[Any]"]):
 
 
 FAMILIES = _Families()
-"""Every registry by its public name."""
+"""All registries by public name."""
 
 
 class Registry(Generic[T]):
-    """An open family: members are added by a decorator and found by key.
+    """An extensible family: members are registered by a decorator and found by key.
 
-    ``flags``: what members declare by default; ``names``: others that find a key; ``asides``: where else to look.
+    ``flags``: default declarations of members; ``names``: aliases of keys; ``asides``: hints for unknown keys.
 
     >>> pets = Registry("PETS")
     >>> @pets.register("cat", "Cat")
@@ -506,7 +506,7 @@ class Registry(Generic[T]):
     def register(
         self, key: str, title: str, *, reference: str = "", flags: object = None, elsewhere: str = "", formula: str = ""
     ) -> Callable[[type[T]], type[T]]:
-        """Class decorator that adds a dataclass as a member; its annotated fields become its parameters."""
+        """Class decorator that registers a dataclass; its annotated fields become its parameters."""
 
         def add(cls: type[T]) -> type[T]:
             declared = self._undeclared if flags is None else flags
@@ -532,12 +532,12 @@ class Registry(Generic[T]):
         filled: str = "",
         **fixed: Any,
     ) -> None:
-        """Add a member that is a class with some parameters fixed; it declares what the class does, or ``flags``.
+        """Register a class with some fixed parameters; it declares what the class does, or ``flags``.
 
-        ``lift`` names a fixed part whose own parameters become this member's: histogram binning of the top label
-        has a points-per-bin control of its own, though the number belongs to its binary part.
+        ``lift`` names a fixed part whose parameters become this member's: top-label histogram binning has its own
+        points-per-bin control, although the number belongs to its binary part.
         """
-        # Fitted maps hold copies of the part: all its parameters belong to the fit.
+        # Fitted maps contain copies of the part, so all its parameters belong to the fit.
         lifted = _of_the_fit(params_of(type(fixed[lift]))) if lift else ()
         own = tuple(p for p in params_of(cls) if p.name not in fixed)
 
@@ -552,11 +552,11 @@ class Registry(Generic[T]):
         self._add(Entry(key, title, caption, make, lifted + own, *known))
 
     def compose(self, prefix: Prefix[T]) -> None:
-        """Add a prefix that composes with every key, like ``ts+``."""
+        """Register a prefix that composes with every key, such as ``ts+``."""
         self._prefixes[prefix.prefix] = prefix
 
     def make(self, key: str, /, **params: Any) -> T:
-        """The member called key, with these parameters."""
+        """Create the member with this key and these parameters."""
         return self.entry(key).make(**params)
 
     def entry(self, key: str) -> Entry[T]:
@@ -573,17 +573,17 @@ class Registry(Generic[T]):
     __getitem__ = entry
 
     def find(self, member: object) -> Entry[T] | None:
-        """The most specific entry that could have made this member, None when it is not of this family."""
+        """Return the most specific entry that could have created this member; None for members of other families."""
         makers = [entry for entry in self._entries.values() if entry.cls is type(member) and entry.makes(member)]
         return max(makers, key=lambda entry: len(entry.fixed), default=None)
 
     def flags(self, member: object) -> Any:
-        """What this member's entry declares; one that is not registered declares what the family does by default."""
+        """Return the declarations of this member's entry; unregistered members have the family's defaults."""
         entry = self.find(member)
         return self._undeclared if entry is None else entry.flags
 
     def recipe(self, member: object) -> Recipe:
-        """The recipe that makes this member again."""
+        """Return the recipe that recreates this member."""
         if isinstance(member, Recipe):
             return member
         if isinstance(member, str):
@@ -599,7 +599,7 @@ class Registry(Generic[T]):
         return self._recipe(entry, member)
 
     def described(self, key: str, /, **params: Any) -> Recipe:
-        """The recipe of ``make(key, **params)`` under this very key, its parameters checked."""
+        """Return the recipe of ``make(key, **params)`` with this exact key and checked parameters."""
         entry = self.entry(key)
         member: Any = entry.make(**params)
         for prefix in self._prefixes.values():
@@ -617,7 +617,7 @@ class Registry(Generic[T]):
         return tuple(self._prefixes)
 
     def remove(self, key: str) -> None:
-        """Take an entry out again (a plug-in being reloaded, a test cleaning up)."""
+        """Remove an entry (to reload a plug-in, or after a test)."""
         del self._entries[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -668,7 +668,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _fresh(value: Any, changes: Mapping[str, Any]) -> Any:
-    """A part of its own for every member made: fitted state must not be shared."""
+    """Copy a part for every new member: fitted state must not be shared."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: _fresh(getattr(value, f.name), {}) for f in dataclasses.fields(value) if f.init}
         return type(value)(**{**fields, **changes})

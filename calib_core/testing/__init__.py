@@ -1,1 +1,1 @@
-"""Calibration in a test suite of pytest."""
+"""Calibration checks in pytest test suites."""

@@ -1,11 +1,11 @@
-"""Calibration in a test suite of pytest: the marker and the fixture `calibration`; loads nothing until one is used.
+"""Pytest plug-in with the marker and the fixture `calibration`; it loads the library only when one is used.
 
     @pytest.mark.calibration(max_ece=0.05, notion="confidence")
-    def test_the_model_means_what_it_says(calibration):
+    def test_the_model_is_calibrated(calibration):
         calibration(y_true, y_prob)
 
-The test fails unless the error is shown to lie below the limit: too close to call and too few rows to tell fail too,
-as in `calib gate`. What can mislead: a test on few rows fails for a good model, and says how many rows it would take.
+The test fails unless the error is shown to be below the limit. Inconclusive results and too few rows fail, too, as in
+`calib gate`. What can mislead: with few rows, the test fails for a good model, and reports the number of rows needed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:  # heavy: imported when a test asks
+if TYPE_CHECKING:  # heavy: imported only when a test uses it
     from calib_core.inference.gates.gate_checks import GateCheck
     from calib_core.predictions.predictions import Predictions
 
@@ -26,18 +26,19 @@ _OPTIONS = ("max_ece", "notion", "estimator", "level", "bins", "baseline", "max_
 
 @dataclass
 class CalibrationCheck:
-    """What the fixture ``calibration`` is: called with predictions it fails the test unless they pass."""
+    """Type of the fixture ``calibration``: a call with predictions fails the test unless they pass."""
 
     node: pytest.Item
     options: dict[str, Any]
     checks: list[GateCheck] = field(default_factory=list)
 
     def __call__(self, y_true: Any, y_prob: Any = None, **options: Any) -> GateCheck:
-        """The check of these predictions, where they pass; the test fails with its sentence where they do not.
+        """Check predictions and return the result; fail the test, with a message, unless they pass.
 
-        ``y_true`` are labels 0 to K - 1, or a ``Predictions`` by itself; ``y_prob`` probabilities (n, K), of two
-        classes also (n,), those of class 1. ``options`` are those of the marker and win over it: max_ece, max_ratio,
-        notion, estimator, level, bins, baseline (the JSON of a gate), max_increase.
+        ``y_true`` are labels 0 to K - 1, or a ``Predictions`` object without ``y_prob``; ``y_prob`` are probabilities
+        (n, K), or for two classes (n,) for class 1. ``options`` override those of the marker: max_ece, max_ratio,
+        notion,
+        estimator, level, bins, baseline (the JSON of a gate), max_increase.
         """
         __tracebackhide__ = True
         whole = self.options | _known(options)
@@ -74,7 +75,7 @@ def _baseline(path: Any) -> Any:
 
 
 def _predictions(y_true: Any, y_prob: Any) -> Predictions:
-    """The rows, checked where they enter."""
+    """Convert the arguments to validated predictions."""
     import numpy as np
 
     from calib_core.predictions.predictions import Predictions
@@ -82,7 +83,7 @@ def _predictions(y_true: Any, y_prob: Any) -> Predictions:
     __tracebackhide__ = True
     if y_prob is None:
         if not isinstance(y_true, Predictions):
-            pytest.fail("calibration(...) takes y_true and y_prob, or predictions of this library by themselves")
+            pytest.fail("calibration(...) needs y_true and y_prob, or only predictions of this library")
         return y_true
     try:
         scores = np.asarray(y_prob, dtype=np.float64)
@@ -95,41 +96,41 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
     __tracebackhide__ = True
     unknown = sorted(set(options) - set(_OPTIONS))
     if unknown:
-        pytest.fail(f"calibration knows no option {unknown[0]!r}; it knows {', '.join(_OPTIONS)}")
+        pytest.fail(f"calibration has no option {unknown[0]!r}; its options are {', '.join(_OPTIONS)}")
     return options
 
 
 def _marked(item: pytest.Item) -> dict[str, Any]:
-    """The options of the markers, the nearest last: that of a test wins over its class's."""
+    """Return the options of the markers; those of a test override those of its class."""
     found: dict[str, Any] = {}
     for mark in reversed(list(item.iter_markers(MARKER))):
         if mark.args:
-            pytest.fail(f"the marker {MARKER} takes options by name, such as max_ece=0.05")
+            pytest.fail(f"the marker {MARKER} needs named options, such as max_ece=0.05")
         found |= _known(dict(mark.kwargs))
     return found
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
-    text = "the options with which the fixture of this name checks predictions"
+    """Register the marker."""
+    text = "options of the fixture with this name"
     config.addinivalue_line("markers", f"{MARKER}(max_ece, notion, estimator, ...): {text}")
 
 
 @pytest.fixture
 def calibration(request: pytest.FixtureRequest) -> CalibrationCheck:
-    """Call it with labels and probabilities: the test fails unless they are shown to be calibrated within max_ece."""
+    """Call it with labels and probabilities: the test fails unless calibration within max_ece is shown."""
     return CalibrationCheck(request.node, _marked(request.node))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A test that is marked and checks nothing fails: it would be green for ever."""
+    """Fail a marked test that checks nothing, because it could never fail."""
     answer = yield
     mark = pyfuncitem.get_closest_marker(MARKER)
-    # Somebody else's marker of this name has other options.
+    # Another plug-in's marker with this name has other options.
     if mark is None or not set(mark.kwargs) & {"max_ece", "baseline"}:
         return answer
     check = pyfuncitem.funcargs.get(MARKER)
     if check is None or (isinstance(check, CalibrationCheck) and not check.checks):
-        pytest.fail("this test is marked calibration and checked nothing: call the fixture calibration in it")
+        pytest.fail("this test is marked calibration but checked nothing; call the fixture calibration in it")
     return answer

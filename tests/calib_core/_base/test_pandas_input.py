@@ -159,8 +159,8 @@ def test_rows_of_another_index_are_refused(what, order):
     others = {"labels": LABELS} | {what: given[what]}
     said = message(lambda: Predictions(frame(index=INDEX), **others))
     assert said == (
-        f"probs and {what} do not have the same index: row 0 is 'row 0' in probs and {index[0]!r} in {what}; line them "
-        f"up by name ({what}.loc[probs.index]) or by place (reset_index(drop=True) of both)"
+        f"probs and {what} have different indexes: row 0 is 'row 0' in probs and {index[0]!r} in {what}. Align them by "
+        f"name ({what}.loc[probs.index]) or by position (reset_index(drop=True) of both)"
     )
     alike = {name: one.set_axis(INDEX) for name, one in {what: given[what]}.items()}
     assert_same(Predictions(frame(index=INDEX), **({"labels": LABELS} | alike)), PLAIN)
@@ -174,25 +174,25 @@ def test_rows_of_other_makers_are_compared_too():
         lambda: Predictions.from_confidence(pd.Series(PLAIN.confidence), pd.Series(PLAIN.correct, INDEX)),
         lambda: Predictions(PROBS, label, weights=pd.Series(np.ones(40))),
     ):
-        assert "do not have the same index" in message(make)
+        assert "have different indexes" in message(make)
     assert message(lambda: Predictions(frame(), label[:3])) == "3 labels for 40 rows of predictions; give one per row"
 
 
 REFUSED = {
     "columns in another order than the names": (
         lambda: Predictions(frame(), LABELS, class_names=["dog", "cat", "cow"]),
-        "column 0 of probs is 'cat' and the class there 'dog', which is column 1: put the columns in the order of the "
-        "classes (probs[class_names])",
+        "column 0 of probs is 'cat', but the class there is 'dog', which is column 1. Put the columns in the order of "
+        "the classes (probs[class_names])",
     ),
     "logits in another order": (
         lambda: Predictions(frame(), LABELS, logits=pd.DataFrame(np.log(PROBS), columns=["dog", "cat", "cow"])),
-        "column 0 of logits is 'dog' and the class there 'cat', which is column 1: put the columns in the order of the "
-        "classes (logits[class_names])",
+        "column 0 of logits is 'dog', but the class there is 'cat', which is column 1. Put the columns in the order "
+        "of the classes (logits[class_names])",
     ),
     "new probabilities in another order": (
         lambda: PLAIN.with_probs(frame(["cow", "dog", "cat"])),
-        "column 0 of probs is 'cow' and the class there 'cat', which is column 2: put the columns in the order of the "
-        "classes (probs[class_names])",
+        "column 0 of probs is 'cow', but the class there is 'cat', which is column 2. Put the columns in the order of "
+        "the classes (probs[class_names])",
     ),
     "a column twice": (
         lambda: Predictions(frame(["cat", "dog", "cat"]), LABELS),
@@ -200,7 +200,7 @@ REFUSED = {
     ),
     "text among the columns": (
         lambda: Predictions(frame().assign(label=NAMED), LABELS),
-        "probs column 'label' has dtype object; real numbers are needed: give the columns of the classes only",
+        "probs column 'label' has dtype object, not real numbers; give only the columns of the classes",
     ),
     "a label that is missing": (
         lambda: Predictions(frame(), pd.Series([*NAMED[:-1], None])),
@@ -225,7 +225,7 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_refused_and_in_which_words(what):
     make, expected = REFUSED[what]
-    assert message(make).replace("dtype str;", "dtype object;") == expected
+    assert message(make).replace("dtype str,", "dtype object,") == expected
 
 
 # ---- replace -----------------------------------------------------------------------------------------------

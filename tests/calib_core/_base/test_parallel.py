@@ -43,7 +43,7 @@ def test_threads_are_the_cpus_allowed_unless_the_variable_says_otherwise(monkeyp
 @pytest.mark.parametrize("given", ["0", "-1", "two", "1.5", "x" * 200])
 def test_a_number_of_threads_that_is_none_is_refused(monkeypatch, given):
     monkeypatch.setenv("CALIB_THREADS", given)
-    with pytest.raises(ValueError, match=r"CALIB_THREADS is .*; it must be a whole number of threads, 1 or more"):
+    with pytest.raises(ValueError, match=r"CALIB_THREADS is .*; it must be a whole number"):
         parallel.threads()
 
 

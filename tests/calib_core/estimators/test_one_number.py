@@ -114,7 +114,7 @@ def test_rows_of_other_names_are_refused_not_taken_as_they_lie(shape):
     given = {"risks": risk, "column": risk.to_frame("risk"), "matrix": pd.DataFrame({0: 1 - risk, 1: risk})}[shape]
     for number in NUMBERS:
         assert number(pd.Series([0, 1, 1], index=[7, 8, 9]), given) == number([0, 1, 1], risk.to_numpy())
-        with pytest.raises(InputError, match=r"row 0 is 9 in y_true and 7 in y_prob.*line them up"):
+        with pytest.raises(InputError, match=r"row 0 is 9 in y_true and 7 in y_prob.*Align them"):
             number(pd.Series([1, 1, 0], index=[9, 8, 7]), given)
 
 

@@ -347,7 +347,7 @@ def test_a_threshold_that_is_no_share_is_refused(wrong: object) -> None:
 def test_a_base_that_is_not_there_is_refused(bases: dict[str, str]) -> None:
     p = Predictions([[0.2, 0.8]] * 12, [1] * 12)
     for ask in (decision_costs, net_benefits):
-        with pytest.raises(InputError, match=r"bases name '.*', which is not among the models: before, after"):
+        with pytest.raises(InputError, match=r"bases name '.*', which is not one of the models: before, after"):
             ask({"before": p, "after": p.with_probs(p.probs)}, bases=bases)  # type: ignore[operator]
 
 

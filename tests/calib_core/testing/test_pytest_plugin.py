@@ -84,7 +84,7 @@ def test_of_somebody_else(): pass
 def test_unmarked(): pass
 """, "--strict-markers")  # fmt: skip
     found.assert_outcomes(passed=2, failed=2, skipped=1)
-    found.stdout.fnmatch_lines(["*marked calibration and checked nothing*"])
+    found.stdout.fnmatch_lines(["*marked calibration but checked nothing*"])
 
 
 def test_options_of_a_marker_and_of_a_call_reach_what_is_judged(ran):
@@ -116,12 +116,12 @@ def test_marker(calibration): calibration(*rows(50))
     found.assert_outcomes(failed=8, errors=1)
     found.stdout.fnmatch_lines_random([
         "*the gate needs a limit*",
-        "*calibration knows no option 'max_eec'; it knows max_ece, notion*",
+        "*calibration has no option 'max_eec'; its options are max_ece, notion*",
         "*must be above 0 and at most 1*",
         "*nonsense*",
-        "*calibration(...) takes y_true and y_prob*",
+        "*calibration(...) needs y_true and y_prob*",
         "*nowhere.json*",
-        "*the marker calibration takes options by name*",
+        "*the marker calibration needs named options*",
     ])  # fmt: skip
     found.stdout.no_fnmatch_line("*InternalError*")
 
