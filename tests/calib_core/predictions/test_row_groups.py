@@ -66,7 +66,7 @@ def test_what_cannot_be_a_grouping_is_refused():
         ([1, 1, 2, 2, None, 3], "groups row 4 is missing; every row needs its group (group)"),
         (
             [1] * 6,
-            "all 6 rows belong to one group (group): how groups differ cannot be seen; give no groups, or rows of",
+            "all 6 rows belong to one group (group), so the variation between groups is unknown",
         ),
         ([1, 2], "groups has shape (2,), the predictions 6 rows; give one group a row"),
     ):
