@@ -1,7 +1,7 @@
-"""Fitted calibrators written for places where this library is not: a Python module without packages, other formats.
+"""Export fitted calibrators for use without this library: as a Python module without dependencies, or other formats.
 
-A calibrator is first described in steps (``program``), which every format then writes down in its own words. What
-comes out is run beside the calibrator before it is handed out, and refused where it differs.
+A calibrator is first described as steps (``program``), which every format then writes in its own language. The export
+is run and compared with the calibrator before it is returned, and refused if it differs.
 """
 
 from calib_core._base.arrays import LOG_FLOOR

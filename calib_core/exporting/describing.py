@@ -1,4 +1,4 @@
-"""What each calibrator is in steps; a calibrator without a description here has no export, and says so."""
+"""Describe calibrators as steps; a calibrator without a description here raises NotAnswerable."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ from calib_core.registry.registry import Recipe, RegistryError
 
 @dataclass(frozen=True)
 class State:
-    """A row on its way: its probabilities, raw logits if it still has them, where the model abstains.
+    """A row during the description: its probabilities, raw logits if available, and where the model abstains.
 
-    ``kind`` is what Predictions calls it; ``exact`` says that the probabilities are those that came in.
+    ``kind`` is as in Predictions; ``exact`` means that the probabilities are those of the input.
     """
 
     row: Node
@@ -63,18 +63,18 @@ class State:
     exact: bool = False
 
     def with_row(self, row: Node, logits: Node | None = None) -> State:
-        """The same row with other probabilities."""
+        """Return the same state with other probabilities."""
         return State(row, self.n_classes, logits)
 
 
 class NeedsLogitsError(Exception):
-    """The calibrator was fitted on raw logits, and the row that comes in has none."""
+    """The calibrator was fitted on raw logits, but the input row has none."""
 
 
 def program(calibrator: Calibrator, *, logits: bool = False) -> Program:
-    """A fitted calibrator in steps on a row of probabilities; of raw logits where asked, or where it needs them.
+    """Describe a fitted calibrator as steps on probabilities; or on raw logits, on request or if it needs them.
 
-    NotAnswerable says why there is none.
+    NotAnswerable gives the reason if there is no description.
 
     >>> cal = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 5, [0, 0, 0, 0, 1])
     >>> [type(node).__name__ for node in program(cal).nodes()]
@@ -92,17 +92,18 @@ def program(calibrator: Calibrator, *, logits: bool = False) -> Program:
 
 
 def described(calibrator: Calibrator, state: State) -> State:
-    """The row after this calibrator; rows the model abstains on stay as they are."""
+    """Return the state after this calibrator; abstained rows are unchanged."""
     if state.kind == "ranked" or (state.kind == "per-class" and not calibrator.binary_maps):
         raise NotAnswerable(
-            f"{_title(calibrator)} after a calibrator of single claims has no export: it needs rows that sum to one"
+            f"{_title(calibrator)} after a calibrator of single claims has no export, because it needs rows that sum "
+            "to one"
         )
     after = steps_of(calibrator, replace(state, abstained=None))
     if state.abstained is None:
         return after
     if after.kind != "full":
         raise NotAnswerable(
-            f"{_title(calibrator)} returns single claims, which cannot say where the model before it abstains"
+            f"{_title(calibrator)} returns single claims, which cannot express where the previous model abstains"
         )
     abstained = state.abstained if after.abstained is None else Either(state.abstained, after.abstained)
     return replace(state.with_row(Chosen(state.abstained, state.row, after.row)), abstained=abstained)
@@ -110,18 +111,16 @@ def described(calibrator: Calibrator, state: State) -> State:
 
 @singledispatch
 def steps_of(calibrator: Calibrator, state: State) -> State:
-    """The row after this calibrator; register a function here for one of your own."""
-    raise NotAnswerable(
-        f"{_title(calibrator)} has no export: save it as JSON, which calib_core.load_calibrator reads back"
-    )
+    """Return the state after this calibrator; register a function here for a custom one."""
+    raise NotAnswerable(f"{_title(calibrator)} has no export; save it as JSON, which calib_core.load_calibrator reads")
 
 
 @steps_of.register(Lece)
 @steps_of.register(Lecd)
 def _neighbours(calibrator: Calibrator, state: State) -> State:
     raise NotAnswerable(
-        f"{_title(calibrator)} has no export: it looks up the calibration rows most like each row, and a file with all "
-        "of them is no snippet. Save it as JSON, which calib_core.load_calibrator reads back"
+        f"{_title(calibrator)} has no export, because it needs all calibration rows for each prediction. Save it as "
+        "JSON, which calib_core.load_calibrator reads"
     )
 
 
@@ -164,8 +163,8 @@ def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State)
 def _risk_update(calibrator: RiskUpdate, state: State) -> State:
     if calibrator.by:
         raise NotAnswerable(
-            f"{_title(calibrator)} by the values of {calibrator.by!r} has no export: a row of probabilities does not "
-            "contain that column. Save it as JSON, which calib_core.load_calibrator reads back"
+            f"{_title(calibrator)} by the values of {calibrator.by!r} has no export, because a row of probabilities "
+            "does not contain that column. Save it as JSON, which calib_core.load_calibrator reads"
         )
     intercepts = np.zeros(2)
     intercepts[calibrator.event_] = calibrator.intercept_
@@ -196,7 +195,7 @@ def _gaussian_process(calibrator: GaussianProcess, state: State) -> State:
 
 @steps_of.register
 def _reduced(calibrator: Reduced, state: State) -> State:
-    # A map that strata share stays one map.
+    # A map that several strata share stays a single map.
     by_binary = {id(binary): described_map(binary, state.exact) for binary in calibrator.maps_}
     maps = tuple(by_binary[id(binary)] for binary in calibrator.maps_)
     reduction: Any = calibrator.reduction
@@ -219,17 +218,17 @@ def _of_columns(calibrator: Reduced, state: State, maps: tuple[Map, ...]) -> Sta
 
 @steps_of.register
 def _meta_cal(calibrator: MetaCal, state: State) -> State:
-    # Rows tied with the threshold stay on its side, however the entropy's last digits come out.
+    # Rows tied with the threshold stay on its side, despite rounding of the entropy.
     unsure = Unsure(state.row, float(calibrator.threshold_) * (1.0 + 1e-12) + 1e-14)
     base = described(calibrator.base_, state)
     return replace(state.with_row(Chosen(unsure, Uniform(state.n_classes), base.row)), abstained=unsure)
 
 
 def _by_rank(calibrator: Reduced, maps: tuple[Map, ...], k: int) -> tuple[tuple[Map, ...], ...]:
-    """The maps of Reduced's strata as Ranked has them."""
+    """Return the maps of Reduced's strata in the form of Ranked."""
     declared = scope(calibrator.reduction)
     if declared.of not in ("top", "ranks"):
-        name, why = type(calibrator.reduction).__name__, ": it returns no prediction of a whole row"
+        name, why = type(calibrator.reduction).__name__, ", because it returns no prediction for a whole row"
         raise NotAnswerable(f"a calibrator of {name} claims has no export{why * (declared.of != 'event')}")
     of_one_rank = k if declared.by_class else 1
     return tuple(maps[start : start + of_one_rank] for start in range(0, len(maps), of_one_rank))
@@ -244,7 +243,7 @@ def _source(state: State) -> Node:
 
 
 def recipe_of(calibrator: Calibrator) -> Recipe | None:
-    """The recipe of a calibrator, None where no registry key makes it."""
+    """Return the recipe of a calibrator; None if no registry key creates it."""
     try:
         return CALIBRATORS.recipe(calibrator)
     except RegistryError:
@@ -257,11 +256,13 @@ def _title(calibrator: Calibrator) -> str:
 
 
 def described_map(binary: BinaryCalibrator | None, exact: bool) -> Map:
-    """A fitted binary calibrator as a map; None is a stratum left alone.
+    """Describe a fitted binary calibrator as a map; None is an unchanged stratum.
 
-    ``exact`` says that the scores come in as they are. Scores that were computed differ in their last digits from
-    language to language; edges are then moved by as much, so that scores tied with an edge stay on its side.
-    NotAnswerable where no map can be written.
+    ``exact`` means that the scores are those of the input. Computed scores differ in their last digits between
+    languages;
+    edges are then shifted by this amount, so that scores tied with an edge stay on its side. NotAnswerable if no map
+    can
+    be written.
     """
     score_map = SAME if binary is None else binary.score_map()
     if exact or not isinstance(score_map, PiecewiseMap) or not score_map.from_scores:
@@ -270,9 +271,9 @@ def described_map(binary: BinaryCalibrator | None, exact: bool) -> Map:
 
 
 def _roomy(edges: Float64s) -> Float64s:
-    """Less by what rounding in a softmax can make of a score: some 128 units in the last place of its log-odds.
+    """Lower edges by the rounding error of a softmax: about 128 units in the last place of the score's log-odds.
 
-    An edge a hair above another one, which ends the bin of that one score, is more by as much.
+    An edge immediately above another one, which ends the bin of that single score, is raised by the same amount.
     """
     finite = np.where(np.isfinite(edges), edges, 0.0)
     rounding = np.finfo(np.float64).eps * finite * (2.0 + 128.0 * np.clip(1.0 - finite, 0.0, 1.0))

@@ -1,8 +1,8 @@
-"""A fitted calibrator as a few steps on a row: what every export writes down in its own language.
+"""A fitted calibrator as steps on a row, which every export writes in its own language.
 
-A step is a frozen node that holds the nodes it works on, so that a calibrator is the graph behind its last step.
-Rows have K numbers; a step's docstring gives what it makes of a row x. To add one, write it here (or in a file of
-your own), say how each writer writes it, and use it in the description of a calibrator.
+A step is a frozen node that contains its operands, so a calibrator is the graph behind its last step. Rows have K
+numbers; a step's docstring is its result for a row x. To add a step, define it here (or in a separate module),
+register it with each writer, and use it in the description of a calibrator.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ Input: TypeAlias = Literal["probabilities", "logits"]
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One step; two steps are the same only if they are one object."""
+    """A step; two steps are equal only if they are the same object."""
 
     @property
     def operands(self) -> tuple[Node, ...]:
-        """The steps it works on."""
+        """Steps whose results it uses."""
         return ()
 
 
 @dataclass(frozen=True, eq=False)
 class OnRow(Node):
-    """A step on the row another step made."""
+    """A step on the result of one other step."""
 
     row: Node
 
@@ -40,7 +40,7 @@ class OnRow(Node):
 
 @dataclass(frozen=True, eq=False)
 class InputRow(Node):
-    """The row that comes in: probabilities that sum to one, or raw logits."""
+    """The input row: probabilities that sum to one, or raw logits."""
 
     kind: Input
     n_classes: int
@@ -60,7 +60,7 @@ class Log(OnRow):
 
 @dataclass(frozen=True, eq=False)
 class Finite(OnRow):
-    """x, with minus infinity put as far below the row's largest as the floor of the logarithm is below log 1."""
+    """x, with minus infinity at the same distance below the row's largest as the log floor is below log 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Scaled(OnRow):
 
 @dataclass(frozen=True, eq=False)
 class Bent(OnRow):
-    """The line of its piece at every entry of x, of any size and not clipped."""
+    """Piecewise linear function of every entry of x, of any size, without clipping."""
 
     pieces: PiecewiseMap
 
@@ -123,7 +123,7 @@ class Normalised(OnRow):
 
 @dataclass(frozen=True, eq=False)
 class Ranked(OnRow):
-    """The largest entries of x, each through a map: maps[r][c] of the r-th largest, x[c]; the lower class on a tie.
+    """Largest entries of x, each through a map: maps[r][c] of the r-th largest, x[c]; the lower class on a tie.
 
     ``maps[r]`` has one map for each class, or a single one for all of them.
     """
@@ -133,14 +133,14 @@ class Ranked(OnRow):
 
 @dataclass(frozen=True, eq=False)
 class Unsure(OnRow):
-    """Whether the entropy -sum x log x is above the threshold."""
+    """True if the entropy -sum x log x is above the threshold."""
 
     threshold: float
 
 
 @dataclass(frozen=True, eq=False)
 class Either(Node):
-    """Whether one or the other holds."""
+    """True if one of two conditions is true."""
 
     first: Node
     second: Node
@@ -152,7 +152,7 @@ class Either(Node):
 
 @dataclass(frozen=True, eq=False)
 class Chosen(Node):
-    """One row where the condition holds, the other elsewhere."""
+    """One row if the condition is true, else the other."""
 
     condition: Node
     row: Node
@@ -165,19 +165,19 @@ class Chosen(Node):
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A fitted calibrator in steps: the row that comes in, the one that goes out, and whether the model abstains."""
+    """A fitted calibrator in steps: the input row, the output row, and the condition for abstaining."""
 
     given: InputRow
     result: Node
     abstained: Node | None
 
     def nodes(self) -> Iterator[Node]:
-        """Every step behind the result and the abstention."""
+        """Yield every step behind the result and the abstention."""
         yield from in_order(self.result, *(() if self.abstained is None else (self.abstained,)))
 
 
 def in_order(*last: Node) -> tuple[Node, ...]:
-    """The steps behind these, each after those it works on.
+    """Return the steps behind these, each after its operands.
 
     >>> row = InputRow("logits", 2)
     >>> [type(node).__name__ for node in in_order(Mixed((Softmax(row), row), (0.5, 0.5)))]

@@ -1,11 +1,9 @@
-"""A fitted calibrator as a Python module that needs nothing but Python.
+"""Export a fitted calibrator as a Python module without dependencies.
 
-The text around an exported module's steps: what it says of itself, its imports, and what every module ends with.
+The module consists of a docstring, imports, functions whose source is copied from here, and the steps.
 
-The functions an exported module is put together from: their source text is copied into it.
-
-They need nothing beyond ``bisect`` and ``math``, and each only what stands in ``NEEDS`` beside it. A row is a list of
-numbers; a map is a tuple of a function and what it takes after the score.
+The copied functions need only ``bisect`` and ``math``, and other functions only as listed in ``NEEDS``. A row is a list
+of numbers; a map is a tuple of a function and its arguments after the score.
 """
 
 from __future__ import annotations
@@ -52,54 +50,56 @@ FLOOR = 2.0**-52
 
 
 def checked_probabilities(row: list[float], size: int) -> list[float]:
-    """The row as floats, divided by its sum where that is slightly off; ValueError says what is wrong with it."""
+    """Return the row as floats, divided by its sum if that is slightly off; ValueError for invalid rows."""
     numbers = [float(p) for p in row]
     if len(numbers) != size:
-        raise ValueError(f"the row has {len(numbers)} probabilities; {size} are needed")
+        raise ValueError(f"the row has {len(numbers)} probabilities instead of {size}")
     total = math.fsum(numbers)
     if not all(p >= 0.0 for p in numbers) or not abs(total - 1.0) <= 1e-3:
-        raise ValueError(f"the row sums to {total:.6g}; probabilities are not negative and sum to 1 within 0.001")
+        raise ValueError(
+            f"the row sums to {total:.6g}; probabilities must not be negative and must sum to 1 within 0.001"
+        )
     return numbers if abs(total - 1.0) <= 1e-6 and max(numbers) <= 1.0 else [p / total for p in numbers]
 
 
 def checked_logits(row: list[float], size: int) -> list[float]:
-    """The row as floats; ValueError says what is wrong with it."""
+    """Return the row as floats; ValueError for invalid rows."""
     numbers = [float(z) for z in row]
     if len(numbers) != size:
-        raise ValueError(f"the row has {len(numbers)} logits; {size} are needed")
+        raise ValueError(f"the row has {len(numbers)} logits instead of {size}")
     if not all(z < math.inf for z in numbers) or max(numbers) == -math.inf:
-        raise ValueError("logits are finite numbers; -inf is allowed, but not in the whole row")
+        raise ValueError("logits must be finite; -inf is allowed, but not in the whole row")
     return numbers
 
 
 def log(row: list[float]) -> list[float]:
-    """Logarithms from the floor up."""
+    """Logarithms, with a floor."""
     return [math.log(p if p > FLOOR else FLOOR) for p in row]
 
 
 def finite(row: list[float]) -> list[float]:
-    """Minus infinity as far below the row's largest as the floor is below 1."""
+    """Replace minus infinity by a value as far below the row's largest as the floor is below 1."""
     lowest = max(row) + math.log(FLOOR)
     return [lowest if z == -math.inf else z for z in row]
 
 
 def scaled(row: list[float], factor: float) -> list[float]:
-    """The row times one number."""
+    """Multiply the row by one factor."""
     return [factor * x for x in row]
 
 
 def diagonal(row: list[float], weights: list[float], intercepts: list[float]) -> list[float]:
-    """A weight and an intercept for each entry."""
+    """Apply a weight and an intercept to each entry."""
     return [w * x + b for x, w, b in zip(row, weights, intercepts, strict=True)]
 
 
 def affine(row: list[float], weights: list[list[float]], intercepts: list[float]) -> list[float]:
-    """A weighted sum of all entries, and an intercept, for each entry."""
+    """Weighted sum of all entries, plus an intercept, for each entry."""
     return [sum(map(float.__mul__, line, row)) + b for line, b in zip(weights, intercepts, strict=True)]
 
 
 def moved(row: list[float], places: list[float], moves: list[float]) -> list[float]:
-    """Each entry moved by what the line between the points around it says."""
+    """Shift each entry by an amount interpolated between the points around it."""
     return [x + interpolated(x, places, moves) for x in row]
 
 
@@ -112,28 +112,28 @@ def softmax(row: list[float]) -> list[float]:
 
 
 def mixed(rows: list[list[float]], weights: list[float]) -> list[float]:
-    """A weighted sum of rows."""
+    """Weighted sum of rows."""
     return [sum(w * x for w, x in zip(weights, column, strict=True)) for column in zip(*rows, strict=True)]
 
 
 def steps(s: float, edges: list[float], values: list[float]) -> float:
-    """A value for each bin; bins are closed on the left."""
+    """Value of the score's bin; bins are closed on the left."""
     return values[bisect.bisect_right(edges, s)]
 
 
 def pieces(s: float, edges: list[float], slopes: list[float], offsets: list[float]) -> float:
-    """A line of its own in each bin; bins are closed on the left."""
+    """Linear function of the score's bin; bins are closed on the left."""
     b = bisect.bisect_right(edges, s)
     return slopes[b] * s + offsets[b]
 
 
 def bent(row: list[float], edges: list[float], slopes: list[float], offsets: list[float]) -> list[float]:
-    """Every entry on the line of its bin."""
+    """Linear function of each entry's bin."""
     return [pieces(x, edges, slopes, offsets) for x in row]
 
 
 def interpolated(s: float, scores: list[float], values: list[float]) -> float:
-    """The line between the points around s, constant beyond the outer ones."""
+    """Linear interpolation between the points around s, constant beyond the outer ones."""
     b = bisect.bisect_right(scores, s)
     if b == 0 or b == len(scores):
         return values[max(0, b - 1)]
@@ -141,38 +141,38 @@ def interpolated(s: float, scores: list[float], values: list[float]) -> float:
 
 
 def log_odds(s: float, yes: float, no: float, intercept: float) -> float:
-    """A logistic function of log s and log(1 - s)."""
+    """Logistic function of log s and log(1 - s)."""
     t = yes * math.log(max(s, FLOOR)) - no * math.log(max(1.0 - s, FLOOR)) + intercept
     odds = math.exp(-abs(t))
     return (1.0 if t >= 0 else odds) / (1.0 + odds)
 
 
 def mapped(s: float, binary_map: tuple[Any, ...]) -> float:
-    """A score through a map."""
+    """Apply a map to a score."""
     value: float = binary_map[0](s, *binary_map[1:])
     return min(max(value, 0.0), 1.0)
 
 
 def each_class(row: list[float], maps: list[Any]) -> list[float]:
-    """Every entry through its class's map."""
+    """Apply each class's map to its entry."""
     return [mapped(s, binary_map) for s, binary_map in zip(row, maps, strict=True)]
 
 
 def normalised(row: list[float]) -> list[float]:
-    """The row divided by its sum."""
+    """Divide the row by its sum."""
     total = sum(row)
     return [s / total for s in row] if total > 0 else [1.0 / len(row)] * len(row)
 
 
 def ranked(row: list[float], maps: list[list[Any]]) -> list[float]:
-    """The largest entries, each through the map of its rank and class; the lower class on a tie."""
+    """Largest entries, each through the map of its rank and class; the lower class on a tie."""
     order = sorted(range(len(row)), key=lambda c: -row[c])[: len(maps)]
     chosen = [of_rank[c] if len(of_rank) > 1 else of_rank[0] for c, of_rank in zip(order, maps, strict=True)]
     return [mapped(row[c], binary_map) for c, binary_map in zip(order, chosen, strict=True)]
 
 
 def unsure(row: list[float], threshold: float) -> bool:
-    """Whether the row's entropy is above the threshold."""
+    """True if the row's entropy is above the threshold."""
     return -sum(p * math.log(p) for p in row if p > 0) > threshold
 
 
@@ -182,19 +182,19 @@ NEEDS: Mapping[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
     moved: (interpolated,),
     ranked: (mapped,),
 }
-"""The functions a function calls."""
+"""Functions that each function calls."""
 
 
 FORMAT, VERSION = "calib-python", 1
 
 
 def head(steps: Program, title: str, trial: ExportTrial | None, confidences: bool) -> str:
-    """The module's docstring."""
+    """Return the module's docstring."""
     k, kind = steps.given.n_classes, steps.given.kind
     checked_on = "" if trial is None else f"\n\n{trial.sentence}"
     rounding = f"\n{ROUNDING}" if bins_computed(steps) else ""
     more = "    calibrate_confidence(c)  # the largest probability without its row\n" if confidences else ""
-    more += "    abstains(row)        # whether the model gives no answer\n" if steps.abstained else ""
+    more += "    abstains(row)        # True if the model gives no answer\n" if steps.abstained else ""
     option = "\n    python this_module.py --confidence < numbers.json > calibrated.json" if confidences else ""
     doc = f"""{title}.
 
@@ -213,24 +213,24 @@ It works in double precision.{rounding}{checked_on}
 
 
 def _returned(steps: Program) -> str:
-    """What a row becomes."""
+    """Describe the result for a row."""
     result = steps.result
     if isinstance(result, Ranked) and len(result.maps) == 1:
-        return "A row becomes one number, the probability of its predicted class: the largest, the first on a tie."
+        return "The result is one number, the probability of the predicted class: the largest, the first on a tie."
     if isinstance(result, Ranked):
-        return f"A row becomes the probabilities of its {len(result.maps)} largest classes, largest first."
+        return f"The result is the probabilities of the row's {len(result.maps)} largest classes, largest first."
     if isinstance(result, EachClass):
-        return "A row stays a row of probabilities, which need not sum to one."
-    return "A row stays a row of probabilities that sum to one."
+        return "The result is a row of probabilities, which need not sum to one."
+    return "The result is a row of probabilities that sum to one."
 
 
 def _harmless(text: str) -> str:
-    """Text that cannot end the docstring it stands in."""
+    """Escape text so that it cannot end the surrounding docstring."""
     return text.replace("\\", "/").replace('"', "'")
 
 
 def stamp(recipe: Recipe | None, program: str) -> str:
-    """Imports of what the program uses, and what the module is."""
+    """Return the imports that the program needs, and the module's metadata."""
     modules = [f"import {name}" for name in ("bisect", "math") if f"{name}." in program]
     typing = ["from typing import Any"] if re.search(r"\bAny\b", program) else []
     imports = "\n".join([*modules, *typing])
@@ -241,19 +241,19 @@ def stamp(recipe: Recipe | None, program: str) -> str:
 
 
 CONFIDENCE = "--confidence"
-"""Option of a module run as a program: numbers come in instead of rows."""
+"""Command-line option of a module: the input consists of numbers instead of rows."""
 
 CONFIDENCE_FUNCTION = '''
 def calibrate_confidence(confidence):
-    """Recalibrates the probability of a predicted class, whatever the other classes had."""
+    """Recalibrates the probability of a predicted class, independently of the other classes."""
     if not 0.0 <= confidence <= 1.0:
-        raise ValueError(f"the confidence is {{confidence}}; it must lie in [0, 1]")
+        raise ValueError(f"the confidence is {{confidence}}; it must be in [0, 1]")
     return mapped(float(confidence), {map})
 '''
 
 PREDICT = '''
 def predict_proba(rows):
-    """Recalibrates rows, each by itself."""
+    """Recalibrates rows, one at a time."""
     return [calibrate(row) for row in rows]
 '''
 
@@ -277,23 +277,24 @@ if __name__ == "__main__":
 
 
 MOST_NUMBERS = 300_000
-"""A module with more numbers takes seconds to import: JSON holds them better."""
+"""A module with more numbers takes seconds to import; JSON is better for them."""
 
 
 def python_source(calibrator: Calibrator, *, logits: bool = False) -> str:
-    """A fitted calibrator as the text of a Python module that imports nothing outside the standard library.
+    """Export a fitted calibrator as the text of a Python module that imports only the standard library.
 
-    The module has ``calibrate(row)`` and ``predict_proba(rows)`` on lists of probabilities, or of raw logits where
-    the map was fitted on them or ``logits`` asks for it; what they return is what the calibrator's own
-    ``predict_proba`` returns. ``abstains(row)`` stands beside them where it may, ``calibrate_confidence(confidence)``
-    where a confidence is recalibrated without a look at the rest of its row. Run as a program it reads rows as
-    JSON from standard input and writes results as JSON. Parameters are written to their last bit.
+    The module has ``calibrate(row)`` and ``predict_proba(rows)`` on lists of probabilities, or of raw logits if the map
+    was fitted on them or ``logits`` is True. Results equal those of the calibrator's own ``predict_proba``. The module
+    also has ``abstains(row)`` if the model can abstain, and ``calibrate_confidence(confidence)`` if a confidence can be
+    recalibrated without the rest of its row. Run as a program, it reads rows as JSON from standard input and writes
+    results as JSON. Parameters are written exactly.
 
-    Before the text is returned it is run, in a Python without any packages, on rows that provoke mistakes; a
-    difference above 1e-6 raises NotAnswerable, as does a calibrator that cannot be written so.
+    Before the text is returned, it is run in a Python without packages, on rows that are prone to errors. A difference
+    above 1e-6 raises NotAnswerable, as does a calibrator that cannot be exported.
 
-    What can mislead: the text works in double precision. float32 rows, widened, can fall on another side of a bin's
-    edge than they did as float32.
+    What can mislead: the module works in double precision. float32 rows, converted to double, can be on another side of
+    a
+    bin's edge than in float32.
 
     >>> from calib_core import CALIBRATORS
     >>> cal = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 5, [0, 0, 0, 0, 1])
@@ -310,7 +311,7 @@ def python_source(calibrator: Calibrator, *, logits: bool = False) -> str:
 
 
 class Module:
-    """The parts of one module: constants met while its steps are written, and the functions they call."""
+    """Parts of a module: constants that occur in its steps, and the functions they call."""
 
     def __init__(self, steps: Program, calibrator: Calibrator) -> None:
         self.steps = steps
@@ -328,10 +329,10 @@ class Module:
         if isinstance(result, Ranked) and self.takes_confidences:
             self.functions.append(CONFIDENCE_FUNCTION.format(map=self.map(result.maps[0][0])))
         if steps.abstained is not None:
-            self.functions.append(self._function("abstains", steps.abstained, "Whether the model gives no answer."))
+            self.functions.append(self._function("abstains", steps.abstained, "True if the model gives no answer."))
 
     def text(self, trial: ExportTrial | None) -> str:
-        """The whole module."""
+        """Return the whole module as text."""
         functions = [inspect.getsource(function) for function in _with_needs(self.called)]
         constants = "\n".join(f"{name} = {value}" for name, value in self.constants.items())
         program = [*functions, constants, *self.functions]
@@ -344,29 +345,29 @@ class Module:
         return f"{first}\n\n" + "\n\n\n".join(rest) + "\n"
 
     def call(self, function: Callable[..., object], *arguments: str) -> str:
-        """The text of a call, remembering that the function is needed."""
+        """Return the text of a call, and record the function as needed."""
         self.called[function] = None
         return f"{function.__name__}({', '.join(arguments)})"
 
     def constant(self, value: object) -> str:
-        """The name of a new constant: numbers and lists of them."""
+        """Return the name of a new constant: numbers, or lists of them."""
         return self._named(self.literal(value))
 
     def literal(self, value: object) -> str:
-        """Numbers and lists of them, exact; arrays as lists."""
+        """Write numbers and lists of them exactly; arrays as lists."""
         numbers = np.asarray(value, dtype=np.float64)
         if np.isnan(numbers).any():
-            raise NotAnswerable("a number of this calibrator is not a number (NaN); fit it again")
+            raise NotAnswerable("a parameter of this calibrator is not a number (NaN); fit it again")
         self.numbers += numbers.size
         if self.numbers > MOST_NUMBERS:
             raise NotAnswerable(
-                f"this calibrator holds more than {MOST_NUMBERS:,} numbers, too many for a text file: save it as JSON, "
-                "which calib_core.load_calibrator reads back"
+                f"this calibrator has more than {MOST_NUMBERS:,} numbers, too many for a text file. Save it as JSON, "
+                "which calib_core.load_calibrator reads"
             )
         return _numbers(numbers.tolist())
 
     def map(self, score_map: Map) -> str:
-        """The name of a map; maps that are shared are written once."""
+        """Return the name of a map; shared maps are written once."""
         if id(score_map) not in self._maps:
             self._maps[id(score_map)] = self._named(self._map(score_map))
         return self._maps[id(score_map)]
@@ -375,7 +376,7 @@ class Module:
         return f"[{', '.join(self.map(score_map) for score_map in all_of_them)}]"
 
     def named_list(self, text: str) -> str:
-        """The name of a new constant whose text is already written."""
+        """Return the name of a new constant whose text is already written."""
         return self._named(text)
 
     def _map(self, score_map: Map) -> str:
@@ -404,7 +405,7 @@ class Module:
 
 @singledispatch
 def written(node: Node, module: Module, rows: list[str]) -> str:
-    """A step as a Python expression on the names of its operands; register a function here for a step of your own."""
+    """Write a step as a Python expression of its operands' names; register a function here for a custom step."""
     raise NotAnswerable(f"a step of this calibrator ({type(node).__name__}) cannot be written in Python yet")
 
 
@@ -494,7 +495,7 @@ def _chosen(node: Chosen, module: Module, rows: list[str]) -> str:
 
 
 def _parts(score_map: Map) -> tuple[Callable[..., float], tuple[Any, ...]]:
-    """The function that applies a map, and what it takes after the score."""
+    """Return the function that applies a map, and its arguments after the score."""
     if isinstance(score_map, PiecewiseMap):
         if not score_map.slopes.any():
             return steps, (score_map.edges, score_map.offsets)
@@ -514,7 +515,7 @@ def _numbers(value: Any) -> str:
 
 
 def _with_needs(called: Iterable[Callable[..., Any]]) -> list[Callable[..., Any]]:
-    """The functions called, each after those it needs."""
+    """Return the called functions, each after those it needs."""
     found: dict[Callable[..., Any], None] = {}
     for function in called:
         found.update(dict.fromkeys((*NEEDS.get(function, ()), function)))

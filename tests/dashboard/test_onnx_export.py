@@ -36,7 +36,7 @@ def test_the_model_says_what_the_calibrator_says(case):
 
 @pytest.mark.parametrize("case", ["lece", "ts+lecd"])
 def test_calibrators_without_an_export_say_so(case):
-    with pytest.raises(NotAnswerable, match="has no export: it looks up the calibration rows most like each row"):
+    with pytest.raises(NotAnswerable, match="has no export, because it needs all calibration rows"):
         onnx_bytes(fitted(case))
 
 
@@ -51,7 +51,7 @@ def test_the_model_says_what_it_is():
     model = onnx.load_from_string(onnx_bytes(calibrator))
     about = {entry.key: entry.value for entry in model.metadata_props}
     assert json.loads(about["recipe"]) == CALIBRATORS.recipe(calibrator).to_dict()
-    assert about["check"].startswith("Checked when it was made: on ")
+    assert about["check"].startswith("Checked on export: on ")
     assert about["rounding"] == exporting.ROUNDING
     assert [(given.name, given.type.tensor_type.elem_type) for given in model.graph.input] == [("probabilities", 11)]
     assert [opset.version for opset in model.opset_import] == [17]

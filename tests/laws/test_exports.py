@@ -21,7 +21,5 @@ def test_the_module_says_what_the_calibrator_says(case):
 
 @pytest.mark.parametrize("case", [case for case in CASES if refused(case)])
 def test_a_calibrator_without_an_export_says_so_in_one_sentence(case):
-    with pytest.raises(
-        NotAnswerable, match=r"^[^.]+ has no export: .* JSON, which calib_core.load_calibrator reads back$"
-    ):
+    with pytest.raises(NotAnswerable, match=r"^[^.]+ has no export.* JSON, which calib_core.load_calibrator reads$"):
         python_source(fitted(case))

@@ -293,7 +293,9 @@ def test_exported_as_python_but_not_by_a_column(key):
         fitted = CALIBRATORS.make(key).fit_on(p.with_event(event))
         there = module(python_source(fitted)).predict_proba(p.probs.tolist())
         np.testing.assert_allclose(there, fitted.predict_proba(p.probs), atol=1e-12)
-    with pytest.raises(NotAnswerable, match="has no export: a row of probabilities does not contain that column"):
+    with pytest.raises(
+        NotAnswerable, match="has no export, because a row of probabilities does not contain that column"
+    ):
         python_source(CALIBRATORS.make(key, by="site").fit_on(p))
 
 

