@@ -68,7 +68,7 @@ def test_what_cannot_be_a_grouping_is_refused():
             [1] * 6,
             "all 6 rows belong to one group (group), so the variation between groups is unknown",
         ),
-        ([1, 2], "groups has shape (2,), the predictions 6 rows; give one group a row"),
+        ([1, 2], "groups has shape (2,), but there are 6 predictions; give one group per row"),
     ):
         with pytest.raises(InputError) as why:
             P.replace(groups=groups)
