@@ -1,4 +1,4 @@
-"""How sure an estimate is: noise floors, tests, intervals, resamples, verdicts; estimates ask here when asked."""
+"""Uncertainty of estimates: noise floors, tests, intervals, resampling and verdicts."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ __all__ = [
 
 
 class _Answers:
-    """What estimates are given when they are asked about their certainty."""
+    """Implementation of the interface through which estimates compute their uncertainty."""
 
     def interval(self, question: Question, level: float, random_state: int) -> Interval:
         return interval(question, level, random_state)

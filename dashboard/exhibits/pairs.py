@@ -95,7 +95,7 @@ class PairsExhibit(Exhibit):
             of.difference("difference", unit=unit),
             of.difference_between(AT_LEVEL, "low", "high", unit),
             *of.marks(frame, marked(_claims(frame))[0]),
-            of.text("first compared with second", "verdict"),
+            of.text("the first is", "verdict"),
             of.probability("p"),
             of.probability("p, Holm", "p_holm"),
         )

@@ -219,7 +219,7 @@ OWN = {
     ("multicalibration", "p"): "groups jointly",
     ("net-benefit", "change"): "^change$",
     ("paper-tables", "measure"): "number",
-    ("pairs", "verdict"): "first compared with second",
+    ("pairs", "verdict"): "first is",
     ("plan", "curve"): "line",
     ("rates", "coverage"): "rows answered",
     ("recommendation", "score"): "log loss|Brier",

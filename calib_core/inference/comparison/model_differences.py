@@ -303,7 +303,7 @@ class MarginVerdict(OneLine):
 
     @property
     def not_worse(self) -> bool:
-        """Is it shown that the model is not worse by the margin or more?"""
+        """True if the model is shown not to be worse by the margin or more."""
         return self.word in ("better", "equivalent", "not worse")
 
     def _line(self) -> str:
@@ -324,7 +324,7 @@ def not_worse(
     level: float = LEVEL,
     random_state: int = SEED,
 ) -> MarginVerdict:
-    """Is the error of a shown not to exceed that of b by a margin, on the same rows?
+    """Test whether the error of a exceeds that of b by less than a margin, on the same rows.
 
     With D the difference of the errors (``paired_difference``, which says what ``reduction`` is by default; of what is
     better when high, such as accuracy, with the sign turned) and its interval [low, high] at ``level``, each end of

@@ -49,17 +49,17 @@ class Residuals:
 
     @cached_property
     def judged(self) -> Bools:
-        """Rows that share their cell with another, (n,): of one alone its noise cannot be told from its error."""
+        """Mask of rows that share their cell with another, (n,): a single row's noise and error cannot be separated."""
         return np.asarray(self.rows[self.cell] >= 2)
 
     @property
     def cells(self) -> int:
-        """How many cells hold two rows or more."""
+        """Number of cells with two rows or more."""
         return int((self.rows >= 2).sum())
 
     @property
     def surprises(self) -> float:
-        """Sum of the squared residuals: how many outcomes went against what was said, by their size."""
+        """Sum of the squared residuals: an effective number of surprising outcomes."""
         return float(np.square(self.values).sum())
 
     def sums(self, values: Float64s) -> Float64s:
@@ -210,7 +210,7 @@ class PairedDifference(OneLine):
     def of(
         cls, values: tuple[float, float], difference: Difference, level: float, method: str, tested: bool, about: str
     ) -> PairedDifference:
-        """The two estimates and the estimate of their difference, put together."""
+        """Create the difference from two estimates and the estimate of their difference."""
         ends = (difference.low, difference.high, difference.p_value)
         return cls(*values, *ends, level, method, tested, about, difference.point)
 
@@ -234,7 +234,7 @@ class PairedDifference(OneLine):
 
     @property
     def sentence(self) -> str:
-        """What the numbers say, and how sure that is."""
+        """The difference with its interval and p-value, in words."""
         trust = "" if self.tested else ", coverage not tested: a rough guide"
         return (
             f"Difference {self.point:.4f}, {at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}, "
@@ -243,7 +243,7 @@ class PairedDifference(OneLine):
 
 
 LADDER = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-"""The p-values told where intervals are held against each other: the smallest of these at which they part."""
+"""Possible p-values of compared intervals: the smallest of these levels at which the intervals separate."""
 
 
 def of_intervals(
@@ -273,7 +273,7 @@ def of_intervals(
 
 
 def _intervals(question: Question, random_state: int) -> Callable[[float], Interval]:
-    """Level -> the model's own interval, with what all levels share made once."""
+    """Map a level to the model's own interval; work common to all levels is done once."""
     if target(question.estimator) is not None and not question.whole and groups_of(question) is None:
         lines = Chain.of(question, random_state)
         return lambda level: lines.interval(question.estimator, level)
@@ -291,12 +291,12 @@ def _parts_at(ends: Callable[[float], tuple[float, float, bool]]) -> float:
 
 
 BinsOf = Literal["each", "first", "second"]
-"""Whose cells the rows are put in: each model's own, or one model's for both."""
+"""Cells of the rows: each model's own, or one model's for both."""
 
 
 @dataclass(frozen=True)
 class PairedDomain:
-    """Where simulations found intervals to hold the truth: all of these at once, outside they are a rough guide.
+    """Conditions under which simulations confirmed coverage; outside them, intervals are a rough guide.
 
     ``classes`` and ``rows`` least and most, ``cell_rows`` the fewest rows a judged cell holds on average, ``share`` the
     least share of rows that is judged, ``level`` least and most.
@@ -310,18 +310,18 @@ class PairedDomain:
     level: tuple[float, float]
 
     def covers(self, notion: str, classes: int, rows: int, cell_rows: float, share: float, level: float) -> bool:
-        """Does a case lie within?"""
+        """True if a case is within these conditions."""
         ranges = ((self.classes, classes), (self.rows, rows), (self.level, level))
         inside = all(least <= value <= most for (least, most), value in ranges)
         return inside and notion in self.notions and cell_rows >= self.cell_rows and share >= self.share
 
 
 SIMULATED = PairedDomain(("confidence", "top-label"), (1, 100), (300, 100_000), 20.0, 0.9, (0.9, 0.95))
-"""What tests/simulations/paired_coverage.py covers: its rows are in ``paired.csv`` (``paired_table``)."""
+"""Cases simulated by tests/simulations/paired_coverage.py; its results are in ``paired.csv`` (``paired_table``)."""
 
 
 def in_cells(question: Question) -> bool:
-    """Does every row make one claim and count as one, and is its error one that residuals in cells tell?"""
+    """True if every row makes one claim with weight 1, and residuals in cells determine the error."""
     claims, about = question.claims, target(question.estimator)
     single = not question.whole and claims.one_a_row(question.ranks) and claims.weights is None
     return single and about is not None and (about[0] == 1 or error_scale(question.estimator).squared)

@@ -72,7 +72,7 @@ def of_confidences(
 
 
 def _lost(rows: Predictions, score: Any) -> Float64s:
-    """What every row loses by its confidence, (n,)."""
+    """Loss of every row by its confidence, (n,)."""
     wrong, right = score.claim_losses(rows.confidence.astype(np.float64))
     return np.asarray(np.where(rows.correct, right, wrong), dtype=np.float64)
 
@@ -86,7 +86,8 @@ def _event(rows: Predictions) -> Predictions:
 def of_losses(
     a: Predictions, b: Predictions, apart: Float64s, terms: Callable[[Float64s], Float64s], level: float
 ) -> tuple[Difference, str, bool]:
-    """The interval of a mean difference of losses ``apart`` (n,), NaN on rows left out; its method; whether tested.
+    """Interval of a mean difference of losses ``apart`` (n,; NaN for excluded rows), its method, and whether it is
+    tested.
 
     ``terms`` says what each label would add to the loss of rows of probabilities (n, K).
     """
@@ -342,7 +343,7 @@ class Outcomes:
         return Tilted(t, log_total, means, variance)
 
     def tilted_to(self, mean: float) -> Tilted:
-        """Where the sum has this mean: by Newton's steps; where no t has it, where it is as near as can be."""
+        """Solve for the tilt at which the sum has this mean, by Newton's method; the nearest tilt if there is none."""
         found = first = self.tilted(0.0)
         below, above, unit = -np.inf, np.inf, first.variance**-0.5
         for _ in range(_STEPS):

@@ -1,4 +1,4 @@
-"""What stated confidences are good for: how far they are off on average, and which answers they put first."""
+"""Usefulness of confidences: mean over-confidence, and ranking of correct before wrong predictions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOO_FEW = f"fewer than {FEWEST} predictions are correct, or wrong: too few for i
 
 
 def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level: float = LEVEL) -> pd.DataFrame:
-    """How well each model's confidences tell right answers from wrong ones, and how far they are off: a line a model.
+    """Return over-confidence, skill and ranking of each model's confidences, one line per model.
 
     Columns, ends of intervals at ``level`` as _low and _high: model, rows (their number, or what they are worth);
     accuracy; mean_confidence and overconfidence, that less the accuracy (exact, ``share_ends``); skill =
@@ -61,7 +61,7 @@ def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level:
 
 
 def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -> pd.DataFrame:
-    """How pairs of models differ in these measures on the same rows: a line a pair and measure.
+    """Return the differences of these measures between pairs of models, one line per pair and measure.
 
     Columns: first, second, measure, first_value, second_value, difference (first less second), low, high at ``level``,
     p of no difference, p_holm corrected for all lines, note. Both models' values move with the same rows: the
@@ -130,7 +130,7 @@ def threshold(rows: ConfidenceRows, coverage: float) -> float:
 
 
 def _right(rows: Predictions, which: Codes, level: float) -> tuple[float, float, float]:
-    """Share right of the rows at these places, with its interval; which they are is known from their scores alone."""
+    """Accuracy of the rows at these positions, with its interval; the positions depend on scores only."""
     right = rows.correct[which]
     low, high, _ = shares_in_cells(rows, np.zeros_like(which), right, which, 1, level)
     weights = None if rows.weights is None else rows.weights[which]
@@ -138,7 +138,7 @@ def _right(rows: Predictions, which: Codes, level: float) -> tuple[float, float,
 
 
 def why_few(rows: ConfidenceRows) -> str:
-    """Why intervals are not told that were simulated for more right rows and wrong ones, or groups; empty if they are.
+    """Reason for missing intervals with too few correct or wrong rows, or groups; else empty.
 
     Weighted rows count as what they are worth, rows of a group as one.
     """

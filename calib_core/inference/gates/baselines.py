@@ -1,4 +1,4 @@
-"""What is kept of a released model's error, and whether another's is shown not to be larger by more than is allowed."""
+"""Stored errors of released models, and tests that another model's error is not larger by more than allowed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW, WITHIN, WORSE, 
 from calib_core.text import at_level, in_points, points, rows, short_percent
 
 SCHEMA = "calib-gate/1"
-"""What the JSON of a gate calls its form; a change that readers of the old one would stumble over counts up."""
+"""Schema name in a gate's JSON; incremented by incompatible changes."""
 
 
 _SAME = {"notion": "notion", "estimator": "estimator", "bins": "bins", "classes": "number of classes",
@@ -61,7 +61,7 @@ class Baseline(OneLine):
 
 
 def level_of_each(level: float) -> float:
-    """The level of two intervals whose extremes hold their difference at ``level``: 1 - (1 - level) / 2.
+    """Level of two intervals whose extremes cover the difference at ``level``: 1 - (1 - level) / 2.
 
     >>> level_of_each(0.9)
     0.95
@@ -70,7 +70,7 @@ def level_of_each(level: float) -> float:
 
 
 def baseline(measured: Estimate, level: float = LEVEL, name: str = "") -> Baseline:
-    """What is kept of an estimate for differences at ``level``: its interval at 1 - (1 - level) / 2.
+    """Return the baseline of an estimate for differences at ``level``: its interval at 1 - (1 - level) / 2.
 
     >>> from calib_core import Predictions, estimate
     >>> kept = baseline(estimate(Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)), name="v1")
@@ -92,7 +92,7 @@ def baseline(measured: Estimate, level: float = LEVEL, name: str = "") -> Baseli
 
 @dataclass(frozen=True, repr=False)
 class Increase(OneLine):
-    """How much larger a model's error is than a baseline's, in one of four words, and the sentence that says why.
+    """Verdict on the increase of a model's error over a baseline, and the sentence that explains it.
 
     within: the interval of the increase lies below what is ``allowed``. worse: it lies above. too close to call: it
     holds it. too few rows to tell: it does, and would for a perfectly calibrated model with these predictions too.
@@ -138,7 +138,7 @@ _IN_FULL: dict[IncreaseWord, str] = {
 
 
 def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level: float = LEVEL) -> Increase:
-    """Is the error shown not to exceed the baseline's by more than ``allowed``? The rows may be others.
+    """Test whether the error exceeds the baseline's by at most ``allowed``; the rows may differ.
 
     With the two models' own intervals [a, b] and [c, d] at level 1 - (1 - level) / 2 the difference of the errors lies
     in [a - d, b - c], whatever rows they have in common: both intervals hold at once with probability ``level`` or
@@ -192,7 +192,7 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
 
 
 def _written(low: float, point: float, high: float, allowed: float) -> list[str]:
-    """Points with digits enough to lie on the side of what is allowed that the word says."""
+    """Format points with enough digits to agree with the verdict on the allowed increase."""
     return [text.replace("-", "−") for text in in_points((low, point, high), allowed)]
 
 
@@ -215,7 +215,7 @@ def _check_same(after: Baseline, before: Baseline) -> None:
 
 
 def _kind(value: Any) -> Any:
-    """What is to be the same: other rows make another number of groups, and lie in other shares of the bins."""
+    """Parts of the description that must agree: the number of groups and shares of bins may differ."""
     return _NUMBERS.sub("", value) if isinstance(value, str) else value
 
 
@@ -223,7 +223,7 @@ def _kind(value: Any) -> Any:
 
 
 def read_baselines(data: bytes, name: str) -> dict[str, Baseline]:
-    """The baselines that a gate's JSON keeps, by the name of the file that each was made of.
+    """Read the baselines in a gate's JSON, by file name.
 
     InputError says what is wrong with it.
 
@@ -255,7 +255,7 @@ def read_baselines(data: bytes, name: str) -> dict[str, Baseline]:
 
 
 def baseline_for(file: str, kept: Mapping[str, Baseline]) -> Baseline:
-    """The only baseline there is, or of several the one made of a file of this name."""
+    """Return the only baseline, or the one for a file of this name."""
     if len(kept) == 1:
         return next(iter(kept.values()))
     if file not in kept:

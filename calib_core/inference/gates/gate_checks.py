@@ -19,7 +19,7 @@ from calib_core.predictions.predictions import Predictions
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GateCheck(OneLine):
-    """Whether predictions pass, and why: every form in which a gate answers is made of this.
+    """Result of a gate: whether predictions pass, and the reasons.
 
     ``first`` is the line that decides, held against ``limit`` where there is one; ``growth`` the increase over a
     baseline, None without one. They pass where each of the two that is there is "within".
@@ -42,12 +42,12 @@ class GateCheck(OneLine):
 
     @property
     def passed(self) -> bool:
-        """Is everything that was to be shown shown?"""
+        """True if the predictions pass every requirement."""
         return bool(self.words) and self.word == "within"
 
     @property
     def line(self) -> EstimateLine:
-        """The line of the estimate, without a verdict where there is no limit to hold it against."""
+        """The line of the estimate, without a verdict if there is no limit."""
         whole = self.first.line
         return (
             whole if self.limit is not None else replace(whole, verdict=None, sentence="", limit=None, ratio_limit=None)
@@ -62,7 +62,7 @@ class GateCheck(OneLine):
 
     @property
     def sentence(self) -> str:
-        """Why: for the limit, for the baseline, why this line decides, and which others show an error."""
+        """Reasons: the limit, the baseline, the choice of the measure, and other measures that show an error."""
         growth = "" if self.growth is None else self.growth.sentence
         if self.limit is None:
             return f"{growth} {self.first.reason}"
@@ -76,7 +76,7 @@ class GateCheck(OneLine):
 
     @cached_property
     def kept(self) -> Baseline:
-        """What a later gate holds its error against."""
+        """The baseline for later gates."""
         return baseline(self.first.estimate, self.first.level)
 
     def record(self, name: str = "") -> dict[str, object]:

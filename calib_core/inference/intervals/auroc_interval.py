@@ -1,4 +1,4 @@
-"""Interval of an AUROC that holds with few events too: DeLong's, and a score interval for misses not yet seen."""
+"""Interval of an AUROC, valid also with few events: DeLong's, and a score interval for unseen misses."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _of_few(mean: float, error: float, level: float) -> float:
 
 
 def enough_rows(rows: ConfidenceRows) -> bool:
-    """Whether there are ``FEWEST_ROWS`` of each kind."""
+    """True if there are ``FEWEST_ROWS`` rows of each kind."""
     return min(_worth(rows, part) for part in (rows.right, ~rows.right)) >= FEWEST_ROWS - 1e-9
 
 
@@ -106,5 +106,5 @@ def _freedom(spread: list[float], worth: list[float]) -> float:
 
 
 def _root(beyond: Callable[[float], float], low: float, high: float) -> float:
-    """Where the function changes its sign."""
+    """Root of the function."""
     return float(scipy.optimize.brentq(beyond, low, high, xtol=1e-12))

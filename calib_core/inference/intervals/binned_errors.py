@@ -57,7 +57,7 @@ _CHOSEN = "chosen from the scores, given these predictions; finer errors are not
 
 
 def one_claim_a_row(question: Question) -> bool:
-    """Does every row make one claim, so that sums over cells say all that intervals need?"""
+    """True if every row makes one claim, so that sums over cells are enough for intervals."""
     return not question.whole and not question.claims.same_rows and question.ranks == 1
 
 
@@ -83,7 +83,7 @@ class InBins:
         self._ends: dict[tuple[Any, ...], Ends] = {}
 
     def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
-        """The upper end that a ``share`` of calibrated models stay below, over so many draws of all outcomes."""
+        """Upper end that a ``share`` of calibrated models does not exceed, over this many draws of all outcomes."""
         if counts_suffice(self._claims, self._ranks):
             every = FineCells(self._claims, self._table).moments(self._stream(4), count)
             drawn = map(self._with, every)
@@ -138,7 +138,7 @@ class InBins:
 
     @cached_property
     def _shared(self) -> SharedRows | None:
-        """How the cells vary together, where that is small enough to be written down."""
+        """Covariance of the cells, if it is small enough to store."""
         return shared_of(self._claims, self._table, self._ranks)
 
     @cached_property
@@ -178,39 +178,39 @@ class InBins:
 
     @property
     def pooled(self) -> float:
-        """The share of the rows in strata that are judged together."""
+        """Share of the rows in pooled strata."""
         joined = self._table.joined
         shared = np.zeros(0) if joined is None else np.bincount(joined) > 1
         return float(self._table.shares[: len(shared)] @ shared)
 
     @cached_property
     def sparse(self) -> bool:
-        """Do too many rows lie in cells of too few?"""
+        """True if too many rows are in cells with too few rows."""
         return is_sparse(self._table, self._worth, same_rows=self._claims.same_rows)
 
     @property
     def facts(self) -> Facts:
-        """What decides whether the case is one that was simulated."""
+        """Properties that decide whether the case was simulated."""
         return replace(facts_of(self._question), sparse=self.sparse)
 
     @property
     def question(self) -> Question:
-        """What was asked, about the bins that are judged."""
+        """The question about the bins of the interval."""
         return self._question
 
     @property
     def table(self) -> BinTable:
-        """The bins that are judged, and what they hold."""
+        """The bins of the interval and their contents."""
         return self._table
 
     @property
     def cells(self) -> Bools:
-        """Which bins hold claims, (strata of the table, bins)."""
+        """Mask of bins with claims, (strata of the table, bins)."""
         return self._cells
 
     @property
     def disjoint(self) -> bool:
-        """Does every row make one claim?"""
+        """True if every row makes one claim."""
         return one_claim_a_row(self._question)
 
     def interval(self, estimator: object, level: float) -> Interval:
@@ -224,7 +224,7 @@ class InBins:
         return Interval(low, high, level, self.method(order), tested, self.about(order), point)
 
     def ends(self, order: int | str, level: float) -> Ends:
-        """Ends of the interval for one order of the error, made once."""
+        """Ends of the interval for one order of the error, computed once."""
         if (order, level) not in self._ends:
             self._ends[order, level] = self._construct(order, level)
         return self._ends[order, level]
@@ -239,7 +239,7 @@ class InBins:
         return self._ends[key]
 
     def high(self, estimator: object, level: float) -> float:
-        """The upper end alone, which needs no calibrated draws."""
+        """The upper end only, which needs no calibrated draws."""
         of = target(estimator)
         assert of is not None
         order, scale = of
@@ -252,7 +252,7 @@ class InBins:
         return scale(min(1.0, square_high(self.gaps, self._noise, level, self._errors)))
 
     def knows_more_rows(self, estimator: object) -> bool:
-        """Is it known what more rows would show: of a mean absolute error of disjoint cells?"""
+        """True if larger samples can be simulated: for a mean absolute error of disjoint cells."""
         of = target(estimator)
         return self.disjoint and of is not None and of[0] == 1
 
@@ -279,7 +279,7 @@ class InBins:
 
     @property
     def _by_variance(self) -> bool:
-        """Are these groups that hold as much variance, not as many rows?"""
+        """True if these groups have equal variance rather than equal numbers of rows."""
         binning = self._question.estimator.binning
         return isinstance(binning, Groups) and binning.variance > 0
 
@@ -306,14 +306,14 @@ class InBins:
 
     @cached_property
     def _fine(self) -> BinTable | None:
-        """The bins that groups are made of; None where the bins are no groups."""
+        """The bins that are combined into groups; None if the bins are not groups."""
         binning = self._question.estimator.binning
         if not cuts(binning).pools:
             return None
         return tabulate_at(self._claims, EqualWidth(binning.bins).fixed_edges())
 
     def about(self, order: int | str) -> str:
-        """What the interval is about, in words."""
+        """The quantity that the interval estimates, in words."""
         what = _WHAT[order]
         if cuts(self._question.estimator.binning).pools:
             number = len(self.gaps.rows)
@@ -340,12 +340,12 @@ class InBins:
 
     @property
     def _of_pairs(self) -> bool:
-        """Are squared errors judged by pairs of rows: does every row make one claim, and do cells hold few rows?"""
+        """True if squared errors are estimated from pairs of rows: one claim per row and few rows per cell."""
         grouped = cuts(self._question.estimator.binning).pools
         return self.disjoint and (grouped or self.sparse)
 
     def method(self, order: int | str) -> str:
-        """How the interval is made, in a few words."""
+        """The method of the interval, in a few words."""
         if order in ("max", OF_BINS):
             return "simultaneous Clopper-Pearson, conservative"
         if order == 2 and self._of_pairs:

@@ -1,4 +1,4 @@
-"""Which binned error a question is about, and the bins of its interval: its own, or groups of rows, how large."""
+"""Target of a binned error and the bins of its interval: its own bins, or groups of rows of a certain size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STEP = 2.0**0.5
 
 
 def group_variance(fine: BinTable, worth: Float64s, *, own: bool) -> float | None:
-    """The least sum of s (1 - s) that groups of these bins should hold; None: the bins themselves will do.
+    """Smallest sum of s (1 - s) in groups of these bins; None: the bins themselves are used.
 
     ``fine`` are bins of equal edges in every class, ``worth`` (classes, bins) the independent rows each is worth.
     Of 10, 14, 20, 28, ... (steps of sqrt 2) the first over whose groups the upper end of a calibrated model is
@@ -110,7 +110,7 @@ _FEWEST_GROUPS = 2
 
 
 def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
-    """Which binned error the estimator is about, and the scale it reports it on."""
+    """Return the binned error that the estimator targets, and its scale."""
     if traits(estimator).judged != "bins":
         return None
     scale = error_scale(estimator)
@@ -127,7 +127,7 @@ def facts_of(question: Question) -> Facts:
 
 
 def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
-    """Do more than one in ten rows lie in cells that hold too few to say something? Known from scores alone."""
+    """True if more than one in ten rows are in cells with too few rows; depends on scores only."""
     if same_rows:
         mass = rows * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
         few = mass < FEW_VARIANCE

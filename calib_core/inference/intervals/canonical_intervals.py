@@ -20,7 +20,7 @@ from calib_core.inference.noise.outcome_draws import NULL_DRAWS
 from calib_core.inference.noise.simplex_draws import replicates_at_once
 
 _MOST_NUMBERS = 50_000
-"""Cells times classes beyond which no interval is made: its noise draws would need gigabytes."""
+"""Cells times classes above which there is no interval: its noise draws would need gigabytes."""
 
 
 def cell_bounds(table: SimplexTable, order: int | str, level: float, random_state: int) -> tuple[float, float]:
@@ -91,7 +91,7 @@ def _null(table: SimplexTable, rng: np.random.Generator) -> Float64s:
 
 _DRAWS = 500
 SMOOTHED = "the smoothed error, given these predictions"
-"""What the intervals are about."""
+"""The quantity that the intervals estimate."""
 _SLACK = 1e-3
 """A lower end below this share of the value is rounding."""
 

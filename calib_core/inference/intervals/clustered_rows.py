@@ -1,4 +1,4 @@
-"""Rows that belong together in inference: what they are worth, what moves with them, and what takes rows for alone."""
+"""Grouped rows in inference: effective sample size, joint variation, and methods that assume independence."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SEEN = 15
 """Groups with a right and with a wrong row from which on the variance of shares is read from them."""
 _MOST_CLAIMS = 30_000_000
 GROUPED = "Korn and Graubard 1998, rows of a group counted jointly"
-"""How intervals of shares are made where rows belong together."""
+"""Method of intervals of shares for grouped rows."""
 
 
 def few_groups(groups: RowGroups) -> str:
-    """Why nothing is told of noise."""
+    """Message: too few groups to estimate the variance."""
     return (
         f"rows belong to {groups.words}: the variance between groups cannot be estimated from fewer than {FEWEST} "
         "groups of similar size with correct or wrong rows; give rows of more groups, or evaluate one row per group"
@@ -36,7 +36,7 @@ def few_groups(groups: RowGroups) -> str:
 
 
 def groups_of(question: Question) -> RowGroups | None:
-    """The groups of the rows that the question's claims are about; None where every row stands alone."""
+    """The groups of the question's rows; None if rows are independent."""
     rows = question.predictions
     if rows.row_groups is None or rows.abstained is None or question.reduction is None:
         return rows.answered.row_groups if question.reduction is None else rows.row_groups
@@ -46,7 +46,7 @@ def groups_of(question: Question) -> RowGroups | None:
 
 
 def of_like_size(groups: RowGroups, weights: Float64s) -> float:
-    """How many groups of equal weight tell as much about how groups differ: (sum W)^2 / sum W^2 over the groups."""
+    """Effective number of groups: (sum W)^2 / sum W^2 over the groups."""
     sums = together(weights, groups)
     return float(sums.sum() ** 2 / np.square(sums).sum())
 
@@ -65,7 +65,7 @@ def drawn_apart(sums: Float64s, groups: RowGroups, weights: Float64s) -> Float64
 
 
 def together(values: Float64s, groups: RowGroups | None) -> Float64s:
-    """Sums of one number a row over each group, (groups,); the numbers themselves where rows stand alone."""
+    """Sums of one number per row over each group, (groups,); the numbers themselves for independent rows."""
     return values if groups is None else _sums(groups.codes, values, len(groups.values))
 
 
@@ -74,7 +74,7 @@ def _sums(codes: Codes, values: Float64s, size: int) -> Float64s:
 
 
 def widened(groups: RowGroups | None, tail: float) -> float:
-    """How much further Student's point with one degree of freedom less than groups lies than the normal one."""
+    """Ratio of Student's quantile (groups - 1 degrees of freedom) to the normal quantile."""
     if groups is None:
         return 1.0
     return float(student.isf(tail, max(len(groups.values) - 1, 1)) / norm.isf(tail))
@@ -96,7 +96,7 @@ def normals(groups: RowGroups, content: Float64s, rng: np.random.Generator, coun
 
 
 def poor(groups: RowGroups, scores: Float64s) -> bool:
-    """Would fewer than ``FEWEST`` groups hold a surprise, if rows of a group were all alike? Known from scores (rows,).
+    """True if fewer than ``FEWEST`` groups are expected to have a surprise, given the scores (rows,).
 
     Then outcomes are no picture of how much groups differ: what was not seen could have come in whole groups.
     """
@@ -106,7 +106,7 @@ def poor(groups: RowGroups, scores: Float64s) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class GroupsInCells:
-    """What every group adds to every cell it has claims in, (entries,): its cell and group, weight, score and outcome.
+    """Contribution of every group to every cell, (entries,): cell, group, weight, score and outcome.
 
     ``square`` adds up its squared residuals. ``cells`` and ``groups`` are their numbers. Sums over a cell's entries are
     those of the bin table.
@@ -179,13 +179,14 @@ class GroupsInCells:
 
     @property
     def fewest(self) -> Float64s:
-        """What each cell's rows are worth if all rows of a group come out alike: (sum W)^2 / sum W^2 over groups."""
+        """Effective sample size of each cell if all rows of a group have the same outcome: (sum W)^2 / sum W^2 over
+        groups."""
         total = _sums(self.cell, self.weight, self.cells)
         squares = _sums(self.cell, np.square(self.weight), self.cells)
         return np.asarray(np.divide(np.square(total), squares, out=np.zeros(self.cells), where=squares > 0))
 
     def worth(self, level: float) -> Float64s:
-        """How many independent rows tell as much about each cell's share, (cells,), with a room for few groups.
+        """Effective number of independent rows of each cell's share, (cells,), with a correction for few groups.
 
         n* = n / max(1, V / V0) (z / t)^2 with V = sum_g ((O_g - o W_g) / (1 - W_g / n))^2 the variance that the groups
         show (O_g outcomes of group g among W_g, o their share; a large group draws the share towards itself), V0 =
@@ -223,7 +224,7 @@ def _summed(keys: Codes, score: Float64s, outcome: Bools, weight: Float64s, cell
 def shares_in_cells(
     predictions: Predictions, cell: Codes, right: Bools, rows: Codes, cells: int, level: float
 ) -> tuple[Float64s, Float64s, str]:
-    """Ends, at ``level``, for the share right in each cell, (cells,), and how they were made; NaN in empty cells.
+    """Ends, at ``level``, of the accuracy in each cell, (cells,), and their method; NaN in empty cells.
 
     ``cell`` and ``right`` are of the chosen ``rows`` (positions) of the predictions. Independent rows: ``share_ends``.
     Rows that belong together: Clopper and Pearson's ends for as many independent ones as tell as much (``worth``);

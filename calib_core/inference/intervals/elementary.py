@@ -12,9 +12,9 @@ from calib_core.defaults import LEVEL
 from calib_core.results.uncertainty import Interval
 
 IN_BINS = "the error in these bins, given these predictions"
-"""What intervals of binned errors are about."""
+"""The quantity that intervals of binned errors estimate."""
 NOISELESS = "this estimator's noiseless value, given these predictions"
-"""What intervals of kernel, smooth, convex, swept and cumulative errors are about."""
+"""The quantity that intervals of kernel, smooth, convex, swept and cumulative errors estimate."""
 OF_ABOVE = 0.1
 """The part of the chance to miss that the own lower ends have of errors that are never smaller than another; the lines
 up to that one share the rest."""
@@ -103,7 +103,7 @@ def clopper_pearson(positives: Float64s, rows: Float64s, level: float | Float64s
 
 
 def beyond(count: float, tail: float) -> float:
-    """How far the mean of a Poisson count may lie above the count: the exact upper limit less the count.
+    """Exact upper limit of the mean of a Poisson count, minus the count.
 
     X(B) = G(B + 1; 1 - tail) - B with G the gamma quantile of shape B + 1: log(1/tail) at B = 0, about
     z sqrt(B) + (z^2 + 2)/3 for many. ``count`` may be any number from 0 on: a sum of squared residuals in [0, 1] takes

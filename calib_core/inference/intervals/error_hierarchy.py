@@ -61,7 +61,7 @@ _OR_TOGETHER = ", or over all classes pooled if that is larger"
 _OR_EVENT = ", or over all classes pooled or of the event if that is larger"
 OR_CONFIDENCE = ", or of the confidence if that is larger"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
-"""What calibrated draws show, by what is asked: every line of the same predictions needs it."""
+"""Cache of calibrated draws: every line of the same predictions needs them."""
 
 
 class Chain:
@@ -154,7 +154,7 @@ class Chain:
 
     @property
     def estimator(self) -> Any:
-        """The estimator that was asked for."""
+        """The requested estimator."""
         return self._asked.original.estimator
 
     @cached_property
@@ -168,7 +168,7 @@ class Chain:
 
     @cached_property
     def _floor_p(self) -> float:
-        """The share of calibrated models that show as much of the error asked about, by its noise floor."""
+        """p-value of the requested error by its noise floor."""
         return noise_floor(self._asked.original).p_value
 
     @cached_property
@@ -184,7 +184,7 @@ class Chain:
 
     @property
     def about(self) -> str:
-        """What the interval is about, in words."""
+        """The quantity that the interval estimates, in words."""
         about, event = self._bins.about(1), self._event is not None
         if self._notion == EVENT and event:
             return about.replace(_GIVEN, f"{OR_CONFIDENCE}{_GIVEN}")
@@ -194,7 +194,7 @@ class Chain:
 
     @property
     def _nested(self) -> bool:
-        """Are the bins of each class those of all classes together, and of the event's risk where there is one?"""
+        """True if each class has the bins of all classes pooled, and of the event's risk if there is one."""
         others = [self.lines[0], *([] if self._event is None else [self._event])]
         return self._bins.table.same_edges and all(
             np.array_equal(self._bins.table.lower[0], other.table.lower[0], equal_nan=True) for other in others
@@ -227,7 +227,7 @@ class Chain:
         return self._up_to if self._notion in (TOP_LABEL, EVENT) else [self._bins]
 
     def ends(self, level: float) -> Ends:
-        """Ends of the line that was asked about."""
+        """Ends of the requested line."""
         tail, outer = self.tail(level), (1.0 - level) / 2
         below = [line.absolute(level, tail * self._weight(line)) for line in self._up_to]
         for gap in self._gaps_below:
@@ -264,7 +264,7 @@ class Chain:
 
     @property
     def p_of(self) -> str:
-        """Which of these lines that p-value is of, where it is another than the one asked about; else empty."""
+        """Name of the line of the p-value, if it is not the requested line; else empty."""
         node = self._least_likely[1]
         if node is self._bins:
             return ""
@@ -344,12 +344,12 @@ class Chain:
 
     @property
     def of_classes(self) -> bool:
-        """Is the line asked about one of all classes, not of one claim a row?"""
+        """True if the requested line is about all classes rather than one claim per row."""
         return notion_of(self._asked.question) == CLASS_WISE
 
     @property
     def _up_to(self) -> list[InBins]:
-        """The line that was asked about, and those below it."""
+        """The requested line, and those below it."""
         if self._event is None:
             return self.lines[: self.lines.index(self._bins) + 1]
         if self._notion == CONFIDENCE:
@@ -375,7 +375,7 @@ class Chain:
 
     @property
     def _gaps_below(self) -> list[Gap]:
-        """The mean gaps that the line asked about is never smaller than."""
+        """The mean gaps that bound the requested line from below."""
         if self._event is None or self._notion == CONFIDENCE:
             return [] if self._gap is None else [self._gap]
         assert self._gap is not None
@@ -625,12 +625,12 @@ def _gap_of(question: Question) -> Gap:
 
 
 def _same_bins(first: InBins, other: InBins) -> bool:
-    """Are both judged in the same bins?"""
+    """True if both use the same bins."""
     return np.array_equal(first.table.lower, other.table.lower, equal_nan=True)
 
 
 def _seen(node: Gap | InBins) -> float:
-    """What the outcomes that were seen show in a line."""
+    """Result of the observed outcomes for a line."""
     if isinstance(node, InBins):
         return abs(float(node.gaps.weight @ np.abs(node.gaps.gap)))
     return abs(node.gap)

@@ -1,4 +1,4 @@
-"""What each row adds to a measure of confidences: from it come its interval, and that of a difference of two models."""
+"""Influence functions of measures of confidences, for their intervals and those of differences between models."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class ConfidenceRows:
 
     @classmethod
     def ranked(cls, predictions: Predictions) -> ConfidenceRows:
-        """What ranking is about: the risk of an event, where there is one; else the confidence."""
+        """Subject of the ranking: the risk of an event if there is one, else the confidence."""
         return cls.of(predictions) if predictions.event is None else cls.of_event(predictions)
 
     @cached_property
@@ -131,7 +131,7 @@ def accuracy(rows: ConfidenceRows) -> Influence:
 
 
 def overconfidence(rows: ConfidenceRows) -> Influence:
-    """Mean confidence less the share that is right: above 0 it says too much on average."""
+    """Mean confidence minus accuracy; above 0: over-confident."""
     return rows.mean(rows.h - rows.right)
 
 
@@ -198,7 +198,7 @@ def risk_area(rows: ConfidenceRows) -> Influence:
 
 
 def excess_area(rows: ConfidenceRows) -> Influence:
-    """That area less the least which so many wrong rows can have, all of them coming last.
+    """Risk area minus the smallest possible area with as many wrong rows, all ranked last.
 
     References: Geifman, Uziel & El-Yaniv 2019 (E-AURC).
     """

@@ -1,4 +1,4 @@
-"""Which interval an estimate has: the tested default of its kind, or a bootstrap form that is asked for."""
+"""Choice of the interval of an estimate: the tested default of its kind, or a requested bootstrap."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Method = Literal["default", "percentile", "pivotal"]
 def interval(
     question: Question, level: float = LEVEL, random_state: int = SEED, method: Method = "default"
 ) -> Interval:
-    """Where the true value lies with this confidence, given the predictions.
+    """Confidence interval for the true value of an estimate, given the predictions.
 
     Default by what is estimated: binned errors (ECE, RMSCE and their debiased forms) by test inversion, the largest
     error by Clopper-Pearson (canonical: multinomial) bounds that hold for all cells at once, errors that are a norm of

@@ -76,7 +76,7 @@ class CellGaps(OneLine):
 
     @property
     def rich(self) -> bool:
-        """Do cells hold enough outcomes of both kinds, by what the scores claim, for a normal law of their sums?"""
+        """True if cells have enough expected outcomes of both kinds for a normal approximation of their sums."""
         return self.expected_minority >= RICH
 
 
@@ -171,7 +171,7 @@ def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) 
 
 
 def absolute_high_reaches(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, limit: float) -> bool:
-    """Is ``absolute_high`` at least ``limit``? Where that is plain, laws are read near the limit alone, not all along.
+    """True if ``absolute_high`` is at least ``limit``; clear cases only need the laws near the limit.
 
     The same answer as by the end itself: within the precision of its bisection the end is made.
     """
@@ -320,7 +320,7 @@ def _low_way(gaps: CellGaps) -> Float64s:
 
 
 def _high_ways(gaps: CellGaps, order: int) -> list[Float64s]:
-    """How the error may be spread over cells for an upper end.
+    """Distributions of the error over cells for an upper end.
 
     Squares: as observed. Absolute errors: the observed gaps with half as much again in proportion to the deviations,
     and in proportion to the deviations alone, the spread that noise hides best: over many cells observed gaps are more

@@ -36,7 +36,7 @@ Job: TypeAlias = Callable[[], None]
 def sharpen(
     estimates: Sequence[Estimate], level: float = LEVEL, done: Callable[[int], object] = lambda _: None
 ) -> None:
-    """Make every estimate's interval and noise floor, which it then has at hand: the same bits as when asked alone.
+    """Compute and cache interval and noise floor of every estimate, with exactly the same results as separately.
 
     Estimates of the same predictions in one notion that read the same bins share the drawn outcomes and the rows'
     noise, which is most of the cost: five of them take little longer than one. So do scores of whole predictions the
@@ -77,7 +77,7 @@ def _shared(estimate: Estimate) -> Hashable:
 
 
 def _draws_once(estimate: Estimate) -> bool:
-    """Do estimates like this one have drawn outcomes in common? What may have none is asked alone."""
+    """True if estimates like this one can share drawn outcomes."""
     question = estimate.question
     return question is not None and question.predictions.row_groups is None and shares_draws(estimate)
 
@@ -131,7 +131,7 @@ def _floors(group: list[Estimate]) -> None:
 
 
 def shares_draws(estimate: Estimate) -> bool:
-    """Are the estimate's interval and noise floor a matter of counts in bins, and so quickly made?"""
+    """True if interval and noise floor depend only on counts in bins, so that they are fast."""
     return not _is_score(estimate) and isinstance(_shared(estimate), tuple)
 
 
@@ -175,14 +175,14 @@ def floors(
 
 
 def sweep_tables(claims: FlatClaims | ColumnClaims, estimators: Sequence[Estimator]) -> list[Counted | None]:
-    """How each estimator that looks at counts estimates from them, the claims read once for all of them."""
+    """Estimation functions from counts, with the claims read once for all estimators."""
     able: list[Any] = [e for e in estimators if _counts(e)]
     tables = iter(tabulate(claims, [e.binning for e in able])) if able else iter(())
     return [of_counts(e, claims, next(tables)) if _counts(e) else None for e in estimators]
 
 
 def _counts(estimator: Any) -> bool:
-    """Does it look at counts in bins of each stratum only?"""
+    """True if it depends only on counts in bins of each stratum."""
     if traits(estimator).counts == "never":
         return False
     scheme = cuts(estimator.binning)

@@ -35,7 +35,7 @@ Stream: TypeAlias = Callable[[int], np.random.Generator]
 
 
 def times_for_power(within: Callable[[float], int]) -> float | None:
-    """How many times the rows it takes until ``POWER`` of samples are within; None where it is very many.
+    """Factor of the sample size at which ``POWER`` of samples are within the limit; None if it is very large.
 
     ``within(factor)`` is how many of ``DRAWS`` samples are, with so many times the rows. Doubled until enough are, then
     halved on a log scale; the number is where a probit line through the shares near it, each weighted by what it tells,

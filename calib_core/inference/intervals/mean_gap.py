@@ -24,7 +24,7 @@ from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.text import at_level
 
 FOLDED = "score ends of the mean gap"
-"""How the interval of a mean gap is made."""
+"""Method of the interval of a mean gap."""
 _PRECISE = 1e-9
 
 
@@ -93,7 +93,7 @@ class GapSums:
         return self.came_true - self.claimed
 
     def least(self, tail: float) -> float:
-        """Lower end for the size of the mean gap, which misses with this chance: 0 where noise may have made it all.
+        """Lower end for the absolute mean gap with this miss probability; 0 if noise may explain it.
 
         The theta at which Phi(-(|m| - theta)/sd) + Phi(-(|m| + theta)/sd) = tail: the size of m is that of a normal
         number whose sign is not looked at, so that at theta = 0 both of its tails count. At most |m| less z times the
@@ -203,7 +203,7 @@ class MeanGap(OneLine):
 
     @property
     def gap(self) -> float:
-        """Below 0 where more is said than comes true: over-confident."""
+        """Mean outcome minus mean score; below 0: over-confident."""
         return self.came_true - self.claimed
 
     def _line(self) -> str:
@@ -294,7 +294,7 @@ class EventGap:
         return max(high - self.expected, self.expected - low, 0.0) * self.factor / self.total
 
     def ends(self, level: float, tail: float) -> tuple[float, float]:
-        """Both ends of the gap, its sign kept."""
+        """Both ends of the gap, with its sign."""
         low, high = self.events(level, tail)
         return low / self.total - self.claimed, high / self.total - self.claimed
 
@@ -384,7 +384,7 @@ class OtherClass:
         return self.event.most(tail)
 
     def ends(self, level: float, tail: float) -> tuple[float, float]:
-        """Both ends of the gap, its sign kept."""
+        """Both ends of the gap, with its sign."""
         low, high = self.event.ends(level, tail)
         return -high, -low
 

@@ -30,9 +30,9 @@ from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import counts
 
 GIVEN = "the expected score of these rows, given the predictions"
-"""What intervals of the Brier score and the log loss are about."""
+"""The quantity that intervals of the Brier score and the log loss estimate."""
 RIGHT = "the accuracy on rows like these"
-"""What intervals of the accuracy are about."""
+"""The quantity that intervals of the accuracy estimate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ def _ends(
 
 @dataclass(frozen=True)
 class MeanBounds:
-    """Ends, how they were made, what they are about, and whether that was simulated or proven."""
+    """Ends, method, estimated quantity, and whether coverage was simulated or proven."""
 
     low: float
     high: float
@@ -155,7 +155,7 @@ def _of_sums(question: Question, counted: Any, level: float) -> MeanBounds:
 
 
 def _method(declared: Traits, most: float) -> str:
-    """How the bounds were made; ``most`` is what a row can lose at most."""
+    """Method of the bounds; ``most`` is the largest loss of a row."""
     if not declared.floored or most < -np.log(LOG_FLOOR) * (1 - 1e-12):
         return "bounds for a mean of losses"
     return (

@@ -1,4 +1,4 @@
-"""The row bootstrap: an estimate's values on rows drawn anew with replacement, by counts where bins allow it."""
+"""The row bootstrap: estimates on rows resampled with replacement, from counts if bins allow it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often claims come true: shares with ends that hold for any chances, whether or not rows carry weights."""
+"""Intervals and tests of accuracies, valid for any probabilities, with or without weights."""
 
 from __future__ import annotations
 

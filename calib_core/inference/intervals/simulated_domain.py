@@ -1,4 +1,4 @@
-"""Where intervals were simulated: outside of it their coverage is a rough guide, and is said to be."""
+"""Domain of the simulations of intervals; outside it, intervals are marked as a rough guide."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Domain:
     rows: int
 
     def holds(self, classes: int, rows: float, level: float) -> bool:
-        """Does a case lie in it?"""
+        """True if a case is in this domain."""
         return classes <= self.classes and rows >= self.rows and LEVELS[0] <= level <= LEVELS[1]
 
 
@@ -71,12 +71,12 @@ class Facts:
 
     @property
     def weighted(self) -> bool:
-        """Do rows weigh unequally?"""
+        """True if rows have unequal weights."""
         return self.worth < self.rows * (1 - 1e-9)
 
 
 def in_bins(facts: Facts, order: int | str, level: float) -> bool:
-    """Does the coverage table hold cases like this interval of a binned error?
+    """True if the coverage table has cases like this interval of a binned error.
 
     Bounds of the largest error have a proof. Squared errors: in groups, or where cells hold enough rows.
     """
@@ -91,14 +91,14 @@ def in_bins(facts: Facts, order: int | str, level: float) -> bool:
 
 
 def of_rows(facts: Facts, level: float) -> bool:
-    """Does it hold cases like this interval of an error that looks at the rows?"""
+    """True if it has cases like this interval of an error computed from rows."""
     domain = OF_ROWS.get(facts.notion or "")
     inside = domain is not None and domain.holds(facts.classes, facts.rows, level)
     return inside and facts.kind != "per-class" and not facts.weighted
 
 
 def within_groups(rows: int, level: float) -> bool:
-    """Does the table of errors within groups hold cases of so many rows?"""
+    """True if the table of errors within groups has cases with this number of rows."""
     return GROUPED_ERRORS.holds(1, rows, level)
 
 

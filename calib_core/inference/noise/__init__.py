@@ -1,1 +1,1 @@
-"""What estimates show on a calibrated model."""
+"""Distribution of estimates for a calibrated model."""

@@ -58,7 +58,7 @@ Drawn: TypeAlias = Callable[[np.random.Generator, int], Float64s]
 
 
 def calibrated_scores(questions: Sequence[Question]) -> Drawn:
-    """How scores (log loss, Brier score, accuracy) are drawn that labels drawn from the same predictions lead to.
+    """Draws of scores (log loss, Brier score, accuracy) for labels drawn from the predictions.
 
     Row by row, one label each for all scores. Of many rows (``MANY_ROWS``, or ``MANY_CLAIMS`` probabilities) a mean
     over rows is drawn from the normal law of the same mean and variance, exact sums over rows, where its Berry-Esseen

@@ -214,12 +214,12 @@ def count_words(looked: str, found: int, more: str, place: str) -> str:
 
 
 def counts_rows(predictions: Predictions) -> bool:
-    """Whether rows are independent outcomes that count alike, or copies of such."""
+    """True if rows are independent outcomes of equal weight, or copies of such."""
     return predictions.groups is None and whole(predictions.weights)
 
 
 def rows_of_cells(predictions: Predictions, cell: Codes, cells: int) -> tuple[Codes, Codes | None]:
-    """How many rows each cell has, copies among them, and of how many groups they are, if of any, both (cells,).
+    """Number of rows of each cell, including copies, and of groups if there are any, both (cells,).
 
     >>> p = Predictions.from_confidence([0.9] * 4, [True] * 4, groups=[0, 0, 1, 2])
     >>> [part.tolist() for part in rows_of_cells(p, np.array([0, 0, 0, 1]), 2)]
@@ -257,7 +257,7 @@ def p_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
 
 
 def worth_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
-    """What the rows of each cell are worth (cells,), ``cell`` (n,) saying in which each lies.
+    """Effective sample size of each cell, (cells,); ``cell`` (n,) is the cell of each row.
 
     Their number or that of their copies; of other weights, and of rows in groups, (sum w)^2 over the sum over groups of
     (its weight in the cell)^2, as if a group were one outcome.
@@ -339,7 +339,7 @@ def per_class_tests(
 
 
 def standing_out(tests: pd.DataFrame) -> tuple[int, ...]:
-    """Codes of the classes that stand out of the noise: p_holm of ``per_class_tests`` at most 0.05.
+    """Codes of the significantly miscalibrated classes: p_holm of ``per_class_tests`` at most 0.05.
 
     What they add to the error beyond noise decides their order, the largest first. Calling them miscalibrated is wrong
     about any of them with a chance of at most 5 %, however many classes there are. What can mislead: a class that does

@@ -44,7 +44,7 @@ class UnbinnedBound(OneLine):
 
     @property
     def sentence(self) -> str:
-        """What is bounded, under what assumption, and how sure that is."""
+        """The bound with its assumption and confidence, in words."""
         end = f"the error is at most {short_percent(self.value)} (one-sided {at_level(self.level)} confidence)."
         if self.assumption == "monotone":
             return f"If the observed frequency never decreases with the score, {end}"
@@ -62,7 +62,7 @@ def unbinned_bound(
     bins: int | str | BinningScheme | None = None,
     level: float = 0.95,
 ) -> UnbinnedBound:
-    """How large the error can be at most, finer errors than the bins' included, if the curve is as regular as assumed.
+    """Upper bound on the error, including errors within bins, under an assumption on the regularity of the curve.
 
     The target is (1/N) sum_i |r(s_i) - s_i|, r the (unknown) share that comes true at each score, given the scores;
     over strata of claims (top-label: classes) their weighted mean, each with its own r, of which each is assumed the
@@ -137,7 +137,7 @@ def _before(part: Float64s, cell: Codes, starts: Codes) -> Float64s:
 
 
 def _within(claims: FlatClaims | ColumnClaims, table: BinTable, assumption: Assumption, constant: float) -> float:
-    """What can hide within the cells, over all strata."""
+    """Bound on errors within cells, over all strata."""
     total = 0.0
     for s in np.flatnonzero(claims.shares > 0):
         stratum, bins = claims.stratum(int(s)), int(table.n_bins[s])

@@ -62,7 +62,7 @@ def estimates(
     progress: Callable[[int], object] | None = None,
     by_model: bool = True,
 ) -> list[EstimateOrReason]:
-    """Every model's estimate for every question, with intervals and noise floors, made together.
+    """Estimate every question for every model, with intervals and noise floors computed jointly.
 
     ``questions`` are pairs (notion, estimator); None as notion scores the whole prediction. What estimates of the same
     claims have in common is drawn once (``sharpen``). Not ``slow``: those whose intervals and floors are no matter of
@@ -111,7 +111,7 @@ def estimate_lines(answers: Sequence[EstimateOrReason], eps: float = TOLERANCE, 
 def verdicts(
     first: Mapping[str, PrimaryLine], eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
 ) -> pd.DataFrame:
-    """The line that decides about each model (``primaries``), for a tolerance, with all that stands behind the verdict.
+    """Table of the primary measures (``primaries``) with verdicts for a tolerance.
 
     One line per model with the fields of ``EstimateLine``; ``sentence`` and ``headline`` are those of ``PrimaryLine``,
     ``reason`` says why this notion decides, ``p_of_any_error`` is the p-value of ``shown_at_all``.
@@ -190,7 +190,7 @@ def _tested(title: str, test: Callable[[], TestOfCalibration]) -> dict[str, Any]
 
 
 def unbinned_bounds(first: Mapping[str, PrimaryLine], level: float = LEVEL) -> pd.DataFrame:
-    """How large each model's error can be with what bins do not see, in its primary notion, under each assumption.
+    """Bounds on each model's error including errors within bins, in its primary notion, under each assumption.
 
     One line per model and assumption: model, notion, assumption, value = binned + added (at most 1), level (one-sided,
     (1 + ``level``) / 2), bins, and the sentence that says so (``unbinned_bound`` with slope ``SLOPE``). What can
@@ -244,7 +244,7 @@ def _is_made(answer: EstimateOrReason, slow: bool) -> bool:
 
 
 def _refused_once(found: Sequence[EstimateOrReason]) -> list[EstimateOrReason]:
-    """Where nothing can be answered in a notion for one and the same reason, it is one refusal."""
+    """Merge refusals: if nothing can be answered in a notion for the same reason, it is reported once."""
     kept: list[EstimateOrReason] = []
     for answer in found:
         same = [other for other in found if other[:2] == answer[:2]]
@@ -273,7 +273,7 @@ _TEXT = ("family", "law", "truth", "notion", "estimator", "binning", "groups")
 
 
 def coverage_table() -> pd.DataFrame:
-    """How often default intervals held the true value in simulations, one line per case.
+    """Simulated coverage of default intervals, one line per case.
 
     Columns: the law of the scores and the truth about them (``law``, ``truth``), ``classes``, ``rows``, ``notion``,
     ``estimator``, ``binning`` ("default" where no bins were given), nominal ``level``, the share ``coverage`` of
@@ -292,7 +292,7 @@ def coverage_table() -> pd.DataFrame:
 
 
 def rejection_table() -> pd.DataFrame:
-    """How often calibrated models were rejected at the 5 % level in simulations, one line per case.
+    """Simulated rejection rate of calibrated models at the 5 % level, one line per case.
 
     Columns: the law of the probabilities, ``notion``, ``classes``, ``estimator``, ``rows``, ``runs``, and the shares
     ``rejected`` by the p-value that is shown and ``rejected_exact`` by the one that breaks ties at random, known to
@@ -322,7 +322,7 @@ def paired_table() -> pd.DataFrame:
 
 
 def group_errors_table() -> pd.DataFrame:
-    """How often intervals of the error within the worst group of rows held the true one, one line per case.
+    """Simulated coverage of intervals of the error within the worst group of rows, one line per case.
 
     Columns: the ``law`` of the scores, the ``truth`` ("one": one value of a column is off by 0.15; "opposed": another
     one the other way), ``rows``, ``groups`` ("few": of two columns; "many": and of their crossings), nominal ``level``,
