@@ -121,7 +121,7 @@ foreign-tools: $(VENV)/.dev-installed
 docs: $(VENV)/.dev-installed
 	$(BIN)/python -W ignore -m tests.docs.build build/docs
 
-# The tutorial's code with a billion rows in place of a million: half an hour on one core, 300 MB of disk.
+# The tutorial's code with a billion rows in place of a million: ten minutes on one core, 100 MB of disk.
 billion-rows: $(VENV)/.dev-installed
 	CALIB_ROWS=1000000000 $(BIN)/python -m tests.docs.executed docs/tutorials/billion-rows.md
 

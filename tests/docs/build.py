@@ -31,6 +31,12 @@ ELSEWHERE = {
     "../README.md#architecture": "architecture.md",
 }
 """Links of pages to files that are outside docs/, and where these are in the site."""
+GENERATED = {
+    "**Reference**": "reference/index.md",
+    "**Papers**": "papers.md",
+    "**Accuracy of our claims**": "accuracy.md",
+}
+"""What the first page calls the pages that only the site has."""
 
 
 def build(folder: Path) -> None:
@@ -114,6 +120,8 @@ def _figure(figure: Any, name: str, page: Path, source: Path) -> str:
 def _adapted(text: str) -> str:
     for link, place in ELSEWHERE.items():
         text = text.replace(f"]({link})", f"]({place})")
+    for words, place in GENERATED.items():
+        text = text.replace(f"- {words}:", f"- [{words}]({place}):")
     text = text.replace("<!-- wide -->\n", "")
     return re.sub(r"^\$\$(.+)\$\$$", lambda tex: f'<div class="formula">{mathml(tex[1])}</div>', text, flags=re.M)
 

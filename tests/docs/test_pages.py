@@ -14,6 +14,7 @@ from tests.docs import executed
 README = executed.ROOT / "README.md"
 PAGES = [README, *executed.PAGES]
 LONGEST_README = 200
+LONGEST_RELEASE = 60
 
 
 def name(page: Path) -> str:
@@ -116,6 +117,11 @@ def test_the_architecture_names_every_package() -> None:
     for package in ("calib_core", "dashboard"):
         folders = {each.parent.name for each in (executed.ROOT / package).glob("*/__init__.py")}
         assert folders <= named, folders - named
+
+
+def test_a_release_has_at_most_60_lines_in_the_changelog() -> None:
+    releases = re.split(r"^## ", (executed.ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.M)[2:]
+    assert [text.partition("\n")[0] for text in releases if len(text.splitlines()) > LONGEST_RELEASE] == []
 
 
 def test_the_readme_is_short() -> None:
