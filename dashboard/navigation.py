@@ -33,11 +33,12 @@ STOPS = 7
 class View:
     """View of a room: its key in links, title, position among the room's views, and drawing function.
 
-    ``needs_data``: if the chosen data cannot be used, the page shows the reason instead. ``listed``: its title is a tab
-    of the room, unless ``missing`` returns a reason. ``reads``: "rows" if it needs rows: for a summary the page shows
-    that instead. ``rare``: it is ``missing`` for most data, and then not mentioned. ``of_models``: calibrators, bins
-    and the tolerance change what it shows; otherwise their controls are hidden. ``shows``: keys of exhibits of other
-    packages that it shows, which the view "Added" then omits.
+    - ``needs_data``: if the chosen data cannot be used, the page shows the reason instead.
+    - ``listed``: its title is a tab of the room, unless ``missing`` returns a reason.
+    - ``reads``: "rows" if it needs rows; for a summary the page shows that instead.
+    - ``rare``: it is ``missing`` for most data, and then not mentioned.
+    - ``of_models``: calibrators, bins and the tolerance change its content; otherwise their controls are hidden.
+    - ``shows``: keys of its exhibits of other packages, which the view "Added" then omits.
     """
 
     key: str

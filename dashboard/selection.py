@@ -47,13 +47,20 @@ MIN_ROWS = (1, 100)
 class Source:
     """Rows that calibrators are fitted on, and rows that they are evaluated on.
 
-    ``data`` and ``test`` name files: "demo:KEY", "sha256:HASH" of an upload, or nothing yet (``NONE``). With ``test``
-    the calibration rows are all of ``data``; else ``data`` is split by its split column (``by`` = "column"), at random
-    ("share"), or evaluated whole by cross-fitting in ``folds`` folds ("folds"). ``reading`` and ``test_reading`` are
-    the user's changes to how the files are read, as JSON. Another model's predictions on the same rows are divided
-    ``like`` those they are compared with. ``corners`` merges the classes into three (`written_corners`); empty for all
-    classes. ``within`` is the text of the selected slice of the test rows (`calib_core.slices.Slice`); empty for all
-    rows.
+    ``data`` and ``test`` name files: "demo:KEY", "sha256:HASH" of an upload, or nothing yet (``NONE``). The division of
+    the rows depends on ``by``:
+
+    - With ``test``, the calibration rows are all of ``data``.
+    - "column": the split column of ``data`` divides it.
+    - "share": ``data`` is divided at random.
+    - "folds": all of ``data`` is evaluated by cross-fitting in ``folds`` folds.
+
+    The other fields:
+
+    - ``reading`` and ``test_reading`` are the user's changes to how the files are read, as JSON.
+    - ``like``: another model's predictions on the same rows are divided like those of this file.
+    - ``corners`` merges the classes into three (`written_corners`); empty for all classes.
+    - ``within`` is the text of the selected slice of the test rows (`calib_core.slices.Slice`); empty for all rows.
     """
 
     data: str = f"demo:{DEMOS[0].key}"
@@ -148,13 +155,15 @@ def _is_range(ends: Any) -> TypeGuard[Sequence[float]]:
 class Selection:
     """Choices of a page: the source of rows, the view, the ticked calibrators, the bins, and the choices of each view.
 
-    ``others`` are files of other models on the same rows, each with the changes to how it is read. ``exhibits`` are
-    those whose options differ from the defaults. ``notion`` is the chosen one; empty for that of the verdict.
-    ``confidence`` and ``risk`` are the level in the overview's sentence, None for the default. Two classes are
-    evaluated by the risk of their event, unless ``notion`` is about the predicted class or only ``confidence`` is
-    given, as in links from before there was an event. ``question`` is the question about the ticked calibrators, empty
-    for the first; ``tour`` is the stop of the guided tour, 0 outside it. The default of ``calibrators`` is that of a
-    link; `dashboard.frame.advised` ticks others where nobody chose any.
+    - ``others`` are files of other models on the same rows, each with the changes to how it is read.
+    - ``exhibits`` are those whose options differ from the defaults.
+    - ``notion`` is the chosen one; empty for that of the verdict.
+    - ``confidence`` and ``risk`` are the level in the overview's sentence, None for the default. Two classes are
+      evaluated by the risk of their event. The exceptions are a ``notion`` about the predicted class, and a
+      ``confidence`` only, as in old links.
+    - ``question`` is the question about the ticked calibrators, empty for the first.
+    - ``tour`` is the stop of the guided tour, 0 outside it.
+    - ``calibrators`` has the default of a link; `dashboard.frame.advised` ticks others if none were chosen.
     """
 
     source: Source = Source()

@@ -145,8 +145,8 @@ def bound(name: str, **also: Any) -> dict[str, Any]:
 def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     """Return the keyword arguments for a widget that shows ``value`` and reports a new value.
 
-    The value given is the truth: a widget that was not drawn for a while, or whose value was changed by a click
-    elsewhere, is set to it before it is drawn.
+    The given value prevails. If the widget was not drawn for a while, or a click elsewhere changed its value, it is set
+    to the given value before it is drawn.
     """
     if _FOLDED.get() or st.session_state.get(key, _UNSET) != value:
         st.session_state[key] = value

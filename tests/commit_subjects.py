@@ -18,7 +18,7 @@ IMPERATIVE = {"bring", "embed", "focus", "ping", "string", "bias", "canvas"}
 
 
 def complaints(subject: str) -> Iterator[str]:
-    """What is wrong with the subject of a commit.
+    """Return the faults in the subject of a commit.
 
     >>> list(complaints("Separate outlets by semicolons"))
     []

@@ -1,9 +1,9 @@
 """Registration of the chart component with the running Streamlit server.
 
-Two asset directories are declared: our own scripts with the small bundle of plotly.js, and the one in the installed
-plotly package with the full plotly.js, for figures with traces other than lines, marks and bars. Streamlit serves both
-under `/_stcore/bidi-components/`, so static file serving stays off, and a page fetches plotly.js once, however many
-charts it shows. `dashboard.chart.page_head` lets browsers cache it.
+Two asset directories are declared: our own scripts with the small bundle of plotly.js, and the installed plotly
+package. The latter has the full plotly.js, for figures with traces other than lines, marks and bars. Streamlit serves
+both under `/_stcore/bidi-components/`, so that static file serving stays off. A page fetches plotly.js once, for any
+number of charts, and the module `dashboard.chart.page_head` lets browsers cache it.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
 """Faster first chart: plotly.js is cacheable by browsers, and preloaded in the head of the page.
 
-Streamlit's own route for components forbids caching, so that every page fetches and compiles plotly.js again, and
-requests it last, with the first chart. `application` is the same dashboard with a separate route for plotly.js and with
-links in the head of the page. If the dashboard is started in another way, charts still work without it.
+Streamlit's own route for components forbids caching. Every page then fetches and compiles plotly.js again, and requests
+it last, with the first chart. The function `application` returns the same dashboard with a separate route for plotly.js
+and with links in the head of the page. If the dashboard is started in another way, charts still work without it.
 """
 
 import gzip

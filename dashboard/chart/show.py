@@ -40,9 +40,9 @@ def payload(
 ) -> bytes:
     """Serialize a figure for the browser.
 
-    The header is its own JSON text, so that a rerun which changes nothing costs the browser no parsing of the
-    figure. Arrays travel base64-encoded in their own number type. The focus and the slider are no part of the
-    revision: another focus is shown on the figure that is there. ``times`` as large are letters and height.
+    The header is its own JSON text, so that a rerun which changes nothing costs the browser no parsing of the figure.
+    Arrays travel base64-encoded in their own number type. The focus and the slider are no part of the revision: another
+    focus is shown on the existing figure. Letters and height are enlarged by the factor ``times``.
     """
     body = figure_json(figure, key, times)
     header = {

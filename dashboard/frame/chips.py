@@ -21,8 +21,8 @@ OFFERED = 5
 def model_chips(selection: Selection) -> None:
     """Draw a chip for each ticked calibrator and the first few others, and a button for all of them.
 
-    The calibrator that is recommended is the first of the others, as soon as it is known (``settle_chips``). For a
-    summary it draws a sentence instead, because no calibrator can be fitted on it. Without rows it draws nothing.
+    The recommended calibrator is the first of the others, once it is known (``settle_chips``). For a summary, a
+    sentence explains that no calibrator can be fitted on it. Without rows, nothing is drawn.
     """
     try:
         parts = session.parts(selection.source)

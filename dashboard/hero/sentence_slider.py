@@ -55,8 +55,10 @@ def hero(
 ) -> None:
     """Show the observed frequency where the first model predicts ``confidence``, or such a risk; other models below.
 
-    ``chosen`` receives the risk or confidence at which the slider was released. ``looks`` are the numbers of their
-    looks, by title. ``explained`` explains the words next to the bars; ``left_out`` lists the models without a line.
+    - ``chosen`` receives the risk or confidence at which the slider was released.
+    - ``looks`` are the numbers of the models' looks, by title.
+    - ``explained`` explains the texts next to the bars.
+    - ``left_out`` lists the models without a line.
     """
     data = payload(answers, confidence, looks) | {"explained": explained, "left_out": left_out}
     # Read by users without the component, and by tests; the component hides it, so that screen readers do not read it

@@ -70,7 +70,7 @@ def group_spark(
 ) -> str:
     """Return groups as SVG, from low to high risk: a wide gray bar of expected events, a narrow one of observed events.
 
-    Observed events of a group that is not off beyond chance are pale.
+    Observed events of a group that is not significantly off are pale.
     """
     most = max([*expected, *observed, 1e-9])
     step = (width - 12) / max(len(expected), 1)

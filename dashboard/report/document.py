@@ -140,8 +140,8 @@ class Heading:
 class Figure:
     """Captioned figure of a diagram; ``label`` describes it for screen readers, ``name`` is the slug of its files.
 
-    ``width`` is the part of the page it takes: "full", "tall", "strip", "panels", "low", "wide", "half", or
-    on page one of a risk "axes" or "risk".
+    ``width`` is its part of the page: "full", "tall", "strip", "panels", "low", "wide", "half". On page one of a risk
+    it can be "axes" or "risk".
     """
 
     name: str

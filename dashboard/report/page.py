@@ -63,8 +63,8 @@ def scripts() -> tuple[str, str]:
 def policy(scripts: tuple[str, ...], styles: tuple[str, ...]) -> str:
     """Return a content security policy that allows only these inline scripts and styles, and images within the file.
 
-    Plotly fills an empty style element rule by rule, so that the empty text is one of the styles, and sets style
-    attributes, which can fetch nothing where images come from within.
+    Plotly fills an empty style element rule by rule, so that the empty text is one of the styles. It also sets style
+    attributes, which cannot fetch anything because images come from within the file.
     """
     script, style = (" ".join(_digest(text) for text in texts) for texts in (scripts, styles))
     return (

@@ -18,10 +18,11 @@ FONT = "Liberation Sans, Arial, Helvetica, Narrow DejaVu, sans-serif"
 class Width:
     """Column width of a journal: its name, inches, and matching sizes.
 
-    ``font`` is the size of text in pixels, ``marks`` and ``lines`` the size of marks and the width of lines against
-    those on screen, ``least`` the least height of a figure as a share of its width, ``flat`` what its height in
-    proportion to the screen's is taken times, ``below`` the pixels that the legend gets below a figure whose own place
-    for it would be too narrow.
+    - ``font`` is the size of text in pixels.
+    - ``marks`` and ``lines`` are the size of marks and the width of lines relative to the screen.
+    - ``least`` is the minimum height of a figure as a share of its width.
+    - ``flat`` is a factor on the height in proportion to the screen's.
+    - ``below`` is the height in pixels of a legend below a figure whose own place for it would be too narrow.
     """
 
     name: str

@@ -16,8 +16,9 @@ from dashboard.session import Call, Model, Models, Scene
 class Options:
     """Options that only a report has.
 
-    ``title`` and ``author`` are printed as given. ``left_out`` are keys of omitted sections, ``added`` those of
-    sections included on request only. ``date`` is the only line in which two reports from the same inputs differ.
+    - ``title`` and ``author`` are printed as given.
+    - ``left_out`` are keys of omitted sections, ``added`` those of sections included on request only.
+    - ``date`` is the only line in which two reports from the same inputs differ.
     """
 
     title: str = ""

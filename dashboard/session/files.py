@@ -1,11 +1,11 @@
 """Files by their keys: the tables read from them, and how each is read as predictions.
 
-On one's own machine the key of an upload is the hash of its content, so that its link works again wherever the file is
-opened; where many people meet it is the secret of the visitor who brought it (`dashboard.session.server_limits`).
+On one's own machine the key of an upload is the hash of its content, so that its link works again after another upload.
+On a server for many it is a secret of the visitor who uploaded it (`dashboard.session.server_limits`).
 
-Streamlit never hashes data here: it looks at a sample of large arrays only, so that two uploads could meet.
+Streamlit never hashes data here: it samples large arrays, so that two uploads could collide.
 
-Uploads in custody: whose they are, who may see them, how many are taken in at a time, and when they go.
+The module also manages uploads: their owners, who may see them, how many are read at a time, and their expiry.
 """
 
 from __future__ import annotations
@@ -149,12 +149,12 @@ class Uploads(Generic[T]):
             return tuple(key for key, upload in self._kept.items() if upload.owner == owner)
 
     def shared(self, key: str) -> bool:
-        """Return True if everybody who knows the key of an upload may see it."""
+        """Return True if everybody with the key of an upload may see it."""
         with self._changed:
             return key in self._kept and self._kept[key].shared
 
     def share(self, key: str, owner: str, yes: bool) -> None:
-        """Share an upload with everybody who knows its key, or with nobody; only the owner can."""
+        """Share an upload with everybody who has its key, or with nobody; only the owner can."""
         with self._changed:
             upload = self._kept.get(key)
             if upload is not None and upload.owner == owner:

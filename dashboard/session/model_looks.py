@@ -29,8 +29,9 @@ class StyledModel(Protocol):
 def numbered(models: Iterable[tuple[int, StyledModel]]) -> dict[str, int]:
     """Return every model's number by title, from its file's position and calibrator; the first base model is 0.
 
-    A model's number does not depend on the order of the models, and on others only where two would look alike: the
-    first file's go before those of files compared with it, and calibrators in the order of ``order``.
+    A model's number does not depend on the order of the models. It depends on other models only if two would look
+    alike. Then the first file's models have precedence over those of files compared with it, and calibrators in the
+    order of ``order``.
     """
     liked = sorted((file, _liked(file, model), model.title) for file, model in models)
     return looks((title, number) for _, number, title in liked)

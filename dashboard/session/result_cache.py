@@ -122,7 +122,7 @@ class ResultCache:
     """Results by scope and key; the least recently used are dropped above ``budget`` bytes.
 
     An array that several results share counts once. The scope is no part of a call's identity: one cache can serve
-    sessions that share results and sessions that must not. Work on files begins once there is room for it.
+    sessions that share results and sessions that must not. Work on files begins once there is room for it. The function
     ``arrays_of`` returns the arrays of files by their keys: they are stored elsewhere and do not count here.
     """
 

@@ -32,9 +32,10 @@ LARGE = 2_000_000
 class Scene:
     """Models on show, their bins (None: by declared outputs), the tolerance, and the focus.
 
-    ``confidence`` or ``risk`` is the level in the overview's sentence (None: the default); ``ratio`` is the tolerance
-    of the ratio of observed to expected events; ``counting`` selects the rows of a table of several models if some
-    abstain; ``partitions`` cut the triangle of ``three`` classes into cells (``written_corners``).
+    - ``confidence`` or ``risk`` is the level in the overview's sentence (None: the default).
+    - ``ratio`` is the tolerance of the ratio of observed to expected events.
+    - ``counting`` selects the rows of a table of several models if some abstain.
+    - ``partitions`` cut the triangle of ``three`` classes into cells (``written_corners``).
     """
 
     models: Models

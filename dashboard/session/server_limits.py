@@ -11,14 +11,16 @@ GB = 1 << 30
 class ServerLimits:
     """Rights of visitors, and the memory that the process may use for them.
 
-    ``private``: an upload is visible to its visitor only until it is shared; otherwise one person has everything.
-    ``hosts`` are the names it answers under, ``base`` the path in front of every address ("" or "/name"),
-    ``user_header`` the header in which a proxy passes the user's name (empty: a cookie identifies browsers).
-    ``sessions`` are open tabs, ``files`` and ``bytes`` the uploads of a visitor, ``file_bytes`` one file. ``memory`` is
-    the total limit in bytes, ``own`` the part that the processes take before any file is opened; ``processes`` is the
-    number of worker processes for long computations (0: none). ``expiry`` is the seconds after which an unused upload
-    is removed, and ``absence`` those after its visitor's last tab was closed: infinite if one person has everything.
-    Pages of the origins ``framed_by`` may show it in a frame.
+    - ``private``: an upload is visible to its visitor only until it is shared; otherwise one person has everything.
+    - ``hosts`` are the host names of the server, ``base`` is the path prefix of every address ("" or "/name").
+    - ``user_header`` is the header in which a proxy passes the user's name (empty: a cookie identifies browsers).
+    - ``sessions`` is the maximum number of open tabs.
+    - ``files`` and ``bytes`` limit the uploads of a visitor, ``file_bytes`` one file.
+    - ``memory`` is the total limit in bytes, ``own`` the part that the processes take before any file is opened.
+    - ``processes`` is the number of worker processes for long computations (0: none).
+    - ``expiry`` is the seconds after which an unused upload is removed.
+    - ``absence`` is the seconds after its visitor's last tab was closed: infinite if one person has everything.
+    - ``framed_by`` are the origins whose pages may show it in a frame.
     """
 
     private: bool = False

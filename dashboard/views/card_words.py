@@ -33,7 +33,7 @@ def unfit(key: str, why: str) -> str:
 def fitted(key: str, line: Mapping[Any, Any], why: str = "", *, best: bool = True, changed: bool = False) -> str:
     """Return the card of a fitted calibrator; ``line`` is its line of the table of gains.
 
-    ``why`` is the reason for it, either as the ``best`` or as one of the first to try; ``changed`` is True if its
+    ``why`` is the reason for it: as the ``best``, or as one of the first to try. The flag ``changed`` is True if its
     settings were changed.
     """
     flags = CALIBRATORS[key].flags

@@ -47,8 +47,9 @@ _FOLLOWERS: dict[str, tuple[str, ...]] = {
 class Trial:
     """Trial of a file, or of another reading of one, that is not in use.
 
-    ``chosen`` are the fields of the reading that the user chose, ``reading`` is the resulting reading (None if it
-    failed), and ``reason`` is why it cannot be read, or empty if a finding is the only obstacle.
+    - ``chosen`` are the fields of the reading that the user chose.
+    - ``reading`` is the resulting reading, None if it failed.
+    - ``reason`` is why it cannot be read, or empty if a finding is the only obstacle.
     """
 
     key: str

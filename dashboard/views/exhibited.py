@@ -196,12 +196,16 @@ def exhibited(
 ) -> Click | None:
     """Draw an exhibit with its chosen options; return a click on its figure.
 
-    ``name`` identifies one of several of a kind; ``title`` replaces its own (None: no heading); ``folded`` puts the
-    table into an expander below the figure; ``turned`` draws it as text with its best numbers in bold, and with its
-    lines as columns if True, instead of as a sortable grid; ``limits`` fix some of its options for this place, which
-    then have no control; ``tucked`` puts the controls behind a button next to the headline; ``pick`` receives the
-    clicked line of the table; ``linked`` returns the choices that a line of a text table links to; ``bar`` is the place
-    of the progress bar, by default the current one.
+    - ``name`` identifies one of several of a kind.
+    - ``title`` replaces its own (None: no heading).
+    - ``folded`` puts the table into an expander below the figure.
+    - ``turned`` draws the table as text with its best numbers in bold, and with its lines as columns if True. By
+      default it is a sortable grid.
+    - ``limits`` fix some of its options for this place, which then have no control.
+    - ``tucked`` puts the controls behind a button next to the headline.
+    - ``pick`` receives the clicked line of the table.
+    - ``linked`` returns the choices that a line of a text table links to.
+    - ``bar`` is the place of the progress bar, by default the current one.
     """
     recipe, fixed = widgets.selection().exhibit(key), limits or {}
     exhibit: Exhibit = EXHIBITS.make(key, **{**dict(recipe.params), **fixed})

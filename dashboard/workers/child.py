@@ -1,8 +1,8 @@
 """Worker process of the server: computes the jobs that it receives, one after the other.
 
-Run as a script. It sends "ready", then answers every job with messages ("progress", percent) and one of ("result" or
-"refused" or "unsendable"), followed by a parcel with the value or the exception. It ends with the server, or earlier if
-memory runs out.
+Run as a script. It sends "ready", then answers every job with messages ("progress", percent) and a final one: "result",
+"refused" or "unsendable". The final message is followed by a parcel with the value or the exception. The process ends
+with the server, or earlier if memory runs out.
 """
 
 from __future__ import annotations

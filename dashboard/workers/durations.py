@@ -56,12 +56,13 @@ def about_seconds(seconds: float | None) -> str:
 class Costs:
     """Durations by kind of work. ``known``: kinds with their durations in units of ``unit()`` seconds.
 
-    Seconds are exp(a) n^p K^q for n rows and K classes, fitted to the logarithms of the times of a kind: those of near
-    sizes, and those measured here, count more than others, and p and q stay near 1 without evidence to the contrary. Of
-    17 kinds and sizes that are not in the table and took a third of a second or more, on one machine
-    (tests/benchmarks/work_times.py), 14 took within a factor of 2 of the estimate and 15 within 4. One took 17 times as
-    long, because a search may take few or many steps. On a shared machine, the load of others affects the durations,
-    too.
+    Seconds are exp(a) n^p K^q for n rows and K classes, fitted to the logarithms of the durations of a kind. Those of
+    near sizes, and those measured here, have more weight. Without evidence to the contrary, p and q stay near 1.
+
+    The estimates were tested on 17 kinds and sizes outside the table that took a third of a second or more, on one
+    machine (tests/benchmarks/work_times.py). In 14 cases the duration was within a factor of 2 of the estimate, in 15
+    within 4. One took 17 times as long, because a search may take few or many steps. On a shared machine, the load of
+    others affects the durations, too.
 
     >>> costs = Costs()
     >>> costs.seconds(Work("fitted", 1000, 10)) is None

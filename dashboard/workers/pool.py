@@ -1,7 +1,7 @@
 """Pool of worker processes with one job each; a queue; jobs stop when nobody waits; ended processes are replaced.
 
 Quick work runs in the calling thread. Work that takes a while moves to a process, and later work of its kind goes there
-at once, so that nobody has to know in advance how long a calibrator takes.
+at once. So nobody has to know in advance how long a calibrator takes.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ class Pool:
     ) -> Any:
         """Return the result of a function, computed locally if quick, else by a process; exceptions are raised here.
 
-        ``progress`` receives percent, repeatedly while nothing is known; any exception from it stops the work. ``work``
-        describes the job, so that others in the queue get an estimated waiting time.
+        The function ``progress`` receives percent, repeatedly while nothing is known; any exception from it stops the
+        work. The argument ``work`` describes the job, so that others in the queue get an estimated waiting time.
         """
         kind = (function.__module__, function.__qualname__, *(type(value).__name__ for value in args))
         try:

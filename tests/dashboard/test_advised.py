@@ -1,4 +1,4 @@
-"""Which calibrator is ticked where nobody has chosen any, and that a choice, a link and a stop of the tour stay."""
+"""Default tick of calibrators, and precedence of a choice, a link and a stop of the tour."""
 
 from __future__ import annotations
 

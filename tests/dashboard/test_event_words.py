@@ -1,4 +1,4 @@
-"""Two classes: the risk of the event next to its observed frequency, in the words of the file."""
+"""Two classes: the risk of the event next to its observed frequency, in the file's terms."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_the_bar_stands_where_the_work_does(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_summary_of_two_classes_has_a_report_and_slices_of_the_class_predicted(tmp_path: Path) -> None:
-    """Its slices are about the confidence, and so are the words next to them; the report omits what needs rows."""
+    """Its slices are about the confidence, and so is the text next to them; the report omits what needs rows."""
     rng = np.random.default_rng(2)
     risk = rng.beta(2, 5, 300).round(3)
     frame = pd.DataFrame({"died": (rng.random(300) < risk / 2).astype(int), "risk": risk, "site": ["a", "b"] * 150})

@@ -98,7 +98,7 @@ def _members(name: str, registry: Registry) -> Iterator[str]:
 
 
 def _letters() -> str:
-    """What the letters of the formulas stand for, as the dashboard says it."""
+    """Return the meaning of the letters in the formulas, as in the dashboard."""
     return f"<div>{re.sub(r'[$]([^$]+)[$]', lambda tex: mathml(tex[1], 'inline'), SYMBOLS)}</div>"
 
 

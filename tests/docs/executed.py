@@ -65,7 +65,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Result:
-    """What a block printed, and the figure that it assigned, if any."""
+    """Output of a block, and the figure that it assigned, if any."""
 
     block: Block
     printed: str

@@ -32,7 +32,7 @@ def anchors(page: str) -> set[str]:
 
 
 def fetched(page: str) -> list[str]:
-    """What a browser would load from elsewhere; links that a reader may click are none."""
+    """Return the addresses that a browser would load; links for readers do not count."""
     return re.findall(r"""(?:src=|<link[^>]*href=|url\(|import\s+)["']?(?:https?:)?//[^"')\s]+""", page)
 
 

@@ -102,7 +102,7 @@ def banned() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def banned_in(texts: tuple[Text, ...]) -> list[str]:
-    """Where a banned phrase is, and what to write."""
+    """Return the place of each banned phrase, and its replacement."""
     any_of_them = re.compile("|".join(phrase.pattern for phrase, _ in banned()), re.IGNORECASE)
     return [
         f"{where}: “{found[0]}”: write {better}"
@@ -130,7 +130,7 @@ def long_sentences(texts: tuple[Text, ...]) -> list[str]:
 
 
 def at_most(found: list[str], most: int) -> None:
-    """No more than there were: whoever adds one sees the last of them."""
+    """Check that there are no more than the limit; a failure prints the last of them."""
     assert len(found) <= most, "\n".join(found[-40:])
 
 

@@ -65,7 +65,7 @@ OTHER_ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "slices.panels": (ONE, ["site=a"]),
     "slices.table": (ONE, "site"),
 }
-"""What functions are given that take more than the predictions."""
+"""Arguments of functions that take more than the predictions."""
 MORE: dict[str, dict[str, Any]] = {
     "diagrams.error_sweep": {"bins": [5, 10], "floor": False},
     "inference.unbinned_bound": {"assumption": "lipschitz", "constant": 1.0},
@@ -156,7 +156,7 @@ def test_a_table_of_calibrators_begins_with_the_event() -> None:
 
 
 def test_one_brier_score_of_two_classes_has_one_name() -> None:
-    """Of rows and of their summary: the event's is "Brier score", and the sum over both classes is called so."""
+    """For rows and summary, the event's score is "Brier score", and the sum over both classes has its own name."""
     risk, died = ONE.probs[:, 1], ONE.true_labels == 1
     event = np.square(risk - died).mean()
     whole = np.square(ONE.probs - np.column_stack([~died, died])).sum(axis=1).mean()

@@ -58,7 +58,7 @@ def test_bins_classes_and_slices_are_counted_as_kinds_of_places(rows, kinds):
 
 
 def test_what_stands_out_is_corrected_by_as_many_as_were_looked_at():
-    """Of ten levels, one has a p-value that is small uncorrected but not among ten."""
+    """One of ten levels has a p-value that is small uncorrected but not among ten."""
     h = np.repeat(np.arange(50, 60) / 100, 40)
     right = np.concatenate([np.arange(40) < round(40 * level) for level in np.arange(50, 60) / 100])
     right[:40] = np.arange(40) < 28

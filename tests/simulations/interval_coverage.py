@@ -86,7 +86,7 @@ class Case:
         }
 
     def placed(self, key):
-        """Return the placement of an estimator's bins, in the words of the table."""
+        """Return the placement of an estimator's bins, in the table's terms."""
         if key == "ece-sweep":
             return "chosen", ""
         with_bins = self.notion is not None and key not in (

@@ -38,5 +38,5 @@ def busy(seconds: float, progress: Progress) -> int:
 
 
 def quiet(seconds: float, progress: Progress) -> int:
-    """Do the same without progress reports."""
+    """Occupy a processor without progress reports."""
     return busy(seconds, lambda _: None)

@@ -28,11 +28,13 @@ from dashboard.report.sections import (
 class Chapter:
     """Section that can be included: its key, its title, its blocks, and the reason if it is not available.
 
-    ``blocks`` yields None between pieces of work, where building can be stopped. ``why_not`` is empty if the section
-    has content. ``on_request``: it is included only on request, all others unless they are left out. ``rare``: most
-    files have nothing for it, and its absence is not mentioned. ``of_event`` is its title in a report about the risk of
-    an event; ``titled`` finds one that depends on what there is. ``of_predicted``: it is about the class predicted, and
-    such a report has it only on request.
+    - ``blocks`` yields None between pieces of work, where building can be stopped.
+    - ``why_not`` is empty if the section has content.
+    - ``on_request``: it is included only on request; all other sections unless they are left out.
+    - ``rare``: most files have nothing for it, and its absence is not mentioned.
+    - ``of_event`` is its title in a report about the risk of an event.
+    - ``titled`` returns a title that depends on the content.
+    - ``of_predicted``: it is about the predicted class, so that a report about an event has it only on request.
     """
 
     key: str

@@ -125,7 +125,7 @@ def test_every_stratum_is_fitted_and_mapped_as_if_it_were_alone(key, notion, wei
 
 
 def test_rows_drawn_by_rank_are_drawn_without_replacement():
-    """Of the levels below the 500th, mean and variance are hypergeometric, and no count exceeds its level."""
+    """Mean and variance of the levels below the 500th are hypergeometric, and no count exceeds its level."""
     rows = np.random.default_rng(0).integers(1, 5, 1_500)
     ends = np.append(0.0, np.cumsum(rows))
     assert len(rows) > histogram._FEW_LEVELS

@@ -54,7 +54,7 @@ def test_every_answer_is_its_definition(rows, asked):
 
 
 def test_by_hand():
-    """Of 215 rows at 84 to 96 %, 148 are right: 68.8 %."""
+    """There are 215 rows at 84 to 96 %, 148 of them right: 68.8 %."""
     h = np.concatenate([np.linspace(0.84, 0.845, 100), np.full(15, 0.9), np.linspace(0.955, 0.96, 100)])
     right = np.arange(215) < 148
     answer = local_accuracy(said(h, right)).answer(0.9)

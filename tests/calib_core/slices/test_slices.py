@@ -193,7 +193,7 @@ def test_findings_slices_and_scans_judge_the_same_rows_alike(kept):
 
 
 def test_a_right_mean_of_wrong_chances_is_a_gap_a_little_more_often_than_the_level():
-    """Of 200 rows at 55 or 98 %, all come true in 76.5 %: they are not calibrated, though their mean is right.
+    """All of 200 rows at 55 or 98 % come true in 76.5 %: they are not calibrated, though their mean is right.
 
     By the law of the scores' mean alone this is no gap (``share_test``), which is less powerful where scores are right.
     """

@@ -1,4 +1,4 @@
-"""Better, not worse, equivalent: the words match the interval, and are wrong as seldom as it misses."""
+"""Better, not worse, equivalent: the conclusions match the interval, and are wrong as seldom as it misses."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def _claims(law, n, k, rng):
 
 @pytest.mark.parametrize("law", ["near one", "rounded"])
 def test_not_worse_is_wrong_in_at_most_one_of_twenty(law):
-    """The margin is exactly the first model's excess error, where the words are wrong most often."""
+    """The margin is exactly the first model's excess error, where the conclusion is wrong most often."""
     rng, wrong, naive = np.random.default_rng(11), 0, 0
     for _ in range(RUNS):
         (a, b), truth = _claims(law, 400, 5, rng)

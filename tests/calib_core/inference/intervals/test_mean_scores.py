@@ -27,7 +27,7 @@ def one_sure(n, k, rng, confidence=0.999):
 
 
 def moved(p, error):
-    """Return a truth with the top class right less often by ``error``, the next class more often."""
+    """Return a truth with a chance of the top class lower by ``error``, of the next class higher."""
     q, line, top = p.copy(), np.arange(len(p)), p.argmax(1)
     less = np.minimum(error, q[line, top])
     q[line, top] -= less

@@ -94,7 +94,7 @@ def test_the_same_matches_as_the_loop(found: list[list[float]], true: list[list[
 
 
 def test_ties_as_the_loop_settles_them() -> None:
-    """Of equal overlaps the later true box, of equal scores the earlier detection, and 1 up to rounding is 1."""
+    """Ties go to the later true box and the earlier detection, and 1 up to rounding is 1."""
     twice: list[list[float]] = [[1, 1, 0, 0, 10, 10, 0], [1, 1, 0, 0, 10, 10, 0]]
     found: list[list[float]] = [[1, 1, 0, 0, 10, 8, 0.5], [1, 1, 0, 0, 10, 9, 0.5], [1, 1, 0, 0, 10, 10, 0.5]]
     assert ours(found, twice, [0.5])[:, 0].tolist() == evaluated(found, twice, 0.5, 100) == [1, 0, -1]
@@ -103,7 +103,7 @@ def test_ties_as_the_loop_settles_them() -> None:
 
 
 def test_a_small_case_by_hand() -> None:
-    """Of two detections of one box the more confident is right; one in a crowd is neither; the last box is missed."""
+    """The more confident of two detections of one box is right; one in a crowd is neither; the last box is missed."""
     true = [(1, 1, 0, 0, 10, 10, 0), (1, 1, 100, 0, 50, 50, 1), (2, 2, 0, 0, 10, 10, 0)]
     found = [
         (1, 1, 0, 0, 10, 10, 0.6),  # the box itself, and yet the second to choose
