@@ -1,6 +1,6 @@
 """Extension packages that add methods, exhibits and views: installed with an entry point or named by --with.
 
-A package registers what it adds when it is imported. Nothing that is loaded is ever named by a link or a file.
+A package registers its additions when it is imported. Links and files can never load a package.
 """
 
 from __future__ import annotations

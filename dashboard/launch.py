@@ -27,7 +27,7 @@ _HEAVY = (
 def launched_files() -> tuple[Path, ...]:
     """Return the files named on the command line of the running dashboard.
 
-    Streamlit hands what follows the script to it as `sys.argv[1:]`.
+    Streamlit passes the arguments after the script as `sys.argv[1:]`.
     """
     return tuple(map(Path, sys.argv[1:]))
 

@@ -145,8 +145,8 @@ def bound(name: str, **also: Any) -> dict[str, Any]:
 def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     """Return the keyword arguments for a widget that shows ``value`` and reports a new value.
 
-    The given value prevails. If the widget was not drawn for a while, or a click elsewhere changed its value, it is set
-    to the given value before it is drawn.
+    The given value prevails. A widget that was not drawn for a while, or that changed by a click elsewhere, is set to
+    it before it is drawn.
     """
     if _FOLDED.get() or st.session_state.get(key, _UNSET) != value:
         st.session_state[key] = value
@@ -174,7 +174,7 @@ _FOLDED: ContextVar[bool] = ContextVar("folded", default=False)
 def tied_to(options: Collection[Any], key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     """Like `tied`, for a widget whose options change; a value outside the options is not reported.
 
-    When an option goes, Streamlit hands over its label as if that had been chosen.
+    When an option disappears, Streamlit reports its label as if the user had chosen it.
     """
     return tied(key, value, lambda new: chosen(new) if new in options else None)
 
@@ -227,7 +227,7 @@ def recipe_controls(
 ) -> None:
     """Draw controls for the declared parameters of a recipe, or ``only`` some; ``changed`` gets the new recipe.
 
-    ``without``: options of some of them that are not offered.
+    ``without``: options of some of these parameters that are not offered.
     """
     registry = FAMILIES[recipe.family]
     values = dict(recipe.params)

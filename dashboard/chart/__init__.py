@@ -6,11 +6,11 @@ The function `chart` draws a figure and returns the user's choice in it. A tempe
 A figure declares its interaction in `layout.meta`, a mapping:
 
 - `columns`: a list of `{"axis": "x", "low": 0.2, "high": 0.3, "record": {"bin": 2}, "says": "..."}`. A click anywhere
-  in a column chooses its record. Arrow keys, Home and End move from column to column, and screen readers read `says`.
+  in a column chooses its record. Arrow keys, Home and End move from column to column. Screen readers read `says` aloud.
   The columns that agree with the focus are tinted, on all axes. Columns of a vertical axis (`"axis": "y"`) are rows. On
   a logarithmic axis, `low` and `high` are logarithms to base 10. The flag `here` is True where arrow keys start.
 - `exact`: True if a column represents exactly what its record names, so that no other column is tinted.
-- `range`: True if dragging along the labels of the horizontal axis chooses `{"low": ..., "high": ...}`. With
+- `range`: True if dragging along the labels of the horizontal axis chooses `low` and `high` in the record. With
   `"columns"` the ends snap to columns, whose `from` and `to` are then the ends (for an axis in other units).
 
 A trace may have `meta["grab"]`: its marks can be dragged.
@@ -25,9 +25,9 @@ it is new. Marks are identified by `bin`, `class` and `cell` of their records. U
 animation.
 
 The `key` identifies a chart. As long as a run of the script draws a figure under that key, the browser reuses one node
-for it. Each new figure is passed to `Plotly.react`. Zoom and hidden legend entries persist, also when the user leaves
-the view or reloads the page in the same tab. Set `layout.uirevision` of a figure to reset them (for a changed axis, for
-instance).
+for it. Each new figure is passed to Plotly's `react` function. Zoom and hidden legend entries persist, also when the
+user leaves the view or reloads the page in the same tab. Set `layout.uirevision` of a figure to reset them (for a
+changed axis, for instance).
 
 A click waits in the session's state under `slot(key)`, stored before the run that it caused. The function `chart` takes
 it out when it draws that key. Therefore a rerun from another control finds nothing to replay. A run that is cut short

@@ -1,6 +1,6 @@
 """Put a figure on screen.
 
-What is sent to the browser for one chart: a short header, a newline, the figure as Plotly's JSON.
+The browser receives for one chart: a short header, a newline, the figure as Plotly's JSON.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Default tick of calibrators: the recommended one, as soon as it is known.
 
-The first screen does not wait for the recommendation. Until it is known, and where no calibrator is recommended,
-another one is ticked: logistic recalibration for the risk of an event, else temperature scaling. What a person, a link
-or a stop of the tour has chosen stays.
+The first screen does not wait for the recommendation. Until it is known, or if no calibrator is recommended, another
+one is ticked: logistic recalibration for the risk of an event, else temperature scaling. A choice by the user, by a
+link or by a stop of the tour is not changed.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from dashboard.selection import Selection
 class Term:
     """Term with its definition, its picture as SVG, and a description of the picture.
 
-    ``formula`` is in TeX, ``reference`` who defined it, ``live`` where to see it at work.
+    ``formula`` is in TeX, ``reference`` is its source, ``live`` is an example of its use.
     """
 
     key: str

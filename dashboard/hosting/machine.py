@@ -47,7 +47,8 @@ def processes_for(memory: int, wanted: int) -> int:
 def keep_memory_whole() -> bool:
     """Give large arrays their own pages, and small ones few pools; return True if the system supports it.
 
-    Otherwise what many threads free stays with the process in pieces: half a gigabyte after twenty large files.
+    Otherwise memory freed by many threads stays with the process in fragments: half a gigabyte after twenty large
+    files.
     """
     try:
         option = ctypes.CDLL(None).mallopt

@@ -24,10 +24,10 @@ def log_to_mlflow(
 ) -> str:
     """Log the report, the numbers as JSON, their table and their metrics to a run of MLflow; return the run's id.
 
-    ``run_id``: None takes the active run, or begins one and ends it. ``choices`` are calibrators and fields of a
-    Selection. Artifacts: calibration/report.html, calibration.json, lines.json (an MLflow table: ten digits; logged
-    again, its lines are added). Metrics are called calib/MODEL/ESTIMATOR (the estimate that the interval is about),
-    with _low, _high, _value and _floor. InputError where MLflow is not installed, or nothing can be reported.
+    ``run_id``: None takes the active run, or starts one and ends it. ``choices`` are calibrators and fields of a
+    Selection. Artifacts: calibration/report.html, calibration.json, lines.json (an MLflow table with ten digits;
+    logging again appends its lines). Metrics are named calib/MODEL/ESTIMATOR (the estimate of the interval), with _low,
+    _high, _value and _floor. The call raises InputError if MLflow is not installed, or nothing can be reported.
     """
     mlflow = _package("mlflow", "MLflow")
     with _handed_out(data, choices) as handout:
@@ -55,9 +55,9 @@ def log_to_wandb(
     """Log the report, the numbers as JSON, their table and their summary to a run of W&B; return the run's id.
 
     ``run``: None takes the active run, or starts one and finishes it. The report and the table are among the run's
-    media (calib/report, calib/lines), and both are in an artifact of type "calibration" with the JSON. Numbers are
-    named in its summary as in `log_to_mlflow`. The call raises InputError if W&B is not installed, or nothing can be
-    reported.
+    media (calib/report, calib/lines), and both are in an artifact of type "calibration" with the JSON. The names of
+    numbers in its summary are those of `log_to_mlflow` in MLflow. The call raises InputError if W&B is not installed,
+    or nothing can be reported.
     """
     wandb = _package("wandb", "Weights & Biases")
     with _handed_out(data, choices) as handout:

@@ -24,8 +24,8 @@ _MAP_STYLES = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 def html_page(document: Document, version: str) -> bytes:
     """Return the report as a page that contains plotly.js once.
 
-    Its content security policy forbids every request, and every script and style sheet except its own: user text in it
-    stays text, whatever it contains.
+    Its content security policy forbids every request, and every script and style sheet except its own. Any text of the
+    user stays text.
     """
     style, (plotly, draw) = _asset("page.css"), scripts()
     numbered = (*document.tables, *document.figures)

@@ -49,7 +49,7 @@ def written(selection: Selection, options: Options) -> str:
 def read(page: bytes | str) -> ReportRecipe:
     """Return the recipe in a report; InputError if it contains no usable recipe.
 
-    Nothing else of the page is looked at, and everything in it is checked as a link is.
+    The rest of the page is ignored, and every part of the recipe is checked like a link.
     """
     text = page if isinstance(page, str) else page.decode("utf-8", errors="replace")
     found = _BLOCK.search(text)

@@ -79,7 +79,7 @@ class Call(_Node, Generic[T]):
 
     A function of another package is "module:function".
 
-    ".part()" is what a part of it gives that takes no arguments, such as ``.frame()`` of a diagram.
+    ".part()" is the result of a method without arguments, such as ``.frame()`` of a diagram.
     """
 
     name: str
@@ -290,7 +290,7 @@ def _names() -> dict[Any, str]:
 def python(**results: Call[Any]) -> str:
     """Return lines of Python, on calib_core and extension packages, that end with these names.
 
-    What is needed twice, or has a stem, gets a line of its own.
+    A part that is needed twice, or has a stem, gets its own line.
     """
     times: dict[str, int] = {}
     order: list[Part] = []

@@ -242,7 +242,7 @@ RESULTS.arrays_of = UPLOADS.arrays_of
 def hold(data: bytes, name: str) -> File:
     """Read an upload and store it for the visitor; InputError leaves everything unchanged.
 
-    On one's own machine the same bytes under another name are not read again: the file goes by the name last given.
+    On one's own machine the same bytes under another name are not read again: the file gets the last name given.
     """
     digest, owner = hashlib.sha256(data).hexdigest(), visitor() or EVERYBODY
     key = _key(digest, name, owner)

@@ -154,8 +154,8 @@ def _tells_cases_apart(rows: Predictions, columns: Sequence[str]) -> bool:
 def triangle(source: Source, three: str) -> Source:
     """Return the same rows with three classes as corners: those requested, otherwise the most confused, pooled.
 
-    These are the three with most calibration rows confused among each other. Three classes stay as they
-    are. NotAnswerable where rows are no points of a simplex.
+    The most confused classes are the three with most calibration rows confused among each other. Three classes stay
+    unchanged. NotAnswerable if rows are no points of a simplex.
     """
     test = parts(source).test
     largest_three(test)

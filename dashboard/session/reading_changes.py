@@ -13,7 +13,7 @@ from calib_core.readers import Reading
 def written_changes(proposal: Reading | None, reading: Reading) -> str:
     """Return the differences between a reading and the proposal as JSON; empty if there are none.
 
-    A link with the changes only stays short where there are a thousand classes.
+    A link that contains only the changes stays short for a thousand classes.
 
     >>> r = Reading(scores=("p",), label=("y",))
     >>> written_changes(r, r.replace(kind="logits")), written_changes(r, r)

@@ -157,7 +157,7 @@ class ResultCache:
     ) -> T:
         """Return the value under a key, computed from these files by the first caller; the others wait for it.
 
-        ``waits`` is called again and again while there is no room; what it raises ends the wait.
+        ``waits`` is called repeatedly while there is no room; an exception from it ends the wait.
         """
         place, of = (scope, key), frozenset(of)
         known = self._look(place)

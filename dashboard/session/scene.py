@@ -139,7 +139,7 @@ class Scene:
     def triangle(self) -> Scene:
         """Return the first file's models over three classes, with a focused model that answers for all of them.
 
-        NotAnswerable where rows are no points of a triangle.
+        NotAnswerable if rows are no points of a triangle.
         """
         source = triangle(self.models.shown[0].source, self.three)
         shown = over(self.models, source)

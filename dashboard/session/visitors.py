@@ -40,7 +40,8 @@ def known_cookie(cookies: Mapping[str, str]) -> str:
 def visitor_of(under: ServerLimits, names: Sequence[str], cookies: Mapping[str, str]) -> str:
     """Return the visitor of a request, by its headers and cookies; empty if unknown.
 
-    ``names`` are the values of the proxy's header: a second one could be the visitor's own, and none of them counts.
+    ``names`` are the values of the proxy's header. If there are several, one could be set by the visitor, so none
+    counts.
 
     >>> visitor_of(ServerLimits(private=True, user_header="X-User"), ["ann"], {})
     'user:ann'

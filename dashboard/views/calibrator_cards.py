@@ -61,7 +61,7 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
 def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | None, *, doubted: bool) -> None:
     """Draw the question, the uncalibrated model's results, the recommendation, and a button for first calibrators.
 
-    Where a doubt about the file rules out advice, its sentence comes first and nothing is offered to be tried.
+    If a doubt about the file rules out advice, its sentence comes first and no calibrator is offered.
     """
     if doubted:
         for name, doubt in doubts_of(scene):
@@ -129,7 +129,7 @@ def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:
 def tick(*wanted: str | Recipe) -> None:
     """Tick calibrators in addition to the ticked ones, up to the limit, and focus the first of them.
 
-    One named by its key is not ticked again where it is with other settings.
+    A calibrator given by its key is not ticked again if it is already ticked with other settings.
     """
     old = widgets.selection().calibrators
     known = {*old, *(recipe.key for recipe in old)}

@@ -1,6 +1,6 @@
 """Exhibit on screen: its controls, figure, table, notes, and export.
 
-A table on screen that can be sorted: numbers stay numbers, written as readers see them everywhere else.
+The table on screen is sortable: numbers stay numbers, formatted as everywhere else.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _BOLD = "background-color: rgba(213, 94, 0, 0.2)"
 def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int], None] | None = None) -> None:
     """Draw the table, sortable; values without a column are in the download only.
 
-    ``pick`` hears which line was clicked: the table is then short, so that what is shown of the line is in sight.
+    ``pick`` receives the clicked line. The table is then short, so that the details of the line are in sight.
     """
     columns = exhibit.columns(frame)
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
@@ -266,7 +266,7 @@ def below(words: Words) -> None:
 def progress(scene: Scene, place: Any = None) -> Iterator[Scene]:
     """Yield the scene under a progress bar, which appears only after a short delay.
 
-    A bar that comes and goes at once would move what somebody is about to click.
+    A short-lived bar would move what the user is about to click.
     """
     bar: Any = None if place is None else place.progress(0.0)  # requested work has a bar at once
     place = place or st.empty()

@@ -32,7 +32,7 @@ _FINDING_OUT = "**Should the model be recalibrated, and how?** Comparing calibra
 def begun_step(scene: Scene) -> Callable[[], None]:
     """Draw a placeholder for the step, or its button if it takes long; return the function that computes and draws it.
 
-    So all else of the page is there before: finding out takes longer than the rest of it together.
+    The rest of the page is drawn first: the advice takes longer than all of it together.
     """
     if rules_out_advice(scene):
         return lambda: None  # a doubt at the top of the page covers this

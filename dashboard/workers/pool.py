@@ -98,7 +98,7 @@ class _Worker:
 class Pool:
     """Pool of ``size`` processes, started at once; work up to ``quick`` seconds runs locally (0: none).
 
-    ``loaded``: each loads all of the library before its first job, rather than what that needs.
+    ``loaded``: each process loads the whole library before its first job, rather than only the required modules.
     """
 
     def __init__(self, size: int, threads: int = 1, quick: float = QUICK, loaded: bool = True) -> None:

@@ -135,7 +135,7 @@ def _high_risks(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
 def wide_from(widths: Sequence[float]) -> tuple[int, int]:
     """Return the lowest wide bin above which most bins are wide, and the number of wide ones.
 
-    A bin of few events between two of more has a narrow interval: it does not end the part where rows are few.
+    A bin with few events between bins with more has a narrow interval: it does not end the range with few rows.
 
     >>> wide_from([0.1, 0.2, 0.35, 0.28, 0.5, 0.6]), wide_from([0.1, 0.2]), wide_from([0.4, 0.1, 0.1, 0.4])
     ((2, 3), (2, 0), (3, 1))
