@@ -38,7 +38,7 @@ def main() -> None:
     view = VIEWS[selection.view]
     with st.container(key="frame-choices", horizontal=True, horizontal_alignment="distribute", gap="small"):
         tabs(selection)
-        if view.key == "overview":  # where other rooms have their views
+        if view.key == "overview":  # in other rooms their views are here
             rows_judged.draw()
         if view.needs_data and view.of_models:
             frame.settings(selection)

@@ -129,7 +129,7 @@ class Focus:
             name: record[name] for name, kind in kinds.items() if isinstance(record.get(name), kind)
         }
         if "code" in found:
-            found.setdefault("label", None)  # another class, or all that is predicted as it
+            found.setdefault("label", None)  # another class, or all rows predicted as it
         # The record of a mark may contain the ends of an interval among other entries; a range of the axis has only
         # those two.
         ends = [record["low"], record["high"]] if record.keys() == {"low", "high"} else record.get("between")

@@ -323,7 +323,7 @@ def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | No
     if binning == AUTO:
         if not numbers:
             return None
-        binning = counted_by(next(iter(numbers)))  # a number that is given wins
+        binning = counted_by(next(iter(numbers)))  # an explicit number has precedence
     for name in numbers.keys() - {param.name for param in BINNINGS[binning].params}:
         raise click.UsageError(f"--{name} does not go with --binning {binning}.")
     return BINNINGS.described(binning, **numbers)

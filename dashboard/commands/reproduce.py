@@ -61,7 +61,7 @@ def command(
     chosen = [key for key, entry in REPRODUCTIONS.items() if not entry.needs] if "all" in keys else list(keys)
     for key in chosen:
         if not entry_of(key).needs and folder is not None:
-            from_files(key, {})  # refuses in its own words, before any file is read
+            from_files(key, {})  # refuses with its own message, before any file is read
     found = _found(chosen, quick, kept, folder, splits or 5, read) if chosen else overview()
     _outputs.answer(
         form,

@@ -112,7 +112,7 @@ def command(
 
     memory = int(memory_gb * GB) if memory_gb else machine.memory() // 2
     if os.name == "nt":
-        processes = 0  # lines to them are of a kind that Windows has not
+        processes = 0  # the pipes to them are of a kind that Windows lacks
     elif processes is None:
         processes = machine.processes_for(memory, parallel.threads())
     own = machine.own_bytes(processes)

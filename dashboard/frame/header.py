@@ -99,7 +99,7 @@ def tabs(selection: Selection) -> None:
     every = views_of(VIEWS[selection.view].room)
     if len(every) < 2:
         return
-    # For a summary, a view that needs rows shows that instead, with a way to some.
+    # For a summary, a view that needs rows shows that instead, with a button for sampled rows.
     counted = session.is_summary(selection.source)
     unseen = {v.key for v in every if counted and v.reads == "rows" and not v.rare}
     why = {v.key: v.missing() if v.missing and v.key not in unseen else "" for v in every}

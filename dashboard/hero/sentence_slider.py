@@ -114,7 +114,7 @@ def _label(answer: LocalAnswer) -> str:
 def _model(title: str, local: LocalAccuracy, look: int, first: LocalAccuracy) -> dict[str, Any]:
     own, answers = style(look), local.answers
     others = [_own_confidence(answer, base) for answer, base in zip(answers, first.answers, strict=True)]
-    digits = 4 if local.event is None else 6  # of a rare event a point is much
+    digits = 4 if local.event is None else 6  # for a rare event a point is much
     numbers = {name: [round(float(value), digits) for value in getattr(local, name)] for name in _NUMBERS}
     words = {
         "brief": [

@@ -22,7 +22,7 @@ CLOSED = ("/_stcore/metrics", "/_stcore/agent/", "/_stcore/script-health-check")
 _POLICY = {
     "default-src": "'self'",
     "script-src": "'self' blob: {scripts}",
-    # Streamlit's page writes its styles as it goes.
+    # Streamlit's page writes its styles at run time.
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
@@ -92,7 +92,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["Content-Security-Policy"] = policy(host, self.framed_by)
-                if not self.framed_by:  # which knows no pages of others
+                if not self.framed_by:  # which has no pages of others
                     headers["X-Frame-Options"] = "DENY"
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Referrer-Policy"] = "same-origin"

@@ -52,7 +52,7 @@ def keep_memory_whole() -> bool:
     """
     try:
         option = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError, TypeError):  # not the C library that knows it
+    except (OSError, AttributeError, TypeError):  # not the C library with this function
         return False
     options = ((_ARENA_MAX, _ARENAS), (_MMAP_THRESHOLD, _LARGE), (_TRIM_THRESHOLD, _LARGE))
     return [option(name, value) for name, value in options] == [1, 1, 1]

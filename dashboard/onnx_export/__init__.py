@@ -56,7 +56,7 @@ def drawn(program: exporting.Program) -> Graph:
 
 def _run(model: Any, rows: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
     onnx = onnx_package()
-    # Logarithms of what is masked afterwards may warn.
+    # Logarithms of values that are masked afterwards may warn.
     with np.errstate(all="ignore"):
         outputs = onnx.reference.ReferenceEvaluator(model).run(["calibrated"], {model.graph.input[0].name: rows})
     return np.asarray(outputs[0])

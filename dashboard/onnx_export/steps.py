@@ -86,7 +86,7 @@ def _found(graph: Graph, scores: str, own: str, edges: NDArray[np.float64]) -> s
         beyond = graph("GreaterOrEqual", scores, graph("Gather", flat, place))
         index = graph("Add", index, graph("Mul", graph("Cast", beyond, to=7), graph.number(step, np.int64)))
         step //= 2
-    # Infinite edges fill the table up: no score reaches them.
+    # Infinite edges fill the table: no score reaches them.
     return str(index)
 
 

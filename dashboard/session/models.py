@@ -205,7 +205,7 @@ class Model:
         own = f"-{zlib.crc32(self.recipe.to_json().encode()):x}" if self.recipe.params else ""
         if self.source.like is None:
             return f"{self.recipe.key}{own}"
-        # A file may be shown several times, read otherwise.
+        # A file may be shown several times, with different readings.
         read = f"-{zlib.crc32(self.source.reading.encode()):x}" if self.source.reading else ""
         return f"{self.recipe.key}{own}.{self.source.data[-8:]}{read}"
 

@@ -62,7 +62,7 @@ def _numbers(line: Mapping[Any, Any]) -> list[tuple[str, str]]:
     found = []
     if line["point"] == line["point"]:
         ends = markdown_plain(between(line["low"], line["high"]).removesuffix(" %"))
-        before = line["point_before"]  # not known where it is of another notion
+        before = line["point_before"]  # unknown if it is of another notion
         was = f"; was {markdown_plain(short_percent(before))}" if before == before else ""
         found.append(("error", f"**{markdown_plain(short_percent(line['point']))}** ({ends}{was})"))
     else:
@@ -79,7 +79,7 @@ def _numbers(line: Mapping[Any, Any]) -> list[tuple[str, str]]:
 def _changes(flags: Contract, line: Mapping[Any, Any]) -> str:
     changed = line["changed"]
     if changed != changed and flags.keeps_argmax:
-        return _STAY  # which they are is not in the file, and it changes none
+        return _STAY  # the file does not contain which they are, and it changes none
     if changed != changed:
         return "predictions not known"
     if changed == 0:

@@ -42,7 +42,7 @@ def labels_of(key: str) -> None:
     with st.spinner("Joining the files"):
         take("data", lambda: session.join(key, file.getvalue(), file.name, () if in_order else None))
     uploads.forget(file, key=_WIDGET)
-    st.rerun()  # the page was drawn for the data of before
+    st.rerun()  # the page was drawn for the previous data
 
 
 _OPENED = "calib.data.opened"

@@ -42,7 +42,7 @@ def opening() -> None:
     if arrived:
         if trial("data") or sentence("data"):
             to_settle(widgets.selection().view == "start")
-        st.rerun()  # the page was drawn for the data of before
+        st.rerun()  # the page was drawn for the previous data
 
 
 def to_settle(first: bool) -> None:
@@ -132,7 +132,7 @@ def another(role: Role, label: str, keys: Sequence[str], uploaded: str) -> str:
         **widgets.tied_to(keys, f"data.{role}", value if value in keys else None, chosen),
     )
     if upload(role, uploaded):
-        st.rerun()  # the page was drawn for the data of before
+        st.rerun()  # the page was drawn for the previous data
     if session.is_here(value):
         data_inspect.findings(role)
     return value

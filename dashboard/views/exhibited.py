@@ -153,7 +153,7 @@ def _settings(column: Column, first: bool, whole: bool, means: Mapping[str, str 
             ),
         )
     for name, heading in column.headings().items():
-        # A format would win over what the cells are written as.
+        # A format would override the cells' texts.
         yield name, st.column_config.NumberColumn(heading, format=None if whole else column.digits, help=means[name])
 
 

@@ -24,7 +24,7 @@ ACROSS = 2
 def draw(scene: Scene) -> None:
     """Draw the pane for the focus of the scene, in the open view."""
     view, focus = widgets.selection().view, scene.focus
-    by_class = view in ("classes", "findings")  # there a class in a bin is looked at as a class
+    by_class = view in ("classes", "findings")  # there a class in a bin is focused as a class
     try:
         if view == "simplex" and focus.cell is not None and scene.partitions:
             _cell(scene)

@@ -47,7 +47,7 @@ def judged_words(source: Source) -> dict[str, str]:
         try:
             found[way] = session.parts(dataclasses.replace(source, by=way) if way != by else source).judged
         except InputError:
-            continue  # as where there are fewer rows than folds
+            continue  # for example with fewer rows than folds
     return {way: found[way] for way in sorted(found, key=lambda way: way == "folds")}
 
 

@@ -85,7 +85,7 @@ def follow_slice(picture: str) -> None:
         new = Slice.read(str(record["slice"])) if "slice" in record else None
         where = new if new is None or not within else Slice.read(within).narrowed(new)
         widgets.change(within="" if where is None else str(where), **NOWHERE)
-        st.rerun()  # the page was drawn for the rows of before
+        st.rerun()  # the page was drawn for the previous rows
 
 
 def _choose(split: BySlice, names: tuple[str, ...], scene: Scene) -> None:

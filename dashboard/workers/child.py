@@ -42,7 +42,7 @@ def main() -> None:
     if loaded:
         _load(modules)
     connection.send(("ready", os.getpid()))
-    # The server is gone, or has no more use for this process.
+    # The server is gone, or no longer needs this process.
     with contextlib.suppress(EOFError, OSError):
         while True:
             answer(connection)
@@ -52,10 +52,10 @@ def _load(modules: list[str]) -> None:
     """Import the modules that the first job would wait for."""
     library = importlib.import_module("calib_core")
     for name in library.__all__:
-        if name != "figures":  # draws: Plotly is not for here
+        if name != "figures":  # draws figures: Plotly is not for this process
             getattr(library, name)
     for name in modules:
-        with contextlib.suppress(Exception):  # what needs it is computed by the server
+        with contextlib.suppress(Exception):  # the server computes results that need it
             importlib.import_module(name)
     gc.collect()
     gc.freeze()
@@ -72,7 +72,7 @@ def answer(connection: Connection) -> None:
         function, args, options = shared_arrays.received(connection)
     except (EOFError, OSError):
         raise
-    except Exception as failure:  # what is only known in the server's process
+    except Exception as failure:  # objects known only in the server's process
         connection.send(("unsendable", repr(failure)[:500]))
         return
     kind, value = _outcome(function, args, {**options, "progress": tell})

@@ -60,8 +60,7 @@ class _Worker:
     def __init__(self, threads: int, loaded: bool) -> None:
         here, there = socket.socketpair()
         with here, there:
-            # Started by file, with this process's path: it finds the same modules, whatever the working directory
-            # contains.
+            # Started by file, with this process's path: it finds the same modules in any working directory.
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-W", "ignore", str(Path(child.__file__)), str(there.fileno())],
                 pass_fds=(there.fileno(),),
@@ -135,7 +134,7 @@ class Pool:
         kind = (function.__module__, function.__qualname__, *(type(value).__name__ for value in args))
         try:
             parcel = shared_arrays.packed((function, tuple(args), dict(options)))
-        except Exception:  # only this process knows what that is
+        except Exception:  # only this process knows its meaning
             return function(*args, **options, progress=progress)
         # Half the rows may be quick, but hardly much quicker.
         if self._quick > 0 and parcel.bytes < self._long.get(kind, sys.maxsize) // 2:

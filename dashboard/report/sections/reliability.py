@@ -64,7 +64,7 @@ def _of_risk(request: Request) -> Iterator[Block | None]:
 def highest_risk(scene: Scene) -> float:
     """Return the largest predicted risk of the event."""
     rows = scene.get(scene.model.predictions)
-    if rows.grain == "counts":  # of a summary that of its highest bin
+    if rows.grain == "counts":  # for a summary that of its highest bin
         return float(
             scene.get(call(cc.diagrams.reliability, scene.model.predictions, notion="event"))
             .frame()["confidence"]
