@@ -14,7 +14,7 @@ from pathlib import Path
 LONGEST = 72
 NO_VERBS = {"a", "an", "the", "this", "that", "what", "which", "how", "why", "every", "no", "wip"}
 IMPERATIVE = {"bring", "embed", "focus", "ping", "string", "bias", "canvas"}
-"""Imperatives that end as other forms do, beside those in -ss (pass, process) and -eed (feed, proceed)."""
+"""Imperatives that end like other forms, in addition to those in -ss (pass, process) and -eed (feed, proceed)."""
 
 
 def complaints(subject: str) -> Iterator[str]:

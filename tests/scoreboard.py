@@ -105,7 +105,7 @@ def _heading() -> str:
     )
 
 
-# -- parts that run in a process of their own -----------------------------------------------------------------------
+# -- parts in separate processes ------------------------------------------------------------------------------------
 
 
 def bad_files(_: Options) -> tuple[str, str]:
@@ -212,7 +212,7 @@ def _environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", **more}
 
 
-# -- parts that other files hold ------------------------------------------------------------------------------------
+# -- parts from other files -----------------------------------------------------------------------------------------
 
 
 def _tests(files: Iterable[str], *chosen: str) -> tuple[str, str]:

@@ -264,7 +264,7 @@ def _is_false(node):
     return isinstance(node, ast.Constant) and node.value is False
 
 
-# ---- the gates are open for this repository ----------------------------------------------------------------
+# ---- gates on this repository ------------------------------------------------------------------------------
 
 
 def complaints(gate, files):
@@ -320,7 +320,7 @@ def test_the_gates_see_the_repository():
     assert "pyproject.toml" in dict(texts())
 
 
-# ---- and shut for what they are there for ------------------------------------------------------------------
+# ---- gates on bad samples ----------------------------------------------------------------------------------
 
 BAD = [
     (runs_code_from_data, "import pickle"),

@@ -66,7 +66,7 @@ def by_default(name: str) -> bool:
     return context is not None and context.get_parameter_source(name) is ParameterSource.DEFAULT
 
 
-# -- how files are read ---------------------------------------------------------------------------------------
+# -- reading of files -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def named_value(text: str, where: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-# -- which rows -----------------------------------------------------------------------------------------------
+# -- rows -----------------------------------------------------------------------------------------------------
 
 judge = click.option(
     "--judge",
@@ -336,7 +336,7 @@ def binning_record(scheme: Recipe | None) -> Any:
     return AUTO if scheme is None else scheme.to_dict()
 
 
-# -- what the pages show --------------------------------------------------------------------------------------
+# -- contents of pages ----------------------------------------------------------------------------------------
 
 of_rows: Option = several(
     reading,
@@ -417,7 +417,7 @@ def calibrator_option(recipe: Recipe) -> str:
     return shlex.quote(recipe.to_json() if recipe.params else recipe.key)
 
 
-# -- in which form --------------------------------------------------------------------------------------------
+# -- output forms ---------------------------------------------------------------------------------------------
 
 
 def form(**helps: str) -> Option:
@@ -441,7 +441,7 @@ RECORD = "Print JSON with full precision, versions, file hash and findings."
 TABLE = "Print the table as CSV."
 
 
-# -- packages of others ---------------------------------------------------------------------------------------
+# -- extension packages ---------------------------------------------------------------------------------------
 
 _FOR_STRANGERS = "serve"
 """Command whose server loads only the installed extensions."""

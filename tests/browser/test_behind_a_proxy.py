@@ -46,9 +46,9 @@ def proxied(served_many, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 
 def _configuration(folder: Path, url: str, proxy: int) -> str:
-    """The documented lines, for this machine's ports; who asks is who they say they are."""
+    """Return the documented lines, for this machine's ports; the user's name is not verified."""
     lines = re.findall(r"```nginx\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[0]
-    # The page asks for a password; here the name comes in a header of the test's browser.
+    # The page requires a password; here the name comes in a header of the test's browser.
     lines = re.sub(r"\n *(auth_basic|ssl_)[^\n]*", "", lines).replace("$remote_user", "$http_x_test")
     lines = lines.replace("http://127.0.0.1:8501", url.removesuffix("/calib"))
     lines = lines.replace("443 ssl", f"127.0.0.1:{proxy}").replace("calib.example.org", "localhost")

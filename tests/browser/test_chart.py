@@ -278,7 +278,7 @@ def test_charts_that_come_and_go_give_their_contexts_back(page: Page, watch) -> 
     assert drawn
 
 
-# ---- looking at something: columns, ranges, keys -----------------------------------------------------------------
+# ---- focus: columns, ranges, keys --------------------------------------------------------------------------------
 
 DIAGRAM = NODE.format("diagram")
 SPOT = """(node, [x, y]) => {

@@ -54,7 +54,7 @@ def test_a_promise_that_is_not_kept_is_seen() -> None:
 def test_the_command_says_the_same_on_one_line_and_ends_with_2(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cases are every ninth file that is refused as it is opened."""
+    """The cases are every ninth file that is refused on opening."""
     monkeypatch.chdir(tmp_path)
     refused = [file for made in FAMILIES.values() for file in made() if not file.finds and not file.chosen][::9]
     assert len(refused) > 35

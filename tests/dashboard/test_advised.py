@@ -32,7 +32,7 @@ def ticked(app: AppTest) -> tuple[Recipe, ...]:
 
 
 def advised(app: AppTest) -> Recipe | None:
-    """The calibrator that the rule of choice picks of these rows, by the library alone."""
+    """Return the calibrator chosen for these rows by the library itself."""
     selection: Selection = app.session_state["calib.selection"]
     parts = session.parts(selection.source)
     held_out = None if parts.note else parts.test

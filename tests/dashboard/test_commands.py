@@ -455,7 +455,7 @@ def test_compare_names_the_row_that_differs(file):
     assert "give two files or more" in run("compare", file, code=2).stderr
 
 
-# -- text of strangers ----------------------------------------------------------------------------------------
+# -- untrusted text -------------------------------------------------------------------------------------------
 
 HOSTILE = ["=cmd|' /C calc'!A0", "\x1b[31mred\x1b]0;title\x07", "\u202eevil"]
 
@@ -574,7 +574,7 @@ def test_terminal_text_is_told_plainly():
     assert _outputs.plain("a\x1b[0m\u202eb\n") == "a\\x1b[0m\\u202eb\\n"
 
 
-# -- judged how -----------------------------------------------------------------------------------------------
+# -- methods of evaluation ------------------------------------------------------------------------------------
 
 
 def test_audit_judges_outputs_as_declared_and_says_which_bins(file):

@@ -140,7 +140,7 @@ def test_labels_of_another_file_are_read_in_their_turn_and_within_what_one_perso
     assert session.join(scores.key, labels, "labels.csv").table.n_rows == 100
 
 
-# -- turns -----------------------------------------------------------------------------------------------------
+# -- queue -----------------------------------------------------------------------------------------------------
 
 
 class Left(BaseException):

@@ -160,7 +160,7 @@ def test_what_cannot_be_meant_is_refused(options, words):
     assert Path("right.csv").read_text("utf-8").startswith("confidence,correct\n")
 
 
-# -- names nobody expects -------------------------------------------------------------------------------------
+# -- unexpected names -----------------------------------------------------------------------------------------
 
 HOSTILE = ["a\nb.csv", "::error::x.csv", "##[error]x.csv", "a%0Ab.csv", "|a|*b*`c`[d](e)<img src=x>@you $x$.csv",
            "\x1b[31m\x00\x08\ufffe.csv", "a\u202eb\udcff.csv", "a,title=b:c::d.csv", "www.example.org.csv"]  # fmt: skip

@@ -198,7 +198,7 @@ def test_a_model_keeps_its_look_in_the_sentence() -> None:
     assert alone["outline"] == outline(style(2).symbol) != outline(style(0).symbol)
 
 
-# -- where cards lead -----------------------------------------------------------------------------------------
+# -- links of cards -------------------------------------------------------------------------------------------
 
 
 def test_the_card_of_all_rows_leads_to_the_reliability_diagram() -> None:

@@ -35,7 +35,7 @@ def chosen(**params):
     return Selection(view="papers", exhibits=(EXHIBITS.described("reproduction", **params),))
 
 
-# ---- on a terminal ---------------------------------------------------------------------------------------------
+# ---- terminal output -------------------------------------------------------------------------------------------
 
 
 def test_without_a_figure_the_list_is_shown():

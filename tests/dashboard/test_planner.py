@@ -137,7 +137,7 @@ def test_without_data_it_begins_with_usual_numbers() -> None:
     assert "The number of rows depends on the scores: give the predictions." in read(app)
 
 
-# ---- on a terminal -------------------------------------------------------------------------------------------
+# ---- terminal output -----------------------------------------------------------------------------------------
 
 
 def calib(*words: str) -> Any:

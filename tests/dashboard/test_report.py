@@ -79,7 +79,7 @@ def table(made: Report, name: str) -> pd.DataFrame:
     return next(held.frame for _, held in made.document.tables if held.name == name)
 
 
-# -- the same again -------------------------------------------------------------------------------------------
+# -- repetition -----------------------------------------------------------------------------------------------
 
 ELSEWHERE = """
 import logging, sys
@@ -132,7 +132,7 @@ def test_a_file_that_is_no_report_is_refused_in_a_sentence(broken: bytes) -> Non
         report.read_recipe(broken)
 
 
-# -- what stands in it ----------------------------------------------------------------------------------------
+# -- contents -------------------------------------------------------------------------------------------------
 
 
 def test_every_section_table_and_figure_is_there_in_order(made: Report) -> None:
@@ -391,7 +391,7 @@ def test_of_more_classes_the_triangle_is_that_of_the_screen() -> None:
     pd.testing.assert_frame_equal(table(made, "triangle-1").drop(columns="model"), cells, check_exact=True)
 
 
-# -- making it can be watched and stopped ----------------------------------------------------------------------
+# -- progress and stopping -------------------------------------------------------------------------------------
 
 
 class Stop(Exception):
@@ -421,7 +421,7 @@ def test_it_can_be_stopped_between_pieces() -> None:
     assert {at.what for at in seen} == wanted
 
 
-# -- names that would be code ----------------------------------------------------------------------------------
+# -- names that resemble code ----------------------------------------------------------------------------------
 
 
 def test_names_are_text_in_the_page(hostile: Report) -> None:

@@ -133,7 +133,7 @@ def test_every_view_draws_a_slice(view: str) -> None:
         assert "judged on 318 rows" in app.button("frame.data").label
 
 
-# ---- one slice judged everywhere -----------------------------------------------------------------------------
+# ---- one slice in every view ---------------------------------------------------------------------------------
 
 
 def test_every_model_is_fitted_once_and_judged_on_the_slice() -> None:
@@ -192,7 +192,7 @@ def test_the_report_says_which_rows_and_holds_the_slices() -> None:
     assert settings.set_index("setting")["value"]["test rows judged"] == "subject = law"
 
 
-# ---- on a terminal -------------------------------------------------------------------------------------------
+# ---- terminal output -----------------------------------------------------------------------------------------
 
 
 def calib(*words: str) -> Any:

@@ -153,7 +153,7 @@ def said_of_rows(view: str) -> str:
     return " ".join(str(each.value) for each in app.caption)
 
 
-# -- slices, several models, and the rows that are kept ----------------------------------------------------------
+# -- slices, several models, and sampled rows --------------------------------------------------------------------
 
 
 def sliced_table(name: str, sharp: float) -> str:

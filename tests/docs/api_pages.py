@@ -49,7 +49,7 @@ def build(folder: Path, *names: str) -> None:
         footer_text=f"calib {cc.__version__}",
     )
     render.env.filters["to_markdown"] = as_markdown
-    # How a class is registered stands at the top of its page, in words.
+    # The top of a class's page describes in words how it is registered.
     doc.Class.decorators = []
     pages = {name: doc.Module(module) for name, module in modules.items()}
     written = {name: render.html_module(page, pages) for name, page in pages.items()}
@@ -63,13 +63,13 @@ def build(folder: Path, *names: str) -> None:
 
 
 def _lively(name: str, places: Mapping[str, set[str]], link: re.Match[str]) -> str:
-    """A link, or its words alone: pdoc links attributes too that it gives no place on a page."""
+    """Return a link, or only its text: pdoc also links attributes without a place on a page."""
     stem = Path(link[1]).stem
     target = (stem if stem == cc.__name__ else f"{cc.__name__}.{stem}") if stem else name
     return link[0] if link[2] in places.get(target, ()) else link[3]
 
 
-# ---- what pages say beyond the docstrings ------------------------------------------------------------------
+# ---- additions to the docstrings ---------------------------------------------------------------------------
 
 
 def _add_formulas(module: ModuleType) -> None:
@@ -111,7 +111,7 @@ def _works() -> str:
 
 
 def as_markdown(docstring: str) -> str:
-    """A docstring of this library: plain text is left as it is, examples are code, formulas are set."""
+    """Return a docstring as Markdown: plain text is unchanged, examples are code, formulas are typeset."""
     return "\n\n".join(map(_paragraph, re.split(r"\n{2,}", docstring.strip())))
 
 
@@ -147,7 +147,7 @@ def _with_codes(text: str) -> str:
 
 @cache
 def mathml(tex: str, display: str = "block") -> str:
-    """A formula as MathML, by default on a line of its own; brackets are as high as what they hold."""
+    """Return a formula as MathML, by default on its own line; brackets are as high as their content."""
     return convert(
         re.sub(r"\\[bB]ig(?:(l)|r)(?![a-z])", lambda side: r"\left" if side[1] else r"\right", tex), display=display
     )

@@ -61,7 +61,7 @@ def build(folder: Path) -> None:
 
 
 def generated(source: Path) -> dict[str, str]:
-    """Pages that nobody writes by hand, by their paths; pictures of theirs are saved."""
+    """Return generated pages, by their paths; their pictures are saved."""
     readme = (ROOT / "README.md").read_text("utf-8")
     architecture = re.search(r"^## (Architecture\n.*?)^## ", readme, re.M | re.S)
     assert architecture, "README has a section Architecture"

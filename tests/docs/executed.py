@@ -115,7 +115,7 @@ def prepare(folder: Path) -> None:
 
 
 def run(page: Path, folder: Path, wide: bool = False) -> Iterator[Result]:
-    """Run a page's blocks in a prepared folder, slow ones only if asked to."""
+    """Run a page's blocks in a prepared folder, slow ones on request."""
     namespace: dict[str, object] = {"__name__": "__page__"}
     for block in blocks(page.read_text("utf-8")):
         if block.wide and not wide:

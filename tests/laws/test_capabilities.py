@@ -133,7 +133,7 @@ def test_the_scan_sees_a_type_test(source, kind):
     assert [found for *_, found in type_tests(source, method_names())] == ([kind] if kind else [])
 
 
-# -- what is declared is true ---------------------------------------------------------------------------------
+# -- truth of declarations ------------------------------------------------------------------------------------
 
 NEEDS = {
     "vectors": lambda t: "vectors" in t.takes,

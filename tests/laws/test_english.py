@@ -28,7 +28,7 @@ MOST_BANNED_IN_DOCSTRINGS = 0
 MOST_RIDDLES = {"calib_core": 0, "dashboard": 0, "tests": 0}
 """Docstrings whose first line is a question or a clause instead of a phrase: "What ...", "How ...", "Whether ..."."""
 MOST_SAYINGS = 0
-"""Strings in which something else than the headline says, tells, holds, stands or keeps."""
+"""Limit on strings with dialect verbs (says, tells, holds, stands, keeps) outside the headline."""
 
 RIDDLE = re.compile(
     r"(?:What|How|Where|Which|Who|Why|Is|Are|Does|Do|Can|May|Has|Have|Was|Were|Nobody|Of|So|And)\b|[^.]*\?\s*(?:$|\n)"

@@ -122,7 +122,7 @@ def selected(name: str) -> Selection:
     return replace(chosen, calibrators=tuple(kept))
 
 
-# ---- what is said --------------------------------------------------------------------------------------------
+# ---- statements ----------------------------------------------------------------------------------------------
 
 
 def of_lines(lines: Iterable[dict[Any, Any]], said: str, *, overall: bool = False) -> Iterator[Fact]:

@@ -901,7 +901,7 @@ OF_INTERVALS = {"diagrams.slice_dots": "draws the intervals of a table"}
 """Functions that receive the level of intervals computed elsewhere."""
 
 
-# ---- counts in place of rows ---------------------------------------------------------------------------------
+# ---- counts instead of rows ----------------------------------------------------------------------------------
 
 UNPAIRED = ("compare", "inference.not_worse", "inference.paired_difference", "inference.shown_at_all")
 """Functions that pair two models row by row, which counts do not allow: they report less, and draw nothing."""

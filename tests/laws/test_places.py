@@ -101,7 +101,7 @@ def opened(name: str) -> tuple[Selection, str]:
     return Selection(source=Source(data=data), calibrators=()), data
 
 
-# ---- what is said --------------------------------------------------------------------------------------------
+# ---- statements ----------------------------------------------------------------------------------------------
 
 
 def _slices(frame: pd.DataFrame, where: str) -> Iterator[Said]:
@@ -229,7 +229,7 @@ def test_the_largest_significant_gap_comes_first_wherever_places_are_listed(name
         assert frame["stands_out"].head(len(out)).all()
 
 
-# ---- the promise ---------------------------------------------------------------------------------------------
+# ---- guarantee -----------------------------------------------------------------------------------------------
 
 
 def calibrated(seed: int, n: int = 400, k: int = 3) -> Predictions:

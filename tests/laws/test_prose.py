@@ -212,7 +212,7 @@ def page(name: str) -> tuple[Said, ...]:
     return tuple(said for block in summary.blocks(world(name).request) if block is not None for said in texts(block))
 
 
-# ---- what sentences say, by column ---------------------------------------------------------------------------
+# ---- contents of sentences, by column ------------------------------------------------------------------------
 
 Values = Iterator[tuple[str, float]]
 

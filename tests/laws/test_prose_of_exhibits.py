@@ -126,7 +126,7 @@ def strange(text: str, cells: np.ndarray) -> list[str]:
     return [found[0] for found in TOKEN.finditer(text) if not is_cell(found[0], text[found.end() :], cells)]
 
 
-# ---- what is no cell of its own table --------------------------------------------------------------------------
+# ---- numbers outside the exhibit's own table -------------------------------------------------------------------
 
 Frame = pd.DataFrame
 FIXED = [

@@ -35,7 +35,7 @@ def assert_same(found, expected):
 PLAIN = Predictions(PROBS, LABELS, class_names=NAMES)
 
 
-# ---- what labels may be ------------------------------------------------------------------------------------
+# ---- valid labels ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_calibrators_take_the_frames_that_predictions_take(columns):
     assert fitted.score(frame(columns), labels.infer_objects()) == expected.score(PROBS, LABELS)
 
 
-# ---- what is not shared with pandas ------------------------------------------------------------------------
+# ---- differences from pandas -------------------------------------------------------------------------------
 
 
 def test_a_frame_that_changes_later_changes_nothing():
@@ -142,7 +142,7 @@ def test_a_frame_that_changes_later_changes_nothing():
     assert not made.probs.flags.writeable
 
 
-# ---- what is refused ---------------------------------------------------------------------------------------
+# ---- refusals ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("what", ["labels", "weights", "metadata", "logits", "abstained"])

@@ -27,7 +27,7 @@ def in_a_process(code, seconds=60, **environment):
     return made.stdout.split()
 
 
-# ---- how many ----------------------------------------------------------------------------------------------
+# ---- counts ------------------------------------------------------------------------------------------------
 
 
 def test_threads_are_the_cpus_allowed_unless_the_variable_says_otherwise(monkeypatch):
@@ -99,7 +99,7 @@ def test_the_same_bits_for_any_number_of_threads(monkeypatch):
         assert digest() == alone
 
 
-# ---- sharing out -------------------------------------------------------------------------------------------
+# ---- allocation --------------------------------------------------------------------------------------------
 
 
 def test_results_come_in_order_and_by_several_threads(monkeypatch):

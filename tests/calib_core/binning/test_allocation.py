@@ -95,7 +95,7 @@ def test_one_bin_is_the_distance_of_the_means():
         assert estimate(p, "confidence", key, 1).value == pytest.approx(0.05)
 
 
-# ---- what shares obey -----------------------------------------------------------------------------------------
+# ---- laws of shares -------------------------------------------------------------------------------------------
 
 
 @given(

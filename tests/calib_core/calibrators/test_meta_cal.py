@@ -142,7 +142,7 @@ def test_thresholds_of_weighted_rows_are_those_of_copies():
     )
 
 
-# -- what is held out -------------------------------------------------------------------------------------------
+# -- held-out rows ----------------------------------------------------------------------------------------------
 
 
 def test_held_out_rows_leave_the_rest():
@@ -283,7 +283,7 @@ def test_metacal_survives_clone_recipe_and_composition():
     assert CALIBRATORS.recipe(again) == recipe == CALIBRATORS.recipe(clone(cal))
 
 
-# -- abstentions on their way through other calibrators --------------------------------------------------------
+# -- abstentions in other calibrators --------------------------------------------------------------------------
 
 
 def test_a_calibrator_after_metacal_leaves_abstentions_alone():
@@ -315,7 +315,7 @@ def test_rows_that_all_abstain():
         Temperature().fit_on(silent)
 
 
-# -- the levels promised ----------------------------------------------------------------------------------------
+# -- guaranteed levels ------------------------------------------------------------------------------------------
 
 RUNS = 200
 

@@ -135,7 +135,7 @@ def test_scores_of_exactly_zero_and_one_are_raised_to_the_floor():
         assert np.isfinite(out).all()
 
 
-# ---- by a column -------------------------------------------------------------------------------------------
+# ---- grouping by a column ----------------------------------------------------------------------------------
 
 SITES = {"Alder": 0.0, "Birch": 0.1, "Cedar": -0.1, "Dunmere": -1.2}
 

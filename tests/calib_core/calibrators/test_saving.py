@@ -172,7 +172,7 @@ def test_arrays_of_every_known_kind_and_order_come_back_as_they_were():
             assert repr(back) == repr(value)
 
 
-# ---- files from strangers ----------------------------------------------------------------------------------
+# ---- untrusted files ---------------------------------------------------------------------------------------
 
 
 def saved(**changes):

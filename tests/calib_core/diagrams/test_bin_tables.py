@@ -111,7 +111,7 @@ def test_a_composed_calibrator_remarks_on_its_parts(test: Predictions) -> None:
     assert composed.remarks() == inner.remarks()
 
 
-# -- what stands out -------------------------------------------------------------------------------------------
+# -- significant places ----------------------------------------------------------------------------------------
 
 
 def says(confidence: float, right: float, rows: int) -> tuple[list[float], list[bool]]:

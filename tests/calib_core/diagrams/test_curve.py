@@ -186,7 +186,7 @@ def test_it_is_a_diagram_like_the_others():
     assert KernelCurve.__dataclass_params__.frozen
 
 
-# ---- what is drawn unless asked otherwise --------------------------------------------------------------------
+# ---- default drawing -----------------------------------------------------------------------------------------
 
 
 def test_the_default_is_the_mean_gap_over_claims_of_like_odds():

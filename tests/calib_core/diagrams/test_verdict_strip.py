@@ -111,7 +111,7 @@ def test_no_number_stands_on_the_tolerance_or_among_the_names(point, x, anchor):
     assert (number.x, number.xanchor) == (pytest.approx(100 * x), anchor)
 
 
-# -- one sentence where they seem to disagree -----------------------------------------------------------------
+# -- one sentence on apparent disagreement --------------------------------------------------------------------
 
 
 def test_a_gap_elsewhere_is_named():

@@ -194,7 +194,7 @@ def test_the_correction_stays_unbiased_with_weights():
     assert expected == pytest.approx(0.3**2, abs=1e-12)
 
 
-# ---- what they gain -------------------------------------------------------------------------------------------
+# ---- gains ----------------------------------------------------------------------------------------------------
 
 
 def gain(n, bins, repeats=200):

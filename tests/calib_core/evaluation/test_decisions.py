@@ -219,7 +219,7 @@ def test_the_ends_of_the_benefit_hold() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_curve_costs_and_benefits_decide_alike_at_the_threshold(dtype: type) -> None:
-    """Rows at the threshold itself, as it is rounded, are not acted on; the next ones above are."""
+    """Rows at the rounded threshold are not acted on; the next ones above are."""
     for t in (0.01, 0.1, 0.2, 0.3, 0.55, 0.7, 0.9, 0.97):
         score = np.array([t - 1e-4, t, t + 1e-4, 0.5], dtype)
         p = Predictions(np.column_stack([1 - score, score]).astype(dtype), [0, 1, 1, 0])

@@ -139,7 +139,7 @@ def test_a_summary_says_what_it_cannot_give():
         assert len(frame.loc[name, "note"].split()) > 6
 
 
-# -- judged how -----------------------------------------------------------------------------------------------
+# -- methods of evaluation ------------------------------------------------------------------------------------
 
 
 def test_without_bins_a_table_says_in_which_bins_each_line_was_judged(halves):

@@ -36,7 +36,7 @@ def small(key="temperature", k=3, n=200, **params):
     return CALIBRATORS.make(key, **params).fit(*ordinary_rows(n, k))
 
 
-# ---- alone in the world ------------------------------------------------------------------------------------
+# ---- isolation ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", ["temperature", "top-label-hb", "ts+isotonic-ovr", "metacal-miscoverage"])
@@ -122,7 +122,7 @@ def test_the_floor_is_the_librarys():
     assert python.FLOOR == LOG_FLOOR
 
 
-# ---- what comes in -----------------------------------------------------------------------------------------
+# ---- inputs ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_rounding_before_bins_is_told_where_there_is_any():
         assert not bins_computed(program(small(key)))
 
 
-# ---- never handed out wrong --------------------------------------------------------------------------------
+# ---- refusal of wrong exports ------------------------------------------------------------------------------
 
 
 def changed(node, change):
@@ -368,7 +368,7 @@ def test_a_calibrator_that_is_not_fitted_has_no_export():
         python_source(CALIBRATORS.make("temperature"))
 
 
-# ---- open to others ----------------------------------------------------------------------------------------
+# ---- access by others --------------------------------------------------------------------------------------
 
 
 class Sharpened(Calibrator):

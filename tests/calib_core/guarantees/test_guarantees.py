@@ -8,7 +8,7 @@ from calib_core import CALIBRATORS, guarantees
 from calib_core.calibrators import Histogram
 from calib_core.guarantees import UniformMassCells
 
-# -- exact values, the arithmetic written out -------------------------------------------------------------------
+# -- exact values with their arithmetic -------------------------------------------------------------------------
 
 
 def test_theorem_1_by_hand():
@@ -132,7 +132,7 @@ def test_impossible_requests_are_refused():
         guarantees.points_for_expected(0.01, delta=0.01)
 
 
-# -- simulations: each holds at its level, and fails with half the constant --------------------------------------
+# -- simulations: valid at the level, and failing with half the constant -----------------------------------------
 
 RUNS, ALPHA = 400, 0.1
 # With 400 runs a true level of .9 gives 339 or fewer successes once in a thousand times.
@@ -247,7 +247,7 @@ def test_the_bound_on_balance_holds():
     assert guarantees.unbalanced_probability(guarantees.rows_for_balance(bins, 0.01), bins) <= 0.01
 
 
-# -- tied scores: the promise of the rows that do not place edges ---------------------------------------------------
+# -- tied scores: the guarantee for the rows that do not set edges --------------------------------------------------
 
 TIED = {
     # levels, their probabilities, how often each is true
@@ -305,7 +305,7 @@ def test_tied_scores_in_expectation(tied):
     assert bound > ece > 0.4 * bound
 
 
-# -- promises -------------------------------------------------------------------------------------------------------
+# -- guarantees -----------------------------------------------------------------------------------------------------
 
 
 def spread(n, classes=3, seed=0):

@@ -102,7 +102,7 @@ def test_ranks_of_what_is_neither_better_nor_worse_are_none():
     assert ranked(pd.DataFrame([[0.1, 0.2]]), None).isna().all(axis=None)
 
 
-# -- what cannot be answered ----------------------------------------------------------------------------------
+# -- unanswerable questions -----------------------------------------------------------------------------------
 
 
 def test_an_empty_cell_has_its_reason_and_averages_are_over_the_same_files():
@@ -200,7 +200,7 @@ def test_a_papers_table_is_given_by_its_key_or_itself():
     pd.testing.assert_frame_equal(itself.frame(), by_key.frame())
 
 
-# -- the papers' -----------------------------------------------------------------------------------------------
+# -- values of the papers --------------------------------------------------------------------------------------
 
 
 def test_the_papers_tables_are_those_of_the_papers():
@@ -245,7 +245,7 @@ def test_methods_of_several_tables_are_fitted_once(monkeypatch):
     assert len(fits) == len(set(fits)) == 7
 
 
-# -- kept, stopped, continued ----------------------------------------------------------------------------------
+# -- caching, stopping, continuing -----------------------------------------------------------------------------
 
 
 class Stopped(BaseException):
@@ -368,7 +368,7 @@ def test_latex_sets_the_best_in_bold_ties_included():
     )  # fmt: skip
     line = next(line for line in latex(method_table(frame)).splitlines() if line.startswith("f &"))
     assert line == r"f & $2.00_{3}$ & $\mathbf{1.00}_{1.5}$ & $\mathbf{1.00}_{1.5}$ \\"
-    # A method without a number, in any position, leaves the best of the others the best.
+    # A method without a number, in any position, does not change the best of the others.
     frame.loc[0, "value"] = np.nan
     for order in (["x", "y", "z"], ["y", "x", "z"]):
         text = latex(method_table(frame, names={name: name for name in order}))

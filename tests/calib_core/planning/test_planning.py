@@ -227,7 +227,7 @@ def test_the_marks_lie_on_the_curve_and_the_frame_is_all_that_is_drawn(key):
     assert curve.answer.bound == pytest.approx(first[first["amount"] == curve.answer.amount]["bound"].iloc[0])
 
 
-# ---- filled in from the data -------------------------------------------------------------------------------
+# ---- values from the data ----------------------------------------------------------------------------------
 
 
 def test_numbers_left_open_are_those_of_the_data():
@@ -323,7 +323,7 @@ def test_weighted_rows_fill_no_theorem_but_are_worth_what_they_are():
     assert answer("within", rows, rows).plan.rows == int(rows.effective_rows) == 320
 
 
-# ---- simulated promises, and their falsified twins -----------------------------------------------------------
+# ---- simulated guarantees, and their falsified twins ---------------------------------------------------------
 
 
 def share_within(n, error, runs):
@@ -377,7 +377,7 @@ def test_the_interval_narrows_about_as_told():
     assert 0.6 < (line.high - line.low) / told < 1.5
 
 
-# ---- balance of the bins in use ------------------------------------------------------------------------------
+# ---- balance of the current bins -----------------------------------------------------------------------------
 
 
 def of_shares(shares, n, seed):

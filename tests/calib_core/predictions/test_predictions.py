@@ -22,7 +22,7 @@ def message(make):
     return str(why.value)
 
 
-# ---- what is refused, word for word ------------------------------------------------------------------------
+# ---- exact messages of refusals ----------------------------------------------------------------------------
 
 PROBS = {
     "logits": (
@@ -231,7 +231,7 @@ def test_user_text_in_messages_is_cut():
     assert "x" * 81 not in message(lambda: Predictions(GOOD, [0, 0, 0], class_names=[long, long]))
 
 
-# ---- what kinds answer -------------------------------------------------------------------------------------
+# ---- answers by kind ---------------------------------------------------------------------------------------
 
 
 def test_what_a_kind_does_not_know_it_says():
@@ -509,7 +509,7 @@ def test_bare_confidence_is_split_by_correctness():
     assert fit.correct.sum() == test.correct.sum() == 5
 
 
-# ---- where things are --------------------------------------------------------------------------------------
+# ---- locations ---------------------------------------------------------------------------------------------
 
 
 def test_checks_and_errors_are_found_where_they_always_were():

@@ -429,7 +429,7 @@ def test_it_holds_its_level_whatever_the_chances_of_single_rows(chances, alpha):
     assert rejected <= alpha + 1e-9
 
 
-# ---- promises by simulation -------------------------------------------------------------------------------
+# ---- guarantees by simulation -----------------------------------------------------------------------------
 
 
 def repeated(k, n, runs, seed):

@@ -330,7 +330,7 @@ def test_a_scan_without_anything_to_look_at_says_so():
         cc.slices.scan(told([0.7] * 300, [True] * 300, row=[f"r{i}" for i in range(300)]), ["row"])
 
 
-# ---- promises, by simulation ---------------------------------------------------------------------------------
+# ---- guarantees, by simulation -------------------------------------------------------------------------------
 
 
 @TRIALS

@@ -100,7 +100,7 @@ def test_losses_of_counts_are_those_of_claims_and_never_too_little(law):
     assert found.highest >= exact.highest - 1e-12
 
 
-# -- models known by summaries ---------------------------------------------------------------------------------
+# -- models given as summaries ---------------------------------------------------------------------------------
 
 
 def model(temperature: float, n: int = N, seed: int = 0) -> cc.Predictions:

@@ -241,7 +241,7 @@ def test_neither_the_order_of_rows_nor_that_of_models_has_a_say(notion, key):
         assert turned.p_value == pytest.approx(made.p_value)
 
 
-# -- few outcomes, few rows, the same claims ------------------------------------------------------------------
+# -- few outcomes, few rows, equal claims ---------------------------------------------------------------------
 
 
 def test_excess_is_the_exact_upper_limit_of_a_count():
@@ -344,7 +344,7 @@ def test_a_discrete_model_is_compared_in_its_own_bins(key):
         paired_difference(claims[0], wrong, "confidence", key, bins, bins_of="second")
 
 
-# -- all else -------------------------------------------------------------------------------------------------
+# -- other parts ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("key", ["ece", "debiased-ece", "debiased-l2"])
@@ -417,7 +417,7 @@ def test_whole_vectors_are_compared_by_their_own_intervals():
     assert made.value == pytest.approx(values[0] - values[1])
 
 
-# -- how often they hold --------------------------------------------------------------------------------------
+# -- coverage -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("law", "k", "n"), [("two networks", 5, 400), ("rounded", 20, 600), ("near one", 5, 800)])

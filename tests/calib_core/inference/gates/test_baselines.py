@@ -122,7 +122,7 @@ def test_both_have_to_be_within():
     assert "like the baseline" in check.sentence
 
 
-# -- what is read back ----------------------------------------------------------------------------------------
+# -- reading back ---------------------------------------------------------------------------------------------
 
 
 def record(*kept, schema=SCHEMA):

@@ -156,7 +156,7 @@ def test_sweeps_of_copies_read_counts_and_give_the_floors_of_the_rows(monkeypatc
     assert [one.draws.tolist() for one in here] == [one.draws.tolist() for one in there]
 
 
-# -- the slow twin of the pairs of rows -----------------------------------------------------------------------
+# -- slow twin of the pairs of rows ---------------------------------------------------------------------------
 
 
 @given(

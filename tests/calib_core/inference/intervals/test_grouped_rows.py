@@ -24,7 +24,7 @@ from calib_core.reductions import REDUCTIONS
 LEVEL = 0.9
 
 
-# -- what rows of groups tell -----------------------------------------------------------------------------------
+# -- information in grouped rows --------------------------------------------------------------------------------
 
 
 def in_one_cell(outcomes, groups):

@@ -77,7 +77,7 @@ def test_the_sentence_states_the_model_and_how_often():
     )
 
 
-# ---- simulated: fresh rows at the number named ---------------------------------------------------------------
+# ---- simulations with the stated number of fresh rows --------------------------------------------------------
 
 
 def spread(n, seed, error=0.0):

@@ -186,7 +186,7 @@ def test_floors_of_a_sweep_are_those_of_each_binning():
             assert made.observed == pytest.approx(alone.observed, abs=1e-12)
 
 
-# -- tests without bins ---------------------------------------------------------------------------------------
+# -- bin-free tests -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("test", [spiegelhalter, lambda p: spiegelhalter(p, "log-loss"), kuiper])

@@ -81,7 +81,7 @@ def test_what_progress_raises_stops_the_work():
         reproduced("p1-proposition-4", progress=stop)
 
 
-# ---- faults planted in what is compared ------------------------------------------------------------------------
+# ---- planted faults in compared values -------------------------------------------------------------------------
 
 
 def broken(key, what):
@@ -139,7 +139,7 @@ def test_maps_are_compared_by_their_distance_from_the_true_map(monkeypatch):
     assert lines["ours"].tolist() == pytest.approx([4 / 5, 2 / 3, 1 / 2])
 
 
-# ---- kept ------------------------------------------------------------------------------------------------------
+# ---- caching ---------------------------------------------------------------------------------------------------
 
 
 def test_every_entry_is_kept_in_its_present_version():
