@@ -105,7 +105,7 @@ __all__ = [
     "update_gains",
 ]
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 _FROM = {
     "binning": ("BINNINGS",),
