@@ -31,6 +31,7 @@ lint: $(VENV)/.dev-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.commit_subjects
 
 # The unit tests with the oldest dependencies that pyproject.toml declares, in an environment of their own.
 oldest:
