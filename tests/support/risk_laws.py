@@ -16,6 +16,8 @@ SCORES = {
     "Beta(2, 18)": lambda rng, n: rng.beta(2, 18, n),
     "Beta(.4, .8)": lambda rng, n: rng.beta(0.4, 0.8, n).clip(1e-4, 1 - 1e-4),
 }
+RARE = {"Beta(1, 32)": lambda rng, n: rng.beta(1, 32, n).clip(1e-5)}
+"""An event of 3 % of the rows: of 300 rows the curve is a line, of 1,000 it has three knots."""
 TRUTHS = {
     "calibrated": lambda s, member: s,
     "odds x 1.7": lambda s, member: expit(logit(s) + np.log(1.7)),
@@ -31,7 +33,7 @@ def cases(law, truth, n, runs, seed):
     """Yield predictions and the true chances of their rows."""
     for run in range(runs):
         rng = np.random.default_rng([seed, run, n])
-        s = SCORES[law](rng, n)
+        s = (SCORES | RARE)[law](rng, n)
         chance = TRUTHS[truth](s, rng.random(n) < 0.2)
         yield Predictions(np.column_stack([1 - s, s]), (rng.random(n) < chance).astype(int)), s, chance
 

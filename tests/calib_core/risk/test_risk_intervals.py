@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from risk_laws import SCORES, TRUTHS, shares
+from risk_laws import RARE, SCORES, TRUTHS, shares
 
 TABLES = Path(__file__).parents[2] / "simulations"
 TAIL = 0.05
@@ -36,16 +36,16 @@ def table(kind):
     return pd.read_csv(TABLES / f"risk_{kind}.csv")
 
 
-@pytest.mark.parametrize(("kind", "most"), [("intervals", 0.075), ("curves", 0.083)])
-def test_the_tables_of_the_large_simulations(kind, most):
-    """One-sided misses: the most in the simulations that chose the constructions was .075, and .083 of the curve's."""
+@pytest.mark.parametrize(("kind", "most", "mean"), [("intervals", 0.075, TAIL + 0.015), ("curves", TAIL, TAIL)])
+def test_the_tables_of_the_large_simulations(kind, most, mean):
+    """One-sided misses: the most in the simulation that chose the constructions of ratio and line was .075."""
     found = table(kind)
-    assert set(found["law"].str.replace(";", ",")) <= set(SCORES)
+    assert set(found["law"].str.replace(";", ",")) <= set(SCORES | RARE)
     assert set(found["truth"]) <= set(TRUTHS)
-    assert len(found) >= (45 if kind == "intervals" else 9)
+    assert len(found) >= 45
     for side in ("low_misses", "high_misses"):
         allowed = most + margin(found["runs"], 3)
         assert (found[side] <= allowed).all(), found[found[side] > allowed]
-        assert (found.groupby("measure")[side].mean() <= TAIL + 0.015).all()
+        assert (found.groupby("measure")[side].mean() <= mean).all()
     assert (found.groupby("measure")["half"].mean() > 0.15).all(), "ends half as far would pass too"
     assert (found["none"] == 0).all()
