@@ -18,7 +18,7 @@ IMPERATIVE = {"bring", "embed", "focus", "ping", "string", "bias", "canvas"}
 
 
 def complaints(subject: str) -> Iterator[str]:
-    """Return the faults in the subject of a commit.
+    """Yield the faults in the subject of a commit.
 
     >>> list(complaints("Separate outlets by semicolons"))
     []
@@ -43,7 +43,7 @@ def _may_be_imperative(word: str) -> bool:
 
 
 def subjects(folder: Path) -> list[str]:
-    """Subjects since the last release, newest first; of the newest commit at least, and none where there is no git."""
+    """Return subjects since the last release, newest first, at least the newest commit; none without git."""
     try:
         return _log(folder, f"{_last_release(folder)}..HEAD") or _log(folder, "-1")
     except (OSError, subprocess.CalledProcessError):
@@ -55,7 +55,7 @@ def _last_release(folder: Path) -> str:
         return _git(folder, "describe", "--tags", "--abbrev=0").strip()
     except subprocess.CalledProcessError:
         heading = r"^## [0-9]+\.[0-9]+\.[0-9]+ - "
-        # Where a clone is cut off, its oldest commit looks as if it had written the whole file.
+        # If a clone is shallow, its oldest commit looks as if it had written the whole file.
         return _git(folder, "log", "-1", "--format=%H", "-G", heading, "--", "CHANGELOG.md").strip() or "HEAD"
 
 

@@ -39,7 +39,7 @@ def python_files(folders):
 
 
 def texts():
-    """Return every text file's name and content; binary files have NUL bytes and are left out."""
+    """Yield every text file's name and content; binary files have NUL bytes and are left out."""
     for name in repository_files():
         content = (ROOT / name).read_bytes()
         if b"\0" not in content:
@@ -99,7 +99,7 @@ def references(tree):
 
 
 def imported(tree):
-    """Return (line, module) of every import statement."""
+    """Yield (line, module) of every import statement."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, a.name) for a in node.names)
@@ -519,7 +519,7 @@ VAGUE_NAMES: dict[str, int] = {}
 
 
 def named_values(source):
-    """Return every name that a module gives to a value: variables, arguments, functions, fields, keywords."""
+    """Yield every name that a module gives to a value: variables, arguments, functions, fields, keywords."""
     for node in nodes_of(tree_of(source)):
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.id if isinstance(node, ast.Name) else node.attr

@@ -189,7 +189,7 @@ class Watch:
 
 @pytest.fixture
 def watch() -> Watch:
-    """Yield errors and foreign requests of the test's pages; a test that expects an error removes it from the list."""
+    """Return errors and foreign requests of the test's pages; a test that expects an error removes it from the list."""
     return Watch()
 
 

@@ -33,7 +33,7 @@ class Served:
 
 @pytest.fixture(scope="module")
 def proxied(served_many, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:  # type: ignore[no-untyped-def]
-    """The server behind the documented lines of nginx."""
+    """Yield the server behind the documented lines of nginx."""
     folder = tmp_path_factory.mktemp("nginx")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

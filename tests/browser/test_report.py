@@ -58,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser, made: Path) -> tuple[Page, list[str]]:
-    """Yield the report in an offline browser, and every action that it should not do."""
+    """Return the report in an offline browser, and every action that it should not do."""
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
     page, seen = context.new_page(), []
     page.on("console", lambda message: seen.append(message.text) if message.type in ("error", "warning") else None)

@@ -109,7 +109,7 @@ def test_fitting_is_seeded_silent_and_leaves_the_global_generator_alone(key):
 
 
 def modules():
-    """Return every module of the core except the readers, which have other tests."""
+    """Yield every module of the core except the readers, which have other tests."""
     for found in pkgutil.walk_packages(calib_core.__path__, "calib_core."):
         if not found.name.startswith("calib_core.readers"):
             yield import_module(found.name)

@@ -18,7 +18,7 @@ LOGISTIC, TEMPERATURE = (Recipe("CALIBRATORS", key) for key in ("logistic-recali
 
 @pytest.fixture
 def risks() -> str:
-    """Key of a file whose risks are twice too high."""
+    """Return the key of a file whose risks are twice too high."""
     rng = np.random.default_rng(0)
     risk = rng.beta(2, 5, 400)
     lines = (f"{p:.4f},{int(rng.random() < p / 2)}" for p in risk)
@@ -45,7 +45,7 @@ def first_visit() -> AppTest:
 
 
 def opened_by_hand(key: str) -> AppTest:
-    """A file chosen among those of the session, from the first visit on."""
+    """Return the app with a file chosen among those of the session, from the first visit on."""
     app = first_visit()
     app.session_state["calib.data.uploads"] = (key,)
     app.session_state["calib.selection"] = Selection(view="data")
@@ -55,7 +55,7 @@ def opened_by_hand(key: str) -> AppTest:
 
 
 def not_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No recommendation is found out by itself."""
+    """Prevent any automatic recommendation."""
     monkeypatch.setattr(Recommendation, "quick", lambda exhibit, scene: False)
 
 

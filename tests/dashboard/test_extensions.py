@@ -279,7 +279,7 @@ def rows_of(scene: Scene) -> object:
 
 @dataclass(frozen=True)
 class _Works(Exhibit):
-    """How many rows each model answers."""
+    """Number of rows that each model answers."""
 
     def table(self, scene: Scene) -> object:  # type: ignore[override]
         return rows_of(scene)

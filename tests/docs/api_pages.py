@@ -26,18 +26,18 @@ from calib_core.registry.registry import Registry
 from dashboard.views.explained import SYMBOLS
 
 STYLE = Path(__file__).parent / "style"
-"""A folder of templates: pdoc takes those in it before its own."""
+"""Folder of templates, which pdoc uses before its own."""
 
 
 def public_modules() -> dict[str, ModuleType]:
-    """The package, its public modules and the figures, by their full names."""
+    """Return the package, its public modules and the figures, by their full names."""
     listed = [getattr(cc, name) for name in cc.__all__]
     modules = [cc, *(each for each in listed if inspect.ismodule(each)), calib_core.figures]
     return {module.__name__: module for module in modules}
 
 
 def build(folder: Path, *names: str) -> None:
-    """Write a page a module, or for those of these names, their index and what the search field looks in."""
+    """Write one page per module, or for those of these names, their index and the data of the search field."""
     modules = {name: module for name, module in public_modules().items() if name in names or not names}
     for module in modules.values():
         _add_formulas(module)
@@ -73,20 +73,20 @@ def _lively(name: str, places: Mapping[str, set[str]], link: re.Match[str]) -> s
 
 
 def _add_formulas(module: ModuleType) -> None:
-    """Formulas of diagrams into their docstrings, and what is registered into that of the module."""
+    """Add formulas of diagrams to their docstrings, and registered members to those of modules."""
     for name in getattr(module, "__all__", ()):
         thing = getattr(module, name)
         formula = getattr(thing, "formula", "")
         if inspect.isclass(thing) and isinstance(formula, str) and formula and "formula" in vars(thing):
             first, blank, rest = (inspect.getdoc(thing) or "").partition("\n\n")
             thing.__doc__ = f"{first}\n\n$${formula}$${blank}{rest}"
-        # A registry is listed where it lives: the package only repeats its name.
+        # A registry is listed in its own module: the package only repeats its name.
         if isinstance(thing, Registry) and module is not cc:
             module.__doc__ = "\n\n".join((inspect.getdoc(module) or "", *_members(name, thing)))
 
 
 def _members(name: str, registry: Registry) -> Iterator[str]:
-    """A heading, and of each member its key, what it is, its formula and who defined it."""
+    """Yield a heading, and for each member its key, caption, formula and source."""
     yield f"## What is in {name}"
     if any(registry[key].formula for key in registry):
         yield _letters()
@@ -126,7 +126,7 @@ def _paragraph(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text whose punctuation means nothing, but for `code` and for lists."""
+    """Return text in which punctuation has no meaning, except for `code` and lists."""
     parts = re.split(r"(``[^`]+``|`[^`\n]+`)", text)
     return "".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
 
@@ -136,7 +136,7 @@ def _escaped(text: str) -> str:
 
 
 def _with_codes(text: str) -> str:
-    """The codes of papers as authors and years; left out where these follow.
+    """Replace codes of papers by authors and years; omit them if these follow.
 
     >>> _with_codes("P1 eq. (3), P2; P1 Gupta & Ramdas 2022")
     'Gupta and Ramdas (2022), eq. (3), Kumar, Liang and Ma (2019); Gupta & Ramdas 2022'

@@ -79,7 +79,7 @@ def generated(source: Path) -> dict[str, str]:
 
 
 def illustrated(page: Path, source: Path) -> str:
-    """A page with figures after the blocks that assign them, links and formulas as a site needs them."""
+    """Return a page with figures after the blocks that assign them, and links and formulas for the site."""
     text = page.read_text("utf-8")
     name = str(page.relative_to(source).with_suffix("")).replace("/", "-")
     parts, start = [], 0
@@ -89,7 +89,7 @@ def illustrated(page: Path, source: Path) -> str:
             assert executed.agrees(result), f"{page}:{result.block.line} prints\n{result.printed}"
             parts.append(text[start : result.block.code_end])
             start = result.block.end
-            # What was printed, where the page leaves digits out or has no output because it is generated.
+            # The printed output, if the page omits digits or has no output because it is generated.
             if result.block.expected is not None or (result.printed and page.parent.name == "reference"):
                 parts.append(f"\n\n```text\n{result.printed}```")
             if result.figure is not None:
@@ -98,7 +98,7 @@ def illustrated(page: Path, source: Path) -> str:
 
 
 def _figure(figure: Any, name: str, page: Path, source: Path) -> str:
-    """The element of a figure, whose file is saved: a script for Plotly, a picture for Matplotlib."""
+    """Return the element of a figure and save its file: a script for Plotly, a picture for Matplotlib."""
     figures = os.path.relpath(source / "assets/figures", page.parent)
     if hasattr(figure, "savefig"):
         figure.savefig(source / f"assets/figures/{name}.svg")

@@ -51,7 +51,7 @@ FILES = {
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code and the output that the page shows for it; where the code ends in the page, and where both do."""
+    """Block of code and the output that the page shows for it, with the ends of the code and of both in the page."""
 
     language: str
     code: str
@@ -73,7 +73,7 @@ class Result:
 
 
 def blocks(text: str) -> list[Block]:
-    """All blocks of code in a page; a ``text`` block belongs to the block above it.
+    """Return all blocks of code in a page; a ``text`` block belongs to the block above it.
 
     >>> [(each.code, each.expected) for each in blocks("```python\\nprint(1)\\n```\\n\\n```text\\n1\\n```\\n")]
     [('print(1)\\n', '1\\n')]
@@ -141,7 +141,7 @@ def _python(block: Block, namespace: dict[str, object], page: Path, folder: Path
 
 
 def commands(code: str) -> Iterator[tuple[list[str], int]]:
-    """The commands of a shell block as words, and the exit code that a comment states (0 by default).
+    """Yield the commands of a shell block as words, and the exit code that a comment states (0 by default).
 
     >>> list(commands("calib gate a.csv --max-ece 0.05  # exit code 1"))
     [(['calib', 'gate', 'a.csv', '--max-ece', '0.05'], 1)]
@@ -155,7 +155,7 @@ def commands(code: str) -> Iterator[tuple[list[str], int]]:
 def _command(words: list[str], status: int, folder: Path) -> str:
     name, *arguments = words
     if name == "calib" and arguments[0] in SERVERS:
-        # Reading the options is what can fail here; the servers have tests of their own.
+        # Only the reading of options can fail here; the servers have other tests.
         with contextlib.chdir(folder):
             command = main.get_command(click.Context(main), arguments[0])
             assert command is not None, words
@@ -185,7 +185,7 @@ def _calib(arguments: list[str], status: int, folder: Path) -> str:
 
 
 def _separately(words: list[str], status: int, folder: Path) -> str:
-    """A command in a process of its own: what it loads stays out of this one."""
+    """Run a command in a separate process: the modules that it loads stay out of this one."""
     name, *arguments = words
     before = {"calib": ["-m", "dashboard.cli"], "python": [], "pytest": ["-m", "pytest", "-p", "calib_core"]}[name]
     command = [sys.executable, *before, *arguments]
@@ -199,7 +199,7 @@ def _separately(words: list[str], status: int, folder: Path) -> str:
 
 
 def agrees(result: Result) -> bool:
-    """Whether a block printed what its page shows; a block without output to show may print what it likes."""
+    """Return True if a block printed what its page shows; a block without shown output may print anything."""
     expected = result.block.expected
     return expected is None or doctest.OutputChecker().check_output(expected, result.printed, FLAGS)
 

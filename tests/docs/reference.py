@@ -43,7 +43,7 @@ TESTS = {
 
 @dataclass(frozen=True)
 class Page:
-    """A generated page: its registry, its first lines, the code that all examples share, and the example of a key."""
+    """Generated page: its registry, its first lines, the code that all examples share, and the example of a key."""
 
     registry: Registry[object]
     title: str
@@ -53,7 +53,7 @@ class Page:
 
 
 def pages() -> dict[str, str]:
-    """Markdown of every generated reference page, by its path among the pages."""
+    """Return Markdown of every generated reference page, by its path among the pages."""
     return {
         "reference/index.md": _index(),
         **{f"reference/{name}.md": "\n\n".join(_registry(page)) + "\n" for name, page in REGISTRIES.items()},
@@ -103,7 +103,7 @@ def _entry(entry: Entry, example: str) -> Iterator[str]:
 
 
 def _parameter(param: Param) -> str:
-    # What a value outside the domain is refused with describes the domain.
+    # The message for a value outside the domain describes the domain.
     values = param.domain.check(object()) or ""
     cells = (f"`{param.name}`", f"`{param.default!r}`", as_markdown(values), as_markdown(param.help))
     return f"| {' | '.join(cell.replace('|', '&#124;').replace(chr(10), ' ') for cell in cells)} |"

@@ -1,4 +1,4 @@
-"""The page on the accuracy of our claims: tables of simulations as pictures, and what they should show."""
+"""The page on the accuracy of our claims: tables of simulations as pictures, with their expected values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calib_core.inference import coverage_table, group_errors_table, paired_tabl
 
 LEVEL = 0.9
 ENOUGH = 0.88
-"""Less is more than chance in a few hundred samples."""
+"""Coverage below this exceeds chance in a few hundred samples."""
 INTRODUCTION = """# Accuracy of our claims
 
 An interval at level 90 % should contain the true value in 90 % of samples. A test at level 5 % should reject at most
@@ -22,7 +22,7 @@ simulation would prove nothing."""
 
 
 def page() -> tuple[str, dict[str, Figure]]:
-    """The page in Markdown, and its pictures by name."""
+    """Return the page in Markdown, and its pictures by name."""
     tables = {
         "coverage": coverage_table().query("tested == 1 and level == @LEVEL"),
         "paired": _paired(paired_table().query("level == @LEVEL")),
@@ -56,7 +56,7 @@ def page() -> tuple[str, dict[str, Figure]]:
 
 
 def _paired(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of paired differences with coverage in place of misses."""
+    """Return the table of paired differences with coverage in place of misses."""
     return table.assign(coverage=1 - table["low_misses"] - table["high_misses"], half=1 - table["half"])
 
 
@@ -91,7 +91,7 @@ def _by_estimator(coverage: pd.DataFrame) -> str:
 
 
 def _coverage(table: pd.DataFrame) -> Figure:
-    """Coverage of every case by its number of rows, with that of the twin."""
+    """Return the coverage of every case by its number of rows, with that of the twin."""
     figure = Figure(figsize=(8, 3.4), layout="constrained")
     axes = figure.subplots()
     axes.plot(table["rows"], table["half"], "x", color="#b0b0b0", label="half the width (has to fail)", markersize=4)

@@ -36,7 +36,7 @@ def test_nothing_of_the_inputs_is_text_of_a_program():
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 def test_the_steps_hand_over_every_input_as_it_is(tmp_path):
-    """Run by bash as a runner does, with a command in place of calib that writes down what it was given."""
+    """Run by bash like a runner, with a command in place of calib that records its arguments."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "calib").write_text(CALIB, encoding="utf-8")
     (tmp_path / "bin" / "calib").chmod(0o755)

@@ -20,7 +20,7 @@ BUILD = Path(__file__).with_name("api_pages.py")
 
 
 def built(folder: Path, *modules: str) -> dict[str, str]:
-    """The pages by the names of their modules."""
+    """Return the pages by the names of their modules."""
     command = [sys.executable, "-W", "ignore", str(BUILD), str(folder), *modules]
     subprocess.run(command, check=True, timeout=300, capture_output=True)
     pages = {p.relative_to(folder): p.read_text("utf-8") for p in folder.rglob("*.html") if p.name != "index.html"}

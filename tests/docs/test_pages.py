@@ -1,4 +1,4 @@
-"""README and docs/: every block runs and prints what the page shows, every internal link leads somewhere."""
+"""README and docs/: every block runs and prints the shown output, every internal link leads somewhere."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_every_slow_block_runs(page: Path, tmp_path: Path) -> None:
 
 
 def anchors(text: str) -> set[str]:
-    """Places of a page that a link can name, as GitHub and MkDocs derive them from headings."""
+    """Return the places of a page that a link can name, as GitHub and MkDocs derive them from headings."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
     return {re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
 
 
 def broken(page: Path, text: str) -> list[str]:
-    """Links of a page to files or headings that do not exist."""
+    """Return links of a page to files or headings that do not exist."""
     found = []
     for link in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", text):
         path, _, place = link.partition("#")
@@ -66,7 +66,7 @@ def test_a_broken_link_is_seen() -> None:
 
 
 def inline(page: Path) -> list[str]:
-    """Code within the sentences of a page."""
+    """Return code within the sentences of a page."""
     return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S))
 
 
@@ -76,7 +76,7 @@ def folders_that_do_not_exist(codes: list[str]) -> list[str]:
 
 
 def options_that_do_not_exist(codes: list[str]) -> list[str]:
-    """Commands with an option that they do not have."""
+    """Return commands with an option that they do not have."""
     context = click.Context(main)
     found = []
     for code in codes:

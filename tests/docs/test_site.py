@@ -1,4 +1,4 @@
-"""The site of `make docs`: built in strict mode, every entry of the registries is in it, nothing is fetched."""
+"""The site of `make docs`: built in strict mode, with every entry of the registries, without any downloads."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ is its parts in sequence.
 
 
 def binary_parts(wrappers):
-    """Return pairs of wrapper and binary part: every part in the top-label wrapper, and in turn in another one.
+    """Yield pairs of wrapper and binary part: every part in the top-label wrapper, and in turn in another one.
 
     The parts obey laws of their own and a wrapper does the same with each; the predicted classes give them the fewest
     rows, and rows of a single class.
@@ -60,7 +60,7 @@ def binary_parts(wrappers):
 
 
 def cases():
-    """Return pairs of id and maker: every key, few points per bin, compositions of every kind, every binary part."""
+    """Yield pairs of id and maker: every key, few points per bin, compositions of every kind, every binary part."""
     for key in CALIBRATORS:
         yield key, lambda key=key: easy(key)
         if "points_per_bin" in {p.name for p in CALIBRATORS[key].params}:

@@ -65,7 +65,7 @@ def method_names():
 
 
 def type_tests(source, names):
-    """Return (line, function, kind) of every type test: isinstance, type(x) is, hasattr, getattr, except."""
+    """Yield (line, function, kind) of every type test: isinstance, type(x) is, hasattr, getattr, except."""
     owner = {}
     tree = ast.parse(source)
     for node in ast.walk(tree):  # outer functions come first, so that the innermost has the last word

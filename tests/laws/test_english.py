@@ -22,11 +22,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CODE = ("calib_core", "dashboard")
 LONGEST = 25
-"""Words in a sentence that is easy to read."""
+"""Maximum number of words in a sentence that is easy to read."""
 MOST_LONG_SENTENCES = {"strings": 0, "docstrings": 0}
 MOST_BANNED_IN_DOCSTRINGS = 0
 MOST_RIDDLES = {"calib_core": 0, "dashboard": 0, "tests": 0}
-"""Docstrings whose first line is a question or a clause instead of a phrase: "What ...", "How ...", "Whether ..."."""
+"""Limits on docstrings that begin with a question or a clause ("What ...", "How ...") instead of a phrase."""
 MOST_SAYINGS = 0
 """Limit on strings with dialect verbs (says, tells, holds, stands, keeps) outside the headline."""
 
@@ -40,7 +40,7 @@ SENTENCE_END = re.compile(r"(?<=[a-z)%”\"'\d][.!?])\s+(?=[A-Z“(])|\n\s*\n|\n
 
 
 class Text(NamedTuple):
-    """A string or docstring and where it is."""
+    """String or docstring and its place."""
 
     where: str
     text: str
@@ -48,12 +48,12 @@ class Text(NamedTuple):
 
 @cache
 def trees(folder: str) -> tuple[tuple[Path, ast.Module], ...]:
-    """Every module of a folder, parsed."""
+    """Return every module of a folder, parsed."""
     return tuple((path, ast.parse(path.read_text())) for path in sorted((ROOT / folder).rglob("*.py")))
 
 
 def _documented(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Docstrings, also those of attributes: strings that are statements."""
+    """Yield docstrings, also those of attributes: strings that are statements."""
     for node in ast.walk(tree):
         for statement in getattr(node, "body", None) or () if not isinstance(node, ast.Lambda | ast.IfExp) else ():
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
@@ -62,7 +62,7 @@ def _documented(tree: ast.Module) -> Iterator[ast.Constant]:
 
 @cache
 def strings(*folders: str) -> tuple[Text, ...]:
-    """Every string of three words or more that is no docstring; values in it are written as ``{}``."""
+    """Return every string of three words or more that is no docstring; values in it are written as ``{}``."""
     found = []
     for path, tree in (each for folder in folders for each in trees(folder)):
         taken = {id(constant) for constant in _documented(tree)}
@@ -83,7 +83,7 @@ def strings(*folders: str) -> tuple[Text, ...]:
 
 @cache
 def docstrings(*folders: str) -> tuple[Text, ...]:
-    """Every docstring of modules, classes and functions."""
+    """Return every docstring of modules, classes and functions."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     return tuple(
         Text(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text)
@@ -96,7 +96,7 @@ def docstrings(*folders: str) -> tuple[Text, ...]:
 
 @cache
 def banned() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Banned phrases with better ones."""
+    """Return banned phrases with better ones."""
     with Path(__file__).with_name("banned_phrases.csv").open(newline="") as file:
         return tuple((re.compile(row["phrase"], re.IGNORECASE), row["better"]) for row in csv.DictReader(file))
 
@@ -114,13 +114,13 @@ def banned_in(texts: tuple[Text, ...]) -> list[str]:
 
 
 def prose(text: str) -> str:
-    """A docstring without its parameters' names, formulas, doctests and code."""
+    """Return a docstring without its parameters' names, formulas, doctests and code."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith((">>>", "...", ".. "))]
     return re.sub(r"``[^`]*``", "code", "\n".join(lines))
 
 
 def long_sentences(texts: tuple[Text, ...]) -> list[str]:
-    """Sentences of more than 25 words."""
+    """Return sentences of more than 25 words."""
     return [
         f"{where}: {' '.join(sentence.split())}"
         for where, text in texts

@@ -126,7 +126,7 @@ def selected(name: str) -> Selection:
 
 
 def of_lines(lines: Iterable[dict[Any, Any]], said: str, *, overall: bool = False) -> Iterator[Fact]:
-    """Return the facts of lines of estimates; lines in other than the default bins are about something else.
+    """Yield the facts of lines of estimates; lines in other than the default bins are about something else.
 
     The word of a line that decides (``overall``) is about observed : expected too, that of others about its error.
     """
@@ -148,7 +148,7 @@ def of_lines(lines: Iterable[dict[Any, Any]], said: str, *, overall: bool = Fals
 
 
 def of_large(measures: Iterable[dict[Any, Any]], model: str, said: str) -> Iterator[Fact]:
-    """Return the facts of a table of measures of the event's risk."""
+    """Yield the facts of a table of measures of the event's risk."""
     for line in measures:
         ends = {"value": line["value"], "low": line["low"], "high": line["high"]}
         for name, number in ends.items():

@@ -1,7 +1,7 @@
 """Numbers in sentences beyond page one: panes, hover texts, cards, and the later chapters of the report.
 
-A number in the words or under the pointer of an exhibit is a cell of its own table, as a share if a percent sign
-follows, otherwise unchanged. All other numbers have a rule that names their source: a setting, or the column of another
+A number in the text or hover text of an exhibit is a cell of its own table. It is a share if a percent sign follows,
+otherwise unchanged. All other numbers have a rule that names their source: a setting, or the column of another
 table. A chapter of the report is compared with its own tables, a card with its line.
 """
 

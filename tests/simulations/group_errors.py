@@ -62,7 +62,7 @@ class Case:
 
 
 def cases():
-    """Return the cases: calibrated, one value of the first column off, or two off in opposite directions."""
+    """Yield the cases: calibrated, one value of the first column off, or two off in opposite directions."""
     laws, truths = ("beta 5", "60 % at 1"), ("calibrated", "one", "opposed")
     yield from (Case("beta 5", truth, 30, "few") for truth in truths[:2])
     yield from itertools.starmap(Case, itertools.product(laws, truths, (100,), ("few", "many")))

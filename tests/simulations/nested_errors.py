@@ -98,7 +98,7 @@ def _of_two():
 
 
 def _above():
-    """Return errors that are never smaller than the mean absolute one in the same bins."""
+    """Yield errors that are never smaller than the mean absolute one in the same bins."""
     for (law, k, n, notion), truth in itertools.product(
         (("network", 2, 300, "event"), ("beta 5", 10, 300, "confidence"), ("network", 10, 1000, "class-wise")),
         ("calibrated", "over-confident"),

@@ -1,24 +1,24 @@
-"""How often promises are kept that no other table is about: weights in one bin, slices, the slider, "about N rows".
+"""Simulation of guarantees outside the other tables: weights in one bin, slices, the slider, "about N rows".
 
-Run `python tests/simulations/promises.py [--minutes 60] [--only TEXT]` with the package installed; it writes
-tests/simulations/promises.csv line by line and keeps the lines that are there. All of it takes about 15 minutes on one
-core. `--check` makes nothing and ends with 1 where a promise is broken (``promised``), or where a falsified twin keeps
-it everywhere.
+Run `python tests/simulations/promises.py [--minutes 60] [--only TEXT]` with the package installed. It writes
+tests/simulations/promises.csv line by line and reuses existing lines. All of it takes about 15 minutes on one core.
+With `--check` it computes nothing and ends with 1 if a guarantee is violated (``promised``), or if a falsified twin
+meets it everywhere.
 
-weights: most of the weight of one bin is in few of its rows. Of a calibrated model a bin, or a place on the slider, is
-marked in at most 5 % of samples; the bars of that bin miss in at most 10 %, each whatever the truth. Twin: the rows'
-effective number over all rows, divided among the bins by weight; on the slider every place's own interval.
+weights: most of the weight of one bin is in few of its rows. For a calibrated model a bin, or a place on the slider, is
+marked in at most 5 % of samples. The bars of that bin miss in at most 10 %, for any truth. Twin: the effective sample
+size of all rows, divided among the bins by weight; on the slider every place's own interval.
 
 slices: the p-value of a slice of 100 rows of a calibrated model is at most .05 in at most 5 % of samples (twin: the
-smaller tail, not doubled). Where the slice is off, a p-value is found about as often as by the z-test with the rows'
+smaller tail, not doubled). If the slice is off, a small p-value occurs about as often as by the z-test with the rows'
 own variance (``reference``; twin: a binomial law of the mean confidence).
 
-slider: a gap is marked somewhere in at most 5 % of samples of a calibrated model (twin: every place's own interval).
-Where a fifth of the rows is off by 15 points, one is marked about as often as exact tests of ten bins find one, with
-Holm's correction (``reference``; twin: Hoeffding's bound at every place, corrected for their number).
+slider: a gap is marked somewhere in at most 5 % of samples of a calibrated model (twin: every place's own interval). If
+a fifth of the rows is off by 15 points, one is marked about as often as exact tests of ten bins find one, with Holm's
+correction (``reference``; twin: Hoeffding's bound at every place, corrected for their number).
 
-rows: with as many rows as a verdict of few rows names (``named``, on average), a model with no error, or with one of
-half the tolerance, is within the tolerance in about 80 % of samples (twin: half as many rows).
+rows: with the number of rows stated by a verdict of few rows (``named``, on average), a model with no error, or with
+one of half the tolerance, is within the tolerance in about 80 % of samples (twin: half as many rows).
 """
 
 import itertools
@@ -55,7 +55,7 @@ LEVEL, FEW, EPS = 0.9, 10, 0.02
 
 @dataclass(frozen=True)
 class Case:
-    """The lines of one promise, law, truth and size, of the same runs."""
+    """Case of the lines of one guarantee, distribution, truth and size, from the same runs."""
 
     promise: str
     law: str
@@ -65,27 +65,27 @@ class Case:
 
     @property
     def names(self):
-        """What its lines are called."""
+        """Return the names of its lines."""
         return [f"{self.head},{measure}" for measure in MEASURES[self.promise](self)]
 
     @property
     def head(self):
-        """The start of each of its lines."""
+        """Return the start of each of its lines."""
         return f"{self.promise},{self.law},{self.truth},{self.rows}"
 
     @property
     def note(self):
-        """What it is, for those who wait."""
+        """Return its description for the progress display."""
         return f"{self.promise}: {self.law}, {self.truth}, n = {self.rows}"
 
     def streams(self):
-        """A generator for each run, the same whatever the number of runs."""
+        """Return a generator for each run, the same for any number of runs."""
         seed = seed_of(self.promise, self.law, self.truth, self.rows)
         return (np.random.default_rng([seed, run]) for run in range(self.runs))
 
 
 def cases():
-    """All cases, one of each promise in turn: a table that was interrupted is a fair one."""
+    """Return all cases, one of each guarantee in turn: an interrupted table is representative."""
     rounds = itertools.zip_longest(_of_slider(), _of_weights(), _of_slices(), _of_rows())
     return [case for each in rounds for case in each if case is not None]
 
@@ -102,17 +102,17 @@ def _of_slices():
 
 def _of_slider():
     for rows, law, truth in itertools.product((300, 2000), (*CLAIMED, *RISKS), ("calibrated", "a fifth off .15")):
-        # Of a rare event nothing is 15 points too high.
+        # A rare event cannot be 15 points too high.
         if not (truth != "calibrated" and law == "risk near 2 %"):
             yield Case("slider", law, truth, rows, 400 if truth == "calibrated" else 100)
 
 
 def _of_rows():
     for law in NAMED:
-        # As many of the last kind are enough to tell.
+        # Fewer of the last kind are enough.
         rows = 150 if law == "confidence near 1" else 400
         yield Case("rows", law, "calibrated", rows, 200)
-        # Of a rare event a point is no small share: the ratio decides.
+        # For a rare event a point is no small share: the ratio decides.
         if law != "event near 3 %":
             yield Case("rows", law, "off .01", rows, 200)
 
@@ -164,7 +164,7 @@ BIN, BINS, CLASSES = 8, 10, 3
 
 
 def weights_measures(case):
-    """Marks are counted of calibrated models alone."""
+    """Return the measures; marks are counted for calibrated models only."""
     return ("bin marked", "place marked", *_BARS) if case.truth == "calibrated" else _BARS
 
 
@@ -172,7 +172,7 @@ _BARS = ("bar misses", "a class's bar misses", "the slider's bar misses")
 
 
 def weights(case):
-    """Bins, classes of a bin and places on the slider where few rows of one bin have most of its weight."""
+    """Return results for bins, classes of a bin and slider places if few rows of one bin have most of its weight."""
     found = []
     for rng in case.streams():
         h = np.where(rng.random(case.rows) < 0.08, rng.uniform(0.8, 0.9, case.rows), rng.uniform(0.5, 0.8, case.rows))
@@ -189,7 +189,7 @@ def weights(case):
 
 
 def _weighed(rows, w, chance, here):
-    """For each measure whether it happened, and whether it did by the global effective number."""
+    """Return for each measure if it occurred, and if it did by the global effective sample size."""
     h, right = rows.confidence, rows.correct
     everywhere = w.sum() / np.square(w).sum()
 
@@ -224,7 +224,7 @@ def _weighed(rows, w, chance, here):
 
 
 def _alone(local):
-    """Whether some place's own interval leaves out what its rows are given."""
+    """Return True if some place's own interval excludes the prediction for its rows."""
     enough = local.rows >= FEW
     return bool((enough & ((local.low > local.claimed) | (local.high < local.claimed))).any())
 
@@ -236,13 +236,13 @@ ALPHA = {"off 2.8 sd": (0.05,), "off 3.4 sd": (0.01,), "calibrated": (0.05,)}
 
 
 def slices_measures(case):
-    """p-values at most so large."""
+    """Return the measures of p-values up to these levels."""
     return [f"p at most {alpha}" for alpha in ALPHA[case.truth]]
 
 
 @cache
 def moved_by(law, deviations):
-    """Log-odds by which a slice is off so that its number right is, on average, so many standard deviations too low."""
+    """Return the shift of log-odds that makes a slice's number right this many standard deviations too low."""
     s = SLICE[law](np.random.default_rng(0), 20_000)
     unit = np.sqrt(np.mean(s * (1 - s)) / 100)
     low, high = 0.0, 20.0
@@ -253,7 +253,7 @@ def moved_by(law, deviations):
 
 
 def of_slices(case):
-    """The p-value of a slice, its twin's and that of the z-test."""
+    """Return the p-value of a slice, its twin's and that of the z-test."""
     p = []
     off = moved_by(case.law, float(case.truth.split()[1])) if case.truth != "calibrated" else 0.0
     cell = np.repeat([0, 1], [case.rows, OTHERS])
@@ -272,7 +272,7 @@ def of_slices(case):
 
 
 def slider(case):
-    """Whether any place is marked."""
+    """Return True if any place is marked."""
     found = []
     for rng in case.streams():
         s = (CLAIMED | RISKS)[case.law](rng, case.rows)
@@ -291,14 +291,14 @@ def slider(case):
 
 
 def _careful(local):
-    """Whether Hoeffding's bound shows a gap at a place, corrected for the number of places."""
+    """Return True if Hoeffding's bound shows a gap at a place, corrected for the number of places."""
     enough = local.rows >= FEW
     p = share_test(local.right[enough], local.claimed[enough], local.rows[enough], False)
     return bool((p * enough.sum() <= 0.05).any())
 
 
 def _ten_bins(s, right):
-    """Whether the exact test of ten bins of as many rows each finds one that is off, corrected by Holm."""
+    """Return True if an exact test of ten bins of equal size finds one that is off, corrected by Holm."""
     bins = np.array_split(np.argsort(s, kind="stable"), 10)
     p = share_test(*(np.array([x[b].mean() for b in bins]) for x in (right, s)), np.array([len(b) for b in bins]), True)
     return bool((holm(p) <= 0.05).any())
@@ -310,7 +310,7 @@ SETS = 4
 
 
 def named_rows(case):
-    """How often fresh rows, as many as the verdict of a small sample names, are within the tolerance."""
+    """Return True if fresh rows, in the number stated by a small sample's verdict, are within the tolerance."""
     notion, law = NAMED[case.law]
     error = 0.0 if case.truth == "calibrated" else EPS / 2
     seed = seed_of("a small sample", case.law)
@@ -327,7 +327,7 @@ def _seeds(seed):
 
 
 def _named(probs, notion, error, rng):
-    """The number of rows in the verdict of these rows, whatever came true."""
+    """Return the number of rows in the verdict of these rows, for any outcomes."""
     for _ in range(20):
         found = estimate(_drawn(probs, 0.0, rng, notion), notion).verdict(EPS)
         number = found.rows_with_error if error else found.rows_needed
@@ -338,12 +338,12 @@ def _named(probs, notion, error, rng):
 
 def _within(rows, notion):
     measured = estimate(rows, notion)
-    # The number of rows that other words name takes ten times as long as the interval.
+    # The number of rows in other words takes ten times as long as the interval.
     return measured.interval(LEVEL).high < on_scale_of(measured, EPS) and measured.verdict(EPS).word == "within"
 
 
 def _drawn(probs, error, rng, notion):
-    """Rows whose top claim (or risk) comes true less often than stated by ``error``, or more often where it is less."""
+    """Return rows whose top claim (or risk) comes true less often than stated by ``error``; negative: more often."""
     k = 1 if notion == "event" else probs.argmax(1)
     at = (np.arange(len(probs)), k)
     true = probs.copy()
@@ -369,13 +369,13 @@ MEASURES = {
 
 
 def made(case):
-    """The lines of a case."""
+    """Return the lines of a case."""
     found = WORK[case.promise](case)
     return [f"{case.head},{measure},{case.runs},{_joined(numbers)}" for measure, numbers in found.items()]
 
 
 def _joined(numbers):
-    """Share, twin, reference and named; empty where there is none."""
+    """Return share, twin, reference and named; empty if there is none."""
     padded = [*map(float, numbers), *[np.nan] * 4][:4]
     return ",".join("" if np.isnan(number) else f"{number:.4g}" for number in padded)
 
@@ -387,17 +387,20 @@ AT_MOST = {
     ("slices", "p at most 0.05"): 0.05,
     ("slider", "marked"): 0.05,
 }
-"""Shares promised, at most: marks of calibrated models, bars whatever the truth."""
+"""Maximum guaranteed shares: marks of calibrated models, bars for any truth."""
 BEHIND = {"slices": 0.05, "slider": 0.1}
 BEHIND_WITH_FEW_ERRORS = 0.16
-"""How far the share that is found may be behind the reference; in a slice of about five errors in 100 rows a test that
-is exact in each tail cannot use its level, and the z-test has all of its own in one tail."""
+"""Allowed shortfall of the found share from the reference.
+
+In a slice of about five errors in 100 rows, a test that is exact in each tail cannot use its level, and the z-test has
+all of its own in one tail.
+"""
 NEAR = (0.7, 0.92)
-"""What "about 80 %" is."""
+"""Range of "about 80 %"."""
 
 
 def promised(row):
-    """Least and largest share that the promise of a line allows."""
+    """Return the smallest and largest share that the guarantee of a line allows."""
     if row.promise == "rows":
         return NEAR
     if row.truth == "calibrated" or "misses" in row.measure:
@@ -407,7 +410,7 @@ def promised(row):
 
 
 def broken(table, name):
-    """Lines whose share of this name is shown to be outside what is promised, in words."""
+    """Return lines whose share of this name is shown to be outside its guarantee, in words."""
     said, chance = [], 0.01 / len(table)
     for row, share in zip(table.itertuples(), table[name], strict=True):
         least, most = promised(row)
@@ -419,7 +422,7 @@ def broken(table, name):
 
 
 def faults(table):
-    """What the table shows against the promises, sentence by sentence."""
+    """Return the violations of the guarantees in the table, one sentence each."""
     said = broken(table, "share")
     for (promise, measure), lines in table[_careful_lines(table)].groupby(["promise", "measure"]):
         most, mean = AT_MOST[promise, measure], np.average(lines["share"], weights=lines["runs"])
@@ -435,7 +438,7 @@ def faults(table):
 
 
 def _careful_lines(table):
-    """Lines of which a largest share is promised."""
+    """Return the lines with a maximum guaranteed share."""
     return (table["promise"] != "rows") & ((table["truth"] == "calibrated") | table["measure"].str.contains("misses"))
 
 

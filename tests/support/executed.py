@@ -110,7 +110,7 @@ def nearness(module, file, text):
 
 
 def around(tree, line):
-    """Return lines of the statement at a line; if it runs at import, those of the functions in its construct."""
+    """Yield lines of the statement at a line; if it runs at import, those of the functions in its construct."""
     holding = [n for n in ast.walk(tree) if isinstance(n, ast.stmt) and n.lineno <= line <= n.end_lineno]
     innermost, *outer = sorted(holding, key=lambda node: node.end_lineno - node.lineno)
     if isinstance(innermost, ast.FunctionDef):  # its line contains the values of its arguments

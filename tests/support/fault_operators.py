@@ -77,7 +77,7 @@ class Module:
                     yield from self._walk(child, scope, node)
 
     def of(self, *kinds):
-        """Yield (node, parent) of these kinds, except assignment targets."""
+        """Return (node, parent) of these kinds, except assignment targets."""
         read = [(n, p) for n, _, p in self.nodes if isinstance(getattr(n, "ctx", ast.Load()), ast.Load)]
         return [(node, parent) for node, parent in read if isinstance(node, kinds)]
 

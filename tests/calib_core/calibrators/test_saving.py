@@ -27,7 +27,7 @@ from calib_core.registry.registry import Part
 
 
 def cases():
-    """Return every key and ts+key, and every binary part in every wrapper that takes one."""
+    """Yield every key and ts+key, and every binary part in every wrapper that takes one."""
     for key in CALIBRATORS:
         yield key, lambda key=key: CALIBRATORS.make(key)
         yield f"ts+{key}", lambda key=key: CALIBRATORS.make(f"ts+{key}")

@@ -275,7 +275,7 @@ def test_rounding_before_bins_is_told_where_there_is_any():
 
 
 def changed(node, change):
-    """Yield the same steps with one change to each node."""
+    """Return the same steps with one change to each node."""
     fields = {f.name: getattr(node, f.name) for f in dataclasses.fields(node)}
     for name, value in fields.items():
         if isinstance(value, nodes.Node):

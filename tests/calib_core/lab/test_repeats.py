@@ -18,7 +18,7 @@ B = cc.BINARY_CALIBRATORS
 
 
 def samples(truth, n, draws, seed=0):
-    """Return the rows of every draw as described for the run: one block of rows and one seed at a time."""
+    """Yield the rows of every draw as described for the run: one block of rows and one seed at a time."""
     step = max(1, ROWS_AT_A_TIME // n)
     for first in range(0, draws, step):
         together = min(step, draws - first)

@@ -55,7 +55,7 @@ def too_sure(n=3000, k=5, seed=0, **more):
 
 
 def slowly(predictions, bins, fewest):
-    """Return every place by a loop: kind, code, bin, and its rows, confidence and accuracy."""
+    """Yield every place by a loop: kind, code, bin, and its rows, confidence and accuracy."""
     h, c, y = predictions.confidence, predictions.predicted, predictions.true_labels
     cell = np.minimum((h * bins).astype(int), bins - 1)
     for b in np.unique(cell):
@@ -433,7 +433,7 @@ def test_it_holds_its_level_whatever_the_chances_of_single_rows(chances, alpha):
 
 
 def repeated(k, n, runs, seed):
-    """Return tested lines with the true mean chances; of many classes one in ten is overconfident."""
+    """Yield tested lines with the true mean chances; of many classes one in ten is overconfident."""
     rng = np.random.default_rng(seed)
     for _ in range(runs):
         said = networks(n, k, rng)
