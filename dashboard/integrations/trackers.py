@@ -55,9 +55,9 @@ def log_to_wandb(
     """Log the report, the numbers as JSON, their table and their summary to a run of W&B; return the run's id.
 
     ``run``: None takes the active run, or starts one and finishes it. The report and the table are among the run's
-    media (calib/report, calib/lines), and both are in an artifact of type "calibration" with the JSON. The names of
-    numbers in its summary are those of `log_to_mlflow` in MLflow. The call raises InputError if W&B is not installed,
-    or nothing can be reported.
+    media (calib/report, calib/lines), and both are in an artifact of type "calibration" with the JSON file. The names
+    of numbers in its summary are those of `log_to_mlflow` in MLflow. The call raises InputError if W&B is not
+    installed, or nothing can be reported.
     """
     wandb = _package("wandb", "Weights & Biases")
     with _handed_out(data, choices) as handout:

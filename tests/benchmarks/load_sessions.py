@@ -3,11 +3,11 @@
     python -m tests.benchmarks.load_sessions --sessions 20 --seconds 60
     python -m tests.benchmarks.load_sessions --url http://localhost:8501 --heavy ""
 
-Every session uploads its own file and periodically ticks or unticks calibrators like a browser: over a WebSocket, a
-toggle from the click to the end of its run. One more uploads a file again and again and fits something heavy on it. It
-prints the duration of the median toggle and of the slowest of twenty, the same for uploads and heavy fits, and the
-server's processor time and memory. It searches all messages to a session for names of the others' files, which must not
-occur. At the end many more users arrive at the same moment, each for a first page.
+Every session uploads its own file and periodically ticks or unticks calibrators like a browser, over a WebSocket. A
+toggle lasts from the click to the end of its run. One more uploads a file again and again and fits something heavy on
+it. It prints the duration of the median toggle and of the slowest of twenty, and the same for uploads and heavy fits.
+It also prints the server's processor time and memory. It searches all messages to a session for names of the others'
+files, which must not occur. At the end many more users arrive at the same moment, each for a first page.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Files that other tools wrote themselves are read back with the content that the tools report.
 
-`written_files/` has a small run of each, tool and version in its truth.json. `make foreign-tools` runs the tools again
-and reads their files; `python -m tests.foreign_tools.written build/foreign-tools tests/foreign_tools/written_files`
-stores them.
+`written_files/` has a small run of each, tool and version in its truth.json. The command `make foreign-tools` runs the
+tools again and reads their files. The command `python -m tests.foreign_tools.written build/foreign-tools
+tests/foreign_tools/written_files` stores them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Stored values of other packages, outside the repository with their conventions; skipped if missing.
 
-Tolerances. EXACT: both sides sum the same float64 numbers in some order. Peers close bins on the other side; on these
+Tolerances. EXACT: both sides sum the same float64 numbers in some order. Peers close bins on the other side. On these
 data no score is on an edge except exact ones, which both put in the last bin. TIES: if scores tie at an equal-mass cut,
 the peer shares tied rows or cuts elsewhere; the data named there have such ties.
 """

@@ -1,8 +1,8 @@
 """Rows of the golden numbers: every demo file, the small constructed sets, and four distributions of data.
 
 Distributions are drawn by plain arithmetic (sums and products of uniform numbers), so that all machines with the same
-generator get the same rows; other values (a gamma, a root) is rounded to 30 binary digits. Large files are cut to a few
-hundred rows by a seed. Every set has its own hash, so that changed data is distinguished from changed results.
+generator get the same rows. Other values (a gamma, a root) are rounded to 30 binary digits. Large files are cut to a
+few hundred rows by a seed. Every set has its own hash, so that changed data is distinguished from changed results.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Golden numbers of the project on fixed data, stored to the last bit: computed, checked, accepted after changes.
 
 ``bits.txt`` next to this file has one line per number: its path (subject/data/what) and the shortest decimal that reads
-back to the same bits; a decision as its word in quotes, a refusal as ``!`` and its class, a long array as a hash with a
+back to the same bits. A decision is its word in quotes, a refusal is ``!`` and its class, a long array is a hash with a
 few of its numbers. Sentences are not stored.
 
 Run at the root of the project::
@@ -11,14 +11,14 @@ Run at the root of the project::
     python -m tests.golden_bits.make --accept estimates/beta compare   # only keys below these prefixes
     python -m tests.golden_bits.make --check --only bins primary       # some subjects
 
-To record a deliberate change: run ``--check`` and read what moved; verify that nothing else did; ``--accept`` the
-intended prefixes; review the difference of ``bits.txt``; give the reason in the commit's body, and in CHANGELOG if
+To record a deliberate change: run ``--check`` and read what moved. Verify that nothing else did, then ``--accept`` the
+intended prefixes and review the difference of ``bits.txt``. Give the reason in the commit's body, and in CHANGELOG if
 users see the numbers. An unintended change is a fault to be found, not accepted.
 
-Bits depend on the versions of NumPy, SciPy and scikit-learn and on what the processor can do: the head of the file has
-the fingerprint of its machine. On a machine with the same fingerprint, bits have to be equal. Elsewhere numbers have to
-agree to 1e-9 of their size (those from an optimized fit to 1e-6), decisions and refusals have to be equal, and hashes
-are ignored. Linear algebra has one thread, regardless of the environment: with more, sums have another order, and draws
+Bits depend on the versions of NumPy, SciPy and scikit-learn and on the processor. The head of the file has the
+fingerprint of its machine. On a machine with the same fingerprint, bits have to be equal. Elsewhere numbers have to
+agree to 1e-9 of their size (those from an optimized fit to 1e-6). Decisions and refusals have to be equal, and hashes
+are ignored. Linear algebra has one thread, regardless of the environment. With more, sums have another order, and draws
 along an eigenvector of a tie differ (``--threads 2 --check`` shows which).
 """
 

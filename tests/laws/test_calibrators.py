@@ -50,7 +50,7 @@ is its parts in sequence.
 def binary_parts(wrappers):
     """Yield pairs of wrapper and binary part: every part in the top-label wrapper, and in turn in another one.
 
-    The parts obey laws of their own and a wrapper does the same with each; the predicted classes give them the fewest
+    The parts have their own laws and a wrapper does the same with each. The predicted classes give them the fewest
     rows, and rows of a single class.
     """
     others = [key for key in wrappers if key != "top-label"]

@@ -1,6 +1,6 @@
 """Laws of grouped rows: rows of a group never count as independent, and the names of groups never matter.
 
-Every row is copied four times as one group: the copies add no information, so every result is about as uncertain as for
+Every row is copied four times as one group: the copies add no information. So every result is about as uncertain as for
 the original rows, or is refused with a message.
 """
 

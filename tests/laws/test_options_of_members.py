@@ -1,7 +1,7 @@
 """Every option of every calibrator, estimator, binning and other registered member changes its result.
 
-Options are those the registries declare; the other value comes from the domain that is declared beside it, except for a
-few whose effect needs a special value, special rows or another option.
+Options are those the registries declare. The other value comes from the declared domain, except for a few whose effect
+needs a special value, special rows or another option.
 """
 
 from __future__ import annotations

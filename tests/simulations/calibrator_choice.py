@@ -1,23 +1,24 @@
 """Simulation for calibrator_choice.csv: gains of the calibrator choice on test rows, cell by cell.
 
 A cell is a data set, a model, a number of rows that the model was fitted on and one of calibration rows. Each line has
-the log loss of the test rows (with this library's floor) of the uncalibrated model, of the recommendation of
-``choose``, and of the winner of plain cross-validation, both fitted on all calibration rows; "no advice" if the model's
-scores are no better than chance. Run `python tests/simulations/calibrator_choice.py [develop|held-back]` with the
-package installed; existing lines are reused. All take about twelve minutes on one core.
+the log loss of the test rows (with this library's floor) of three models: the uncalibrated one, the recommendation of
+``choose``, and the winner of plain cross-validation. The last two are fitted on all calibration rows. The
+recommendation is "no advice" if the model's scores are no better than chance. Run `python
+tests/simulations/calibrator_choice.py [develop|held-back]` with the package installed; existing lines are reused. All
+take about twelve minutes on one core.
 
 History: the 71 cells of `FIRST` were all examined: half of them had been held back once, and fell short (61 % of the
-median gain). The 144 of `SECOND`, of other data sets, models, sizes and seeds, were written down before any was run;
-half, drawn by lot, joined those for developing, half were held back. On the former, intervals of outcomes between the
-two models and seven folds took the place of Student's, worst-case bounds and five. (Meanwhile one model of the list,
-the quadratic discriminant, was replaced, as it could not be fitted where a class has few rows; nothing else was
-changed.) Then the 72 held back were run, once: the choice was worse than the uncalibrated model in none of them, plain
-cross-validation in 7, and the median gain was .106 against .126, 84 %.
+median gain). The 144 of `SECOND`, of other data sets, models, sizes and seeds, were written down before any was run.
+Half, drawn by lot, joined those for developing, half were held back. On the former, intervals of outcomes between the
+two models and seven folds took the place of Student's, worst-case bounds and five. Meanwhile one model of the list, the
+quadratic discriminant, was replaced, as it could not be fitted if a class has few rows. Nothing else was changed. Then
+the 72 held back were run, once. The choice was worse than the uncalibrated model in none of them, plain
+cross-validation in 7. The median gain was .106 against .126, 84 %.
 
-Then the rule was replaced (plain folds, the evidence of a mixture, the simplest of equals), with laws of its own
-(few_rows_choice.py), and all cells were run again, so that none is held back any more. In 8 the scores are no better
-than chance. Of the other 207 the choice is worse than the uncalibrated model in 3, plain cross-validation in 17; the
-median gain is .151 against .159 in the half that was held back, .067 against .078 in the other.
+Then the rule was replaced (plain folds, the evidence of a mixture, the simplest of equals), with a separate simulation
+(few_rows_choice.py). All cells were run again, so that none is held back any more. In 8 the scores are no better than
+chance. Of the other 207 the choice is worse than the uncalibrated model in 3, plain cross-validation in 17. The median
+gain is .151 against .159 in the half that was held back, .067 against .078 in the other.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """Coverage of intervals of the multicalibration error over distributions, truths, sizes, groups and levels.
 
-Run `python tests/simulations/group_errors.py [--minutes 60] [--processes 1]` with the package installed; it writes
-calib_core/inference/verdicts/group_errors.csv, which the package ships, and reuses its existing lines: delete the file
-(or lines of it) to recompute them. `--check` computes nothing and ends with 1 if the guarantee is violated.
+Run `python tests/simulations/group_errors.py [--minutes 60] [--processes 1]` with the package installed. It writes
+calib_core/inference/verdicts/group_errors.csv, which the package ships. Existing lines are reused: delete the file (or
+lines of it) to recompute them. With `--check` it computes nothing and ends with 1 if the guarantee is violated.
 
 Groups are the values of two columns, and of a crossing if there are many of them; rows are assigned at random. The true
 error is that of the true probabilities, by sums computed here. The falsified twin is the interval at half its width.

@@ -1,15 +1,16 @@
 """Coverage of default intervals over distributions of scores, truths, sizes, notions, bins and levels.
 
-Run `python tests/simulations/interval_coverage.py [--minutes 60] [--processes 1]` with the package installed; it writes
-calib_core/inference/verdicts/coverage.csv, which the package ships, line by line, and reuses its existing lines: delete
-the file (or lines of it) to recompute them. The first case of every family comes first, so that an interrupted table is
-representative. `--check` computes nothing, prints the lines below the guarantee and the families whose falsified twin
-covers, and ends with 1 if there are any; `--only class-wise` selects some cases, `--out FILE` writes elsewhere.
+Run `python tests/simulations/interval_coverage.py [--minutes 60] [--processes 1]` with the package installed. It writes
+calib_core/inference/verdicts/coverage.csv, which the package ships, line by line. Existing lines are reused: delete the
+file (or lines of it) to recompute them. The first case of every family comes first, so that an interrupted table is
+representative. With `--check` it computes nothing and prints the lines below the guarantee and the families whose
+falsified twin covers. It ends with 1 if there are any. The option `--only class-wise` selects some cases, `--out FILE`
+writes elsewhere.
 
 A case is four samples of one distribution (tests/support/score_laws.py), in turn; every run draws new outcomes from the
-true probabilities. Run i of a case is the same on every machine; how many runs fit into a case's seconds is not, and is
-in the table. The target of the interval is computed in tests/support/true_errors.py. The falsified twin is the interval
-shrunk to half its width towards its point (column ``half``).
+true probabilities. Run i of a case is the same on every machine. The number of runs that fit into a case's seconds is
+not, and is in the table. The target of the interval is computed in tests/support/true_errors.py. The falsified twin is
+the interval shrunk to half its width towards its point (column ``half``).
 """
 
 import itertools

@@ -1,10 +1,10 @@
 """Miss rates of ends that respect the order of errors, their widths, and their power.
 
-Run `python tests/simulations/nested_errors.py [--minutes 10] [--processes 1]` with the package installed; it writes
-tests/simulations/nested_errors.csv line by line and reuses existing lines. `--check` computes nothing and ends with 1
-if a guarantee is violated: an end that misses in more than .05 of the runs, up to the error of the runs, or a falsified
-twin (``all_at_full``: every line's lower end at the full level, without the joint one) that meets the guarantee
-everywhere; or a line whose width does not fall with the rows.
+Run `python tests/simulations/nested_errors.py [--minutes 10] [--processes 1]` with the package installed. It writes
+tests/simulations/nested_errors.csv line by line and reuses existing lines. With `--check` it computes nothing and ends
+with 1 if a guarantee is violated: an end that misses in more than .05 of the runs, up to the error of the runs, or a
+falsified twin (``all_at_full``: every line's lower end at the full level, without the joint one) that meets the
+guarantee everywhere; or a line whose width does not fall with the rows.
 
 above: share of runs whose lower end is above the true error, below: whose upper end is below it; found: share of lower
 ends above .02. The true error of a line is that of the bins its interval is about (tests/support/true_errors.py).

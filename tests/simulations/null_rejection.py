@@ -1,13 +1,13 @@
 """Rejection rates of calibrated models at the 5 % level over distributions, sizes, classes, notions and estimators.
 
-Run `python tests/simulations/null_rejection.py [--minutes 60] [--processes 1]` with the package installed; it writes
-calib_core/inference/verdicts/rejection.csv, which the package ships, and reuses its existing lines: delete the file (or
-lines of it) to recompute them. All of it takes about an hour and a half on one core. `--check` computes nothing and
-ends with 1 if calibrated models are rejected too often.
+Run `python tests/simulations/null_rejection.py [--minutes 60] [--processes 1]` with the package installed. It writes
+calib_core/inference/verdicts/rejection.csv, which the package ships. Existing lines are reused: delete the file (or
+lines of it) to recompute them. All of it takes about an hour and a half on one core. With `--check` it computes nothing
+and ends with 1 if calibrated models are rejected too often.
 
 "spread rows" are softmax(3 * standard normal) over K classes; most confidences of "network" rows are above .95
 (tests/support/score_laws.py). There is one set of predictions per case. The null distribution is drawn once by the
-library (as many draws as runs), labels by numpy's own sampler; both share the binomial error of a line, sqrt(.05 .95 (1
+library (as many draws as runs), labels by numpy's own sampler. Both share the binomial error of a line, sqrt(.05 .95 (1
 / runs + 1 / draws)): 0.34 % with 8000. Estimators based on rows get half the runs.
 """
 

@@ -1,9 +1,9 @@
 """P3's Table 1 by this library, over as many seeds as in the paper, next to the paper's values.
 
-Run `python tests/simulations/p3_table1.py [--minutes 60]` with the package installed; it writes p3_table1.csv, a line
-for every seed and method, reuses existing lines, and puts means and standard deviations next to the paper's in
-p3_table1.md. LECE takes 7 s a seed on one core, all others together under one. `--check` computes no lines; either way
-it ends with 1 if a mean is further from the paper's than .002 and the rounding of its last digit.
+Run `python tests/simulations/p3_table1.py [--minutes 60]` with the package installed. It writes p3_table1.csv, a line
+for every seed and method, and reuses existing lines. Means and standard deviations are next to the paper's in
+p3_table1.md. LECE takes 7 s a seed on one core, all others together under one. With `--check` it computes no lines.
+Either way it ends with 1 if a mean is further from the paper's than .002 and the rounding of its last digit.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """Coverage of 90 % intervals of the difference of two models' errors, by distribution, notion, size and classes.
 
 Run `python tests/simulations/paired_coverage.py` with the package installed: some ten minutes of one core. Cases are
-written to paired.csv one by one, and those that are there are skipped: delete lines to repeat them. ``half`` is the
-falsified twin: how often an interval of half the width misses.
+written to paired.csv one by one. Existing ones are skipped: delete lines to repeat them. ``half`` is the falsified
+twin: how often an interval of half the width misses.
 """
 
 import sys

@@ -1,9 +1,9 @@
 """Miss rates of 90 % intervals of a risk's measures on each side: ratio, intercept, slope, ICI, E50 and E90.
 
 Run `python tests/simulations/risk_intervals.py` with the package installed (some ten minutes of one core), and again
-with `curves` (a quarter of an hour). Cases are written to risk_intervals.csv and risk_curves.csv one by one, and those
-that are there are skipped: delete lines to repeat them. ``half`` is the falsified twin: how often ends half as far from
-the point miss.
+with `curves` (a quarter of an hour). Cases are written to risk_intervals.csv and risk_curves.csv one by one. Existing
+ones are skipped: delete lines to repeat them. ``half`` is the falsified twin: how often ends half as far from the point
+miss.
 """
 
 import itertools

@@ -1,16 +1,16 @@
 """Simulation for small_scaling_fits.csv: losses of Platt and beta scaling on few rows, with and without priors.
 
-A distribution generates true log-odds and the log-odds that a model states. On n rows a map is fitted; its excess is
-the mean Kullback-Leibler divergence of the map's probability from the true one over 20,000 other rows, in thousandths
-of a nat; ``unchanged`` is that of the stated probability. Methods: ``prior m`` for m pseudo-rows (0: maximum
+A distribution generates true log-odds and the log-odds that a model states. On n rows a map is fitted. Its excess is
+the mean Kullback-Leibler divergence of its probability from the true one over 20,000 other rows, in thousandths of a
+nat. The method ``unchanged`` has that of the stated probability. Methods: ``prior m`` for m pseudo-rows (0: maximum
 likelihood), and two that were considered in its place, ``targets`` (Platt 1999: outcomes moved to (N1 + 1) / (N1 + 2)
 and 1 / (N0 + 2)) and ``firth`` (Jeffreys' prior). ``wrong way`` is a falsified twin: 16 pseudo-rows in favor of three
 times the log-odds.
 
 Run `python tests/simulations/small_scaling_fits.py` with the package installed: about eight minutes on one core. The
 lines with law "mean" are means over distributions; "worst regret" is the largest excess beyond the best method's for
-the same distribution. Four pseudo-rows are the ``PRIOR_ROWS`` of the library: of all methods they lose least on average
-and have the least regret, for both maps and every number of rows. A first set of laws, without those far from
+the same distribution. Four pseudo-rows are the ``PRIOR_ROWS`` of the library. They have the smallest mean loss and the
+least regret of all methods, for both maps and every number of rows. A first set of laws, without those far from
 calibrated ("shifted by 3", "under-confident, 5 times"), had favored 16.
 """
 

@@ -1,7 +1,7 @@
 """Faults of the kinds that a screen can show unnoticed, found in a module's syntax tree.
 
 An operator yields (node, span of bytes, text that replaces it). Replacements use only names in the code: another column
-is one that the module reads elsewhere in the same table, another argument one of the same call.
+is one that the module reads elsewhere in the same table. Another argument is one of the same call.
 """
 
 import ast

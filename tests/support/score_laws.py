@@ -2,8 +2,8 @@
 
 ``sample("beta 200", "shift .0204", 400, 10, seed)`` is predictions together with the true probabilities, from which
 outcomes are drawn as often as wanted. There are two kinds of distributions: CLAIMS give the confidence of the predicted
-class only (classes are drawn evenly), ROWS whole probability vectors; RECALIBRATED ones are rows after a calibrator
-that was fitted on other rows.
+class only (classes are drawn evenly), ROWS whole probability vectors. RECALIBRATED ones are rows after a calibrator
+fitted on other rows.
 
 Truths are one word or two or three: "calibrated", "over-confident", "flat" (the mean claim whatever was claimed), or a
 kind of error, its amount, and (for rows) the class that gains what the top class loses: "shift .0204", "shift .1
