@@ -183,5 +183,5 @@ def test_the_command_refuses_in_a_sentence(words: tuple[str, ...], why: str) -> 
 def test_without_a_file_it_says_how_numbers_are_given() -> None:
     answered = calib()
     assert answered.exit_code == 0
-    assert "Numbers are given as options" in answered.stdout
+    assert "--rows 5000" in answered.stdout
     assert "No answer: missing: number of calibration rows" in answered.stdout
