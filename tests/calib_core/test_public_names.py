@@ -76,7 +76,7 @@ def test_what_the_first_visitor_would_wait_for_is_loaded_before():
 def test_an_old_name_is_handed_on_with_a_warning(old, new):
     module = importlib.import_module(f"calib_core.{new}")
     name = next(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
-    with pytest.warns(DeprecationWarning, match=rf"calib_core\.{old} is calib_core\.{new} now"):
+    with pytest.warns(DeprecationWarning, match=rf"calib_core\.{old} is now calib_core\.{new}"):
         assert getattr(importlib.import_module(f"calib_core.{old}"), name) is getattr(module, name)
     if "." not in old:
         with pytest.warns(DeprecationWarning, match="removed in 1.0"):
