@@ -1,4 +1,4 @@
-"""How a calibrator changes scores: its fitted parameters, its map, and the movement of predictions."""
+"""Effect of a calibrator on scores: its fitted parameters, its map, and the movement of predictions."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Reads = Literal["rows", "counts"]
-"""What an exhibit needs: individual rows, or only the counts of a summary."""
+"""Data that an exhibit needs: individual rows, or only the counts of a summary."""
 
 
 @dataclass(frozen=True)

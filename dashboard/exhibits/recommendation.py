@@ -23,7 +23,7 @@ from dashboard.selection import Source
 from dashboard.session import Call, Model, Scene, call, division
 
 ALL_ROWS = "“Judged on” at the top of the Overview"
-"""Where a page offers to judge all rows."""
+"""Place where a page offers to evaluate all rows."""
 QUICK = 60_000
 """Rows times classes up to which calibrators are compared without a request."""
 

@@ -60,7 +60,7 @@ def room_for_100_mb() -> Iterator[WorkRoom]:
 def test_work_on_large_files_begins_where_there_is_room_and_small_work_waits_for_nobody(
     room_for_100_mb: WorkRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By hand: 40 MB of files take 80 MB while in use, and two of these are more than 100."""
+    """Computed by hand: 40 MB of files take 80 MB while in use, and two of these are more than 100."""
     monkeypatch.setattr(result_cache, "_LOOK", 0.01)
     order, ends, places = [], {name: threading.Event() for name in "abc"}, []
 
@@ -126,7 +126,7 @@ def test_a_result_takes_room_for_its_files_while_it_is_made_and_counts_what_is_i
 
 
 def test_labels_of_another_file_are_read_in_their_turn_and_within_what_one_person_may_keep() -> None:
-    """By hand: 100 rows of two columns of 8 bytes, and three times as much for those of the labels and their line."""
+    """Computed by hand: 100 rows of two columns of 8 bytes, and thrice as much for the labels and their line."""
     scores = session.hold(b"id,p\n" + b"".join(b"%d,0.5\n" % i for i in range(100)), "scores.csv")
     labels = b"id,y\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(100))
     try:
@@ -148,7 +148,7 @@ class Left(BaseException):
 
 
 def test_jobs_come_in_turn_and_say_for_how_many_and_how_long_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By hand: of work that takes 10 s, one job has just begun and one is waiting, on one process: 20 s."""
+    """Computed by hand: of work that takes 10 s, one job has just begun and one is waiting, on one process: 20 s."""
     monkeypatch.setattr(COSTS, "seconds", lambda work: 10.0)
     opened, work = Pool(1, quick=0.0, loaded=False), Work("long", 1, 1)
     seen: dict[int, list[str]] = {0: [], 1: [], 2: []}
@@ -245,7 +245,7 @@ def test_every_calibrator_of_the_library_has_times_to_begin_with() -> None:
 
 
 def test_rows_that_are_not_looked_at_take_no_time() -> None:
-    """By hand: a choice samples a million of 20,000 x 100 numbers, 10,000 rows."""
+    """Computed by hand: a choice samples a million of 20,000 x 100 numbers, 10,000 rows."""
     rows = cc.Predictions(np.full((20_000, 100), 0.01), np.zeros(20_000, dtype=int))
     assert work_on(rows, "choose") == Work("choose", 10_000, 100)
     assert work_on(rows, "fitted temperature").rows == 20_000

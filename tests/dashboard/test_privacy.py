@@ -286,7 +286,7 @@ def test_what_turns_out_larger_than_there_is_room_for_is_not_kept(little: None) 
 
 @pytest.mark.parametrize("form", ["npz", "csv", "npy", "jsonl", "json", "parquet"])
 def test_memory_is_predicted_by_what_a_file_holds(form: str) -> None:
-    """By hand: 2,000 rows of four scores and a label are 80,000 bytes."""
+    """Computed by hand: 2,000 rows of four scores and a label are 80,000 bytes."""
     import io
 
     import numpy as np

@@ -36,7 +36,7 @@ GENERATED = {
     "**Papers**": "papers.md",
     "**Accuracy of our claims**": "accuracy.md",
 }
-"""What the first page calls the pages that only the site has."""
+"""Titles on the first page of the pages that only the site has."""
 
 
 def build(folder: Path) -> None:

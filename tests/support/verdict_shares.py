@@ -75,5 +75,5 @@ def more_than(share, runs, allowed=0.05, chance=0.01):
 
 
 def less_than(share, runs, wanted, chance=0.01):
-    """Whether ``runs`` show (but in ``chance`` of all tables) that something is rarer than wanted."""
+    """Return True if ``runs`` show (up to an error of ``chance``) that a frequency is below the wanted one."""
     return wanted > 0 and binom.cdf(round(share * runs), runs, min(wanted, 1.0)) < chance

@@ -289,7 +289,7 @@ def test_small_groups_are_left_out_by_name():
 
 
 def test_scores_of_zero_and_one():
-    """Nothing to draw and no error: 0 deviations; one contradiction: infinitely many, and it is significant."""
+    """Without noise and error there are 0 deviations; one contradiction gives infinitely many, and is significant."""
     fine = multicalibration(rows(np.ones(30), np.ones(30)), {})
     assert (fine.value, fine.deviations, fine.p_value, fine.interval.low) == (0, 0, 1, 0)
     assert 0 < fine.interval.high < 0.2
