@@ -368,7 +368,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
     ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),
-    ("plans?", of_parts, r"(?:over|[Tt]he|all|from these) {own} (?:calibration )?rows|on fewer, {least} or more"),
+    ("plans?", of_parts, r"(?:over|[Tt]he|all|from these|[Ww]ith) {own} (?:calibration )?rows|on fewer, {least} or more"),
     # Computed only for the sentence.
     ("plans?", of_parts, r"it takes about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|the {test} held-out rows|all {judged} rows|have {fit}"),
@@ -395,13 +395,13 @@ RULES: list[tuple[str, Collect, str]] = [
     ("uses", of_settings, r"that {sure} % of the rows|(?:class in|with probability) {sure} %"),
     (".*", of_own_lines, r"These {lines} p-values are not corrected for multiple testing: about {chance} of {lines} "
                        r"would be at most {alpha} by chance"),
-    (".*", of_settings, r"{level} % (?:Wilson )?(?:interval|band)|[Ii]ntervals at {level} %|\({level} % sure, all "),
+    (".*", of_settings, r"{level} % (?:Wilson )?(?:interval|band)|[Ii]ntervals at {level} %|\({level} % (?:sure, all|confidence for all) "),
     (".*", of_settings, r"{noise} %(?: of (?:perfectly )?calibrated models| point\)| quantile of uncorr)"),
     (".*", of_settings, r"{noise} of {hundred} (?:perfectly )?calibrated models"),
     (".*", of_settings, r"p (?:is )?at most {five} %|p(?:-value is)? at most {alpha}|[Aa]t most {alpha} is"),
     (".*", of_settings, r"slices is at most {five} %|at most {five} % of the alarms|tests is at most {five} %"),
     (".*", of_settings, r"corrected, {five} %|{few} rows or more|fewer than {few} rows"),
-    (".*", of_settings, r"else {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
+    (".*", of_settings, r"(?:else|otherwise) {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
     (".*", of_settings, r"tolerance of {limit} (?:points|%)|of {least} to {most} for observed"),
 ]  # fmt: skip
 """Exhibits, a function that collects the numbers, and the words around them; rules for many exhibits come last."""
@@ -578,7 +578,7 @@ def test_the_pane_of_counted_rows_says_its_bin(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(place_detail.st, "markdown", texts.append)
     place_detail.of_counts(scene)
     values = {"count": line["count"], "says": 100 * line["confidence"], "right": 100 * line["accuracy"]}
-    read = [(lambda w, model: values, compiled(r"{count} rows: says {says} %, right {right} %"))]
+    read = [(lambda w, model: values, compiled(r"{count} rows: mean confidence {says} %, accuracy {right} %"))]
     (text,) = texts
     bad, left = wrong(world("confidences"), plain(text).replace("\\", ""), read)
     assert bad == []
