@@ -92,8 +92,7 @@ class Exhibit:
             kept = 0 if self.reads_columns else scene.rows_kept
             sample = f", or select the {count(kept)} rows stored in it" if kept else ""
             raise NotAnswerable(
-                f"\u201c{what[0]}\u201d needs individual rows, and a summary contains only counts. Open the "
-                f"original file{sample}"
+                f"\u201c{what[0]}\u201d needs rows, and a summary contains only counts. Open the original file{sample}"
             )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

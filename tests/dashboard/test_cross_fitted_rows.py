@@ -270,8 +270,8 @@ def test_what_folds_leave_out_is_said(tmp_path: Path) -> None:
 def test_the_planner_says_whose_rows_it_counts(scene: Scene) -> None:
     for key in ("plan", "plans"):
         (note,) = EXHIBITS.make(key).words(scene).notes
-        assert "the 178 calibration rows in use are those of the map to use afterwards" in note
-        assert note.endswith("each fitted on fewer, 118 or more.")
+        assert "the final calibrator is fitted on all 178 calibration rows" in note
+        assert note.endswith("fitted on fewer, 118 or more.")
         assert not EXHIBITS.make(key).words(session.scene_of(Selection(source=replace(WINE, by="share")))).notes
     chosen = Selection(source=WINE, binning="equal-mass", bins=5)
     with pytest.raises(NotAnswerable, match="set on calibration rows, which are not counted"):

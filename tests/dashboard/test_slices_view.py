@@ -209,7 +209,7 @@ def test_the_command_writes_the_table_on_screen() -> None:
     assert "9 of 9 slices are significantly off" in calib("slices", DATA).stdout
     scanned = calib("slices", DATA, "--scan").stdout
     assert cc.slices.scan(judged_rows()).headline in scanned
-    assert "confirmed (exact test, corrected by Holm)" in scanned
+    assert "confirmed (exact test, Holm-corrected)" in scanned
 
 
 def test_the_error_within_the_worst_group_is_that_of_the_library_everywhere() -> None:
@@ -292,7 +292,7 @@ def test_a_slice_that_weighs_nothing_is_a_sentence(tmp_path: Any) -> None:
     for command in (["audit", file], ["slices", file, "--by", "site"], ["show", "hero", file]):
         answer = calib(*command, "--where", "site=a", "--read", "weights=weight")
         assert answer.exit_code == 2
-        assert "every row in the slice site = a carries the weight 0" in answer.stderr
+        assert "every row in the slice site = a has weight 0" in answer.stderr
 
 
 def test_the_first_words_of_a_report_name_the_slice() -> None:

@@ -189,7 +189,7 @@ def test_slices_of_a_summary_are_those_of_its_rows_on_the_command_line():
     assert float(counts[ends][2]) == pytest.approx(float(rows[ends][2]), abs=0.5)
     assert rows[: ends.start] + rows[ends.stop :] == counts[: ends.start] + counts[ends.stop :]
     assert "needs rows" in run("slices", "counts.parquet", "--scan").output
-    assert "it keeps those of site" in run("gate", "counts.parquet", "--max-ece", "0.1", "--where", "age=3").output
+    assert "it has those of site" in run("gate", "counts.parquet", "--max-ece", "0.1", "--where", "age=3").output
 
 
 def test_summaries_are_compared_over_all_rows_and_over_those_kept_together():

@@ -69,8 +69,8 @@ def test_what_reads_counts_is_shown_of_a_summary_with_all_its_choices(key, scene
 @pytest.mark.parametrize("key", [key for key in EXHIBITS if key not in COUNTED and key not in SLOW])
 def test_what_reads_rows_says_so_and_does(key, scene):
     exhibit = EXHIBITS.make(key)
-    sample = "$" if exhibit.reads_columns else ", or look at the 600 rows that it keeps$"
-    with pytest.raises(NotAnswerable, match=r"needs rows, .* made of" + sample):
+    sample = "$" if exhibit.reads_columns else ", or select the 600 rows stored in it$"
+    with pytest.raises(NotAnswerable, match=r"needs rows, .* original file" + sample):
         exhibit.check(scene)
     with pytest.raises(NotAnswerable):
         made(exhibit, scene)

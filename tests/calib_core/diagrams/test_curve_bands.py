@@ -186,7 +186,7 @@ def test_half_of_a_corp_band_does_not_hold_and_a_falling_curve_is_noticed():
     falling = corp_band(Predictions.from_confidence(s, np.random.default_rng(1).random(4000) < 1 - s))
     assert "the true curve must decrease somewhere" in falling.about
     rising = corp_band(Predictions.from_confidence(s, np.random.default_rng(1).random(4000) < s), band="whole-curve")
-    assert rising.about.endswith("hold the true curve, at all scores at once.")
+    assert rising.about.endswith("contain the true curve, at all scores at once.")
 
 
 def test_corp_bands_of_weighted_rows_are_refused_and_of_equal_weights_are_not():

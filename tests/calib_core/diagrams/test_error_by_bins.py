@@ -180,9 +180,9 @@ def test_which_calibrators_have_a_number_of_bins_is_declared():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"estimator": "smece"}, "reads no bins, so there is no number of them to go over; these do: ece"),
+        ({"estimator": "smece"}, "uses no bins, so there is no number of bins to vary; these do: ece"),
         ({"estimator": "ece-adaptive", "kind": "equal-mass"}, "places its bins itself"),
-        ({"kind": "distinct"}, "have no number to go over; these have: equal-width"),
+        ({"kind": "distinct"}, "have no number to vary; these have: equal-width"),
         ({"kind": "no-such"}, "no 'no-such' in BINNINGS"),
         ({"bins": [0, 5]}, "whole numbers of at least 1"),
         ({"bins": [2.5]}, "whole numbers of at least 1"),

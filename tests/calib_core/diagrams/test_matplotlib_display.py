@@ -156,9 +156,9 @@ ONE_PROBABILITY = "y_prob has one probability per row; give its label as pos_lab
             [0, 1, 2],
             [0.1] * 3,
             {"pos_label": 1},
-            "y_true has 3 different labels; with one probability a row there may be two",
+            "y_true has 3 different labels; with one probability per row there must be two",
         ),
-        (["a", "b"], [0.1, 0.2], {"pos_label": "c"}, "pos_label is 'c', which y_true does not hold"),
+        (["a", "b"], [0.1, 0.2], {"pos_label": "c"}, "pos_label is 'c', which is not in y_true"),
         (
             [0, 1],
             [[0.1], [0.2]],
@@ -179,7 +179,7 @@ ONE_PROBABILITY = "y_prob has one probability per row; give its label as pos_lab
             [0, 1, 2],
             np.eye(3),
             {"notion": "top-k-label"},
-            "this notion makes claims of 9 kinds, of which a display draws one",
+            "this notion has claims of 9 kinds, of which a display draws one",
         ),
     ],
 )

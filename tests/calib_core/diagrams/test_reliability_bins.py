@@ -76,7 +76,7 @@ def test_models_that_predict_other_classes_have_no_bins_in_common():
 
 def test_bins_are_shared_over_the_same_rows_only():
     base = sample(300, 1)
-    with pytest.raises(NotAnswerable, match="of 300 and of 5 rows, and only models of the same rows"):
+    with pytest.raises(NotAnswerable, match="of 300 and of 5 rows, but only models on the same rows"):
         reliability(base, grouped_by=base.take(np.arange(5)))
 
 

@@ -58,7 +58,7 @@ def test_rows_of_cells_by_a_loop():
 def test_a_slice_that_weighs_nothing_and_rows_that_cannot_be_kept_apart_are_named():
     site = pd.DataFrame({"site": ["a", "b"] * 30, "half": ["x"] * 30 + ["y"] * 30})
     light = Predictions.from_confidence([0.7] * 60, [True] * 60, weights=[0, 1] * 30, metadata=site)
-    with pytest.raises(NotAnswerable, match="every row in the slice site = a carries the weight 0"):
+    with pytest.raises(NotAnswerable, match="every row in the slice site = a has weight 0"):
         cc.slices.part(light, "site=a")
     two = Predictions.from_confidence([0.7] * 60, [True] * 60, groups=[0, 1] * 30, metadata=site)
     with pytest.raises(NotAnswerable, match="rows in 1 group cannot be divided so"):

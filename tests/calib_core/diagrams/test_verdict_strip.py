@@ -153,7 +153,10 @@ def test_a_gap_of_few_rows_beside_a_verdict_within():
     line = line_of(p)
     assert line.verdict == "within"
     text = reconciled(local_accuracy(p), 0.6, line)
-    assert text == "The gap near 60 % is shown by 1.1 % of the rows; the error over all rows is within the tolerance."
+    assert (
+        text
+        == "The gap near 60 % is significant for 1.1 % of the rows; the error over all rows is within the tolerance."
+    )
     assert reconciled(local_accuracy(p), 0.9, line) == ""
 
 
@@ -161,7 +164,7 @@ def test_a_gap_beside_a_verdict_that_cannot_tell():
     local = local_accuracy(BAD)
     for word in ("too few rows to tell", "too close to call"):
         text = reconciled(local, 0.9, replace(line_of(BAD), verdict=word))
-        assert text.startswith("The gap near 90 % is shown by its rows")
+        assert text.startswith("The gap near 90 % is significant")
     assert reconciled(local, 0.9, replace(line_of(BAD), verdict=None)) == ""
 
 

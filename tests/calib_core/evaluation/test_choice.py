@@ -528,7 +528,7 @@ def test_of_many_numbers_some_rows_are_drawn_and_it_says_so(monkeypatch):
     monkeypatch.setattr(cc.evaluation.choice, "MOST_NUMBERS", 300)
     found = choose(rows(400), FAST)
     assert (found.rows, found.among) == (100, 400)
-    assert "100 of 400 rows were drawn, class by class, to keep this short." in found.notes
+    assert "100 of 400 rows were sampled, stratified by class, to save time." in found.notes
     assert found.judged_on == "100 of 400 rows, cross-fitted"
 
 

@@ -127,7 +127,7 @@ def test_errors_that_cancel_over_all_rows_show_within_groups():
     assert (found.value, found.p_value < 0.01) == (pytest.approx(0.05), True)
     assert found.frame()["stands_out"].tolist() == [True, True, False]
     assert found.interval.low > 0
-    assert found.headline.startswith("Furthest off beyond noise: site = ")
+    assert found.headline.startswith("Largest error beyond noise: site = ")
 
 
 def law(name, n, rng):
@@ -265,7 +265,7 @@ def test_the_sentence_has_value_interval_and_floor():
     assert "above its noise floor of" in found.sentence
     ends = "It is that of all rows, the largest of 6 groups, each times its share of all rows."
     assert found.sentence.endswith(ends)
-    assert multicalibration(example(), {}).sentence.endswith("It is that of all rows.")
+    assert multicalibration(example(), {}).sentence.endswith("It is for all rows.")
     assert found.interval.tested
 
 
@@ -300,16 +300,16 @@ def test_scores_of_zero_and_one():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda p: multicalibration(p, {"x": [True]}), "it must say True or False of each of the 120 rows"),
+        (lambda p: multicalibration(p, {"x": [True]}), "it must be True or False for each of the 120 rows"),
         (lambda p: multicalibration(p, {"x": np.ones(120)}), "type float64"),
         (lambda p: multicalibration(p, {"x": np.zeros(120, dtype=bool)}), "the group 'x' holds no row; leave it out"),
         (
             lambda p: multicalibration(p, {"all rows": np.ones(120, dtype=bool)}),
             "the group 'all rows' is always one of them; leave it out",
         ),
-        (lambda p: multicalibration(p, ["nowhere"]), "carry no column 'nowhere'"),
+        (lambda p: multicalibration(p, ["nowhere"]), "have no column 'nowhere'"),
         (lambda p: multicalibration(p, fewest=200), "no group has 200 rows"),
-        (lambda p: multicalibration(p.replace(groups=np.arange(120) // 20)), "cannot be told from fewer than 10"),
+        (lambda p: multicalibration(p.replace(groups=np.arange(120) // 20)), "cannot be estimated from fewer than 10"),
         (lambda p: multicalibration(Summary.of(p)), "it needs rows, and a summary holds counts"),
         (
             lambda p: multicalibration(Predictions([[0.5, 0.5]] * 30, [0] * 30), {}, "class-wise"),

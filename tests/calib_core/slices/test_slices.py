@@ -316,8 +316,8 @@ def test_a_planted_crossing_is_found_and_its_parts_are_not_listed_beside_it():
     p = told(h, rng.random(20_000) < h - 0.3 * off, **columns)
     found = cc.slices.scan(p)
     assert found.frame().iloc[0][["where", "stands_out"]].tolist() == ["c1=2 & c3=0", True]
-    assert found.headline.startswith("Furthest off for its size: c1 = 2, c3 = 0, says 75 %, right 4")
-    assert f"{found.looked:,} slices of 5 columns and crossings of two were looked at on 10,000 rows" in found.basis
+    assert found.headline.startswith("Largest contribution to the error: c1 = 2, c3 = 0, mean 75 %, observed 4")
+    assert f"{found.looked:,} slices of 5 columns and crossings of two were examined on 10,000 rows" in found.basis
 
 
 def test_a_scan_without_anything_to_look_at_says_so():
@@ -403,7 +403,7 @@ def test_a_scan_keeps_groups_on_one_side():
     first = p.row_groups.first_part(np.zeros(1200, dtype=int), 0.5, 0)
     assert found.second == first.sum()
     assert found.frame()["stands_out"].all()
-    assert "confirmed (Hoeffding's bound, corrected by Holm)" in found.basis
+    assert "confirmed (Hoeffding's bound, Holm-corrected)" in found.basis
 
 
 def grouped_scan(rng, off=0.0):

@@ -480,10 +480,10 @@ def test_other_rows_are_refused_in_a_sentence():
     with pytest.raises(InputError, match="one file has 10 rows and the other 9"):
         paired_difference(a, b.take(np.arange(9)))
     heavy = Predictions(b.probs, b.labels, weights=np.where(np.arange(10) == 7, 2, 1))
-    with pytest.raises(InputError, match="row 7 has the weight 1 in one model and 2 in the other"):
+    with pytest.raises(InputError, match="row 7 has weight 1 in one model and 2 in the other"):
         paired_difference(a, heavy)
     silent = b.with_probs(b.probs, abstained=np.arange(10) == 3)
-    with pytest.raises(NotAnswerable, match="row 3 is answered by one model and not by the other"):
+    with pytest.raises(NotAnswerable, match="row 3 is answered by only one of the models"):
         paired_difference(a, silent)
 
 

@@ -146,7 +146,7 @@ def test_what_is_made_for_independent_rows_says_so_in_one_sentence():
     ):
         with pytest.raises(NotAnswerable, match=r"^rows belong to 12 groups, but .* requires independent rows"):
             ask()
-    with pytest.raises(NotAnswerable, match="cannot be told from fewer than 10"):
+    with pytest.raises(NotAnswerable, match="cannot be estimated from fewer than 10"):
         estimate(random_rows(0, groups=6)).interval()
 
 

@@ -250,7 +250,7 @@ def test_a_bootstrap_of_too_many_strata_is_refused_before_the_work():
     """The limit is on classes times resamples; errors of bins are drawn as counts, for any number of classes."""
     p = Predictions(np.full((4, 1_100), 1 / 1_100), [0, 1, 2, 3])
     for rows in (p, p.replace(groups=[0, 0, 1, 1])):
-        with pytest.raises(NotAnswerable, match="1,100 classes anew in each of 1,000 resamples"):
+        with pytest.raises(NotAnswerable, match="1,100 classes in each of 1,000 resamples"):
             bootstrap(estimate(rows, "class-wise", "ece-sweep").question)
     assert bootstrap(estimate(p, "class-wise", "ece-sweep").question, 2).shape == (2,)
     assert bootstrap(estimate(p, "class-wise", "ece").question).shape == (1000,)
