@@ -77,7 +77,7 @@ class KernelCurve(Diagram):
 
     @property
     def about(self) -> str:
-        """What the band covers, in a sentence; empty without a band."""
+        """Coverage of the band, in a sentence; empty without a band."""
         if self.band == "none":
             return ""
         where = "At any one score" if self.band == "pointwise" else "At all scores at once"

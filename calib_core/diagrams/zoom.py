@@ -49,7 +49,7 @@ class BinZoom(Diagram):
 
     @property
     def stands_out(self) -> NDArray[np.bool_]:
-        """Classes whose interval does not hold what is said of them."""
+        """Classes whose interval excludes their confidence."""
         return (self.confidence < self.low) | (self.confidence > self.high)
 
     def frame(self) -> pd.DataFrame:
@@ -68,7 +68,7 @@ class BinZoom(Diagram):
 
 
 def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = None, level: float = LEVEL) -> BinZoom:
-    """Which classes make up bin ``b`` of the diagram of these predictions, and which are off, worst beyond noise first.
+    """Predicted classes in bin ``b`` of the diagram of these predictions, the largest error beyond noise first.
 
     Without ``b``: the bin that adds most to the top-label error. Intervals of the classes' accuracies are exact, at
     level 1 - (1 - level) / m with m classes in the bin, so that all of them hold together at ``level``. Rows of
@@ -121,7 +121,7 @@ def bin_rows(
     predicted: int | None = None,
     notion: str | None = None,
 ) -> pd.DataFrame:
-    """The rows in bin ``b`` of the diagram of these predictions, in their order: what was said of each, what was true.
+    """Rows in bin ``b`` of the diagram of these predictions, in order: prediction and outcome.
 
     Without ``b``: the bin that adds most to the top-label error. ``numbers`` say where the rows stand in their file,
     and the columns are those of ``row_table``; ``predicted`` keeps the rows of that predicted class only. Rows that a

@@ -502,10 +502,10 @@ class CalibratorChoice(OneLine):
             f"Chosen by cross-validation in {len(self.picks)} random folds. Leaving out one fold, "
             f"{inside(picked.title)} is also the choice in {same} of {len(self.picks)}.{self._other_picks()}",
             self._corrected(),
-            "A calibrator is recommended if the interval of its gain is above 0 and the outcomes in the folds are "
-            f"more than {np.exp(ENOUGH):.1f} times as likely under a mixture of all calibrators as under the model "
-            f"(here {_times(self.evidence)} times). With few rows, it is also recommended if a likelihood ratio "
-            "test shows that a one-parameter calibrator helps."
+            "A calibrator is recommended under two conditions. The interval of its gain is above 0, and the "
+            f"outcomes in the folds are more than {np.exp(ENOUGH):.1f} times as likely under a mixture of all "
+            f"calibrators as under the model (here {_times(self.evidence)} times). With few rows, it is also "
+            "recommended if a likelihood ratio test shows that a one-parameter calibrator helps."
             if np.isfinite(self.evidence)
             else "",
             "The interval is for new test rows; it treats the fitted calibrators as fixed. "
@@ -547,8 +547,8 @@ def auroc_heading(table: pd.DataFrame) -> str:
 
 _NUMBERS = {"intercept": "intercept", "logistic-recalibration": "intercept and slope"}
 _SAME_EVENTS = (
-    "The calibration rows and the held-out rows have the same share of events, so the gain of an update of the "
-    "mean risk is slightly too large."
+    "Calibration and held-out rows have the same share of events, so the gain of an update of the mean risk is "
+    "slightly too large."
 )
 _SAME = 5e-4
 """Smaller changes of AUROC, mean risk or mean confidence are not reported."""

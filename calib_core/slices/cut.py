@@ -53,7 +53,7 @@ class CutColumn:
 def cut(
     predictions: Predictions, by: str | Sequence[str], edges: Sequence[float] | None = None, parts: int = PARTS
 ) -> tuple[Slice, ...]:
-    """The slices of one metadata column, or of the crossing of two: those that hold rows, each row in one of them.
+    """Non-empty slices of one metadata column or of two crossed columns; each row is in one of them.
 
     Parameters
     ----------

@@ -186,7 +186,7 @@ class WeighedClaims:
 
     @property
     def tested(self) -> bool:
-        """Do they weigh alike, each by itself?"""
+        """True if rows are independent and of equal weight."""
         return self.clusters is None and bool((self.weights == self.weights[0]).all())
 
     def laws(self, runs: Runs, random_state: int) -> tuple[list[Float64s], list[Float64s]]:

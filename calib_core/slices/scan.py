@@ -226,7 +226,7 @@ class _Cells:
         return cls(sizes, codes, w, parts, sides, min_rows, total, nodes, between, groups)
 
     def looked_at(self, columns: tuple[int, ...]) -> Float64s:
-        """The slices of a column, or of two that cross, that hold enough rows and are not a slice of one column.
+        """Slices of one or two crossed columns that have enough rows and are not a slice of one column.
 
         Lines: place of the slice, rows, K - sum h, the 95 % point of its noise, its p, and whether it is new: a
         column's, or further off than those of one column that it lies in, by more than noise.

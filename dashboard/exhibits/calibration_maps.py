@@ -1,4 +1,4 @@
-"""Effect of a calibrator on scores: its fitted parameters, its map, and the movement of predictions."""
+"""Effect of a calibrator on scores: fitted parameters, map, and movement of predictions."""
 
 from __future__ import annotations
 

@@ -241,8 +241,9 @@ class Classes(InOrder):
             f"One line per class ({notion}): {which}. Rows, shares, mean score, mean outcome and gap are for "
             f"{title}. Errors are raw ECE, which noise inflates most where rows are few; bins: {scene.in_bins}. "
             "Calibrated: mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as "
-            "large in a calibrated model (exact test by bins), corrected for the number of classes and the kinds "
-            "of places; at most 0.05 is significant. With few rows, an error of a class is rarely significant."
+            "large in a calibrated model (exact test by bins). It is corrected for the number of classes and the "
+            "kinds of places; at most 0.05 is significant. With few rows, an error of a class is rarely "
+            "significant."
         )
         return self.noted(words.also(self.rule(scene)), scene).also(*self.tests(scene)[1])
 

@@ -117,8 +117,8 @@ class LabCurve(Exhibit):
         title = inside(self._notion().title)
         return (
             f"Here the error of one notion is estimated ({title}), on all {rows(self.n)} rows. The overview "
-            "evaluates the confidence in the predicted class on the test rows (all rows, if this sample is loaded "
-            "from here), so its number can differ."
+            "evaluates the confidence in the predicted class on the test rows, so its number can differ. If this "
+            "sample is loaded from here, the test rows are all rows."
         )
 
     def _notion(self) -> cc.Recipe:

@@ -29,8 +29,8 @@ _EXACT = (
 )
 _BOUNDED = (
     "Predicted: mean confidence of the slice's rows. Observed: the accuracy. The rows are grouped or weighted, so "
-    "they count with their effective sample size. Noise (at least 95 of 100 perfectly calibrated models have a gap "
-    "within it) and tests use Hoeffding's bound (1963), which is valid for any dependence within a group. "
+    "they count with their effective sample size. Noise: at least 95 of 100 perfectly calibrated models have a gap "
+    "within it. Noise and tests use Hoeffding's bound (1963), which is valid for any dependence within a group. "
     "Intervals for grouped rows are Korn and Graubard's (1998), those for weighted rows Hoeffding's."
 )
 

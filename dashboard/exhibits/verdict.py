@@ -21,7 +21,7 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("verdict", "Verdicts")
 @dataclass(frozen=True)
 class VerdictExhibit(Exhibit):
-    """Whether each model is calibrated within the tolerance, by a measure fixed before looking at the outcomes."""
+    """Verdict on each model for the tolerance, by a measure fixed before looking at the outcomes."""
 
     reads = "counts"
     terms = ("noise-floor", "tolerance", "interval")

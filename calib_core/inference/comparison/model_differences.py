@@ -146,8 +146,8 @@ def paired_difference(
         return of_cells(questions, bins_of, level, random_state)
     if bins_of != "each":
         raise NotAnswerable(
-            "one model's bins can be used for both only if each row makes one claim and the error is the ECE or "
-            "the debiased squared error"
+            "one model's bins can be used for both only with one claim per row and the ECE or the debiased squared "
+            "error"
         )
     return of_intervals(questions, level, random_state)
 
