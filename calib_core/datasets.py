@@ -53,11 +53,9 @@ class Synthetic(OneLine):
 def example_1(n: int = 1000) -> Synthetic:
     """Two kinds of patients, both with prediction 0.6: one is right 20 % of the time, the other always.
 
-    P1 Example 1 in exact proportions, without randomness. The first n/2 rows have x = a, class 0 predicted and
-    P(y = 0) = 0.2; the rest have x = b, class 1 predicted and P(y = 1) = 1. Overall, 0.6 of the predictions are right,
-    so
-    confidence calibration shows no error; each predicted class has an error of 0.4:
-    conf-ECE = 0, TL-ECE = 0.4.
+    P1 Example 1 in exact proportions, without randomness. The first n/2 rows have x = a, class 0 predicted and P(y = 0)
+    = 0.2; the rest have x = b, class 1 predicted and P(y = 1) = 1. Overall, 0.6 of the predictions are right, so
+    confidence calibration shows no error; each predicted class has an error of 0.4: conf-ECE = 0, TL-ECE = 0.4.
 
     The paper leaves the other classes free. Here K = 3 and the remainder is shared equally: predictions
     (.6, .2, .2) and (.2, .6, .2), true probabilities (.2, .4, .4) and (0, 1, 0). `n` must be a multiple of 10 for the

@@ -1,4 +1,4 @@
-"""Numbers and names as people read them: fixed digits for tables and axes, and text that stays text in a figure."""
+"""Format numbers and names for readers: fixed digits for tables and axes, and escaped text for figures."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _NOT_DEFINED = "not defined"
 
 
 _HALF = 0.5 + 1e-9
-"""Added before a number is cut: a half, and the noise that leaves a product such as 100 * 0.285 just below one."""
+"""Added before truncation: a half, plus a margin for rounding errors such as in 100 * 0.285."""
 
 
 def rounded(number: float, decimals: int = 0) -> str:
     """Format a number with a fixed number of decimals; halves are rounded away from 0.
 
-    Every share and every difference of shares is printed by this rule, in sentences, tables and figures alike.
+    All shares and differences of shares are printed with this rule, in sentences, tables and figures.
     Python's own formatting rounds 50.5 to 50, but 51.5 to 52.
 
     >>> rounded(50.5), rounded(51.5), rounded(-50.5), rounded(100 * 0.285), rounded(3.25, 1)
@@ -34,7 +34,7 @@ def rounded(number: float, decimals: int = 0) -> str:
 
 _EXACT = 1e6
 _MOST_DECIMALS = 6
-"""From here on digits are fewer than a half can be told by: a number of this size has noise in them."""
+"""Beyond these limits, rounding errors of a number are as large as the digit to be rounded."""
 
 
 def percent(value: float, digits: int = 1) -> str:
@@ -55,18 +55,21 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+_LONGEST_NAME = 80
+
+
 def first_few(names: Sequence[str], most: int = 3) -> str:
-    """The first few names, and how many more there are.
+    """List the first few names, each cut at 80 characters, and the number of further ones.
 
     >>> first_few(["a", "b", "c"], most=2), first_few(["a"])
     ('a, b and 1 more', 'a')
     """
     more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {count(more)} more" if more > 0 else "")
+    return ", ".join(name[:_LONGEST_NAME] for name in names[:most]) + (f" and {count(more)} more" if more > 0 else "")
 
 
 def several(number: int, things: str = "rows") -> str:
-    """How many of something that is said in the plural where there are more than one, or none.
+    """Format a number of things, with the singular for one.
 
     >>> several(1234), several(1, "correct rows"), several(0)
     ('1,234 rows', '1 correct row', '0 rows')
@@ -75,7 +78,7 @@ def several(number: int, things: str = "rows") -> str:
 
 
 def points_of(percentage: str) -> str:
-    """What is written in percent, as percentage points.
+    """Convert a text in percent to percentage points.
 
     >>> points_of("2.5 %"), points_of("1 %")
     ('2.5 points', '1 point')
@@ -85,7 +88,7 @@ def points_of(percentage: str) -> str:
 
 
 def begun(text: str) -> str:
-    """A sentence begun: the first letter large.
+    """Capitalize the first letter of a sentence.
 
     >>> begun("no row is wrong.")
     'No row is wrong.'
@@ -94,7 +97,7 @@ def begun(text: str) -> str:
 
 
 def called(name: str) -> str:
-    """A class in a sentence.
+    """Format the name of a class for a sentence.
 
     >>> called("8"), called("cat")
     ('class 8', '\u201ccat\u201d')
@@ -106,7 +109,7 @@ _NAMES = ("Brier", "Dirichlet", "Gaussian", "Meta-Cal", "Platt", "Sierpinski", "
 
 
 def inside(title: object) -> str:
-    """A title in the middle of a sentence: the first letter small, unless a name or an abbreviation begins it.
+    """Format a title for the middle of a sentence: lower case, unless it begins with a name or an abbreviation.
 
     >>> [inside(title) for title in ("Temperature scaling", "ECE by kernel densities", "Dirichlet calibration")]
     ['temperature scaling', 'ECE by kernel densities', 'Dirichlet calibration']
@@ -116,7 +119,7 @@ def inside(title: object) -> str:
 
 
 def plain(text: object) -> str:
-    """Escape text for a Plotly figure, whose texts are read as HTML: tags, links and styles lose their force.
+    """Escape text for a Plotly figure, which reads texts as HTML: tags, links and styles become plain text.
 
     Control characters and newlines become spaces. A name that goes into a hover text must travel through
     `customdata` or `text`, never inside `hovertemplate`, where `%{...}` would be interpreted.
@@ -129,12 +132,12 @@ def plain(text: object) -> str:
     return html.escape(without_controls(text), quote=False)
 
 
-# Those that reorder what stands around them count too.
+# Characters that reorder the surrounding text count, too.
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
 def without_controls(text: object) -> str:
-    """The text with control characters, line breaks and marks of direction as spaces."""
+    """Replace control characters, line breaks and direction marks by spaces."""
     return _CONTROLS.sub(" ", str(text))
 
 
@@ -142,7 +145,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def inert(value: object) -> object:
-    """A text cell as it is, unless a spreadsheet would compute it: then with an apostrophe in front.
+    """Return a text cell, with an apostrophe in front if a spreadsheet would compute it.
 
     >>> inert("=1+1"), inert("cat"), inert(-0.5)
     ("'=1+1", 'cat', -0.5)
@@ -151,10 +154,10 @@ def inert(value: object) -> object:
 
 
 def latex_escaped(text: str) -> str:
-    r"""Text as LaTeX prints it: no character of it is a command, a comment, a column or a line's end.
+    r"""Escape text for LaTeX, so that it contains no commands, comments, column separators or line ends.
 
-    A bracket or a star at the start would be read as an argument of the line's end before it: braces part them, and
-    hyphens and apostrophes in a row, which would be printed as one sign.
+    A bracket or a star at the start would be read as an argument of the preceding line end; braces prevent this. Braces
+    also separate consecutive hyphens and apostrophes, which would be printed as one character.
 
     >>> print(latex_escaped(r"50% of $\input{x}$"), latex_escaped("[1] a_b"))
     50\% of \$\textbackslash{}input\{x\}\$ {}[1] a\_b
@@ -185,11 +188,11 @@ _LATEX = str.maketrans(
 
 
 Unit: TypeAlias = Literal["share", "square", "score"]
-"""How a number is read: as a share of rows or of probability, as a square of one, or as a score."""
+"""Unit of a number: a share of rows or of probability, a squared share, or a score."""
 
 
 def short_percent(share: float, decimals: int | None = None) -> str:
-    """A share in percent: two digits that count, of what it is or of what it lacks to all; or so many ``decimals``.
+    """Format a share in percent: two significant digits of it or of its distance from 100 %, or fixed ``decimals``.
 
     >>> [short_percent(x) for x in (0.0512, 0.00434, 0.123, 0.97456, 0.0, 1.0, 0.00004, 0.99996)]
     ['5.1 %', '0.43 %', '12 %', '97.5 %', '0 %', '100 %', '0.004 %', '99.996 %']
@@ -208,9 +211,9 @@ def _decimals(share: float) -> int:
 
 
 def between(low: float, high: float, apart: float | None = None) -> str:
-    """A range in percent, the unit once; with digits enough to tell its ends apart, and from ``apart`` where given.
+    """Format a range in percent, with enough digits to distinguish its ends, and both from ``apart`` if given.
 
-    Near 100 an end has no more digits than the width of the range makes worth telling.
+    Near 100, the digits of an end are limited by the width of the range.
 
     >>> between(0.004, 0.0123), between(0.0062, 0.99985), between(0.999, 0.99985)
     ('0.4 to 1.2 %', '0.62 to 100 %', '99.9 to 99.985 %')
@@ -228,7 +231,7 @@ def between(low: float, high: float, apart: float | None = None) -> str:
 
 
 def _clear(end: float, decimals: int, apart: float | None) -> str:
-    """An end with so many decimals, and more where it would look like what it is not."""
+    """Format an end with this many decimals, or more if it would otherwise look equal to ``apart``."""
     if apart is not None and end != apart:
         marks = range(decimals, 9)
         decimals = next(
@@ -238,7 +241,7 @@ def _clear(end: float, decimals: int, apart: float | None) -> str:
 
 
 def in_percent(share: float) -> str:
-    """A share as sentences give it: whole percent, one decimal within two of 0 and of 100, where it must, more.
+    """Format a share for sentences: whole percent, with decimals near 0 and 100 %.
 
     >>> [in_percent(x) for x in (0.685, 0.9954, 0.99952, 1.0, 0.004)]
     ['69 %', '99.5 %', '99.95 %', '100 %', '0.4 %']
@@ -254,10 +257,10 @@ def in_percent(share: float) -> str:
 
 
 def exact_range(low: float, high: float) -> str:
-    """A range of confidences in percent, with as many digits as make it exact: no row between the two is left out.
+    """Format a range of confidences in percent with enough digits to be exact, so that no row between is excluded.
 
-    Both ends as they are where two decimals of a percent say them; else one decimal, or more where ends would look
-    alike.
+    Ends are exact if two decimals of a percent suffice. Otherwise they have one decimal, or more if they would look
+    equal.
 
     >>> exact_range(0.87, 0.93), exact_range(13 / 15, 14 / 15), exact_range(0.985, 0.99), exact_range(14 / 15, 1.0)
     ('87 to 93 %', '86.7 to 93.3 %', '98.5 to 99 %', '93.3 to 100 %')
@@ -271,7 +274,7 @@ def exact_range(low: float, high: float) -> str:
 
 
 def exact_end(end: float) -> str:
-    """One end of such a range.
+    """Format one end of such a range.
 
     >>> exact_end(0.8), exact_end(2 / 3)
     ('80 %', '66.7 %')
@@ -280,7 +283,7 @@ def exact_end(end: float) -> str:
 
 
 def exact_tolerance(eps: float) -> str:
-    """A tolerance in percent as it was given: up to two decimals, more where it is smaller than they can show.
+    """Format a tolerance in percent as given: up to two decimals, or more for very small ones.
 
     >>> exact_tolerance(0.02), exact_tolerance(0.105), exact_tolerance(0.00005)
     ('2 %', '10.5 %', '0.005 %')
@@ -289,14 +292,14 @@ def exact_tolerance(eps: float) -> str:
 
 
 def _exact_decimals(end: float, least: int) -> int:
-    """The fewest decimals of a percent, at most two, that say a number as it is; ``least`` where none do."""
+    """Smallest number of decimals of a percent, at most two, that is exact; ``least`` if there is none."""
     return next((d for d in range(3) if abs(round(100.0 * end, d) - 100.0 * end) < 1e-6), least)
 
 
 def share_range(low: float, high: float) -> str:
-    """Both ends of a range of shares as ``in_percent`` gives them, with digits enough to tell them apart.
+    """Format both ends of a range of shares as ``in_percent`` does, with enough digits to distinguish them.
 
-    Ends nearer to 0 or 100 than two decimals can say are rounded outwards.
+    Ends nearer to 0 or 100 than two decimals can show are rounded outwards.
 
     >>> share_range(0.568, 0.986), share_range(0.501, 0.502), share_range(0.981, 0.999987)
     ('57 to 98.6 %', '50.1 to 50.2 %', '98.1 to 100 %')
@@ -312,9 +315,9 @@ def _outwards(end: float, rounded: Callable[[float], int]) -> str:
 
 
 def told_apart(share: float, other: float, written: Callable[[float], str] = in_percent) -> tuple[str, str]:
-    """Two shares that differ, as ``in_percent`` gives them, with digits enough, and equally many, to see that they do.
+    """Format two different shares as ``in_percent`` does, with equally many digits, enough to show the difference.
 
-    Of risks, which can be small, ``written`` is ``short_percent``: two digits that count.
+    For risks, which can be small, use ``short_percent`` as ``written``: two significant digits.
 
     >>> told_apart(0.704, 0.63), told_apart(0.704, 0.698), told_apart(0.70403, 0.704)
     (('70 %', '63 %'), ('70.4 %', '69.8 %'), ('70.403 %', '70.400 %'))
@@ -327,10 +330,10 @@ def told_apart(share: float, other: float, written: Callable[[float], str] = in_
 
 
 def in_points(numbers: Sequence[float], apart: float | None = None) -> list[str]:
-    """Shares in percentage points, all with the same digits, so that what lies between others is printed between them.
+    """Format shares in percentage points, all with the same digits, so that their order is visible.
 
-    Two digits count of the largest; more where the least and the largest would look alike, or one of them like
-    ``apart``. A dash stands for what is not a number.
+    The largest has two significant digits. There are more if the smallest and the largest would look equal, or if one
+    of them would look like ``apart``. A dash replaces values that are not numbers.
 
     >>> in_points([0.0317, 0.0386, 0.0442], apart=0.02), in_points([0.0, 0.004, 0.01996], apart=0.02)
     (['3.2', '3.9', '4.4'], ['0.000', '0.400', '1.996'])
@@ -353,7 +356,7 @@ def in_points(numbers: Sequence[float], apart: float | None = None) -> list[str]
 
 
 def points(difference: float) -> str:
-    """A difference of two shares, in percentage points: two digits that count, and its sign.
+    """Format a difference of two shares in percentage points: two significant digits, and its sign.
 
     >>> [points(x) for x in (0.0041, -0.0345, -0.123, 0.0, 0.01)]
     ['+0.41 points', '−3.5 points', '−12 points', '0 points', '+1 point']
@@ -363,7 +366,7 @@ def points(difference: float) -> str:
 
 
 def score(number: float) -> str:
-    """A score or another number without a unit: three digits that count.
+    """Format a score or another number without a unit: three significant digits.
 
     >>> [score(x) for x in (0.42345, 12.3456, 1234.5, 0.0000123456, -0.05)]
     ['0.423', '12.3', '1,234', '0.0000123', '−0.05']
@@ -376,7 +379,7 @@ def score(number: float) -> str:
 
 
 def score_apart(number: float, marks: Sequence[float]) -> str:
-    """A score with digits enough to lie on the side of each of these marks that it lies on.
+    """Format a score with enough digits to be on the right side of each of these marks.
 
     >>> score_apart(0.79961, [0.8, 1.25]), score_apart(0.42, [0.8]), score_apart(0.99987, [1.0])
     ('0.7996', '0.42', '0.9999')
@@ -388,13 +391,13 @@ def score_apart(number: float, marks: Sequence[float]) -> str:
 
 
 def _on_its_side(text: str, number: float, marks: Sequence[float]) -> bool:
-    """Whether a number as it is written lies on the side of each mark that it lies on."""
+    """True if a number, as written, is on the right side of each mark."""
     shown = float(text.replace(",", "").replace("−", "-"))
     return all((shown > mark) == (number > mark) and (shown < mark) == (number < mark) for mark in marks)
 
 
 def measured(number: float, unit: Unit) -> str:
-    """A number in its unit: shares in percent, all else in three digits.
+    """Format a number in its unit: shares in percent, others with three significant digits.
 
     >>> measured(0.0512, "share"), measured(0.0512, "score")
     ('5.1 %', '0.0512')
@@ -403,7 +406,7 @@ def measured(number: float, unit: Unit) -> str:
 
 
 def measured_between(low: float, high: float, unit: Unit, apart: float | None = None) -> str:
-    """A range in its unit, which stands once; ``apart`` as in `between`.
+    """Format a range with its unit once; ``apart`` as in `between`.
 
     >>> measured_between(0.0512, 0.063, "share"), measured_between(0.31, 0.42, "score")
     ('5.1 to 6.3 %', '0.31 to 0.42')
@@ -417,7 +420,7 @@ def measured_between(low: float, high: float, unit: Unit, apart: float | None = 
 
 
 def difference(number: float, unit: Unit) -> str:
-    """A difference in its unit: of shares in points, of all else in three digits.
+    """Format a difference in its unit: shares in points, others with three significant digits.
 
     >>> difference(-0.0345, "share"), difference(0.0345, "score")
     ('−3.5 points', '+0.0345')
@@ -426,23 +429,23 @@ def difference(number: float, unit: Unit) -> str:
 
 
 def of_rows(number: float, worth: float | None = None, groups: float | None = None) -> str:
-    """So many rows, and what they are worth where they hang together in groups, or carry weights.
+    """Format a number of rows, with their effective sample size if they are grouped or weighted.
 
     >>> of_rows(1), of_rows(361, 361.0), of_rows(361, 48.2, 14), of_rows(1000, 623.1)
-    ('1 row', '361 rows', '361 rows in 14 groups, worth 48 independent ones', '1,000 rows, worth 623 of equal weight')
+    ('1 row', '361 rows', '361 rows in 14 groups, effective sample size 48', '1,000 rows, effective sample size 623')
     """
     text = f"{number:,.0f} {'row' if number == 1 else 'rows'}"
     if worth is None or not math.isfinite(worth) or math.isclose(worth, number, rel_tol=1e-6):
         return text
-    tells = f"{worth:,.0f}" if worth >= 10 else f"{worth:.2g}"
+    size = f"{worth:,.0f}" if worth >= 10 else f"{worth:.2g}"
     if groups is None:
-        return f"{text}, worth {tells} of equal weight"
+        return f"{text}, effective sample size {size}"
     together = f"{groups:,.0f} {'group' if groups == 1 else 'groups'}"
-    return f"{text} in {together}, worth {tells} independent {'one' if tells == '1' else 'ones'}"
+    return f"{text} in {together}, effective sample size {size}"
 
 
 def rows(number: float) -> str:
-    """A number of rows that is known roughly: two digits, rounded up.
+    """Format an approximate number of rows: two digits, rounded up.
 
     >>> rows(1234), rows(87.2)
     ('1,300', '88')
@@ -452,9 +455,10 @@ def rows(number: float) -> str:
 
 
 def chance(p: float) -> str:
-    """A p-value: two digits that count, none below one in ten thousand.
+    """Format a p-value: two significant digits, and none below one in ten thousand.
 
-    More digits near the level of significance, so that a number above .05 never looks like one that is at most .05.
+    There are more digits near the significance level, so that a value above .05 never looks like one that is at most
+    .05.
 
     >>> chance(0.0321), chance(0.0), chance(0.5)
     ('p = 0.032', 'p < 0.0001', 'p = 0.5')
@@ -468,7 +472,7 @@ def chance(p: float) -> str:
 
 
 def at_level(level: float) -> str:
-    """A level of confidence.
+    """Format a confidence level.
 
     >>> at_level(0.9), at_level(0.995)
     ('90 %', '99.5 %')

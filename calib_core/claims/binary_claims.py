@@ -115,8 +115,7 @@ class Claims(Protocol):
     ``strata``, ``shares``, ``dtype``, ``floor``, ``weights``, ``same_rows``, ``tally``, ``moments`` and ``refined``. So
     claims known only by counts on a fine grid implement them, too: ``Moments.coarsened`` of the counts gives ``tally``
     and ``moments`` for edges on their grid; ``refined`` returns its resolution; ``weights`` is None, because weights
-    are
-    already counts; ``stratum`` and ``reweighed`` raise NotAnswerable.
+    are already counts; ``stratum`` and ``reweighed`` raise NotAnswerable.
     """
 
     @property

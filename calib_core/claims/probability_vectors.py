@@ -16,8 +16,7 @@ class Vectors(OneLine):
     """Whole probability vectors (n, K), the true class of each row (n,) and weights (None: all 1).
 
     They have no single score for bins of an interval; all rows are one stratum. ``sum_to_one`` is False if the rows
-    have
-    one probability per class and are not points of the simplex.
+    have one probability per class and are not points of the simplex.
     """
 
     rows: Rows

@@ -45,11 +45,9 @@ class SharedRows(OneLine):
     ``residual`` (cells, cells) sums r_c r_d; ``claimed`` sums its mean if a row's class follows its scores,
     diag(s) - s s'. ``sizes`` (2, lines, lines) sums |r_j| |r_k| over the ``lines`` of claims per row (classes, or
     ranks), in two parts: the value of the first plus 2^-20 times the second. ``most`` is the largest sum of a row's
-    scores.
-    Everything is additive over rows and exact to the bit: sums of parts are the whole. For many classes, claims of
-    scores
-    below .01 for other classes are omitted from ``residual``, and from the products of scores; correlations are then at
-    most a tenth nearer to 0.
+    scores. Everything is additive over rows and exact to the bit: sums of parts are the whole. For many classes, claims
+    of scores below .01 for other classes are omitted from ``residual``, and from the products of scores; correlations
+    are then at most a tenth nearer to 0.
 
     >>> both = RowClaims(np.array([[0], [1]]), np.array([[0.75], [0.25]]), np.array([[True], [False]]))
     >>> SharedRows.of([both], 2).residual.value.tolist()

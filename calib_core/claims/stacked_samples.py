@@ -21,8 +21,7 @@ class Samples(OneLine):
     """Scores and outcomes (samples, strata, n) of claims of weight 1, equally many in every stratum of every sample.
 
     ``shares`` (samples, strata) are the strata's aggregate weights, ``floor`` is the lowest score. A line is one
-    stratum
-    of one sample.
+    stratum of one sample.
     """
 
     scores: Floats

@@ -101,8 +101,7 @@ def probe_rows(program: Program) -> Floats:
     """Return seeded rows that are prone to errors: random, corners, exact 0 and 1, ties, bin edges and their neighbors.
 
     For a program on logits, these are shifted logarithms of the same rows, some of them minus infinity. More classes
-    mean
-    fewer rows, but at least 16.
+    mean fewer rows, but at least 16.
     """
     k = program.given.n_classes
     rng = np.random.default_rng(0)

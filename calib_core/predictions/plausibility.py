@@ -49,13 +49,12 @@ def doubts(predictions: Predictions) -> tuple[Doubt, ...]:
     """Return reasons to doubt labels or scores, first those that rule out advice; empty if there are none.
 
     *One class observed*: all labels are equal; for bare confidences, all rows are right or all are wrong. This is a
-    fact
-    rather than a test; a rare event may be absent by chance.
+    fact rather than a test; a rare event may be absent by chance.
 
     *Labels equal every prediction*, n >= 30: either all probabilities are 0 or 1, or calibrated predictions would be
     right in all rows with probability prod_i h_i < 1e-4, h_i the confidence (the Poisson-binomial probability of n
-    right
-    answers). For grouped rows the lowest confidence of each group counts, which bounds that probability from above.
+    right answers). For grouped rows the lowest confidence of each group counts, which bounds that probability from
+    above.
 
     *No better than chance*, n >= 50 and 10 K, at least two classes observed: T = sum_i p_i,y_i has the standard
     deviation s over shuffled labels and the distance D from its mean there (Hoeffding 1951, Theorem 2); D < 2 s, and

@@ -151,11 +151,9 @@ class Predictions(Stored, Shown):
     """Probabilities (n, K), labels (n,) and associated data: validated once, never copied again, read-only.
 
     Three kinds of predictions exist. The *full* matrix supports every analysis. *Top-label* predictions contain only
-    the
-    predicted class and its confidence (or the k largest): the result of a top-label calibrator, which recalibrates only
-    that claim. Bare *confidence* predictions contain (confidence, correct). A full matrix whose rows need not sum to
-    one,
-    as class-wise calibration returns, is of kind *per-class*.
+    the predicted class and its confidence (or the k largest): the result of a top-label calibrator, which recalibrates
+    only that claim. Bare *confidence* predictions contain (confidence, correct). A full matrix whose rows need not sum
+    to one, as class-wise calibration returns, is of kind *per-class*.
 
     Parameters
     ----------
@@ -168,13 +166,11 @@ class Predictions(Stored, Shown):
     class_names : K names in column order; by default a DataFrame's columns, else "0".."K-1".
     logits : (n, K) raw scores of the probabilities, retained for calibrators defined on them.
     weights : (n,) non-negative row weights. Integers are copies of the row (up to 20 million in all). Others, and
-        larger
-        integers, are stored with mean 1 over the rows with positive weight, and a note reports it.
+        larger integers, are stored with mean 1 over the rows with positive weight, and a note reports it.
     metadata : DataFrame of n rows, retained for looking rows up.
     groups : (n,) any values, or the name of a column of ``metadata``: rows with the same value are related (one
-        patient,
-        question, author) rather than independent. Splits keep groups whole; intervals and tests respect them or refuse.
-        One row per group is no grouping; a missing value, or a single group, is an InputError.
+        patient, question, author) rather than independent. Splits keep groups whole; intervals and tests respect them
+        or refuse. One row per group is no grouping; a missing value, or a single group, is an InputError.
     abstained : (n,) True if the model declines to answer (Meta-Cal's uniform rows). Such a row predicts no class, so it
         makes no claim in any notion and is excluded from the accuracy; its share is always reported.
 
@@ -455,8 +451,7 @@ class Predictions(Stored, Shown):
         """Return a table of all rows: predicted, label, confidence, correct, P(name) of each class, metadata.
 
         The column "row" numbers rows from 0. Bare confidences have neither predicted nor label; columns of
-        probabilities
-        exist if the whole matrix is known.
+        probabilities exist if the whole matrix is known.
 
         >>> p = Predictions([[0.75, 0.25]], [1], class_names=["cat", "dog"])
         >>> p.frame().columns.tolist()

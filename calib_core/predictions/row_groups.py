@@ -13,6 +13,7 @@ from calib_core._base.arrays import Bools, Codes, ReadOnly, frozen
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import plain
+from calib_core.text import several
 
 FEWEST_GROUPS = 10
 """With fewer groups, their variance is not estimated: the rows of a group then count as one."""
@@ -38,7 +39,7 @@ class RowGroups(ReadOnly, OneLine):
         >>> RowGroups(np.array([0, 1, 0]), np.array(["a", "b"]), "patient").words
         '2 groups (patient)'
         """
-        return f"{len(self.values):,} group{'' if len(self.values) == 1 else 's'}{self.kind}"
+        return f"{several(len(self.values), 'groups')}{self.kind}"
 
     @property
     def kind(self) -> str:
@@ -63,8 +64,7 @@ class RowGroups(ReadOnly, OneLine):
 
         Groups are ordered by the stratum of most of their rows, then by size, with ties at random; every 1/share-th is
         taken from a random start. So both parts have groups of every type and size, and the share of rows is as close
-        as
-        whole groups allow.
+        as whole groups allow.
         """
         rng = np.random.default_rng(random_state)
         order = self._shuffled(strata, rng)

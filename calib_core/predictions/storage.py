@@ -63,10 +63,8 @@ class Stored(ReadOnly):
 
         Integer weights are copies with an outcome each: their sum. Other weights belong to one outcome per row: Kish's
         number, at most the number of rows with positive weight. Thresholds in rows and sentences about the amount of
-        data
-        use it. What can mislead: copies that repeat one observation count too much, and Kish's number is that of a
-        plain
-        mean, so for binned errors it is only a guide.
+        data use it. What can mislead: copies that repeat one observation count too much, and Kish's number is that of a
+        plain mean, so for binned errors it is only a guide.
 
         References: Kish 1965, Survey Sampling, §11.7.
 
@@ -95,9 +93,9 @@ class Stored(ReadOnly):
 
         >>> from calib_core.predictions.predictions import Predictions
         >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[0.5, 1.5]).worth_note
-        ' (worth 1.6 of equal weight)'
+        ' (effective sample size 1.6)'
         >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[1, 3]).worth_note, Predictions([[0.7, 0.3]], [0]).worth_note
-        (' (counted as 4)', '')
+        (' (effective sample size 4)', '')
         >>> Predictions([[0.7, 0.3]] * 4, [0, 1] * 2, groups=["a", "a", "b", "b"]).worth_note
         ' in 2 groups'
         """
@@ -105,8 +103,8 @@ class Stored(ReadOnly):
         worth = self.effective_rows
         if np.isclose(worth, self.n_rows, rtol=1e-6):
             return among
-        counted = f"counted as {worth:,.0f}" if whole(self.weights) else f"worth {worth:,.1f} of equal weight"
-        return f"{among} ({counted})"
+        size = f"{worth:,.0f}" if whole(self.weights) else f"{worth:,.1f}"
+        return f"{among} (effective sample size {size})"
 
     @property
     def n_classes(self) -> int | None:
@@ -251,10 +249,8 @@ class Stored(ReadOnly):
         """Split into two parts, seeded and stratified by label, with ``share`` of the rows in the first part.
 
         Every class is divided to within one row of ``share`` (by correctness if labels are unknown); rows keep their
-        order.
-        Grouped rows stay together: whole groups are divided, by the most frequent class of their rows, and the share is
-        as
-        close as they allow. InputError if a part would be empty, or if ``random_state`` is not an integer.
+        order. Grouped rows stay together: whole groups are divided, by the most frequent class of their rows, and the
+        share is as close as they allow. InputError if a part would be empty, or if ``random_state`` is not an integer.
 
         >>> from calib_core.predictions.predictions import Predictions
         >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 4, [0, 1] * 4)

@@ -10,6 +10,7 @@ import numpy as np
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen
 from calib_core._base.notebook_display import OneLine
 from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
+from calib_core.text import first_few
 
 Triple = tuple[int, int, int]
 
@@ -121,7 +122,7 @@ def _triple(predictions: Predictions, three: Sequence[int | str]) -> Triple:
     codes = [_code(corner, names) for corner in three]
     if len(codes) != 3 or len(set(codes)) != 3:
         raise InputError(
-            f"three different classes are needed as corners, not {_listed([str(corner) for corner in three])}"
+            f"three different classes are needed as corners, not {first_few([str(corner) for corner in three], 5)}"
         )
     return codes[0], codes[1], codes[2]
 
@@ -131,11 +132,7 @@ def _code(corner: int | str, names: tuple[str, ...]) -> int:
         return names.index(corner)
     if not isinstance(corner, str) and 0 <= corner < len(names):
         return int(corner)
-    raise InputError(f"{str(corner)[:80]!r} is not a class; the classes are {_listed(names)}, or codes from 0")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(name[:80] for name in names[:5]) + (", ..." if len(names) > 5 else "")
+    raise InputError(f"{str(corner)[:80]!r} is not a class; the classes are {first_few(names, 5)}, or codes from 0")
 
 
 def _in_order(predictions: Predictions, three: Triple) -> Corners:
@@ -155,7 +152,7 @@ def _pool(predictions: Predictions, three: Triple) -> Corners:
     rows = frozen(np.arange(predictions.n_rows))
     probs = _pooled(predictions.rows, three[:2])
     rest = (predictions.n_classes or 0) - 3
-    many = f"{rest} other class{'' if rest == 1 else 'es'}"
+    many = f"{rest} other {'class' if rest == 1 else 'classes'}"
     note = f"the third corner pools {c} with the {many}; every row is used"
     names = (a, b, f"{c} or any other")
     return Corners(_restricted(predictions, rows, three, names, probs), rows, note)
@@ -169,7 +166,7 @@ def _condition(predictions: Predictions, three: Triple) -> Corners:
     rows = frozen(np.flatnonzero(known & (total > 0)))
     if not len(rows):
         raise NotAnswerable(
-            f"no row of the classes {_listed(_named(predictions, three))} has a positive probability for them"
+            f"no row of the classes {first_few(_named(predictions, three))} has a positive probability for them"
         )
     restricted = _restricted(predictions, rows, three, _named(predictions, three), probs[rows] / total[rows, None])
     return Corners(restricted, rows, _left_out(predictions.n_rows, known, known & (total == 0)))

@@ -13,6 +13,7 @@ from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, F
 from calib_core._base.errors import InputError
 from calib_core._base.pandas_input import numbers, plain
 from calib_core._base.parallel import chunks, shared_out
+from calib_core.text import first_few
 
 T = TypeVar("T")
 
@@ -238,7 +239,7 @@ def as_codes(values: ArrayLike, names: tuple[str, ...], n: int, what: str) -> Co
             i = int(missing.argmax())
             raise InputError(
                 f"{what} row {i} is {str(array[i])[:80]!r}, which is not a class name; "
-                f"{int(missing.sum())} of {n} rows affected; the classes are {_some(names)}"
+                f"{int(missing.sum())} of {n} rows affected; the classes are {first_few(names, 5)}"
             )
         return codes
     if array.dtype.kind not in "iubf":
@@ -255,10 +256,6 @@ def as_codes(values: ArrayLike, names: tuple[str, ...], n: int, what: str) -> Co
             f"{n} rows affected"
         )
     return array.astype(np.intp)
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(name[:80] for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def as_outcomes(values: ArrayLike | None, n: int, what: str) -> Bools:

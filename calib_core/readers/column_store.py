@@ -15,7 +15,7 @@ from calib_core.readers import limits
 from calib_core.readers.limits import check_rows
 from calib_core.readers.messages import listed, quoted, size
 from calib_core.readers.table import Array, Table
-from calib_core.text import count
+from calib_core.text import several
 
 
 class Columns:
@@ -310,6 +310,4 @@ def lacking(places: Sequence[object], what: str) -> str:
     """
     n = len(places)
     has, are = ("have", "are") if n != 1 else ("has", "is")
-    return (
-        f"{count(n)} record{'s' * (n != 1)} {has} {what} and {are} left out, not counted as wrong: {listed(places, 3)}."
-    )
+    return f"{several(n, 'records')} {has} {what} and {are} left out, not counted as wrong: {listed(places, 3)}."

@@ -72,9 +72,8 @@ def read_models(
 
     Row i is the same question for every model, so models can be compared in pairs. Questions that some model did not
     answer are left out; ``readers.examine`` reports their number. Without a column of questions, or with
-    ``question=()``,
-    row i of each model is question i. InputError if a model has two rows for a question, or if models differ in its
-    label.
+    ``question=()``, row i of each model is question i. InputError if a model has two rows for a question, or if models
+    differ in its label.
 
     >>> answers = b"model,id,confidence,correct\\nold,1,.7,1\\nold,2,.6,0\\nnew,2,.9,1\\nnew,1,.8,1\\n"
     >>> {name: p.confidence.tolist() for name, p in read_models(answers, "answers.csv").items()}

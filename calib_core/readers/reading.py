@@ -62,11 +62,10 @@ class Reading:
 
     Parameters
     ----------
-    layout : "wide": one score per class; "top-label": confidence, predicted class and label;
-        "confidence": confidence and whether it was correct;
-        "samples": several rows per question; the share with the most frequent answer is its confidence;
-        "summary": the counts of ``calib summarise``, which need no further fields;
-        "kept-rows": the sample of rows that such a summary stores next to its counts.
+    layout : "wide": one score per class; "top-label": confidence, predicted class and label; "confidence": confidence
+        and whether it was correct; "samples": several rows per question; the share with the most frequent answer is its
+        confidence; "summary": the counts of ``calib summarise``, which need no further fields; "kept-rows": the sample
+        of rows that such a summary stores next to its counts.
     kind : type of the scores (or the confidence); "words" are phrases such as "very likely".
     scores : names of the score columns in class order, or of one matrix; one column is P(the second class).
     label : the label column, or one column (or one matrix) per class for one-hot labels.

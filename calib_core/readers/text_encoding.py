@@ -78,8 +78,7 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
     """Yield blocks of about ``size`` bytes of text and the file position after each; only UTF-8 may lack its mark.
 
     Lines of old Macintosh files end in a carriage return alone. If quotes may contain line ends (``quoted_ends``),
-    these
-    are ambiguous, so such a file with quotes is refused.
+    these are ambiguous, so such a file with quotes is refused.
 
     >>> import io
     >>> list(utf8_blocks(io.BytesIO("a,b\\n".encode("utf-16")), 1 << 20, "a.csv", True))

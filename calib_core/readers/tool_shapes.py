@@ -20,9 +20,7 @@ Record = Mapping[str, Any]
 class JsonDocument:
     """The records of a JSON file.
 
-    Parameters
-    Parameters
-    ----------
+    Parameters Parameters ----------
     name : the file's name.
     first : up to 50 of the first records, for recognition.
     records : every record with its number (the line number if the file has one record per line); iterated over once.

@@ -125,13 +125,11 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
     notion : key of REDUCTIONS or a reduction of binary claims.
 
     ``estimate`` of a tally equals that of the rows: values and upper ends to the last bit for edges of the grid. For
-    more
-    than 50,000 rows, so do lower ends, points, noise levels and verdicts. What can mislead: for fewer rows they are
-    simulated from cells instead of individual rows, so they differ as between random seeds. With two classes, the
+    more than 50,000 rows, so do lower ends, points, noise levels and verdicts. What can mislead: for fewer rows they
+    are simulated from cells instead of individual rows, so they differ as between random seeds. With two classes, the
     measures of all notions share one confidence level. A tally contains one notion, so its own level is slightly
-    higher,
-    and the event's error is not forced to be at least that of the confidence. NotAnswerable for unequally weighted or
-    grouped rows, for whole vectors, and for more than 214 strata.
+    higher, and the event's error is not forced to be at least that of the confidence. NotAnswerable for unequally
+    weighted or grouped rows, for whole vectors, and for more than 214 strata.
 
     >>> from calib_core.estimators import estimate
     >>> rows = Predictions([[0.7, 0.2, 0.1]] * 6 + [[0.2, 0.7, 0.1]] * 4, [0, 1] * 5)

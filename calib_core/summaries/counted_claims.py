@@ -336,8 +336,7 @@ def counted_losses(cells: Cells) -> LossSums:
     With r = outcome - h and v = h (1 - h), the loss of a claim is 2 r^2, its expectation 2 v and its variance
     4 v (1 - 4 v): sums that cells contain. The third moment is at most that variance times 2 |1 - 2 h| (1 - 2 v) at the
     end of the cell that is further from 1/2, so a p-value from it is never too small. ``surprise`` uses the v of a
-    cell's
-    mean. ``impossible`` and ``floored`` losses are unknown, and none are counted.
+    cell's mean. ``impossible`` and ``floored`` losses are unknown, and none are counted.
 
     >>> from calib_core.summaries.cells import Cells
     >>> h, right = np.array([0.7, 0.9, 0.2]), np.array([True, False, False])

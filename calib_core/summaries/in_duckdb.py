@@ -63,8 +63,8 @@ class Claimed:
         plain = reading.kind == "probabilities" and reading.missing == "error" and not unread
         if reading.layout not in ("confidence", "top-label") or not plain:
             raise InputError(
-                "SQL can count only tables with a confidence in [0, 1] and either its correctness, or the predicted "
-                "class and the label, without weights or groups. Summarize this file without an engine"
+                "SQL can count only tables with a confidence in [0, 1] and its correctness, or predicted class and "
+                "label, without weights or groups. Summarize this file without an engine"
             )
         score = quoted(str(reading.confidence))
         unsound = f"{score} IS NULL OR NOT ({score} >= 0 AND {score} <= 1)"
@@ -134,10 +134,8 @@ def all_sums(claimed: Claimed, table: str) -> str:
     """SQL for one line per cell of each predicted class and outcome, with the same sums and those of the losses.
 
     The first column is 2 (class * CELLS + cell) + y, a single number because one groups faster than three; the second
-    is
-    the number of claims. After the sums of powers follow those of the Brier score (of two classes) if the outcome
-    occurs
-    and if not; of its mean, variance and third absolute moment; and of (loss - mean)^2.
+    is the number of claims. After the sums of powers follow those of the Brier score (of two classes) if the outcome
+    occurs and if not; of its mean, variance and third absolute moment; and of (loss - mean)^2.
     """
     return f"""WITH {_placed(claimed, table, claimed.predicted or "0", "apart")}
 SELECT CAST((stratum * {CELLS} + cell) * 2 + y AS INTEGER) AS place, COUNT(*),
@@ -214,10 +212,9 @@ def counting_sql(source: Paths, table: str = "predictions", **changes: Any) -> s
     """SQL that counts a table in a data warehouse as a summary of ``source`` counts its rows.
 
     ``source`` is a file with the table's columns and some of its rows, ``table`` the table's name, and ``changes``
-    fields
-    of Reading. Each line of the result is a predicted class (0 if unknown) and a cell of the grid, with the number of
-    claims, of occurred outcomes, and sums in whole units of 2^-40, which add up exactly in any order.
-    What can mislead: the SQL does not check rows; rows with a confidence outside [0, 1] are left out.
+    fields of Reading. Each line of the result is a predicted class (0 if unknown) and a cell of the grid, with the
+    number of claims, of occurred outcomes, and sums in whole units of 2^-40, which add up exactly in any order. What
+    can mislead: the SQL does not check rows; rows with a confidence outside [0, 1] are left out.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:

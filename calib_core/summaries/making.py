@@ -46,8 +46,7 @@ def summarise(
     changes : fields of Reading, as in ``read_predictions``.
 
     Every row passes the same checks as predictions; InputError names the file, the row and the remedy. What can
-    mislead:
-    the first rows determine how a file is read; give ``classes=`` if class names can first occur later.
+    mislead: the first rows determine how a file is read; give ``classes=`` if class names can first occur later.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -105,10 +104,8 @@ def count_on_cluster(
     """Summarize files with the workers of the Dask cluster at ``scheduler``, identical to ``summarise``.
 
     ``scheduler`` is an address such as "tcp://host:8786"; ``how`` as in ``summarise``. Workers need this package and
-    the
-    files at the same paths. If a worker dies, another one counts its files, up to three times. InputError reports a
-    file
-    that cannot be counted, or what the cluster lacks.
+    the files at the same paths. If a worker dies, another one counts its files, up to three times. InputError reports a
+    file that cannot be counted, or what the cluster lacks.
     """
     if importlib.util.find_spec("distributed") is None:
         raise InputError("counting on a cluster needs Dask. Run: pip install calib[dask]")

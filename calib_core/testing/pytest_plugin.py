@@ -37,8 +37,7 @@ class CalibrationCheck:
 
         ``y_true`` are labels 0 to K - 1, or a ``Predictions`` object without ``y_prob``; ``y_prob`` are probabilities
         (n, K), or for two classes (n,) for class 1. ``options`` override those of the marker: max_ece, max_ratio,
-        notion,
-        estimator, level, bins, baseline (the JSON of a gate), max_increase.
+        notion, estimator, level, bins, baseline (the JSON of a gate), max_increase.
         """
         __tracebackhide__ = True
         whole = self.options | _known(options)

@@ -1,10 +1,9 @@
 """Match detections in COCO's result format with the true boxes of an annotations file.
 
 A box is right if it is matched with a true box, by the rules of COCO's own evaluation. The overlap that a match needs
-is a choice, so the matched table has a column for each threshold.
-Within an image and category, detections choose in order of confidence. Each takes the true box with the largest
-overlap that reaches the threshold and is still free. Ignored regions are chosen only if no other box is left; crowd
-regions can be matched by any number of detections.
+is a choice, so the matched table has a column for each threshold. Within an image and category, detections choose in
+order of confidence. Each takes the true box with the largest overlap that reaches the threshold and is still free.
+Ignored regions are chosen only if no other box is left; crowd regions can be matched by any number of detections.
 """
 
 from __future__ import annotations

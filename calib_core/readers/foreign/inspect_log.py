@@ -401,8 +401,7 @@ def letter_share(record: Record, scores: Mapping[str, Mapping[str, object]]) -> 
     """Probability of the answer's letter relative to all option letters, from log-probabilities of its token.
 
     The token is the last one equal to the letter that a scorer reads as the answer. Without such a letter, it is the
-    last
-    one equal to any option's letter.
+    last one equal to any option's letter.
     """
     options = record.get("choices")
     if not isinstance(options, list) or not 2 <= len(options) <= len(string.ascii_uppercase):

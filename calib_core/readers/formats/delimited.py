@@ -30,6 +30,7 @@ from calib_core.readers.limits import check_rows
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.text_encoding import utf8, written_as
+from calib_core.text import several
 
 ARRAY = "array"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf)", re.IGNORECASE)
@@ -153,7 +154,7 @@ def _ragged(name: str, line: int, fields: int, expected: int, delimiter: str, fi
         hint = ". Row names, as R's write.table adds them? Save with row.names = FALSE"
     else:
         hint = "; complete or remove the line"
-    return f"{name}, line {line} has {fields} field{'s' * (fields != 1)}, but the header has {expected}{hint}"
+    return f"{name}, line {line} has {several(fields, 'fields')}, but the header has {expected}{hint}"
 
 
 def _count_plain(data: bytes, start: int, first_line: int, delimiter: str, name: str) -> Iterator[_Counted]:

@@ -340,9 +340,8 @@ def outcome_columns(table: Table, taken: Collection[str] = ()) -> tuple[str, ...
     """Return the columns that may be the outcome, by values and names; only one if the evidence decides.
 
     Columns with only 0 and 1 (or no and yes, alive and died, ...) qualify. With two other values, only columns named
-    like
-    an outcome do. Columns named like a baseline variable (sex, treated) never do. Of several candidates, one named like
-    an outcome is preferred.
+    like an outcome do. Columns named like a baseline variable (sex, treated) never do. Of several candidates, one named
+    like an outcome is preferred.
 
     >>> import numpy as np
     >>> y = np.array([0, 1, 1])

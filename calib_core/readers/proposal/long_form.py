@@ -27,11 +27,9 @@ def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """Aggregate a table of samples to one row per question, with its reading; other tables are unchanged.
 
     The confidence is the share of a question's samples with its most frequent answer, and it is correct if that answer
-    is
-    the label. Answers that differ only in capitals and spaces are equal; on a tie, the alphabetically first answer
-    counts.
-    Columns that are constant in every question are retained. Questions are in the order of appearance. InputError if
-    samples of a question have different labels, split marks, weights or groups.
+    is the label. Answers that differ only in capitals and spaces are equal; on a tie, the alphabetically first answer
+    counts. Columns that are constant in every question are retained. Questions are in the order of appearance.
+    InputError if samples of a question have different labels, split marks, weights or groups.
 
     >>> from calib_core.readers.formats.detection import read_table
     >>> table = read_table(b"question,answer,truth\\n1,A,A\\n1,B,A\\n1,A,A\\n2,C,B\\n", "m.csv")
@@ -195,8 +193,7 @@ def question_columns(table: Table, models: str) -> tuple[str, ...]:
 
     An identifier of rows qualifies if models share its values, even if a model has one twice: a join by it is then
     refused, and a join by row number would pair different questions. A group column, in which a model's rows may
-    repeat,
-    qualifies if no row repeats, or if rows with the same number are in different groups.
+    repeat, qualifies if no row repeats, or if rows with the same number are in different groups.
     """
     n = len(table.column(models))
     beside = {name: column for name, column in table.columns.items() if len(column) == n and name != models}

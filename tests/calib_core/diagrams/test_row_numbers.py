@@ -43,7 +43,7 @@ def test_no_line_says_a_number_of_rows_that_is_none(weighted):
     said += [(record["basis"], *line) for record, line in zip(hovers, table[["rows", "groups"]].values, strict=True)]
     for text, rows, groups in said:
         assert [int(found.replace(",", "")) for found in ROWS.findall(text)] == [rows], text
-        assert f" rows in {groups:,} groups, worth " in text or rows == groups or rows == 1
+        assert f" rows in {groups:,} groups, effective sample size " in text or rows == groups or rows == 1
 
 
 def test_rows_of_cells_by_a_loop():

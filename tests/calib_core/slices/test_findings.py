@@ -317,7 +317,7 @@ def test_other_weights_count_as_the_rows_they_are_worth():
     assert worth < here.sum() == line["rows"]
     assert line["right"] == pytest.approx(w @ p.correct[here] / w.sum())
     assert line["p"] == pytest.approx(2 * math.exp(-2 * worth * line["gap"] ** 2))
-    assert f"({here.sum():,} rows, worth {worth:,.0f} of equal weight; " in line["finding"]
+    assert f"({here.sum():,} rows, effective sample size {worth:,.0f}; " in line["finding"]
 
 
 def test_rows_that_are_not_answered_say_nothing():
@@ -378,7 +378,7 @@ def test_rows_of_a_group_count_together():
     together = len(np.unique(groups[here]))
     assert line[["rows", "groups", "worth"]].tolist() == pytest.approx([here.sum(), together, worth])
     assert line["p"] == pytest.approx(min(1, 2 * math.exp(-2 * worth * line["gap"] ** 2)))
-    said = f"({here.sum():,} rows in {together} groups, worth {worth:,.0f} independent ones; "
+    said = f"({here.sum():,} rows in {together} groups, effective sample size {worth:,.0f}; "
     assert said in line["finding"]
     # One row a group is no grouping.
     alike(cc.findings(p.replace(groups=np.arange(300)), by=()), cc.findings(p, by=()))
