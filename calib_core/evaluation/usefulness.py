@@ -90,7 +90,8 @@ is reversed.'
 
 
 def _order_sentence(turned: float, tied: float) -> str:
-    """
+    """Sentence on the pairs of rows whose order changes.
+
     >>> _order_sentence(0.0, 0.25), _order_sentence(0.125, 0.0)
     ('No pair of rows is reversed; 25 % become equal.', '13 % of all pairs of rows are reversed.')
     """

@@ -186,7 +186,7 @@ class Balance(Plan):
     leaves = ("tied",)
     x_title = "calibration rows that set the bin edges"
     y_title = "maximum probability of unbalanced bins"
-    basis = "Proven for independent rows without tied scores. There is no proof for tied scores."
+    basis = "Proven for independent rows without tied scores. For tied scores it is not proven."
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
         return {"chance of unbalanced bins": each(lambda n: unbalanced_probability(n, self.bins), amounts)}

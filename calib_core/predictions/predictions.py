@@ -140,7 +140,7 @@ __all__ = [
 class Unchanged(Enum):
     """Marker for arguments of ``replace`` that stay unchanged; None removes weights, groups and metadata."""
 
-    AS_IS = "as it is"
+    AS_IS = "unchanged"
 
 
 UNCHANGED = Unchanged.AS_IS

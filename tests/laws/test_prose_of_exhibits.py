@@ -368,7 +368,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
     ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),
-    ("plans?", of_parts, r"(?:over|[Tt]he|all|from these|[Ww]ith) {own} (?:calibration )?rows|on fewer, {least} or more"),
+    ("plans?", of_parts, r"(?:over|[Tt]he|all|from these|[Ww]ith) {own} (?:calibration )?rows|"
+     "on fewer, {least} or more"),
     # Computed only for the sentence.
     ("plans?", of_parts, r"it takes about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|the {test} held-out rows|all {judged} rows|have {fit}"),
@@ -395,7 +396,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("uses", of_settings, r"that {sure} % of the rows|(?:class in|with probability) {sure} %"),
     (".*", of_own_lines, r"These {lines} p-values are not corrected for multiple testing: about {chance} of {lines} "
                        r"would be at most {alpha} by chance"),
-    (".*", of_settings, r"{level} % (?:Wilson )?(?:interval|band)|[Ii]ntervals at {level} %|\({level} % (?:sure, all|confidence for all) "),
+    (".*", of_settings, r"{level} % (?:Wilson )?(?:interval|band)|[Ii]ntervals at {level} %|"
+     r"\({level} % (?:sure, all|confidence for all) "),
     (".*", of_settings, r"{noise} %(?: of (?:perfectly )?calibrated models| point\)| quantile of uncorr)"),
     (".*", of_settings, r"{noise} of {hundred} (?:perfectly )?calibrated models"),
     (".*", of_settings, r"p (?:is )?at most {five} %|p(?:-value is)? at most {alpha}|[Aa]t most {alpha} is"),
