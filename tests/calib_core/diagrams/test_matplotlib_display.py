@@ -168,7 +168,7 @@ ONE_PROBABILITY = "y_prob has one probability per row; give its label as pos_lab
         ([0, 1], [0.1, 1.2], {}, "y_prob must be between 0 and 1 in every row"),
         ([0, 1], [0.1, np.nan], {}, "y_prob must be between 0 and 1 in every row"),
         ([0, 1], [0.1, 0.9], {"level": 90}, "level is 90; it must be a number between 0 and 1, both excluded"),
-        ([0, 1], [0.1], {}, "2 labels for 1 rows of predictions"),
+        ([0, 1], [0.1], {}, "2 labels for 1 rows of predictions; give one per row"),
         (
             [0, 1, 2],
             np.eye(3),
@@ -192,7 +192,7 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(labels, probs, options, m
 def test_models_without_probabilities_and_notions_without_bins_are_refused(binary):
     y, p = binary
     X = p[:, None]
-    with pytest.raises(InputError, match=r"^LinearSVC has no predict_proba: a display is drawn of probabilities$"):
+    with pytest.raises(InputError, match=r"^LinearSVC has no predict_proba; a display needs probabilities$"):
         ReliabilityDisplay.from_estimator(LinearSVC().fit(X, y), X, y)
     with pytest.raises(NotFittedError):
         ReliabilityDisplay.from_estimator(LogisticRegression(), X, y)

@@ -61,7 +61,7 @@ def test_a_slice_that_weighs_nothing_and_rows_that_cannot_be_kept_apart_are_name
     with pytest.raises(NotAnswerable, match="every row in the slice site = a has weight 0"):
         cc.slices.part(light, "site=a")
     two = Predictions.from_confidence([0.7] * 60, [True] * 60, groups=[0, 1] * 30, metadata=site)
-    with pytest.raises(NotAnswerable, match="rows in 1 group cannot be divided so"):
+    with pytest.raises(NotAnswerable, match="rows in 1 group cannot be divided"):
         cc.slices.scan(cc.slices.part(two, "site=a"))
 
 
