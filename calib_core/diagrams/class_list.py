@@ -185,7 +185,7 @@ def class_list(
 
 
 def _part_of(progress: Callable[[int], object] | None, i: int, parts: int) -> Callable[[int], object] | None:
-    """What the i-th of several parts tells of itself."""
+    """Progress callback of the i-th of several parts."""
     return progress and (lambda percent: progress((100 * i + percent) // parts))
 
 

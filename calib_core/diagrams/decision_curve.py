@@ -61,7 +61,7 @@ def decision_curve(
     thresholds: tuple[float, ...] = THRESHOLDS,
     level: float = LEVEL,
 ) -> DecisionCurve:
-    """Net benefit of acting where a class's probability is above t, for thresholds t: is the model worth using?
+    """Net benefit of acting where a class's probability is above t, for thresholds t.
 
     benefit(t) = TP / n - FP / n * t / (1 - t): the share of rows acted on that have the class, less those that do not,
     weighed as somebody weighs them to whom both are worth the same at t. A row whose probability is t itself, but for

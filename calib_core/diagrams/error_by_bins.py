@@ -76,7 +76,7 @@ class ErrorSweep(Diagram):
 
     @property
     def ranged(self) -> bool:
-        """Has it intervals?"""
+        """True if it has intervals."""
         return not np.isnan(self.low).all()
 
     def frame(self) -> pd.DataFrame:

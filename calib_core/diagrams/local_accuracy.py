@@ -598,7 +598,7 @@ class _Rows:
         return float(self.score[min(np.searchsorted(self._weight[1:], self._weight[-1] / 2), len(self.score) - 1)])
 
     def beyond_chance(self, first: Places, last: Places) -> Bools:
-        """Which windows are further off than the furthest of them is in 95 % of calibrated models.
+        """Windows that are further off than the furthest one of 95 % of calibrated models.
 
         The p-value of each window (``share_test``) against the least of all windows in draws of calibrated outcomes:
         (1 + draws whose least is no larger) / (1 + draws) is at most 0.05. Where rows belong together, or weigh

@@ -1,4 +1,4 @@
-"""What an estimator is, their registry, and ``estimate``: predictions in, a number with its parts out.
+"""Interface of estimators, their registry, and ``estimate``, which returns a number with its parts.
 
 Rows as the claims that are looked at by default: the risk of the event of two classes, else the confidence.
 """
@@ -68,7 +68,7 @@ class AnswerCache:
             return any(whole[: len(what)] == what for whole in self._kept)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was answered goes along with a pickle or a copy; a lock cannot."""
+        """State for a pickle or a copy: the cached answers, without the lock."""
         with self._turn:
             return {"_kept": dict(self._kept)}
 
@@ -78,7 +78,7 @@ class AnswerCache:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimated(OneLine):
-    """What an estimator makes of claims: the value, each stratum's own value, and the bins (or cells) behind it."""
+    """Result of an estimator: the value, each stratum's own value, and the bins (or cells) behind it."""
 
     value: float
     per_stratum: Float64s
@@ -98,7 +98,7 @@ Order: TypeAlias = Literal[1, 2, "max", "bins"]
 
 @dataclass(frozen=True)
 class ErrorScale:
-    """What an estimator's numbers are: a mean of |error|^order, or the largest error; ``squared``: without the root.
+    """Scale of an estimator's numbers: a mean of |error|^order, or the largest error; ``squared``: without the root.
 
     "max" is the largest error of any cell, "bins" the largest of a bin, the mean over its classes.
     """
@@ -109,7 +109,7 @@ class ErrorScale:
 
 @dataclass(frozen=True)
 class Traits:
-    """What an estimator declares beside its parameters: what it takes, and what is known of its numbers.
+    """Declared traits of an estimator: its input, and properties of its numbers.
 
     ``takes``: binary "claims" (a call), whole "vectors" (``of_vectors``), whole "predictions" (``of``, and ``losses``
     row by row). ``judged``: which interval is made for it, an untested bootstrap where it says nothing: by residuals
@@ -151,12 +151,12 @@ ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS", flags=Traits())
 
 
 def draws_curve(flags: Traits) -> bool:
-    """Do estimators that declare this have a curve without bins?"""
+    """True if estimators with these traits have a curve without bins."""
     return flags.curve
 
 
 def traits(estimator: object) -> Traits:
-    """What the estimator declares; one that is not registered takes claims, and nothing is known of its numbers."""
+    """Return the declared traits of an estimator; an unregistered one takes claims and declares nothing else."""
     declared: Traits = ESTIMATORS.flags(estimator)
     return declared
 
@@ -168,7 +168,7 @@ def error_scale(estimator: object) -> ErrorScale:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Question(OneLine):
-    """What was asked: of which predictions, in which notion (None: of the whole prediction), by which estimator."""
+    """A question: predictions, notion (None: the whole prediction) and estimator."""
 
     predictions: Predictions
     reduction: Reduction | None
@@ -188,7 +188,7 @@ class Question(OneLine):
 
     @property
     def whole(self) -> bool:
-        """Is it about whole vectors, not about binary claims?"""
+        """True if the question is about whole vectors, not about binary claims."""
         return self.reduction is not None and scope(self.reduction).of == "vector"
 
     @cached_property
@@ -199,7 +199,7 @@ class Question(OneLine):
 
     @property
     def ranks(self) -> int:
-        """How many of the listed claims belong to one row: k for the top-k notions, which list rank after rank."""
+        """Number of row-level claims per row: k for the top-k notions, which list rank after rank."""
         listed = self.reduction is not None and scope(self.reduction).of == "ranks"
         if listed and self.claims.grain == "counts":
             return int(self.claims.ranks)
@@ -207,7 +207,7 @@ class Question(OneLine):
 
     @cached_property
     def written_out(self) -> Question:
-        """The question with whole-number weights written out as copies."""
+        """The question with whole-number weights expanded to copies."""
         rows = self.predictions.written_out()
         return self if rows is self.predictions else replace(self, predictions=rows)
 
@@ -217,7 +217,7 @@ class Question(OneLine):
 
 
 class Inference(Protocol):
-    """What the layer above knows about an estimate."""
+    """Interface implemented by calib_core.inference."""
 
     def interval(self, question: Question, level: float, random_state: int) -> Interval: ...
 
@@ -251,7 +251,7 @@ class Estimate(OneLine):
     answers: AnswerCache = field(init=False, default_factory=AnswerCache)
 
     def interval(self, level: float = LEVEL, random_state: int = SEED) -> Interval:
-        """Where the true error lies with this confidence: an ``inference.Interval``, made once and kept.
+        """Confidence interval for the true error: an ``inference.Interval``, cached.
 
         What can mislead: it is about the true error, so for binned errors, which noise inflates, it can lie wholly
         below ``value``.
@@ -270,7 +270,7 @@ class Estimate(OneLine):
 
     @property
     def noise_floor(self) -> NoiseFloor:
-        """What a perfectly calibrated model with these predictions would show: an ``inference.NoiseFloor``."""
+        """Distribution of the error for a calibrated model with these predictions: an ``inference.NoiseFloor``."""
         return self._once(("floor",), lambda by, question: by.noise_floor(question, SEED))
 
     @property
@@ -416,7 +416,7 @@ def is_score(estimator: str) -> bool:
 def as_estimator(
     estimator: str | Estimator, bins: int | str | Sequence[float] | BinningScheme | None = None
 ) -> Estimator:
-    """An estimator given by key or as it is; ``bins`` sets the binning of one given by key."""
+    """An estimator given by key or as an object; ``bins`` sets the binning of one given by key."""
     if not isinstance(estimator, str):
         if bins is not None:
             raise RegistryError("bins goes with an estimator given by key; this one has its own binning")
@@ -475,7 +475,7 @@ def estimate(
     estimator: str | Estimator = "ece",
     bins: int | str | Sequence[float] | BinningScheme | None = None,
 ) -> Estimate:
-    """How far these predictions are from calibrated, in one notion, by one estimator.
+    """Estimate the calibration error of predictions, in one notion, by one estimator.
 
     Parameters
     ----------
@@ -538,8 +538,8 @@ def _applied(estimator: Any, claims: Any, *, whole: bool) -> Estimated:
         raise NotAnswerable(NOT_BINARY)
     if not whole and claims.grain == "counts" and traits(estimator).counts == "never":
         raise NotAnswerable(
-            f"{ESTIMATORS.recipe(estimator).title} reads claims one by one: it needs rows, and a summary holds counts; "
-            "choose an estimator that counts in bins (ECE, RMSCE, MCE and their debiased forms), or go back to the rows"
+            f"{ESTIMATORS.recipe(estimator).title} needs single rows, and a summary contains only counts. "
+            "Choose an estimator that only needs bin counts (ECE, RMSCE, MCE and their debiased forms), or use the rows"
         )
     estimated: Estimated = estimator.of_vectors(claims) if whole else estimator(claims)
     return estimated
@@ -556,7 +556,7 @@ ClaimNotion = Literal["event", "confidence"]
 
 
 def notion_looked_at(predictions: Predictions) -> ClaimNotion:
-    """What is looked at where nothing is said: "event" for two classes, else "confidence".
+    """Return the default notion: "event" for two classes, else "confidence".
 
     >>> notion_looked_at(Predictions([[0.7, 0.3]], [1])), notion_looked_at(Predictions.from_confidence([0.7], [True]))
     ('event', 'confidence')

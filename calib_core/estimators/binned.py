@@ -169,14 +169,14 @@ def _unless_empty(table: BinTable, values: Float64s) -> Float64s:
 ESTIMATORS.preset(
     "ece",
     "ECE",
-    "Expected calibration error: the mean distance between what is said and what happens, bin by bin.",
+    "Expected calibration error: the mean distance between predicted probability and observed frequency, bin by bin.",
     Binned,
     order=1,
     reference="P1 eq. 3-4",
     elsewhere=(
-        "The number of netcal's ECE and relplot's binnedECE (bins closed on the left, as here) and of "
-        "uncertainty-calibration's get_ece (closed on the right): they part only for scores exactly on an edge. "
-        "torchmetrics gives a score of 1 a bin of its own; pycalib puts bin midpoints in place of mean scores."
+        "Equal to netcal's ECE and relplot's binnedECE (bins closed on the left, as here). "
+        "Uncertainty-calibration's get_ece closes bins on the right, so it differs only for scores exactly on an edge. "
+        "Torchmetrics gives a score of 1 its own bin; pycalib replaces mean scores by bin midpoints."
     ),
     formula=r"\sum_l w_l \sum_b \frac{n_{lb}}{n_l}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|",
 )
@@ -197,7 +197,7 @@ ESTIMATORS.preset(
     Binned,
     order="max",
     reference="P1 eq. 16-17",
-    elsewhere="netcal's MCE, which keeps bins of a single row, as here; in the top-label notion eq. 17 of Gupta and "
+    elsewhere="netcal's MCE, which includes bins of a single row, as here; in the top-label notion eq. 17 of Gupta and "
     "Ramdas (2022).",
     formula=r"\max_{l,\,b}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|",
 )
@@ -282,8 +282,8 @@ ESTIMATORS.preset(
     order=1,
     reference="P5 §4.3",
     elsewhere=(
-        "uncertainty-calibration's get_ece_em, where scores tied with the last of a bin join it, as here. netcal and "
-        "Meta-Cal's code interpolate quantiles, which moves the third or fourth decimal; code that splits ties depends "
+        "uncertainty-calibration's get_ece_em, where scores tied with the last of a bin join it, as here. Netcal and "
+        "Meta-Cal's code interpolate quantiles, which moves the third or fourth decimal. Code that splits ties depends "
         "on the order of the rows."
     ),
     formula=(

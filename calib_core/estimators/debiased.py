@@ -199,7 +199,7 @@ def folded(mean: Float64s, deviation: Float64s) -> Float64s:
 
 
 def worth(claims: Claims, table: BinTable) -> Float64s:
-    """How many independent rows each bin's rows are worth, shape (strata, bins).
+    """Effective sample size of each bin, shape (strata, bins).
 
     Whole weights are copies, so the bin's count; others count (sum w)^2 / sum w^2 (Kish 1965).
     """

@@ -26,7 +26,7 @@ _BLOCK_ENTRIES = 1 << 21
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """What the labels of other rows are averaged with: shares (n, n) made block by block, each row's own left out."""
+    """Weights (n, n) for averaging the labels of other rows, computed in blocks, without each row's own."""
 
     rows: Float64s
     copies: Float64s
@@ -51,7 +51,7 @@ class Smoother:
 
     @property
     def pull(self) -> Float64s:
-        """How much of the error hangs on each row's outcome, (n,): they sum to one."""
+        """Influence of each row's outcome on the error, (n,); they sum to one."""
         total = np.zeros(len(self.rows))
         for where, shares in self.blocks():
             total += self.mass[where] @ shares
@@ -137,8 +137,8 @@ class DirichletKernelError:
 
     def __call__(self, claims: Claims) -> Estimated:
         raise NotAnswerable(
-            "this error is that of whole probability vectors: ask for it in the canonical notion, and for a kernel "
-            "curve of claims about single probabilities take the ECE by kernel densities"
+            "this error is about whole probability vectors: use it in the canonical notion. For a kernel "
+            "curve of claims about single probabilities, use the ECE by kernel densities"
         )
 
     def of_vectors(self, vectors: Vectors) -> Estimated:
@@ -147,15 +147,15 @@ class DirichletKernelError:
         return Estimated(value, np.array([value]))
 
     def smoother(self, vectors: Vectors) -> Smoother:
-        """How labels of these rows, all of which count, are smoothed."""
+        """Smoother of the labels of these rows, all with positive weight."""
         n, k = vectors.rows.shape
         if n < 2 and (vectors.weights is None or vectors.weights.sum() < 2):
             raise NotAnswerable("a single row has no other row to be compared with: this error needs two or more")
         if n * n * k > MOST_PRODUCTS:
             most = int(np.sqrt(MOST_PRODUCTS / k))
             raise NotAnswerable(
-                f"{n:,} rows of {k:,} classes are too many to compare each with every other (at most {most:,}): "
-                "judge some of the rows, or use a partition of the simplex"
+                f"{n:,} rows of {k:,} classes are too many to compare each with every other (at most {most:,}). "
+                "Use a subset of the rows, or a partition of the simplex"
             )
         rows = vectors.rows.array().astype(np.float64)
         copies = np.ones(n) if vectors.weights is None else vectors.weights

@@ -66,8 +66,8 @@ class MaxOfBins:
         """The estimate of claims already counted into bins that all strata share."""
         if not np.array_equal(table.lower, np.broadcast_to(table.lower[0], table.lower.shape), equal_nan=True):
             raise NotAnswerable(
-                "an error of a bin over classes needs bins that all classes share, and these were placed by the scores "
-                "of each: choose bins of equal width, say"
+                "an error of bins over classes needs bins that all classes share, and these depend on the scores "
+                "of each class. Choose bins of equal width, for example"
             )
         gaps = np.abs(np.nan_to_num(table.gap))
         own = np.where(table.count.sum(axis=1) > 0, gaps.max(axis=1), np.nan)

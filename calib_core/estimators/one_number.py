@@ -17,6 +17,7 @@ from calib_core.estimators.base import estimate, notion_looked_at
 from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.proper_scores import floored_rows
 from calib_core.predictions.validation import RESCALED
+from calib_core.text import begun
 
 __all__ = ["brier_score", "class_wise_ece", "ece", "log_loss", "mce"]
 
@@ -112,8 +113,8 @@ def log_loss(y_true: ArrayLike, y_prob: ArrayLike) -> float:
     predictions = _predictions(y_true, y_prob)
     if number := floored_rows(predictions):
         warnings.warn(
-            f"in {number:,} of {predictions.n_rows:,} rows the class that came true has a probability below 2^-52 "
-            f"(about {LOG_FLOOR:.2g}), or of 0; it counts as 2^-52, without which the log loss could be infinite",
+            f"In {number:,} of {predictions.n_rows:,} rows the true class has a probability of 0, or below 2^-52 "
+            f"(about {LOG_FLOOR:.2g}). It is clipped to 2^-52, because the log loss could otherwise be infinite",
             UserWarning,
             stacklevel=2,
         )
@@ -147,7 +148,7 @@ def _of_numbers(labels: NDArray[Any], table: NDArray[Any]) -> Predictions:
     if values[0] >= 0 and values[-1] < classes:
         if classes > 2 and np.array_equal(values, np.arange(1, classes)):
             warnings.warn(
-                f"y_true holds 1 to {classes - 1} and is read as codes: class 0 of {classes} has no row. If your "
+                f"y_true contains 1 to {classes - 1} and is read as codes: class 0 of {classes} has no row. If your "
                 "labels count from 1, subtract 1",
                 UserWarning,
                 stacklevel=4,
@@ -161,11 +162,11 @@ def _of_names(labels: NDArray[Any], table: NDArray[Any]) -> Predictions:
     names, classes = np.unique(labels), table.shape[1]
     if len(names) != classes:
         from_one = labels.dtype.kind in "iu" and names[0] >= 1 and names[-1] == classes
-        remedy = "if your labels count from 1, subtract 1; else " if from_one else ""
+        remedy = "if your labels count from 1, subtract 1; otherwise " if from_one else ""
         row = int((labels == names[-1]).argmax())
         raise InputError(
-            f"y_true holds {len(names):,} different labels and y_prob {classes:,} classes (row {row} is "
-            f"{str(names[-1])[:80]!r}): {remedy}name the classes by a DataFrame's columns, or make "
+            f"y_true contains {len(names):,} different labels and y_prob {classes:,} classes (row {row} is "
+            f"{str(names[-1])[:80]!r}). {begun(remedy + 'name')} the classes by a DataFrame's columns, or use "
             "cc.Predictions(probs, labels, class_names=...)"
         )
     return Predictions(table, labels.astype(str), class_names=[str(name) for name in names])
@@ -229,13 +230,14 @@ def _probabilities(y_prob: ArrayLike) -> NDArray[Any]:
         place = _first(outside)
         value = float(table[place])
         raise InputError(
-            f"y_prob {_place(place, table)} is {value:.6g}; y_prob must hold risks from 0 to 1: {_remedy(table, value)}"
+            f"y_prob {_place(place, table)} is {value:.6g}; y_prob must contain risks from 0 to 1: "
+            f"{_remedy(table, value)}"
         )
     return table
 
 
 def _remedy(table: NDArray[Any], value: float) -> str:
-    """What to do about a number that is no probability."""
+    """Advice about a number that is not a probability."""
     if np.isnan(value):
         return "fill the missing value in, or leave the row out"
     if table.min() >= 0 and 2.0 < table.max() <= 100.0:

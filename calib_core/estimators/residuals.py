@@ -21,7 +21,7 @@ NORM = Traits(judged="residuals", redrawn=True)
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """What an estimator looks at in one stratum: sums of residuals at ``size`` places, and the error they make.
+    """Sums of residuals at ``size`` places in one stratum, and the error computed from them.
 
     Claim i adds its residual to place ``first[i]`` and, where ``beyond`` is given, that share of it to the next place
     instead. ``errors`` maps such sums (draws, size), divided by the stratum's rows, to errors (draws,): a norm. Of an
@@ -36,7 +36,7 @@ class Image:
     times: Float64s | None = None
 
     def amounts(self, weights: Float64s | None) -> Float64s | None:
-        """What an outcome of each claim adds, (n,), None where that is 1."""
+        """Contribution of each claim's outcome, (n,), None if that is 1."""
         if weights is None or self.times is None:
             return self.times if weights is None else weights
         return weights * self.times
@@ -56,7 +56,7 @@ class NormOfResiduals(Protocol):
     """An estimator whose error is a norm of the residuals."""
 
     def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
-        """What it looks at in stratum ``s`` of these claims, of which it made this estimate."""
+        """Image of stratum ``s`` of these claims, from which this estimate was computed."""
 
 
 class OfPairs(Protocol):
@@ -64,13 +64,13 @@ class OfPairs(Protocol):
 
     @property
     def with_self(self) -> bool:
-        """Is each claim a pair with itself, so that the mean is the square of a norm?"""
+        """True if each claim is a pair with itself, so that the mean is the square of a norm."""
 
     def paired(self, scores: Float64s, values: Float64s) -> Float64s:
         """The sum over pairs of values (..., n) at ascending scores (n,); a claim with itself is half a pair."""
 
     def pairs(self, weights: Float64s) -> float:
-        """How many pairs claims of these weights make."""
+        """Number of pairs of claims with these weights."""
 
 
 class OfOutcomes(Protocol):

@@ -42,7 +42,7 @@ class LogLoss:
         return _over_strata(claims, lambda s: -safe_log(np.where(s.outcomes, s.scores, 1.0 - s.scores)))
 
     def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
-        """What outcomes take away from the mean loss of claims that do not come true."""
+        """Reduction of the mean loss by outcomes, relative to claims that do not come true."""
         return _image(stratum, self.claim_losses(stratum.scores))
 
     def of(self, predictions: Predictions) -> float:
@@ -53,13 +53,13 @@ class LogLoss:
         return proper_scores.log_losses(predictions)
 
     def label_terms(self, probs: Float64s) -> Float64s:
-        """What each label would add to a row's loss, (n, K), for rows of probabilities (n, K)."""
+        """Contribution of each label to a row's loss, (n, K), for rows of probabilities (n, K)."""
         return -safe_log(probs)
 
     label_losses = label_terms
 
     def claim_losses(self, probs: Floats) -> Float64s:
-        """What a claim loses, (2, n): if it does not come true, and if it does."""
+        """Losses of a claim, (2, n): if it does not come true, and if it does."""
         return -safe_log(np.array([1 - probs, probs]))
 
 
@@ -90,7 +90,7 @@ class Brier:
         return _over_strata(claims, lambda s: np.square(s.scores.astype(np.float64) - s.outcomes))
 
     def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
-        """What outcomes take away from the mean loss of claims that do not come true."""
+        """Reduction of the mean loss by outcomes, relative to claims that do not come true."""
         return _image(stratum, self.claim_losses(stratum.scores.astype(np.float64)))
 
     def of(self, predictions: Predictions) -> float:
@@ -101,15 +101,15 @@ class Brier:
         return proper_scores.brier_scores(predictions)
 
     def label_terms(self, probs: Float64s) -> Float64s:
-        """What each label would add to a row's loss, (n, K), for rows of probabilities (n, K)."""
+        """Contribution of each label to a row's loss, (n, K), for rows of probabilities (n, K)."""
         return -2.0 * probs
 
     def label_losses(self, probs: Float64s) -> Float64s:
-        """What a row would lose with each label, (n, K)."""
+        """Loss of each row for each label, (n, K)."""
         return np.asarray(np.square(probs).sum(axis=1, keepdims=True) - 2 * probs + 1)
 
     def claim_losses(self, probs: Float64s) -> Float64s:
-        """What a claim loses, (2, n): if it does not come true, and if it does."""
+        """Losses of a claim, (2, n): if it does not come true, and if it does."""
         return np.asarray(np.array([probs, 1 - probs]) ** 2)
 
 
@@ -157,7 +157,7 @@ def _over_strata(claims: Claims, losses: object) -> Estimated:
 
 
 def _image(stratum: Stratum, lost: Float64s) -> Image:
-    """Of claims that lose ``lost`` (2, n) if they do not come true, and if they do."""
+    """Mean loss of claims with losses ``lost`` (2, n): if they do not come true, and if they do."""
     weights, none = stratum.weights, np.zeros(len(stratum.scores), dtype=np.intp)
     least = float(lost[0].sum() if weights is None else weights @ lost[0])
     return Image(none, None, 1, lambda sums: (least + sums[:, 0]) / stratum.total, lost[1] - lost[0])

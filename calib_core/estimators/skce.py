@@ -42,7 +42,7 @@ class BlockEstimates:
     flags=Traits(
         takes=("claims", "vectors"), judged="pairs", scale=lambda _: ErrorScale(2, squared=True), redrawn=True
     ),
-    elsewhere="The SKCE of CalibrationErrors.jl; netcal's MMCE is another, biased statistic of the confidence alone.",
+    elsewhere="The SKCE of CalibrationErrors.jl. Netcal's MMCE is a different, biased statistic of confidence only.",
     formula=(
         r"\binom{n}{2}^{-1} \sum_{i < j} (e_{y_i} - p_i) \cdot (e_{y_j} - p_j)\,"
         r"\exp\Bigl(-\frac{\lVert p_i - p_j \rVert_1}{2\,\lambda}\Bigr)"
@@ -112,7 +112,7 @@ class KernelCalibrationError:
         return pair_sums(scores, values, self.scale)
 
     def pairs(self, weights: Float64s) -> float:
-        """How many pairs claims of these weights make."""
+        """Number of pairs of claims with these weights."""
         return pair_count(weights)
 
     def blocks(self, vectors: Vectors) -> BlockEstimates:
@@ -172,7 +172,7 @@ def pair_sums(scores: Float64s, values: Float64s, scale: float = 1.0) -> Float64
 
 
 def pair_count(weights: Float64s) -> float:
-    """How many pairs rows of these weights make, copies of one row among themselves counted; 0 for a single row."""
+    """Number of pairs of rows with these weights, including pairs of copies; 0 for a single row."""
     pairs = float((weights.sum() ** 2 - np.square(weights).sum()) / 2 + _pairs_of_copies(weights).sum())
     return pairs if pairs > 1e-12 else 0.0
 

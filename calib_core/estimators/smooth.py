@@ -36,8 +36,8 @@ _TOGETHER = 16
     reference="Błasiok & Nakkiran 2023, Def. 6-8",
     flags=NORM,
     elsewhere=(
-        "relplot's smECE, which counts scores at the ends of [0, 1] half: it is well above this number for confident "
-        "networks and equal to it for spread-out scores."
+        "relplot's smECE, which counts scores at the ends of [0, 1] half. That puts it well above this number for "
+        "confident networks; for spread-out scores the two are equal."
     ),
     formula=(
         r"\sigma^* = \int_0^1 \Bigl|\frac{1}{n} \sum_i (z_i - s_i)\,k_{\sigma^*}(t, s_i)\Bigr|\,dt,"
@@ -188,5 +188,5 @@ def _widths(fine: Float64s, total: float) -> Float64s:
 
 
 def _wide(width: Float64s | float) -> Bools:
-    """Is the coarser grid fine enough for this width?"""
+    """True if the coarser grid is fine enough for this width."""
     return np.asarray(width >= _STEPS_PER_WIDTH * _GRID.step)

@@ -86,7 +86,7 @@ class Walk:
         return steps
 
     def ends(self, bins: int) -> Codes:
-        """Where so many bins end; 0 stands for one a distinct score."""
+        """Ends of the given number of bins; 0 means one bin per distinct score."""
         size = len(self.distinct)
         if bins == 0:
             return np.arange(size + 1)
@@ -110,7 +110,7 @@ class Walk:
 
 
 def _whole_bins(n: int, bins: int, rows: int) -> int:
-    """How many of the bins the first so many rows fill."""
+    """Number of bins that the first rows fill."""
     size, extra = divmod(n, bins)
     larger = min(rows // (size + 1), extra)
     return larger if larger < extra else extra + (rows - extra * (size + 1)) // size

@@ -73,7 +73,7 @@ class TwoBin:
         return half_sums(scores, values)
 
     def pairs(self, weights: Float64s) -> float:
-        """What ``paired`` is divided by: half of all pairs of rows."""
+        """Divisor of ``paired``: half of all pairs of rows."""
         return float(weights.sum()) ** 2 / 2
 
 

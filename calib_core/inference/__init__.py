@@ -1,4 +1,4 @@
-"""Uncertainty of estimates: noise floors, tests, intervals, resampling and verdicts."""
+"""Uncertainty of estimates: noise floors, tests, intervals, resamples and verdicts, computed on request."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ __all__ = [
 
 
 class _Answers:
-    """Implementation of the interface through which estimates compute their uncertainty."""
+    """Functions that compute an estimate's uncertainty on request."""
 
     def interval(self, question: Question, level: float, random_state: int) -> Interval:
         return interval(question, level, random_state)

@@ -1,4 +1,4 @@
-"""Calibration in the large: are the predicted risks of an event right on average, and are they spread too far?
+"""Calibration in the large: mean and spread of the predicted risks of an event.
 
 Scores of a predicted risk: Brier, scaled Brier, log loss and AUROC, and every measure of a risk in one table.
 """
@@ -93,7 +93,7 @@ class InTheLarge(OneLine):
 
     @property
     def differs(self) -> bool:
-        """Is the mean gap significant, its p-value at most .05?"""
+        """True if the mean gap is significant: its p-value is at most .05."""
         return self.p_value <= SIGNIFICANCE
 
     def frame(self) -> pd.DataFrame:
@@ -245,7 +245,7 @@ def _no_number(intercept: float) -> str:
 
 @dataclass(frozen=True, repr=False)
 class RatioVerdict(OneLine):
-    """Is the ratio of observed to expected events within 1/``ratio`` to ``ratio``? Ends ``low`` and ``high``.
+    """Ratio of observed to expected events against the range 1/``ratio`` to ``ratio``; ends ``low`` and ``high``.
 
     ``within``: both ends are inside; ``outside``: both are beyond one side. Each holds but in (1 - level)/2 of samples.
     """
@@ -257,12 +257,12 @@ class RatioVerdict(OneLine):
 
     @property
     def within(self) -> bool:
-        """Is the interval inside the tolerance?"""
+        """True if the interval is inside the tolerance."""
         return 1 / self.ratio < self.low and self.high < self.ratio
 
     @property
     def outside(self) -> bool:
-        """Is the interval entirely beyond one side of the tolerance?"""
+        """True if the interval is entirely beyond one side of the tolerance."""
         return self.low > self.ratio or self.high < 1 / self.ratio
 
     @property
@@ -392,7 +392,7 @@ def _of_auroc(
 
 
 def _few(rows: ConfidenceRows) -> str:
-    """Why intervals are not given that were simulated for more events and other rows, or groups."""
+    """Return the reason for missing intervals: too few events, other rows or groups."""
     if rows.groups is not None:
         with_event, without = (len(np.unique(rows.groups.codes[part])) for part in (rows.right, ~rows.right))
         enough = min(with_event, without, of_like_size(rows.groups, rows.weights)) >= FEWEST

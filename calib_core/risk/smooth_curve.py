@@ -78,7 +78,7 @@ def _variance(chance: Float64s) -> Float64s:
 
 
 def _vertices(trials: Trials) -> Float64s:
-    """Where cells of the scores end: the range, a little wider, cut at medians."""
+    """Edges of cells of the scores: the range, slightly widened, cut at medians."""
     score, counted = trials.score, np.round(np.cumsum(trials.rows)).astype(np.int64)
     n, few = int(counted[-1]), int(np.floor(trials.total * _SPAN * _CELL))
     low, high = float(score[0]), float(score[-1])
@@ -112,7 +112,7 @@ def _vertices(trials: Trials) -> Float64s:
 
 
 def _local_parabola(trials: Trials, node: float, near: float) -> tuple[Float64s, Float64s]:
-    """What each entry's events add to the local fit's value and slope at a node, (2, m)."""
+    """Contributions of each entry's events to the local fit's value and slope at a node, (2, m)."""
     distance = np.abs(trials.score - node)
     order = np.argsort(distance, kind="stable")
     place = int(np.searchsorted(np.cumsum(trials.rows[order]), near * (1 - 1e-12)))
@@ -163,7 +163,7 @@ def lowess(trials: Trials, span: float = 2 / 3) -> LocalCurve:
 
 
 def _local_line(trials: Trials, node: float, first: float, last: float, whole: float) -> Float64s:
-    """What each entry's events add to the local line at a node, (m,)."""
+    """Contributions of each entry's events to the local line at a node, (m,)."""
     reach = max(node - first, last - node)
     distance = np.abs(trials.score - node)
     near = distance <= 0.999 * reach
@@ -494,7 +494,7 @@ def natural_spline(x: Float64s, knots: Float64s) -> Float64s:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """What distances the curve of a calibrated model, and of one as far off as seen, would show.
+    """Distances of the curve of a calibrated model, and of one as far off as observed.
 
     ``scores`` (places,), ``design`` there, ``diagonal`` and ``away`` the diagonal's coefficients and what the fit adds,
     ``noise`` and ``calm`` draws of log-odds (places, draws) under the fit and under calibration.

@@ -314,7 +314,7 @@ def _quoted(text: str) -> str:
 
 
 def _is_span(text: str) -> bool:
-    """Would the text be read as a range of numbers, or as one that is none?"""
+    """True if the text is read as a range of numbers, valid or not."""
     try:
         return span_ends(text) is not None
     except InputError:

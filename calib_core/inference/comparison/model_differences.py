@@ -50,7 +50,7 @@ from calib_core.registry.registry import RegistryError
 from calib_core.text import Unit, at_level, difference, score
 
 DEFAULT = "debiased-l2"
-"""Default estimator, with the narrowest intervals of differences."""
+"""The estimator with the narrowest intervals of differences."""
 
 GROUP_ROWS = {1: 50, 2: 20}
 """Smallest number of rows in groups of claims by class if no bins are given, by the order of the error."""
@@ -70,44 +70,48 @@ def paired_difference(
     level: float = LEVEL,
     random_state: int = SEED,
 ) -> PairedDifference:
-    """Return the error of a minus that of b on the same rows, with its interval and a test of no difference.
+    """Difference of two models' errors on the same rows (a less b), with its interval and a test of no difference.
 
-    By default the error is that of the event's risk if both models have an event, else that of the confidence;
+    By default the error is that of the event's risk if both models have an event, else that of the confidence.
     ``reduction`` None, which is not the default, compares scores of whole predictions.
 
-    What is done depends on the estimator.
+    The method depends on the estimator.
 
-    - Debiased squared error, where a row makes one claim (confidence, top-label, one class): an unbiased estimate from
+    - Debiased squared error, if a row makes one claim (confidence, top-label, one class): an unbiased estimate from
       pairs of rows that share a cell, with a normal interval from rows and pairs under both models
       (``joint_cells.squared_difference``).
-    - ECE and debiased ECE of such claims: residuals summed by signs that other rows tell
+    - ECE and debiased ECE of such claims: residuals summed with signs estimated from other rows
       (``joint_cells.absolute_difference``).
-    - Both, with fewer than ten outcomes' worth of squared residuals: each model's own interval, as below; in the bins
-      of one model bounds from counts, which never tell the models apart.
-    - Scores of whole predictions (``reduction`` None), and of the risk of an event: Student's interval for the mean of
-    the rows' differences; a
-      score interval for accuracies; bounds where one unseen outcome could change much (``score_differences``).
-    - Scores of the confidence, by predicted class or not, which are all that bare confidences have: the share right,
+    - Both, if the squared residuals sum to fewer than ten outcomes: each model's own interval, as below. In the bins
+      of one model: bounds from counts, which never separate the models.
+    - Scores of whole predictions (``reduction`` None), and of the risk of an event: Student's interval for the mean
+    of
+      the rows' differences. Accuracies have a score interval. If one unseen outcome could change much, the interval
+      is a bound (``score_differences``).
+    - Scores of the confidence, by predicted class or not, which are the only scores of bare confidences: the
+    accuracy,
       and the loss of each confidence as a claim to be right, by the same intervals
       (``score_differences.of_confidences``).
-    - Anything else (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are
-      not whole): each model's own interval at level 1 - (1 - level) / 2; the difference lies between their extremes if
-      both hold. Conservative and wide, since what the models have in common does not cancel. The p-value is the
-      smallest of ``LADDER`` at which the two intervals part. Grouped rows always come here, or to Student's interval
-      of group sums for scores, since pairs of rows and folds are made for independent ones.
+    - All others (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are not
+      whole): each model's own interval at level 1 - (1 - level) / 2. The difference is between their extremes if both
+      are valid. This is conservative and wide, because errors that the models share do not cancel. The p-value is the
+      smallest of ``LADDER`` at which the two intervals separate.
+    - Grouped rows always use the last method, or for scores Student's interval of group sums, because pairs of rows
+    and
+      folds assume independent rows.
 
-    Of a summary the rows are gone, so that nobody knows which of them two models have in common: each model's own
-    interval decides, which is valid whatever these are. Rows that both keep can be paired (``kept_together``).
+    A summary contains no rows, so it is unknown which of them two models share. Each model's own interval decides,
+    which is valid in any case. Rows that both models retain can be paired (``kept_together``).
 
     ``bins_of`` "first" or "second" puts every row in that model's cell for both models; both must then make claims
-    about the same outcomes. Where no bins are given (``declared_bins``): a model that is declared discrete and one that
-    is not are both judged one bin a value of the discrete one, as the base model of a recalibration has to be (P1 App.
-    F); two discrete ones each one bin a value; of others claims by class are judged in groups of at least 20 rows (ECE:
-    50), each model in its own. ``about`` says which.
+    about the same outcomes. Without bins, the default is as follows (``declared_bins``). If one of the models is
+    declared discrete, both use one bin per value of that model, as required for the base model of a recalibration (P1
+    App. F). If both are discrete, each uses one bin per value. For others, claims by class are judged in groups of at
+    least 20 rows (ECE: 50), each model in its own. ``about`` describes the choice.
 
-    Models that make the same claims differ by 0, exactly. The rows must be the same in the same order: InputError
-    names the first whose labels differ. (Bare confidences have no labels to compare.) What can mislead: errors on bins
-    placed by each model's own scores differ by the bins.
+    Models that make the same claims differ by exactly 0. The rows must be the same in the same order; InputError
+    names the first row whose labels differ. (Bare confidences have no labels to compare.) What can mislead: bins are
+    placed by each model's own scores, so errors also differ because of the bins.
 
     References: P1 App. F; P2 Def. 5.2.
 
@@ -181,12 +185,12 @@ def _of_one(predictions: Predictions, notion: Reduction | None, method: Any) -> 
 def declared_bins(
     a: Predictions, b: Predictions, reduction: str | Reduction, estimator: str | Estimator = DEFAULT
 ) -> tuple[BinningScheme | None, BinsOf]:
-    """The bins in which two models are compared where none are given, and whose they are.
+    """Return the default bins for comparing two models, and the model that defines them.
 
-    One bin a value where outputs are declared discrete, and that model's for both: wider bins flatter the discrete
-    model, other bins compare bins and not models. None where neither is declared discrete, where the estimator has bins
-    of its own, and where bins cannot be shared: a row makes several claims, or the two make claims about different
-    outcomes.
+    Outputs declared discrete have one bin per value, used for both models: wider bins flatter the discrete model, and
+    other bins compare bins rather than models. None in three cases: neither model is declared discrete; the estimator
+    has its own bins; bins cannot be shared. The last is so if a row makes several claims, or the two models make
+    claims about different outcomes.
 
     References: P1 App. F, Remark 1.
 
@@ -287,12 +291,15 @@ MarginWord: TypeAlias = Literal["better", "equivalent", "not worse", "worse", "c
 
 @dataclass(frozen=True, repr=False)
 class MarginVerdict(OneLine):
-    """One of five verdicts on a model compared with another, and the sentence that explains it.
+    """Comparison of a model with another at a margin, in one of five words, with an explanation.
 
-    better, worse: the interval of the difference leaves out 0. equivalent: it lies within the margin on both sides.
-    not worse: it leaves out that the model is worse by ``margin`` or more. cannot tell: it does not. A model that is
-    shown to be worse, by less than the margin, is called equivalent, and the sentence says so. ``limit`` is the margin
-    on the scale of the ``difference``.
+    - better, worse: the interval of the difference excludes 0.
+    - equivalent: the interval is within the margin on both sides.
+    - not worse: the interval excludes that the model is worse by ``margin`` or more.
+    - cannot tell: the interval includes that.
+
+    A model that is shown to be worse, but by less than the margin, is called equivalent, and the sentence mentions
+    it. ``limit`` is the margin on the scale of the ``difference``.
     """
 
     word: MarginWord
@@ -326,18 +333,19 @@ def not_worse(
 ) -> MarginVerdict:
     """Test whether the error of a exceeds that of b by less than a margin, on the same rows.
 
-    With D the difference of the errors (``paired_difference``, which says what ``reduction`` is by default; of what is
-    better when high, such as accuracy, with the sign turned) and its interval [low, high] at ``level``, each end of
-    which misses in at most (1 - level) / 2:
+    D is the difference of the errors (``paired_difference``, which documents the default of ``reduction``). For
+    accuracy and others that are better when high, its sign is reversed. D has an interval [low, high] at ``level``;
+    each end misses in at most (1 - level) / 2:
 
         high < 0: better;  low > 0 and high >= margin: worse;  -margin < low, high < margin: equivalent
         high < margin: not worse;  else: cannot tell
 
-    ``margin`` is in the units of the error or score: .01 is one point of an ECE, of log loss .01. Squared errors are
-    held against its square: e_a^2 - e_b^2 < m^2 implies e_a - e_b < m. Errors over all classes are held against the
-    margin as a verdict holds them against a tolerance. InputError where the margin is not above 0. What can mislead: a
-    margin chosen after the interval was seen shows nothing; that no difference is shown ("cannot tell") is not that
-    there is none; of two models with large errors neither may be worse than the other.
+    ``margin`` is in the units of the error or score: .01 is one point of an ECE, or .01 of log loss. Squared errors
+    are compared with its square: e_a^2 - e_b^2 < m^2 implies e_a - e_b < m. Errors over all classes are compared with
+    the margin as a verdict compares them with a tolerance. InputError if the margin is not above 0.
+
+    What can mislead: a margin chosen after the interval was seen is not valid. "Cannot tell" does not mean that the
+    models are equal. If both models have large errors, "not worse" can still be a poor model.
 
     References: Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15; P2 Def. 5.2.
 
@@ -418,13 +426,15 @@ def compare(
 ) -> pd.DataFrame:
     """Compare every pair of models on the same rows: errors, paired difference, interval and tests.
 
-    One line a pair: first, second, first_value, second_value, difference, low, high, p, p_holm, verdict, method,
-    tested, about, note. ``difference`` is the one that lies in the interval, which that of two plug-in values need not
-    be. p_holm is corrected for the number of pairs that have a difference; the intervals, and the verdicts made of
-    them, are each at ``level``, not all at once. ``verdict`` is the word for the first beside the second with this
-    ``margin`` (``not_worse``). A pair that has no difference, as where the two answer different rows, says why in
-    ``note``; NotAnswerable where no pair has. By default errors are of the event's risk if all models have an event,
-    else of the confidence; ``reduction`` None, which is not the default, compares scores of whole predictions.
+    There is one line per pair: first, second, first_value, second_value, difference, low, high, p, p_holm, verdict,
+    method, tested, about, note. ``difference`` is the estimate inside the interval; it need not equal the difference
+    of the two plug-in values. p_holm is corrected for the number of pairs that have a difference. The intervals, and
+    the verdicts derived from them, are each at ``level``, not simultaneous.
+
+    ``verdict`` compares the first model with the second at this ``margin`` (``not_worse``). For a pair without a
+    difference, for example because the models answer different rows, ``note`` gives the reason. NotAnswerable if no
+    pair has a difference. By default errors are of the event's risk if all models have an event, else of the
+    confidence. ``reduction`` None, which is not the default, compares scores of whole predictions.
 
     >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
     >>> compare({"one": p, "same": p}, None, "log-loss")[["difference", "p", "p_holm"]].values.tolist()

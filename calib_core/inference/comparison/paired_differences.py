@@ -49,7 +49,7 @@ class Residuals:
 
     @cached_property
     def judged(self) -> Bools:
-        """Mask of rows that share their cell with another, (n,): a single row's noise and error cannot be separated."""
+        """Mask (n,) of rows that share their cell with another; the noise of a single row cannot be estimated."""
         return np.asarray(self.rows[self.cell] >= 2)
 
     @property
@@ -59,7 +59,7 @@ class Residuals:
 
     @property
     def surprises(self) -> float:
-        """Sum of the squared residuals: an effective number of surprising outcomes."""
+        """Sum of the squared residuals: the number of outcomes against the predictions, weighted by size."""
         return float(np.square(self.values).sum())
 
     def sums(self, values: Float64s) -> Float64s:
@@ -71,7 +71,7 @@ class Residuals:
 
 @dataclass(frozen=True)
 class Difference:
-    """``point``, which lies between ``low`` and ``high``, and the p-value of no difference."""
+    """``point``, between ``low`` and ``high``, and the p-value of no difference."""
 
     point: float
     low: float
@@ -82,18 +82,23 @@ class Difference:
 def squared_difference(a: Residuals, b: Residuals, level: float) -> Difference:
     """Interval for the squared error of a less that of b, each over its own cells of two rows or more.
 
-    For each model, with residuals r, S_c their sum and q_c that of their squares in cell c of n_c rows, M rows in all:
+    For each model, r are the residuals, S_c their sum and q_c the sum of their squares in cell c of n_c rows; M is
+    the total number of rows:
 
         Q = sum_c (S_c^2 - q_c) / (n_c - 1) / M             unbiased: products of different rows only
-        psi_i = 2 r_i (S_c - r_i) / ((n_c - 1) M)            what row i has a share in
-        H = sum_c (q_c^2 - sum r^4) / (n_c - 1)^2 / M^2      the part of the variance in pairs of rows
+        psi_i = 2 r_i (S_c - r_i) / ((n_c - 1) M)            contribution of row i
+        H = sum_c (q_c^2 - sum r^4) / (n_c - 1)^2 / M^2      variance from pairs of rows
 
-    For the difference D = Q_a - Q_b on N rows, psi = psi_a - psi_b, H = H_a + H_b - 2 C with C the same sum of
-    r_a,i r_b,i r_a,j r_b,j over pairs that share both models' cells, V = max(0, sum psi^2 - 4 H - 4 D^2 / N) + 2 H;
-    ends D -+ z sqrt(V), p = 2 Phi(-|D| / sqrt(V)). Given the rows Q is about sum_c sum_{i != j} d_i d_j / (n_c - 1) / M
-    with true errors d: the squared error of cells for rows like these, less what the errors of these few rows happen
-    not to cancel. Cells must not depend on outcomes. What can mislead: the normal law needs outcomes against the
-    claims; with fewer than ``FEWEST_SURPRISES`` see ``outer_difference``.
+    The difference on N rows is D = Q_a - Q_b, with psi = psi_a - psi_b and H = H_a + H_b - 2 C. C is the same sum of
+    r_a,i r_b,i r_a,j r_b,j over pairs that share both models' cells. Then
+
+        V = max(0, sum psi^2 - 4 H - 4 D^2 / N) + 2 H
+        ends D -+ z sqrt(V), p = 2 Phi(-|D| / sqrt(V))
+
+    Given the rows, Q estimates sum_c sum_{i != j} d_i d_j / (n_c - 1) / M with true errors d. That is the squared
+    error of cells for rows like these, minus the part that the errors of these few rows happen not to cancel. Cells
+    must not depend on outcomes. What can mislead: the normal approximation needs outcomes against the predictions;
+    with fewer than ``FEWEST_SURPRISES`` see ``outer_difference``.
     """
     first, second = _Pairs(a), _Pairs(b)
     point = first.square - second.square
@@ -126,14 +131,14 @@ class _Pairs:
 def absolute_difference(a: Residuals, b: Residuals, level: float, random_state: int) -> Difference:
     """Interval for the ECE of a less that of b, each over its own cells.
 
-    Rows are dealt to five folds. sigma_i is the sign of the sum of r_a in i's cell over the other folds, tau_i that of
-    the sum of r_b in i's cell over all rows, e_i = sigma_i r_a,i - tau_i r_b,i. The lower end is mean(e) - z sd(e) /
-    sqrt(N): signs that have not seen row i give at most the error of a on average, signs that have seen all rows give
-    at least that of b. The upper end is that of b less a, negated. p is twice the smaller of the two ends' one-sided
-    p-values. ``point`` is the middle of the two differences the ends start from.
+    Rows are divided into five folds. sigma_i is the sign of the sum of r_a in i's cell over the other folds. tau_i is
+    the sign of the sum of r_b in i's cell over all rows, and e_i = sigma_i r_a,i - tau_i r_b,i. The lower end is
+    mean(e) - z sd(e) / sqrt(N). Signs estimated without row i give at most the error of a on average; signs estimated
+    with all rows give at least that of b. The upper end is that of b less a, negated. p is twice the smaller of the
+    two ends' one-sided p-values. ``point`` is the middle of the two means.
 
-    Folds are dealt in an order of rows told by what they hold, from ``random_state`` and the outcomes: the order of
-    rows and of models has no say. What can mislead: wide where cells are many, since signs of noise cancel.
+    Folds depend on the contents of rows, ``random_state`` and the outcomes, but not on the order of rows or of
+    models. What can mislead: the interval is wide if there are many cells, because signs of noise cancel.
     """
     if np.sort(a.values).tobytes() > np.sort(b.values).tobytes():
         swapped = absolute_difference(b, a, level, random_state)
@@ -170,11 +175,11 @@ def _tail(mean: float, error: float) -> float:
 
 
 def outer_difference(a: Residuals, b: Residuals, point: float, level: float) -> Difference:
-    """Bounds for a difference of errors when too few outcomes went against the claims for a normal law.
+    """Bounds for a difference of errors if too few outcomes went against the predictions for a normal law.
 
-    Each error, absolute or squared, lies between 0 and T + X(B) / M, T its ECE over the M judged rows and B the sum of
-    their squared residuals, so that the difference lies between minus the one bound and the other. p is 1 unless the
-    bounds leave 0 out, which they never do: nothing is told apart here.
+    Each error, absolute or squared, is between 0 and T + X(B) / M. T is the model's ECE over the M judged rows and B
+    the sum of their squared residuals. So the difference is between minus one bound and the other. p is 1 because
+    these bounds always include 0: they never separate two models.
     """
     low, high = -_upper(b, level), _upper(a, level)
     return Difference(float(np.clip(point, low, high)), low, high, 1.0)
@@ -187,12 +192,12 @@ def _upper(model: Residuals, level: float) -> float:
 
 @dataclass(frozen=True, repr=False)
 class PairedDifference(OneLine):
-    """An error of one model less that of another on the same rows, with its interval and the p-value of no difference.
+    """Difference of two models' errors on the same rows, with its interval and the p-value of no difference.
 
-    ``first`` and ``second`` are the two estimates, ``value`` their difference: below 0 the first model's error is
-    smaller. ``point`` is the estimate of the true difference that lies in the interval; plug-in errors, which noise
-    pushes up, can differ by more. ``about`` says what the true difference is one of; ``tested`` whether simulations of
-    this library, or a theorem, cover the case.
+    ``first`` and ``second`` are the two estimates, ``value`` their difference; it is below 0 if the first model's
+    error is smaller. ``point`` is the estimate of the true difference and is inside the interval. Noise inflates
+    plug-in errors, so they can differ by more. ``about`` describes the true difference; ``tested`` is true if
+    simulations of this library, or a theorem, cover the case.
     """
 
     first: float
@@ -234,7 +239,7 @@ class PairedDifference(OneLine):
 
     @property
     def sentence(self) -> str:
-        """The difference with its interval and p-value, in words."""
+        """The numbers and their uncertainty."""
         trust = "" if self.tested else ", coverage not tested: a rough guide"
         return (
             f"Difference {self.point:.4f}, {at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}, "
@@ -243,15 +248,15 @@ class PairedDifference(OneLine):
 
 
 LADDER = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-"""Possible p-values of compared intervals: the smallest of these levels at which the intervals separate."""
+"""Possible p-values from comparing two intervals: the smallest of these at which they separate."""
 
 
 def of_intervals(
     questions: tuple[Question, Question], level: float, random_state: int, *, same_rows: bool = True
 ) -> PairedDifference:
-    """Two errors compared by each model's own interval at level 1 - (1 - level) / 2.
+    """Compare two errors by each model's own interval at level 1 - (1 - level) / 2.
 
-    It holds whatever the two models' rows have in common; ``same_rows``: they are the same, one by one.
+    The result is valid whatever rows the two models share. ``same_rows``: the rows are known to be the same.
     """
     first, second = (q.answer(q.predictions).value for q in questions)
     if same_rows and questions[0].claims.alike(questions[1].claims):
@@ -273,7 +278,7 @@ def of_intervals(
 
 
 def _intervals(question: Question, random_state: int) -> Callable[[float], Interval]:
-    """Map a level to the model's own interval; work common to all levels is done once."""
+    """Return a function from level to the model's own interval; steps that do not depend on the level run once."""
     if target(question.estimator) is not None and not question.whole and groups_of(question) is None:
         lines = Chain.of(question, random_state)
         return lambda level: lines.interval(question.estimator, level)
@@ -296,10 +301,10 @@ BinsOf = Literal["each", "first", "second"]
 
 @dataclass(frozen=True)
 class PairedDomain:
-    """Conditions under which simulations confirmed coverage; outside them, intervals are a rough guide.
+    """Cases in which simulations confirmed the coverage of intervals; outside, they are a rough guide.
 
-    ``classes`` and ``rows`` least and most, ``cell_rows`` the fewest rows a judged cell holds on average, ``share`` the
-    least share of rows that is judged, ``level`` least and most.
+    All conditions apply at once: ``classes`` and ``rows`` (smallest and largest), ``cell_rows`` (smallest mean number
+    of rows per judged cell), ``share`` (smallest share of rows judged), ``level`` (smallest and largest).
     """
 
     notions: tuple[str, ...]
@@ -310,7 +315,7 @@ class PairedDomain:
     level: tuple[float, float]
 
     def covers(self, notion: str, classes: int, rows: int, cell_rows: float, share: float, level: float) -> bool:
-        """True if a case is within these conditions."""
+        """Return whether a case is inside."""
         ranges = ((self.classes, classes), (self.rows, rows), (self.level, level))
         inside = all(least <= value <= most for (least, most), value in ranges)
         return inside and notion in self.notions and cell_rows >= self.cell_rows and share >= self.share
@@ -321,7 +326,7 @@ SIMULATED = PairedDomain(("confidence", "top-label"), (1, 100), (300, 100_000), 
 
 
 def in_cells(question: Question) -> bool:
-    """True if every row makes one claim with weight 1, and residuals in cells determine the error."""
+    """True if every row makes one claim and counts as one, and the error is computed from residuals in cells."""
     claims, about = question.claims, target(question.estimator)
     single = not question.whole and claims.one_a_row(question.ranks) and claims.weights is None
     return single and about is not None and (about[0] == 1 or error_scale(question.estimator).squared)

@@ -47,10 +47,10 @@ def of_confidences(
 ) -> tuple[tuple[float, float], Difference, str, bool] | None:
     """Scores of the confidences as claims to be right: values, mean difference a - b, its method, whether tested.
 
-    A row loses what its confidence says of being right or wrong; accuracy is the share right. Both models are seen on
-    the same rows, with outcomes of their own: where these are equal it is the difference of two risks of one event
-    (``of_losses``), else Student's interval for the mean of the rows' differences. None where either model has fewer
-    than ten right rows or ten wrong ones, which tell too little of what could come.
+    A row's loss is that of its confidence as a prediction of being right; accuracy is the share of right rows. Both
+    models use the same rows but have their own outcomes. If these are equal, it is the difference of two risks of one
+    event (``of_losses``), else Student's interval for the mean of the rows' differences. None if either model has
+    fewer than ten right rows or ten wrong ones, too few to represent possible outcomes.
     """
     a, b = a.answered, b.answered
     share = traits(score).judged == "share"
@@ -86,10 +86,10 @@ def _event(rows: Predictions) -> Predictions:
 def of_losses(
     a: Predictions, b: Predictions, apart: Float64s, terms: Callable[[Float64s], Float64s], level: float
 ) -> tuple[Difference, str, bool]:
-    """Interval of a mean difference of losses ``apart`` (n,; NaN for excluded rows), its method, and whether it is
-    tested.
+    """Return the interval of a mean loss difference, its method, and whether it is tested.
 
-    ``terms`` says what each label would add to the loss of rows of probabilities (n, K).
+    ``apart`` (n,) are the differences per row, NaN on rows left out. ``terms`` returns the loss that each label would
+    give rows of probabilities (n, K).
     """
     if a.row_groups is not None:
         return _by_group(a, b, apart, terms, level), BY_GROUP, False
@@ -148,9 +148,9 @@ def _by_group(
 
 
 def grouped_difference(apart: Float64s, weight: Float64s, groups: RowGroups, level: float) -> tuple[Difference, float]:
-    """Student's interval for the mean of ``apart`` (n,), summed over groups, and how many groups of one size tell it.
+    """Student's interval for the mean of ``apart`` (n,), summed over groups, and the effective number of groups.
 
-    NotAnswerable where those, or the groups in which it is not 0, are fewer than ten.
+    NotAnswerable if that number, or the number of groups with a sum other than 0, is below ten.
     """
     middle, like = float(apart @ weight / weight.sum()), of_like_size(groups, weight)
     if min(like, float(np.count_nonzero(together(np.abs(apart), groups)))) < FEWEST:
@@ -163,10 +163,11 @@ def grouped_difference(apart: Float64s, weight: Float64s, groups: RowGroups, lev
 
 
 def bounded_difference(middle: float, largest: float, surprises: float, n: float, level: float) -> Difference:
-    """Interval for a mean of n differences few of which can vary much: middle -+ D X(B) / n.
+    """Interval for a mean of n differences, few of which can vary much: middle -+ D X(B) / n.
 
-    D (``largest``) is the most one outcome can change a row's difference, B (``surprises``) the sum of squares of
-    (difference less its expectation) / D. What can mislead: wide, since one unseen outcome could change much.
+    D (``largest``) is the largest change of a row's difference by one outcome. B (``surprises``) is the sum of
+    squares of (difference less its expectation) / D. What can mislead: the interval is wide, since one unseen outcome
+    could change much.
     """
     half = largest * beyond(surprises, (1 - level) / 2) / n
     # The level at which the half width is what was seen, by bisection: the p-value that goes with the interval.
@@ -181,10 +182,10 @@ def bounded_difference(middle: float, largest: float, surprises: float, n: float
 def accuracy_difference(first: int, second: int, n: int, level: float) -> Difference:
     """Score interval for the difference of two accuracies on the same n rows.
 
-    ``first`` rows only the first model has right, ``second`` only the second. The ends are the delta at which
-    (first - second - n delta) / sqrt(n (2 q + delta (1 - delta))) = -+ z, q the share of rows only the second has right
-    that is likeliest at this delta; p is McNemar's, 2 Phi(-|first - second| / sqrt(first + second)). Summed over all
-    outcomes for n = 10..100 at level 90 %, each end misses in at most 7.5 %.
+    Only the first model is right on ``first`` rows, only the second on ``second``. The ends are the delta at which
+    (first - second - n delta) / sqrt(n (2 q + delta (1 - delta))) = -+ z. q is the maximum likelihood estimate, at
+    this delta, of the share of rows where only the second is right. p is McNemar's, 2 Phi(-|first - second| /
+    sqrt(first + second)). Summed over all outcomes for n = 10..100 at level 90 %, each end misses in at most 7.5 %.
 
     References: Tango 1998, Statistics in Medicine 17; McNemar 1947.
 
@@ -212,10 +213,11 @@ def accuracy_difference(first: int, second: int, n: int, level: float) -> Differ
 
 
 def _surprises(a: Predictions, b: Predictions, possible: Any, known: Bools) -> tuple[float, float, float]:
-    """The most one outcome can change a row's difference, squared deviations in this unit, and their number expected.
+    """Return the largest change by one outcome, squared deviations in this unit, and their expected number.
 
-    Expected by the mean of both models' probabilities, so before any outcome is seen: (sum v)^2 / sum k with v the
-    variance of a row's difference and k its fourth moment, which for a change of one size is how often it happens.
+    Expectations use the mean of both models' probabilities, so no outcome is used. The expected number is (sum v)^2 /
+    sum k, with v the variance of a row's difference and k its fourth moment. For a change of a single size this is
+    the expected number of changes.
     """
     largest, squares, variance, fourth = 0.0, 0.0, 0.0, 0.0
     labels = a.true_labels
@@ -244,26 +246,27 @@ _NEAR = 0.1
 def mean_gain(
     base: Predictions, after: Predictions, gains: Float64s, terms: Callable[[Float64s], Float64s], level: float
 ) -> Difference:
-    """The interval of the mean of ``gains`` (n,), which ``after`` brings over ``base``: exact in all but a few rows.
+    """Interval for the mean of ``gains`` (n,), which ``after`` brings over ``base``, also with few informative rows.
 
-    Row i has probabilities p_i (K,) in ``base`` and q_i in ``after``; label k, had it happened, would have gained g_ik,
-    what ``terms`` says of the one less of the other. The mean G is taken for one of outcomes that are drawn by
+    Row i has probabilities p_i (K,) in ``base`` and q_i in ``after``. Label k, had it happened, would have gained
+    g_ik, the difference of ``terms`` of the two. The mean G is modeled with outcomes drawn from
 
         r_ik(t) proportional to (p_ik + q_ik) / 2 * exp(t g_ik),
 
-    one t for all rows: where t is large ``after`` is nearer to the truth, where small ``base``. The lower end is the
-    mean under the t at which as much as was seen, or more, happens with probability (1 - level) / 2, the upper end that
-    of as much or less; p is twice the probability at the t of no gain. These are a saddle point's (Lugannani & Rice),
-    moved outwards where a strict bound (Chernoff's) is wider, with Student's quantile for the normal one, so that
-    skewed gains and losses that are rare, or have not happened yet, count as they should. Where rows were seen to vary
-    more than under the t of the mean seen, ends lie further out, by the root of how much more, phi: the sum of squares
-    of what was seen less what was expected, by the variances.
+    with one t for all rows: for large t ``after`` is nearer to the truth, for small t ``base``. The lower end is the
+    mean at the t at which the observed gain, or more, has probability (1 - level) / 2. The upper end uses the
+    observed gain or less. p is twice the probability at the t of no gain. Probabilities are saddle point
+    approximations (Lugannani & Rice), moved outwards if a strict bound (Chernoff's) is wider, with Student's quantile
+    for the normal one. So skewed gains, and losses that are rare or have not happened yet, are taken into account.
 
-    Where rows belong to groups, phi also has what the squares of groups' sums are of those of rows (at least 1; at
-    least what groups that come out alike would have where the models expect fewer than five groups with a surprise).
+    If rows vary more than expected at the t of the observed mean, ends are moved out by the square root of the ratio
+    phi. phi is the sum of squares of observed less expected gains, divided by the sum of variances. For grouped rows,
+    phi is multiplied by the ratio of the squares of groups' sums to those of rows. This ratio is at least 1. If the
+    models expect fewer than five groups with a surprise, it is at least the value for groups with equal outcomes.
     NotAnswerable with fewer than ten groups of one size.
 
-    What can mislead: a truth that lies far from both models, not between them, in rows that have no surprise yet.
+    What can mislead: the truth can be far from both models rather than between them, in rows without a surprise so
+    far.
 
     References: Lugannani & Rice 1980, Advances in Applied Probability 12; Barndorff-Nielsen 1986, Biometrika 73;
     McCullagh & Nelder 1989, on phi.
@@ -310,7 +313,7 @@ class Tilted:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What each label of a row would gain, times the row's weight, and the log of its chance at t = 0; (n, K)."""
+    """Possible gain of each label of a row times the row's weight, and the log of its chance at t = 0; (n, K)."""
 
     gains: Float64s
     logs: Float64s
@@ -343,7 +346,7 @@ class Outcomes:
         return Tilted(t, log_total, means, variance)
 
     def tilted_to(self, mean: float) -> Tilted:
-        """Solve for the tilt at which the sum has this mean, by Newton's method; the nearest tilt if there is none."""
+        """Tilt to this mean of the sum, by Newton's steps; to the nearest possible mean if no t attains it."""
         found = first = self.tilted(0.0)
         below, above, unit = -np.inf, np.inf, first.variance**-0.5
         for _ in range(_STEPS):
@@ -357,7 +360,7 @@ class Outcomes:
         return found
 
     def far(self, drawn: Tilted, seen: Tilted, phi: float) -> float:
-        """How far what was seen lies above what is ``drawn``, as a standard normal number."""
+        """Distance of the observed gain above ``drawn``, as a standard normal number."""
         apart = seen.t - drawn.t
         half = max(apart * seen.mean - seen.log_total + drawn.log_total, 0.0) / phi
         root, wald = float(np.sqrt(2 * half)), abs(apart) * float(np.sqrt(seen.variance / phi))
@@ -367,7 +370,7 @@ class Outcomes:
         return float(np.sign(apart)) * max(nearer, float(norm.isf(np.exp(-half))))
 
     def mean_at(self, seen: Tilted, far: float, phi: float) -> float:
-        """The sum's mean under the t which what was seen lies so far above."""
+        """The sum's mean under the t for which the observed gain is ``far`` standard deviations above it."""
         side, step = (1.0 if far > 0 else -1.0), abs(far) * float(np.sqrt(phi / max(seen.variance, 1e-300)))
         step = min(step, abs(far) * float(np.sqrt(phi / self.tilted(0.0).variance)))
         for _ in range(_STEPS):
@@ -380,8 +383,10 @@ class Outcomes:
         return self.tilted(seen.t - side * step).mean
 
     def surprises(self) -> Float64s:
-        """How many steps below a row's mean are expected, and above: (sum v)^2 / sum k, v their second and k their
-        fourth moment, which for steps of one size is how often they happen."""
+        """Expected numbers of steps below a row's mean and above: (sum v)^2 / sum k.
+
+        v is their second and k their fourth moment. For steps of a single size this is the expected number of steps.
+        """
         chance = np.exp(self.logs)
         away = self.gains - np.einsum("ij,ij->i", chance, self.gains)[:, None]
         steps = np.stack([np.maximum(-away, 0.0), np.maximum(away, 0.0)])

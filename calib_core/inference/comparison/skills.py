@@ -1,4 +1,4 @@
-"""Usefulness of confidences: mean over-confidence, and ranking of correct before wrong predictions."""
+"""Value of stated confidences: mean overconfidence, and ranking of answers from right to wrong."""
 
 from __future__ import annotations
 
@@ -30,21 +30,28 @@ TOO_FEW = f"fewer than {FEWEST} predictions are correct, or wrong: too few for i
 
 
 def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level: float = LEVEL) -> pd.DataFrame:
-    """Return over-confidence, skill and ranking of each model's confidences, one line per model.
+    """Measure how well each model's confidences separate right answers from wrong ones, one line per model.
 
-    Columns, ends of intervals at ``level`` as _low and _high: model, rows (their number, or what they are worth);
-    accuracy; mean_confidence and overconfidence, that less the accuracy (exact, ``share_ends``); skill =
-    1 - Brier / (a (1 - a)), the share of the squared error saved that saying the accuracy a every time has (delta
-    method); auroc, the chance that a right row has more confidence than a wrong one, ties half (the wider of
-    DeLong's interval and a score interval, ``auroc_interval``); risk_area, under the risk-coverage curve
-    (``influences.risk_area``), and excess_area, above that of the best order; accuracy_answered, of the surest rows
-    that make up ``coverage`` or, as ties stay together, a little more: ``answered`` (exact); note, why a number is
-    missing.
+    Columns, with ends of intervals at ``level`` as _low and _high:
 
-    Intervals of skill, AUROC and areas are told from 10 right and 10 wrong rows on: there they held in simulations.
-    Rows that belong together are taken together; then 10 groups with a right row and 10 with a wrong one are needed.
-    What can mislead: skill and areas depend on how hard the questions are, so that models compare on the same rows
-    only; an AUROC near 1 says nothing about calibration.
+    - model; rows: their number, or effective sample size;
+    - accuracy; mean_confidence; overconfidence, that less the accuracy (exact, ``share_ends``);
+    - skill = 1 - Brier / (a (1 - a)): reduction of the squared error against a constant confidence equal to the
+    accuracy a
+      (delta method);
+    - auroc: the chance that a right row has higher confidence than a wrong one, ties half. Its interval is the wider
+    of
+      DeLong's interval and a score interval (``auroc_interval``);
+    - risk_area: area under the risk-coverage curve (``influences.risk_area``); excess_area: that above the best
+    order;
+    - accuracy_answered: accuracy of the most confident rows that make up ``coverage``, or a little more because ties
+      are not divided; ``answered``: their share (exact);
+    - note: the reason for a missing number.
+
+    Intervals of skill, AUROC and areas need 10 right and 10 wrong rows; simulations confirm their coverage from
+    there. Grouped rows need 10 groups with a right row and 10 with a wrong one. What can mislead: skill and areas
+    depend on how hard the questions are, so models compare on the same rows only. An AUROC near 1 does not imply
+    calibration.
 
     References: DeLong et al. 1988; Geifman, Uziel & El-Yaniv 2019; Murphy 1988 (skill).
 
@@ -61,13 +68,13 @@ def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level:
 
 
 def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -> pd.DataFrame:
-    """Return the differences of these measures between pairs of models, one line per pair and measure.
+    """Compare pairs of models in these measures on the same rows, one line per pair and measure.
 
-    Columns: first, second, measure, first_value, second_value, difference (first less second), low, high at ``level``,
-    p of no difference, p_holm corrected for all lines, note. Both models' values move with the same rows: the
-    difference has the difference of their rows' terms (``influences.Influence``), and Student's interval; for AUROC
-    this is DeLong's paired interval. From 10 right and 10 wrong rows on. NotAnswerable for one model alone, and where
-    no pair can be compared.
+    Columns: first, second, measure, first_value, second_value, difference (first less second), low, high at
+    ``level``, p of no difference, p_holm corrected for all lines, note. Both models' values depend on the same rows.
+    The influence of a row on the difference is therefore the difference of its influences (``influences.Influence``),
+    with Student's interval. For AUROC this is DeLong's paired interval. At least 10 right and 10 wrong rows are
+    needed. NotAnswerable for a single model, and if no pair can be compared.
 
     References: DeLong, DeLong & Clarke-Pearson 1988.
 
@@ -130,7 +137,7 @@ def threshold(rows: ConfidenceRows, coverage: float) -> float:
 
 
 def _right(rows: Predictions, which: Codes, level: float) -> tuple[float, float, float]:
-    """Accuracy of the rows at these positions, with its interval; the positions depend on scores only."""
+    """Accuracy of the rows at these places, which were chosen from scores only, with its interval."""
     right = rows.correct[which]
     low, high, _ = shares_in_cells(rows, np.zeros_like(which), right, which, 1, level)
     weights = None if rows.weights is None else rows.weights[which]
@@ -138,9 +145,9 @@ def _right(rows: Predictions, which: Codes, level: float) -> tuple[float, float,
 
 
 def why_few(rows: ConfidenceRows) -> str:
-    """Reason for missing intervals with too few correct or wrong rows, or groups; else empty.
+    """Return the reason for missing intervals (too few right or wrong rows, or groups); empty if there are enough.
 
-    Weighted rows count as what they are worth, rows of a group as one.
+    Weighted rows count by their effective sample size, rows of a group as one.
     """
     if rows.groups is not None:
         with_right, with_wrong = (len(np.unique(rows.groups.codes[part])) for part in (rows.right, ~rows.right))
@@ -152,9 +159,9 @@ def why_few(rows: ConfidenceRows) -> str:
 
 
 def _ends(name: str, measure: Influence, rows: ConfidenceRows, level: float) -> tuple[float, float]:
-    """The interval of a measure; of what lies between 0 and 1 on the scale of log-odds, which it does not leave.
+    """Interval of a measure; if it is a share between 0 and 1, on the scale of log-odds, so its ends stay inside.
 
-    None where every row adds the same: then nothing was seen of the noise.
+    None if every row contributes the same, because the noise cannot be estimated then.
     """
     if not measure.error > 0:
         return np.nan, np.nan

@@ -1,1 +1,1 @@
-"""May a model pass, by a limit or a baseline."""
+"""Gates: decisions whether a model passes, by a limit or a baseline."""

@@ -1,4 +1,4 @@
-"""May a model pass? The primary line against a limit, and against a baseline: one object for every form of answer."""
+"""Gate decision from the primary line, a limit and a baseline, in one object for every output format."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def gate_check(
     allowed: float = MARGIN,
     ratio: float = RATIO,
 ) -> GateCheck:
-    """May these predictions pass: is their error shown to lie below ``limit``, or not to grow by ``allowed``?
+    """Decide whether the error is shown to be below ``limit``, or not to grow by ``allowed``.
 
     The line is that of ``deciding``, chosen before outcomes are looked at; with a baseline it is the baseline's. The
     interval alone decides, never the value. NotAnswerable where there is no verdict, InputError where there is nothing

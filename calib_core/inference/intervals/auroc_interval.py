@@ -1,4 +1,4 @@
-"""Interval of an AUROC, valid also with few events: DeLong's, and a score interval for unseen misses."""
+"""Interval of an AUROC that is valid with few events too: DeLong's, and a score interval for unseen misses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calib_core.inference.intervals.influence_functions import ConfidenceRows, I
 FEWEST_ROWS = 5
 """Rows of each kind, or groups with such rows, from which on the interval was simulated (``aurocs.csv``)."""
 _MISSES = 4.0
-"""Misses from which on the rows that were seen say how their placements spread."""
+"""Number of misses from which on the observed rows show how placements spread."""
 _EDGE = 1e-9
 
 
@@ -24,22 +24,24 @@ def auroc_ends(measure: Influence, rows: ConfidenceRows, level: float) -> tuple[
     """Ends of the interval for an AUROC: the widest of DeLong's on log-odds, a score interval and a gamma limit.
 
     A placement is the share of rows of the other kind on the right side of a row; A is the mean of the placements of
-    either kind. With few rows, or an A near 1, those seen are often all high, and DeLong's variance misses the few that
-    are not. The score interval inverts (A - theta)^2 = t^2 V(theta) with
+    either kind. With few rows, or an A near 1, all observed placements are often high, and DeLong's variance misses
+    the few that are not. The score interval inverts (A - theta)^2 = t^2 V(theta) with
 
-        V(theta) = theta (1 - theta) (D / (A (1 - A)) + sum_g w_g max(0, h - r_g) / n_g),
+        V(theta) = theta (1 - theta) (D / (A (1 - A)) + sum_g w_g max(0, h - r_g) / n_g).
 
-    D DeLong's variance, r_g the variance of the placements of kind g as a share of A (1 - A), n_g the rows of that
-    kind, h = max(theta / (1 + theta), (1 - theta) / (2 - theta)) what exponential scores show on their wide side
-    (Hanley & McNeil), w_g = min(1, 4 / (n_g min(theta, 1 - theta))): near 1 where few misses are expected, near 0 where
-    many are. The gamma limit is the upper end where what A lacks to 1, d, is made up by few rows: 1 - d G(B) / B with B
-    = d^2 / D, the number of such rows, and G(B) the point that a gamma variable of mean and variance B exceeds with
-    probability (1 + level)/2 (a count's exact limit); likewise the lower end near 0. t is Student's point with
-    Satterthwaite's degrees of freedom of the two kinds. Weighted rows count as Kish's number, rows in groups as groups
-    of like size.
+    D is DeLong's variance, r_g the variance of the placements of kind g as a share of A (1 - A), and n_g the rows of
+    that kind. h = max(theta / (1 + theta), (1 - theta) / (2 - theta)) is the value for exponential scores on their
+    wide side (Hanley & McNeil). w_g = min(1, 4 / (n_g min(theta, 1 - theta))) is near 1 if few misses are expected,
+    near 0 if many are.
 
-    What can mislead: it is wide where events are few, since a few events of another sort would not have been seen.
-    From ``FEWEST_ROWS`` of each kind on.
+    The gamma limit is the upper end if few rows account for d, the distance of A from 1. It is 1 - d G(B) / B with B
+    = d^2 / D, the number of such rows. G(B) is the point that a gamma variable of mean and variance B exceeds with
+    probability (1 + level)/2 (a count's exact limit). The lower end near 0 is analogous. t is Student's point with
+    Satterthwaite's degrees of freedom of the two kinds. Weighted rows count as Kish's number, grouped rows as groups
+    of similar size.
+
+    What can mislead: it is wide if events are few, since a few events of another sort would not have been seen. It
+    needs ``FEWEST_ROWS`` of each kind.
 
     References: DeLong et al. 1988; Hanley & McNeil 1982, Radiology 143, p. 32; Newcombe 2006, Statistics in Medicine
     25, method 5 (score intervals of an AUROC); Fay & Feuer 1997 (gamma limits); Satterthwaite 1946.
@@ -82,7 +84,7 @@ def enough_rows(rows: ConfidenceRows) -> bool:
 
 
 def _worth(rows: ConfidenceRows, part: Bools) -> float:
-    """The number of equal, independent rows that these are worth."""
+    """Effective sample size of these rows."""
     if rows.groups is not None:
         groups = len(np.unique(rows.groups.codes[part]))
         return float(min(groups, of_like_size(rows.groups, rows.weights)))

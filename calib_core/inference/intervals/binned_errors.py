@@ -57,15 +57,15 @@ _CHOSEN = "chosen from the scores, given these predictions; finer errors are not
 
 
 def one_claim_a_row(question: Question) -> bool:
-    """True if every row makes one claim, so that sums over cells are enough for intervals."""
+    """True if every row makes one claim, so that sums over cells are sufficient for intervals."""
     return not question.whole and not question.claims.same_rows and question.ranks == 1
 
 
 class InBins:
-    """Intervals of all errors in the same bins of the same claims: the rows' noise and the ends are made once.
+    """Intervals of all errors in the same bins of the same claims; the rows' noise and the ends are computed once.
 
-    ``question`` is about an estimator that has a binning. Where every row makes one claim, sums over cells
-    (``Claims.moments``) are all that is asked of the claims.
+    ``question`` is about an estimator that has a binning. If every row makes one claim, only sums over cells
+    (``Claims.moments``) are needed.
     """
 
     def __init__(self, question: Question, random_state: int) -> None:
@@ -83,7 +83,7 @@ class InBins:
         self._ends: dict[tuple[Any, ...], Ends] = {}
 
     def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
-        """Upper end that a ``share`` of calibrated models does not exceed, over this many draws of all outcomes."""
+        """The upper end that a ``share`` of calibrated models stay below, over this number of draws of all outcomes."""
         if counts_suffice(self._claims, self._ranks):
             every = FineCells(self._claims, self._table).moments(self._stream(4), count)
             drawn = map(self._with, every)
@@ -133,12 +133,12 @@ class InBins:
 
     @cached_property
     def _moments(self) -> Moments:
-        """Sums over each bin's claims, strata of the claims apart."""
+        """Sums over each bin's claims, for each stratum of the claims."""
         return self._table.moments(self._claims)
 
     @cached_property
     def _shared(self) -> SharedRows | None:
-        """Covariance of the cells, if it is small enough to store."""
+        """Covariance of the cells, if it is small enough to be stored."""
         return shared_of(self._claims, self._table, self._ranks)
 
     @cached_property
@@ -160,13 +160,13 @@ class InBins:
 
     @property
     def _each(self) -> Float64s:
-        """What a weight of 1 moves the aggregate by, (strata of the claims,), 0 in those without claims."""
+        """Effect of a weight of 1 on the aggregate, (strata of the claims,), 0 in those without claims."""
         total = self._moments.count.sum(axis=-1)
         return np.asarray(np.divide(self._claims.shares, total, out=np.zeros(len(total)), where=total > 0))
 
     @property
     def _each_line(self) -> Float64s:
-        """The same by the claims a row makes, (lines,): those of one rank weigh alike, whatever their class."""
+        """The same for the claims of a row, (lines,): those of one rank weigh the same, whatever their class."""
         assert self._shared is not None
         return np.asarray(self._each.reshape(self._shared.lines, -1).max(axis=1))
 
@@ -195,17 +195,17 @@ class InBins:
 
     @property
     def question(self) -> Question:
-        """The question about the bins of the interval."""
+        """The question about the bins that are judged."""
         return self._question
 
     @property
     def table(self) -> BinTable:
-        """The bins of the interval and their contents."""
+        """The bins that are judged, and their contents."""
         return self._table
 
     @property
     def cells(self) -> Bools:
-        """Mask of bins with claims, (strata of the table, bins)."""
+        """Mask of bins that contain claims, (strata of the table, bins)."""
         return self._cells
 
     @property
@@ -224,13 +224,13 @@ class InBins:
         return Interval(low, high, level, self.method(order), tested, self.about(order), point)
 
     def ends(self, order: int | str, level: float) -> Ends:
-        """Ends of the interval for one order of the error, computed once."""
+        """Ends of the interval for one order of the error, cached."""
         if (order, level) not in self._ends:
             self._ends[order, level] = self._construct(order, level)
         return self._ends[order, level]
 
     def absolute(self, level: float, low_tail: float) -> Ends:
-        """Ends for the mean absolute error, the lower one missing with the chance ``low_tail``, made once."""
+        """Ends for the mean absolute error, cached; the lower one misses with the chance ``low_tail``."""
         key = ("absolute", level, low_tail)
         if key not in self._ends:
             self._ends[key] = absolute_ends(
@@ -252,14 +252,15 @@ class InBins:
         return scale(min(1.0, square_high(self.gaps, self._noise, level, self._errors)))
 
     def knows_more_rows(self, estimator: object) -> bool:
-        """True if larger samples can be simulated: for a mean absolute error of disjoint cells."""
+        """True if the effect of more rows is known: for a mean absolute error of disjoint cells."""
         of = target(estimator)
         return self.disjoint and of is not None and of[0] == 1
 
     def rows_needed(self, estimator: object, limit: float, level: float, error: float = 0.0) -> float | None:
-        """About how many rows show a model of this error to be below the limit in 8 of 10 samples, None where unknown.
+        """Approximate number of rows that show a model of this error to be below the limit in 8 of 10 samples.
 
-        For mean absolute errors of disjoint cells: with more rows the cells hold more each, and groups part.
+        None if unknown. For mean absolute errors of disjoint cells: with more rows, cells contain more and groups
+        split.
         """
         if not self.knows_more_rows(estimator):
             return None
@@ -267,11 +268,11 @@ class InBins:
         return None if times is None else float(self._worth.sum()) * times
 
     def high_with(self, factor: float, level: float) -> float:
-        """The upper end that 8 of 10 calibrated models' samples stay below, with so many times the rows."""
+        """The upper end that 8 of 10 calibrated models' samples stay below, with ``factor`` times the rows."""
         return high_of_most(self._cells_with(factor), level, self._stream)
 
     def within_with(self, factor: float, level: float, limit: float, error: float = 0.0) -> int:
-        """Of ``DRAWS`` samples of so many times the rows, how many have an upper end below the limit."""
+        """Number of ``DRAWS`` samples of ``factor`` times the rows that have an upper end below the limit."""
         return number_within(self._cells_with(factor), error, level, limit, self._stream)
 
     def _cells_with(self, factor: float) -> CellGaps:
@@ -279,14 +280,15 @@ class InBins:
 
     @property
     def _by_variance(self) -> bool:
-        """True if these groups have equal variance rather than equal numbers of rows."""
+        """True if these are groups of equal variance instead of equal numbers of rows."""
         binning = self._question.estimator.binning
         return isinstance(binning, Groups) and binning.variance > 0
 
     def rows_for_groups(self, spread: float) -> float | None:
-        """About how many rows make two groups, where all are one whose scores lie further apart than ``spread``.
+        """Approximate number of rows that form two groups, if there is one with scores further apart than ``spread``.
 
-        So far apart errors within a group can be, and cancel. None where there are groups, or scores are alike.
+        Errors within a group can be as large as this distance, and cancel. None if there are groups, or scores are
+        similar.
         """
         fine = self._fine
         if fine is None or len(self.gaps.rows) > 1:
@@ -306,14 +308,14 @@ class InBins:
 
     @cached_property
     def _fine(self) -> BinTable | None:
-        """The bins that are combined into groups; None if the bins are not groups."""
+        """The bins that groups consist of; None if the bins are not groups."""
         binning = self._question.estimator.binning
         if not cuts(binning).pools:
             return None
         return tabulate_at(self._claims, EqualWidth(binning.bins).fixed_edges())
 
     def about(self, order: int | str) -> str:
-        """The quantity that the interval estimates, in words."""
+        """Meaning of the interval, in words."""
         what = _WHAT[order]
         if cuts(self._question.estimator.binning).pools:
             number = len(self.gaps.rows)
@@ -340,12 +342,12 @@ class InBins:
 
     @property
     def _of_pairs(self) -> bool:
-        """True if squared errors are estimated from pairs of rows: one claim per row and few rows per cell."""
+        """True if squared errors are judged by pairs: every row makes one claim, and cells contain few rows."""
         grouped = cuts(self._question.estimator.binning).pools
         return self.disjoint and (grouped or self.sparse)
 
     def method(self, order: int | str) -> str:
-        """The method of the interval, in a few words."""
+        """Method of the interval, in a few words."""
         if order in ("max", OF_BINS):
             return "simultaneous Clopper-Pearson, conservative"
         if order == 2 and self._of_pairs:
@@ -368,7 +370,7 @@ class InBins:
 
     @cached_property
     def _several(self) -> CellGaps:
-        """The cells of two rows and more, of which alone a squared error can be told from noise."""
+        """The cells of two rows and more; only there can a squared error be separated from noise."""
         gaps = self.gaps
         several = gaps.rows > _ONE_ROW
         if not several.any():
@@ -403,7 +405,7 @@ class InBins:
         return self._rows_noise.errors(self._stream(1))
 
     def _errors_of(self, wanted: Bools) -> Float64s:
-        """The same of some of the cells: where cells are many, few of them have a say, and the others cost as much."""
+        """The same for some of the cells: with many cells, few of them matter, and the others cost as much."""
         if self.disjoint or self.gaps.rich or not self._rows_noise.of_rows:
             return self._errors[:, wanted]
         return self._rows_noise.errors(self._stream(1), wanted)

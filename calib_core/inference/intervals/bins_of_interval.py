@@ -1,4 +1,4 @@
-"""Target of a binned error and the bins of its interval: its own bins, or groups of rows of a certain size."""
+"""Bins of a binned error's interval: the estimator's own, or groups of rows, and their size."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _STEP = 2.0**0.5
 
 
 def group_variance(fine: BinTable, worth: Float64s, *, own: bool) -> float | None:
-    """Smallest sum of s (1 - s) in groups of these bins; None: the bins themselves are used.
+    """Smallest sum of s (1 - s) that groups of these bins should have; None if the bins themselves are sufficient.
 
-    ``fine`` are bins of equal edges in every class, ``worth`` (classes, bins) the independent rows each is worth.
-    Of 10, 14, 20, 28, ... (steps of sqrt 2) the first over whose groups the upper end of a calibrated model is
-    typically at most ``BUDGET`` times that over the bins of all classes together: the median over five drawn outcomes,
-    the same for all. So the interval's width falls with the rows as that of the confidence error does, and with it
-    groups part as far as the rows allow. ``own``: are the bins themselves tried first? From ten on groups hold outcomes
-    enough for a normal law (``CellGaps.rich``).
+    ``fine`` are bins of equal edges in every class, ``worth`` (classes, bins) their effective sample sizes.
+    Candidates are 10, 14, 20, 28, ... (steps of sqrt 2). The result is the first for which the upper end of a
+    calibrated model over groups is typically at most ``BUDGET`` times that over the bins of all classes combined.
+    "Typically" means the median over five drawn outcomes, the same for all. So the interval's width falls with the
+    rows like that of the confidence error, and groups become as fine as the rows allow. ``own``: try the bins
+    themselves first. From ten on, groups contain enough outcomes for a normal law (``CellGaps.rich``).
 
-    What can mislead: the median of five draws is off by a few percent, so that the size next to it may be taken; it
+    What can mislead: the median of five draws is off by a few percent, so an adjacent size may be chosen. The size
     depends on scores and a seed, never on outcomes.
     """
     filled = worth > 0
@@ -89,7 +89,7 @@ def typical(rows: Float64s, score: Float64s, outcome: Float64s, codes: Codes) ->
 
 
 def _noise(rows: Float64s, outcome: Float64s, score: Float64s) -> Noise:
-    """As of cells that hold rows of one score each."""
+    """Noise of cells whose rows have the same score."""
     residual = float((rows * (outcome * np.square(1.0 - score) + (1.0 - outcome) * np.square(score))).sum())
     return Noise(1.0 / float(rows.sum()), residual, float((rows * outcome * (1.0 - outcome)).sum()))
 
@@ -101,7 +101,7 @@ TOP_LABEL = "top-label"
 """The notion whose classes are judged one by one by one claim a row."""
 
 FEW_ROWS = 20
-"""Rows a cell should hold."""
+"""Smallest number of rows that a cell should have."""
 FEW_VARIANCE = 5.0
 """What takes the place of rows where every row speaks of every class: the sum of s (1 - s)."""
 SPARSE_SHARE = 0.1
@@ -110,7 +110,7 @@ _FEWEST_GROUPS = 2
 
 
 def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
-    """Return the binned error that the estimator targets, and its scale."""
+    """Order of the binned error that the estimator is about, and the scale on which it is reported."""
     if traits(estimator).judged != "bins":
         return None
     scale = error_scale(estimator)
@@ -118,7 +118,7 @@ def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | No
 
 
 def facts_of(question: Question) -> Facts:
-    """What decides whether a case is one that was simulated, but for its cells."""
+    """Properties, other than its cells, that decide whether a case was simulated."""
     rows = question.predictions.answered
     entry = None if question.reduction is None else REDUCTIONS.find(question.reduction)
     worth = rows.effective_rows
@@ -127,7 +127,7 @@ def facts_of(question: Question) -> Facts:
 
 
 def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
-    """True if more than one in ten rows are in cells with too few rows; depends on scores only."""
+    """True if more than one in ten rows are in cells with too few rows; known from scores only."""
     if same_rows:
         mass = rows * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
         few = mass < FEW_VARIANCE
@@ -137,14 +137,16 @@ def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
 
 
 def judged_bins(question: Question) -> Question:
-    """The question in the bins its interval is about: its own, or groups of enough rows where its own are sparse.
+    """Return the question in the bins its interval is about: its own, or groups of enough rows if those are sparse.
 
-    Bins that were asked for always stay; groups are chosen from the scores, never from outcomes. Where every row speaks
-    of every class only squared errors are grouped: absolute ones hold in sparse cells too, and over pooled classes they
-    cancel, since what one class gets too much another gets too little; a single group would show no error at all.
+    Bins that were requested are never changed; groups are chosen from the scores, never from outcomes. If every row
+    makes claims about every class, only squared errors are grouped. Intervals of absolute ones are valid in sparse
+    cells too, and over pooled classes these errors cancel. What one class has too much, another has too little, so a
+    single group would show no error at all.
 
-    Absolute errors of predicted classes (top-label) are judged in groups by variance (``group_variance``) unless the
-    bins themselves hold rows enough and tell as much: the width of the interval then falls with the rows.
+    Absolute errors of predicted classes (top-label) are judged in groups by variance (``group_variance``). The bins
+    themselves are used if they have enough rows and are as informative. The width of the interval then falls with the
+    number of rows.
     """
     of = target(question.estimator)
     # Bins that classes share cannot be joined class by class.
@@ -169,7 +171,7 @@ def judged_bins(question: Question) -> Question:
 
 
 _CHOSEN: WeakKeyDictionary[Predictions, dict[Hashable, Groups | None]] = WeakKeyDictionary()
-"""Groups chosen before, which are asked for often: they depend on predictions and bins alone."""
+"""Cache of groups, which are needed often: they depend only on predictions and bins."""
 
 
 def _by_variance(question: Question, *, own: bool) -> Groups | None:

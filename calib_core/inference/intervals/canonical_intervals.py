@@ -20,16 +20,17 @@ from calib_core.inference.noise.outcome_draws import NULL_DRAWS
 from calib_core.inference.noise.simplex_draws import replicates_at_once
 
 _MOST_NUMBERS = 50_000
-"""Cells times classes above which there is no interval: its noise draws would need gigabytes."""
+"""Cells times classes beyond which no interval is computed: its noise draws would need gigabytes."""
 
 
 def cell_bounds(table: SimplexTable, order: int | str, level: float, random_state: int) -> tuple[float, float]:
     """Ends of the interval for a canonical error, given the predictions and the cells.
 
-    "max": every cell's true distance is within `guarantees.cell_eps` of the observed one, all at once: proven. Order 1
-    and 2: test inversion over the B K differences, the noise of a cell's K frequencies correlated as a multinomial's;
-    half the weight of the cell on each, so that the error is at most 1 (total variation) and doubled in the end (root 2
-    for order 2). Weighted rows are worth (sum w)^2 / sum w^2 rows in their cell; Hoeffding's bound says the same.
+    "max": every cell's true distance is within `guarantees.cell_eps` of the observed one, all at once; this is
+    proven. Order 1 and 2: test inversion over the B K differences; the noise of a cell's K frequencies is correlated
+    like a multinomial's. Each difference has half the weight of the cell, so that the error is at most 1 (total
+    variation). It is doubled at the end (root 2 for order 2). Weighted rows have an effective sample size of (sum
+    w)^2 / sum w^2 in their cell; Hoeffding's bound uses the same number.
     """
     if order == "max":
         return _largest(table, level)
@@ -101,18 +102,18 @@ def smoothed_bounds(
 ) -> tuple[float, float, float]:
     """The smoothed error and the ends of its interval, given the predictions.
 
-    T = ||W r||, the mean over rows of sums over classes of |W r|, is a norm of the residual vectors r = y - p, W the
-    shares, known without the labels. With r = d + e, d what is true of the predictions and e of mean 0, the target is
-    ||W d||, 0 for a calibrated model; what smoothing the predictions themselves adds to the estimate is not in it. The
-    ends are as in ``wild.bounds``:
+    T = ||W r||, the mean over rows of sums over classes of |W r|, is a norm of the residual vectors r = y - p. W are
+    the shares, known without the labels. Let r = d + e, with d the true deviation of the predictions and e of mean 0.
+    The target is ||W d||, 0 for a calibrated model. It does not contain what smoothing the predictions themselves
+    adds to the estimate. The ends are like those of ``wild.bounds``:
 
         max(0, T - q),  q the larger (1 + level)/2 point of ||W e|| over two kinds of noise: residual vectors times
-                        standard normals, one a row, and labels drawn from the rows, less the rows,
+                        standard normals, one per row, and labels drawn from the rows, less the rows,
         min(2, T + ``wild.excess``),  a row moving T by at most its ``pull`` times ||r_i||_1, which is 2 at most.
 
-    No proof for finite n: the noise's law is estimated. In the coverage table (one law of rows, 200 and 500 of 3 and 10
-    classes) ends of level .9 held the smoothed error in .92 to .95 of the runs of calibrated models and in all of
-    over-confident ones: too few cases to call it more than a rough guide.
+    There is no proof for finite n, because the noise's law is estimated. The coverage table has one law of rows, 200
+    and 500 of 3 and 10 classes. There, ends of level .9 contained the smoothed error in .92 to .95 of the runs of
+    calibrated models, and in all of over-confident ones. These cases are too few for more than a rough guide.
     """
     counted, tail = vectors.counted(), (1.0 - level) / 2
     smoother = estimator.smoother(counted)

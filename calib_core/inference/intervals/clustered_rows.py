@@ -1,4 +1,4 @@
-"""Grouped rows in inference: effective sample size, joint variation, and methods that assume independence."""
+"""Grouped rows in inference: effective sample sizes, group sums, and refusals of methods for independent rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GROUPED = "Korn and Graubard 1998, rows of a group counted jointly"
 
 
 def few_groups(groups: RowGroups) -> str:
-    """Message: too few groups to estimate the variance."""
+    """Return the message for too few groups to estimate the variance."""
     return (
         f"rows belong to {groups.words}: the variance between groups cannot be estimated from fewer than {FEWEST} "
         "groups of similar size with correct or wrong rows; give rows of more groups, or evaluate one row per group"
@@ -36,7 +36,7 @@ def few_groups(groups: RowGroups) -> str:
 
 
 def groups_of(question: Question) -> RowGroups | None:
-    """The groups of the question's rows; None if rows are independent."""
+    """The groups of the rows that the question's claims are about; None if rows are independent."""
     rows = question.predictions
     if rows.row_groups is None or rows.abstained is None or question.reduction is None:
         return rows.answered.row_groups if question.reduction is None else rows.row_groups
@@ -46,16 +46,16 @@ def groups_of(question: Question) -> RowGroups | None:
 
 
 def of_like_size(groups: RowGroups, weights: Float64s) -> float:
-    """Effective number of groups: (sum W)^2 / sum W^2 over the groups."""
+    """Effective number of groups of equal weight: (sum W)^2 / sum W^2 over the groups."""
     sums = together(weights, groups)
     return float(sums.sum() ** 2 / np.square(sums).sum())
 
 
 def drawn_apart(sums: Float64s, groups: RowGroups, weights: Float64s) -> Float64s:
-    """Sums of deviations from a mean, (groups,), as if no group had drawn the mean towards itself.
+    """Sums of deviations from a mean, (groups,), corrected for each group's influence on that mean.
 
-    A group that holds a share h of all weight leaves 1 - h of its deviation: the jackknife's correction, which for
-    groups of one size is that of Student's t.
+    A group with a share h of all weight retains only 1 - h of its deviation. This is the jackknife's correction; for
+    groups of one size it is that of Student's t.
 
     References: MacKinnon & White 1985; Bell & McCaffrey 2002.
     """
@@ -65,7 +65,7 @@ def drawn_apart(sums: Float64s, groups: RowGroups, weights: Float64s) -> Float64
 
 
 def together(values: Float64s, groups: RowGroups | None) -> Float64s:
-    """Sums of one number per row over each group, (groups,); the numbers themselves for independent rows."""
+    """Sums over each group of one number per row, (groups,); the numbers themselves if rows are independent."""
     return values if groups is None else _sums(groups.codes, values, len(groups.values))
 
 
@@ -74,16 +74,17 @@ def _sums(codes: Codes, values: Float64s, size: int) -> Float64s:
 
 
 def widened(groups: RowGroups | None, tail: float) -> float:
-    """Ratio of Student's quantile (groups - 1 degrees of freedom) to the normal quantile."""
+    """Ratio of Student's point, with one degree of freedom less than groups, to the normal one."""
     if groups is None:
         return 1.0
     return float(student.isf(tail, max(len(groups.values) - 1, 1)) / norm.isf(tail))
 
 
 def normals(groups: RowGroups, content: Float64s, rng: np.random.Generator, count: int) -> Float64s:
-    """Standard normals (groups, draws): what a group gets follows from what its rows hold, not from names or order.
+    """Standard normals (groups, draws); a group's numbers depend on the contents of its rows, not on names or order.
 
-    ``content`` (rows,) tells rows apart; a group is known by the sum of its rows' bits, whose order does not matter.
+    ``content`` (rows,) identifies rows; a group is identified by the sum of its rows' bits, whose order does not
+    matter.
     """
     bits = np.ascontiguousarray(content + 0.0).view(np.uint64)
     bits = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -96,9 +97,10 @@ def normals(groups: RowGroups, content: Float64s, rng: np.random.Generator, coun
 
 
 def poor(groups: RowGroups, scores: Float64s) -> bool:
-    """True if fewer than ``FEWEST`` groups are expected to have a surprise, given the scores (rows,).
+    """True if fewer than ``FEWEST`` groups are expected to have a surprise, if outcomes within groups were equal.
 
-    Then outcomes are no picture of how much groups differ: what was not seen could have come in whole groups.
+    It depends only on scores (rows,). Outcomes then do not show how much groups differ, because unseen surprises
+    could have affected whole groups.
     """
     size = np.bincount(groups.codes)
     return float((together(np.minimum(scores, 1.0 - scores), groups) / size).sum()) < FEWEST
@@ -106,10 +108,10 @@ def poor(groups: RowGroups, scores: Float64s) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class GroupsInCells:
-    """Contribution of every group to every cell, (entries,): cell, group, weight, score and outcome.
+    """Contribution of every group to every cell with its claims, (entries,): cell, group, weight, score and outcome.
 
-    ``square`` adds up its squared residuals. ``cells`` and ``groups`` are their numbers. Sums over a cell's entries are
-    those of the bin table.
+    ``square`` is the sum of its squared residuals. ``cells`` and ``groups`` are their numbers. Sums over a cell's
+    entries are those of the bin table.
     """
 
     cells: int
@@ -179,20 +181,19 @@ class GroupsInCells:
 
     @property
     def fewest(self) -> Float64s:
-        """Effective sample size of each cell if all rows of a group have the same outcome: (sum W)^2 / sum W^2 over
-        groups."""
+        """Effective sample sizes of cells if outcomes within groups are equal: (sum W)^2 / sum W^2 over groups."""
         total = _sums(self.cell, self.weight, self.cells)
         squares = _sums(self.cell, np.square(self.weight), self.cells)
         return np.asarray(np.divide(np.square(total), squares, out=np.zeros(self.cells), where=squares > 0))
 
     def worth(self, level: float) -> Float64s:
-        """Effective number of independent rows of each cell's share, (cells,), with a correction for few groups.
+        """Effective sample size of each cell's share, (cells,), with a margin for few groups.
 
-        n* = n / max(1, V / V0) (z / t)^2 with V = sum_g ((O_g - o W_g) / (1 - W_g / n))^2 the variance that the groups
-        show (O_g outcomes of group g among W_g, o their share; a large group draws the share towards itself), V0 =
-        n o (1 - o) that of independent rows, t with one degree of freedom less than ``fewest``. Where that is below
-        ``FEWEST``, or fewer than ``SEEN`` groups have a row that is right, or one that is wrong, n* is ``fewest``; it
-        is never less.
+        n* = n / max(1, V / V0) (z / t)^2. V = sum_g ((O_g - o W_g) / (1 - W_g / n))^2 is the variance observed
+        between groups, with O_g outcomes of group g among W_g and o their share. (A large group attracts the share.)
+        V0 = n o (1 - o) is that of independent rows. t has one degree of freedom less than ``fewest``. n* is
+        ``fewest`` if that is below ``FEWEST``, or if fewer than ``SEEN`` groups have a right row, or a wrong one. n*
+        is never less than ``fewest``.
 
         References: Korn & Graubard 1998, Survey Methodology 24; Kish 1965, §11.7; Bell & McCaffrey 2002.
         """
@@ -224,11 +225,11 @@ def _summed(keys: Codes, score: Float64s, outcome: Bools, weight: Float64s, cell
 def shares_in_cells(
     predictions: Predictions, cell: Codes, right: Bools, rows: Codes, cells: int, level: float
 ) -> tuple[Float64s, Float64s, str]:
-    """Ends, at ``level``, of the accuracy in each cell, (cells,), and their method; NaN in empty cells.
+    """Ends, at ``level``, for the accuracy in each cell, (cells,), and their method; NaN in empty cells.
 
-    ``cell`` and ``right`` are of the chosen ``rows`` (positions) of the predictions. Independent rows: ``share_ends``.
-    Rows that belong together: Clopper and Pearson's ends for as many independent ones as tell as much (``worth``);
-    with weights Hoeffding's, for as many as there are groups of equal weight.
+    ``cell`` and ``right`` are those of the chosen ``rows`` (positions) of the predictions. Independent rows use
+    ``share_ends``. Grouped rows use Clopper and Pearson's ends for their effective sample size (``worth``); with
+    weights, Hoeffding's for the effective number of groups.
     """
     weight = np.ones(len(rows)) if predictions.weights is None else predictions.weights[rows]
     counted = predictions.weights is None or whole(predictions.weights)

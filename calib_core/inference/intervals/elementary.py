@@ -16,8 +16,9 @@ IN_BINS = "the error in these bins, given these predictions"
 NOISELESS = "this estimator's noiseless value, given these predictions"
 """The quantity that intervals of kernel, smooth, convex, swept and cumulative errors estimate."""
 OF_ABOVE = 0.1
-"""The part of the chance to miss that the own lower ends have of errors that are never smaller than another; the lines
-up to that one share the rest."""
+"""Part of the chance to miss that own lower ends have for errors that are never smaller than another.
+
+The lines up to that one share the rest."""
 
 
 def around(
@@ -38,8 +39,8 @@ def raised(
 ) -> Interval:
     """The interval of an error that is never smaller than another one.
 
-    ``below`` are the low end, point and high end of that other error, ``low`` is its own lower end at the level
-    ``alone`` of this ``share``; p is at most that of the other error, which ``p_of`` names.
+    ``below`` are the low end, point and high end of that other error. ``low`` is the error's own lower end at the
+    level ``alone`` of this ``share``. p is at most that of the other error, which ``p_of`` names.
     """
     least, middle, most = below
     least, most = max(low, least), max(own.high, most)
@@ -103,11 +104,11 @@ def clopper_pearson(positives: Float64s, rows: Float64s, level: float | Float64s
 
 
 def beyond(count: float, tail: float) -> float:
-    """Exact upper limit of the mean of a Poisson count, minus the count.
+    """Distance from a Poisson count to the exact upper limit for its mean.
 
-    X(B) = G(B + 1; 1 - tail) - B with G the gamma quantile of shape B + 1: log(1/tail) at B = 0, about
-    z sqrt(B) + (z^2 + 2)/3 for many. ``count`` may be any number from 0 on: a sum of squared residuals in [0, 1] takes
-    the place of the count, as the variance of a weighted Poisson sum does.
+    X(B) = G(B + 1; 1 - tail) - B with G the gamma quantile of shape B + 1. It is log(1/tail) at B = 0, and about z
+    sqrt(B) + (z^2 + 2)/3 for many. ``count`` may be any number from 0 on: a sum of squared residuals in [0, 1]
+    replaces the count, like the variance of a weighted Poisson sum.
 
     References: Garwood 1936; for weighted sums Fay & Feuer 1997.
 
@@ -118,7 +119,7 @@ def beyond(count: float, tail: float) -> float:
 
 
 def surplus(count: float, tail: float) -> float:
-    """What the Poisson limit adds to the normal one, D(B) = X(B) - z sqrt(B): log(1/tail) at 0, 1 to 2 for many.
+    """Difference of the Poisson and normal limits, D(B) = X(B) - z sqrt(B): log(1/tail) at 0, 1 to 2 for many.
 
     >>> round(surplus(0.0, 0.05), 2), 1.2 < surplus(1e4, 0.05) < 1.7
     (3.0, True)

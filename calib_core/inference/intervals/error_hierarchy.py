@@ -1,4 +1,4 @@
-"""Intervals that respect the order of errors: none lies below that of an error it can never be smaller than."""
+"""Intervals that respect the order of errors: none is below that of an error it can never be smaller than."""
 
 from __future__ import annotations
 
@@ -61,42 +61,43 @@ _OR_TOGETHER = ", or over all classes pooled if that is larger"
 _OR_EVENT = ", or over all classes pooled or of the event if that is larger"
 OR_CONFIDENCE = ", or of the confidence if that is larger"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
-"""Cache of calibrated draws: every line of the same predictions needs them."""
+"""Cached results of calibrated draws: every line of the same predictions needs them."""
 
 
 class Chain:
-    """The lines about the same claims, from the mean gap up, and the one level at which their lower ends are read.
+    """The lines about the same claims, from the mean gap up, and the common level of their lower ends.
 
-    Of what a model says about its predicted class: mean gap <= error of confidence <= error class by class (top-label);
-    about a class or an event: mean gap <= error in bins; of all classes (class-wise): mean gaps of the classes,
-    averaged <= error in the cells. In nested bins that is an order of the true errors. Groups of rows need not be
-    nested in the bins of all classes together, so the error class by class is taken to be the larger of the two. Of
-    two classes with a probability each the errors of both classes, and so their mean, are that of the event, in
-    mirrored bins: their line is the event's. A claim of confidence c in the class less likely is one of risk 1 - c: the
-    error of confidence averages those of two risks, c and 1 - c, with opposite signs, and is never larger than the
-    event's where a bin of confidence is a bin of the risk and its mirror. A bin of risks around 1/2, and groups, are
-    not such, so the event's error is taken to be the larger of the two, and the error class by class, which parts the
-    event's bins at 1/2, the largest of the three. No point of a mean over more classes lies below the mean of the
+    For the predicted class: mean gap <= error of confidence <= error class by class (top-label). For a class or an
+    event: mean gap <= error in bins. For all classes (class-wise): mean over classes of their mean gaps <= error in
+    the cells. In nested bins that is an order of the true errors. Groups of rows need not be nested in the bins of
+    all classes combined, so the error class by class is defined as the larger of the two.
+
+    With probabilities of two classes, the errors of both classes, and so their mean, equal that of the event in
+    mirrored bins: their line is the event's. A claim of confidence c in the less likely class is one of risk 1 - c.
+    The error of confidence averages those of two risks, c and 1 - c, with opposite signs. It is never larger than the
+    event's if a bin of confidence is a bin of the risk and its mirror. A bin of risks around 1/2, and groups, are not
+    of this kind, so the event's error is defined as the larger of the two. The error class by class, which splits the
+    event's bins at 1/2, is the largest of the three. No point of a mean over more classes is below the mean of the
     points of their mean gaps. Ends:
 
         upper  the largest of the lines' own upper ends, each missing with (1 - level)/2,
-        lower  the largest of the lines' own lower ends, line j's read at the chance w_j a to miss,
+        lower  the largest of the lines' own lower ends, line j's at the chance w_j a to miss,
         point  the largest of the lines' own points.
 
-    w_j is 1 for the mean gap (of the event where there is one) and a quarter for every other line: the mean gap is
-    what most models are off by and what readers test themselves, and what it costs to test bins too should hardly
-    show in it. Of all classes (class-wise) each line has 1. a is ``tail``: the value at which the smallest p_j/w_j
-    is at most a in a share r = 0.9 (1 - level)/2 of calibrated draws, p_j of a draw being the share of draws that
-    show as much in line j; at least r over the sum of all w_j, at most r. It is known from scores alone, and every
-    line of the same predictions is read with it. So no end and no point of a line lies below that of one it
-    dominates, and their lower ends miss together as often as one may.
+    w_j is 1 for the mean gap (of the event if there is one) and a quarter for every other line. The mean gap is the
+    main error of most models and is tested by readers themselves, so the cost of testing bins too should be small for
+    it. For all classes (class-wise) each line has 1. a is ``tail``: the value at which the smallest p_j/w_j is at
+    most a in a share r = 0.9 (1 - level)/2 of calibrated draws. p_j of a draw is the share of draws that show as much
+    in line j. a is at least r over the sum of all w_j, and at most r. It depends only on scores, and every line of
+    the same predictions uses it. So no end and no point of a line is below that of one it dominates, and their lower
+    ends miss jointly as often as one may.
 
-    An error that is never smaller than the mean absolute one of the same bins (root mean square, largest) has as its
-    lower end the larger of that one's and its own. r leaves a tenth of (1 - level)/2: four fifths of it are for the own
-    end of the root mean square, one fifth for that of the largest error, which is never smaller than either (max >=
-    root mean square >= mean) and takes both; its p is at most theirs. Where one of them is judged in other bins,
-    ``about`` says so. Lines share the level with those that lie in the same bins: 15 equal bins that were asked for and
-    those by default can have p-values that differ a little, since by default the classes are judged in groups.
+    Some errors (root mean square, largest) are never smaller than the mean absolute one of the same bins. Their lower
+    end is the larger of that one's and their own. r leaves a tenth of (1 - level)/2: four fifths of it for the own
+    end of the root mean square, one fifth for that of the largest error. The largest error is never smaller than
+    either (max >= root mean square >= mean) and uses both; its p is at most theirs. If one of them is judged in other
+    bins, ``about`` describes it. Lines share the level with those in the same bins. Therefore p-values can differ a
+    little between 15 equal bins that were requested and 15 by default: by default the classes are judged in groups.
 
     References: min-p adjustment Westfall & Young 1993, Resampling-Based Multiple Testing, §2.3; with weights
     Genovese, Roeder & Wasserman 2006, Biometrika 93(3).
@@ -115,10 +116,10 @@ class Chain:
         return cls(InBins(question, random_state))
 
     def interval(self, estimator: object, level: float) -> Interval:
-        """The interval of an estimator that reads these bins: of mean absolute errors with all lines below it.
+        """The interval of an estimator in these bins; for mean absolute errors it includes all lines below.
 
-        Point and ends of a root mean square error, and of the largest error, are at least those of the mean absolute
-        error, which neither can be smaller than (Jensen), and the p-value is at most as large.
+        A root mean square error, and the largest error, cannot be smaller than the mean absolute error (Jensen). So
+        their point and ends are at least as large, and their p-value at most as large.
         """
         of = target(estimator)
         assert of is not None
@@ -159,7 +160,7 @@ class Chain:
 
     @cached_property
     def _mean_absolute(self) -> Chain | None:
-        """The line of the mean absolute error of the same notion and bins; None where it has no order to keep."""
+        """The line of the mean absolute error of the same notion and bins; None if it has no order to respect."""
         question = self._asked.original
         line = Chain.of(replace(question, estimator=Binned(question.estimator.binning)), self._asked.seed)
         with suppress(NotAnswerable):  # a summary may not keep pairs of classes in such bins
@@ -168,7 +169,7 @@ class Chain:
 
     @cached_property
     def _floor_p(self) -> float:
-        """p-value of the requested error by its noise floor."""
+        """Share of calibrated models that show as large an error, by its noise floor."""
         return noise_floor(self._asked.original).p_value
 
     @cached_property
@@ -184,7 +185,7 @@ class Chain:
 
     @property
     def about(self) -> str:
-        """The quantity that the interval estimates, in words."""
+        """Meaning of the interval, in words."""
         about, event = self._bins.about(1), self._event is not None
         if self._notion == EVENT and event:
             return about.replace(_GIVEN, f"{OR_CONFIDENCE}{_GIVEN}")
@@ -194,7 +195,7 @@ class Chain:
 
     @property
     def _nested(self) -> bool:
-        """True if each class has the bins of all classes pooled, and of the event's risk if there is one."""
+        """True if the bins of each class are those of all classes combined, and of the event's risk if there is one."""
         others = [self.lines[0], *([] if self._event is None else [self._event])]
         return self._bins.table.same_edges and all(
             np.array_equal(self._bins.table.lower[0], other.table.lower[0], equal_nan=True) for other in others
@@ -213,7 +214,7 @@ class Chain:
         return max(own, *others)
 
     def rows_needed(self, estimator: object, limit: float, level: float, error: float) -> float | None:
-        """Rows with which the upper end lies below the limit in 8 of 10 samples, for the line that needs most."""
+        """Rows with which the upper end is below the limit in 8 of 10 samples, for the line that needs most."""
         lines = self._that_bound(estimator)
         needed = [line.rows_needed(estimator, limit, level, error) for line in lines]
         known = [number for number in needed if number is not None]
@@ -227,7 +228,7 @@ class Chain:
         return self._up_to if self._notion in (TOP_LABEL, EVENT) else [self._bins]
 
     def ends(self, level: float) -> Ends:
-        """Ends of the requested line."""
+        """Ends of the line in question."""
         tail, outer = self.tail(level), (1.0 - level) / 2
         below = [line.absolute(level, tail * self._weight(line)) for line in self._up_to]
         for gap in self._gaps_below:
@@ -248,11 +249,12 @@ class Chain:
         return self._least_likely[0]
 
     def shared(self, chance: float) -> float:
-        """The p-value of a mean gap that noise makes with this ``chance`` / w, corrected for the lines that share a.
+        """The p-value of a mean gap that noise produces with this ``chance`` / w, corrected for lines that share a.
 
-        The least (1 - level)/2 at which ``tail`` is more than ``chance``: the share of draws whose smallest p_j / w_j
-        is at most that, at least ``chance`` and at most ``chance`` times the sum of all w_j, divided by 0.9. So p is at
-        most (1 - level)/2 exactly where the lower end at that level is above 0.
+        It is the least (1 - level)/2 at which ``tail`` is more than ``chance``. That is the share of draws whose
+        smallest p_j / w_j is at most ``chance``, divided by 0.9. The share is at least ``chance`` and at most
+        ``chance`` times the sum of all w_j. So p is at most (1 - level)/2 exactly if the lower end at that level is
+        above 0.
 
         Reference: Westfall & Young 1993, §2.3.
         """
@@ -264,7 +266,7 @@ class Chain:
 
     @property
     def p_of(self) -> str:
-        """Name of the line of the p-value, if it is not the requested line; else empty."""
+        """Name of the line that the p-value is from, if it is not the one in question; else empty."""
         node = self._least_likely[1]
         if node is self._bins:
             return ""
@@ -275,9 +277,9 @@ class Chain:
 
     @cached_property
     def _least_likely(self) -> tuple[float, Gap | InBins]:
-        """The smallest p-value of the lines up to this one, and whose it is.
+        """The smallest p-value of the lines up to this one, and its line.
 
-        Of lines with the same one the highest, so that a line that stands out has its own.
+        Of several with the same p-value it is the highest line, so a significant line has its own.
         """
         up_to = [*self._gaps_below, *self._up_to]
         found = [
@@ -326,9 +328,9 @@ class Chain:
 
     @cached_property
     def lines(self) -> list[InBins]:
-        """The lines in bins, from the lowest up; none where a notion has no order to keep.
+        """The lines in bins, from the lowest up; none if a notion has no order to respect.
 
-        Of two classes that of the event stands apart, between the two: it is not of the class predicted.
+        For two classes the event's line is separate, between the two: it is not about the predicted class.
         """
         bins = self._bins
         if self._notion == CLASS_WISE:
@@ -344,12 +346,12 @@ class Chain:
 
     @property
     def of_classes(self) -> bool:
-        """True if the requested line is about all classes rather than one claim per row."""
+        """True if the line is about all classes, not about one claim per row."""
         return notion_of(self._asked.question) == CLASS_WISE
 
     @property
     def _up_to(self) -> list[InBins]:
-        """The requested line, and those below it."""
+        """The line in question, and those below it."""
         if self._event is None:
             return self.lines[: self.lines.index(self._bins) + 1]
         if self._notion == CONFIDENCE:
@@ -364,7 +366,7 @@ class Chain:
         return [*first, *self.lines, *of_event]
 
     def _weight(self, node: Gap | InBins) -> float:
-        """What part of ``tail`` a line is read at: the mean gap (of the event where there is one) at all of it."""
+        """Weight of a line as a share of ``tail``: 1 for the mean gap (of the event if there is one)."""
         if self._notion == CLASS_WISE:
             return 1.0
         return 1.0 if node is (self._gap if self._event is None else self._event_gap) else _IN_BINS
@@ -375,7 +377,7 @@ class Chain:
 
     @property
     def _gaps_below(self) -> list[Gap]:
-        """The mean gaps that bound the requested line from below."""
+        """The mean gaps that the line in question is never smaller than."""
         if self._event is None or self._notion == CONFIDENCE:
             return [] if self._gap is None else [self._gap]
         assert self._gap is not None
@@ -392,10 +394,10 @@ class Chain:
         return _gap_of(self._event.question)
 
     def _event_of_two(self) -> InBins | None:
-        """The event's line where there are two classes with a probability each: it bounds, or is, that asked about.
+        """The event's line if there are probabilities of two classes: it bounds, or is, the line in question.
 
-        Both classes have the error of the event in mirrored bins, and so has their mean; bins of the predicted class
-        part those of the event. None where classes are many, bins are asked for that no mirror leaves as they are, or
+        In mirrored bins, both classes have the error of the event, and so has their mean; bins of the predicted class
+        split those of the event. None if there are more classes, if bins are requested that are not symmetric, or if
         one of the notions has no answer.
         """
         question = self._bins.original
@@ -414,7 +416,7 @@ class Chain:
         return event
 
     def _beside(self, reduction: Reduction) -> InBins:
-        """The same asked in another notion."""
+        """The same in another notion."""
         question = self._bins.original
         rows: Any = question.predictions
         if rows.grain == "counts" and reduction == Confidence() and rows.in_own_notion(TopLabel()) is not None:
@@ -424,7 +426,7 @@ class Chain:
         )
 
     def _of_mean_gaps(self, level: float) -> Ends:
-        """What the mean gaps of single classes bound of their mean: no point below their mean, no end below one."""
+        """Bounds from the mean gaps of single classes: no point below their mean, no end below one."""
         return Ends(0.0, *mean_of_gaps(self._asked.question.claims, (1.0 - level) / 2))
 
     def _one_cell_a_class(self) -> InBins:
@@ -445,7 +447,7 @@ class Chain:
 
     @property
     def _draws(self) -> tuple[list[Float64s], Float64s]:
-        """What calibrated draws show in each line, and their smallest p_j / w_j; each ascending."""
+        """Results of calibrated draws in each line, and their smallest p_j / w_j; each ascending."""
         question = self._bins.original
         about = CONFIDENCE if self._notion in (CONFIDENCE, TOP_LABEL) else question.reduction
         if self._event is not None:
@@ -460,11 +462,11 @@ class Chain:
         return kept[key]
 
     def _of_rows(self) -> list[Float64s]:
-        """What calibrated draws show in each line of the classes."""
+        """Results of calibrated draws in each line of the classes."""
         return [np.abs(line.null) @ line.gaps.weight for line in self.lines]
 
     def _of_claims(self) -> list[Float64s]:
-        """What calibrated draws show as mean gap and in each line: of one claim a row, drawn in the cells of all."""
+        """Results of calibrated draws for the mean gap and each line, for one claim per row, drawn in the cells."""
         side = None
         if self._event is not None:
             code = self._bins.original.predictions.event
@@ -496,20 +498,18 @@ def mean_gap(
     bins: int | str | BinningScheme | None = None,
     random_state: int = SEED,
 ) -> MeanGap:
-    """By how much the claims of a notion are too low or too high on average, with ends no verdict contradicts.
+    """Return the mean gap of the claims of a notion, with ends that are consistent with every verdict.
 
-    m = (1/N) sum_i (y_i - s_i) over all claims of one notion of one claim a row (confidence, top-label, class-specific,
-    event); scores s and outcomes y in [0, 1]. The ends are those of the number of claims that came
-    true (``EventGap``), of an event as in ``risk.in_the_large``; of one of many classes those of a sum of residuals
-    (``GapSums``), as in the mean over classes. |m| can not exceed the
-    calibration error in any bins, and its lower end is read at the level that all lines of these predictions share
-    (``Chain``): an error in ``bins`` is never said to be smaller than the mean gap is shown to be. The sign test is
-    two-sided: 0 is left out where |m| is more than its noise explains at ``MeanGap.tail``.
+    m = (1/N) sum_i (y_i - s_i) over all claims of a notion with one claim per row (confidence, top-label,
+    class-specific, event); scores s and outcomes y are in [0, 1]. The ends are those of the number of claims that
+    came true (``EventGap``), for an event as in ``risk.in_the_large``. For one of many classes they are those of a
+    sum of residuals (``GapSums``), as in the mean over classes. |m| cannot exceed the calibration error in any bins.
+    Its lower end uses the common level of all lines of these predictions (``Chain``), so an error in ``bins`` is
+    never reported smaller than the mean gap. The sign test is two-sided: 0 is excluded if |m| is more than its noise
+    explains at ``MeanGap.tail``.
 
-    What can mislead: gaps of opposite sign cancel; no mean gap is not calibration. The shared level comes from seeded
-    draws, which go from class to class in the order of the columns: the same file with its two columns swapped has the
-    same value, p and outer end, and an end towards 0 that can differ in its third digit. NotAnswerable for other
-    notions and for rows in groups, which hang together.
+    What can mislead: gaps of opposite sign cancel, so a mean gap of 0 does not imply calibration. NotAnswerable for
+    other notions and for grouped rows, which are dependent.
 
     References: the folded normal law, Leone, Nelson & Nottingham 1961.
 
@@ -530,11 +530,11 @@ def mean_gap(
 def joint_event_ends(
     rows: EventRows, predictions: Predictions, level: float, bins: int | str | BinningScheme | None = None
 ) -> tuple[EventEnds, float, float]:
-    """Ends for an event's mean number of events, the chance that the one towards the expected number misses, and p.
+    """Ends for an event's mean number of events, the chance that the end towards the expected number misses, and p.
 
-    They are those of the mean gap of the event (``mean_gap``), so that the event's calibration error in ``bins`` and
-    its calibration in the large cannot contradict each other. Rows in groups have no such level: there the chance is
-    (1 - level)/2 and p that of ``grouped_p_value``.
+    They are those of the mean gap of the event (``mean_gap``), so the event's calibration error in ``bins`` and its
+    calibration in the large cannot contradict each other. Grouped rows have no such level: there the chance is (1 -
+    level)/2 and p that of ``grouped_p_value``.
     """
     if rows.groups is not None:
         tail = (1.0 - level) / 2
@@ -549,10 +549,10 @@ def notion_of(question: Question) -> str:
 
 
 def _overlaid(lines: list[InBins], event: _Event | None = None) -> tuple[list[Codes], CellGaps, Float64s]:
-    """The cells that all lines' bins are made of, and which bin of each line they are in; outcomes as the scores say.
+    """The common refinement of all lines' bins, the bin of each cell in each line, and signs of outcomes.
 
-    The last line's claims have the most strata; the first one's all are in one. Of an event the bins of its risk come
-    last; the third answer is 1 in cells where the event is predicted, -1 in others.
+    The last line's claims have the most strata; the first one's all are in one. For an event, the bins of its risk
+    come last. The third result is 1 in cells that predict the event, -1 in others.
     """
     claims = lines[-1].question.claims
     strata, sets = len(claims.strata), []
@@ -598,7 +598,7 @@ def _overlaid(lines: list[InBins], event: _Event | None = None) -> tuple[list[Co
 
 
 def _both_ways(edges: Floats, others: list[Floats]) -> list[Floats]:
-    """Edges and their mirror images, which are the edges that lie there where there are such: a summary knows these."""
+    """Edges and their mirror images, snapped to existing edges if there are such, which a summary knows."""
     fine = EqualWidth(Groups().bins).fixed_edges().astype(edges.dtype)
     known = np.unique(np.concatenate([edges, *others, fine]))
     mirrored = (1 - edges).astype(edges.dtype)
@@ -625,12 +625,12 @@ def _gap_of(question: Question) -> Gap:
 
 
 def _same_bins(first: InBins, other: InBins) -> bool:
-    """True if both use the same bins."""
+    """True if both are judged in the same bins."""
     return np.array_equal(first.table.lower, other.table.lower, equal_nan=True)
 
 
 def _seen(node: Gap | InBins) -> float:
-    """Result of the observed outcomes for a line."""
+    """Observed value of a line."""
     if isinstance(node, InBins):
         return abs(float(node.gaps.weight @ np.abs(node.gaps.gap)))
     return abs(node.gap)

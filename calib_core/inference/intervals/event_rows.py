@@ -65,7 +65,7 @@ class Trials:
         return Trials(self.score, self.rows * factor, self.events * factor)
 
     def grouped(self, most: int) -> Trials:
-        """At most so many entries, neighbours in log-odds together at the risk of their mean log-odds."""
+        """At most ``most`` entries: neighbors in log-odds are merged at the risk of their mean log-odds."""
         if len(self.score) <= most:
             return self
         before = np.cumsum(self.rows) - self.rows / 2
@@ -79,9 +79,9 @@ class Trials:
 class EventRows:
     """Predicted risks of an event, (n,), whether it happened, and row weights; ``event`` is the name of its class.
 
-    Whole-number weights are ``copies`` of a row; other weights are None or of mean 1. ``groups`` are those of rows that
-    belong together. ``cells`` are the rows on the fine grid of summaries (None where weights are no copies): what
-    is read from them is the same of rows and of counts. ``note`` is what limits every number of these rows.
+    Whole-number weights are ``copies`` of a row; other weights are None or of mean 1. ``groups`` are row groups.
+    ``cells`` are the rows on the fine grid of summaries (None if weights are not copies), so results from them are
+    the same for rows and for counts. ``note`` describes a limitation of every number of these rows.
     """
 
     scores: Float64s

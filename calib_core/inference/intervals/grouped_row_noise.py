@@ -28,7 +28,7 @@ from calib_core.predictions.predictions import NotAnswerable
 from calib_core.predictions.row_groups import RowGroups, made_for_single_rows
 
 _AT_ONCE = 4_000_000
-"""Drawn numbers held at a time."""
+"""Drawn numbers in memory at a time."""
 _ALIKE = 200
 """Draws of outcomes that are alike within groups."""
 
@@ -36,15 +36,20 @@ _ALIKE = 200
 def of_groups(question: Question, values: Float64s, random_state: int) -> Float64s:
     """Draws (replicates,) under calibration for grouped rows, from those for independent rows, ``values``.
 
-    Nobody knows how alike the rows of a group come out, so that is read from what was seen. Draws are the worst,
-    quantile by quantile, of these laws: independent outcomes, as much wider as the residuals, added up by group, are
-    than row by row (never narrower); each group's residuals multiplied by one standard normal, which leaves their sums
-    within groups as they are (wild bootstrap by clusters); and, where surprises are too rare to be seen (``poor``), and
-    for the largest error of a bin, outcomes that are alike within groups: the most that a calibrated model's rows can
-    hang together. Errors that look at the rows have all three, with the widths of both through their smoothing.
+    The correlation within groups is unknown, so it is estimated from the outcomes. Draws are the worst, quantile by
+    quantile, of these laws:
 
-    NotAnswerable for fewer than ``FEWEST`` groups, and for estimators that subtract the noise of independent rows,
-    look at pairs of rows or at whole vectors.
+    - independent outcomes, widened by the ratio of residuals summed by group to those row by row (never narrower);
+    - each group's residuals multiplied by one standard normal, so sums within groups are unchanged (wild cluster
+      bootstrap);
+    - if surprises are too rare (``poor``), and for the largest error of a bin: outcomes that are equal within groups,
+    the
+      strongest dependence for a calibrated model.
+
+    Errors that use the rows have all three, with the widths of both through their smoothing.
+
+    NotAnswerable for fewer than ``FEWEST`` groups, and for estimators that subtract the noise of independent rows, or
+    use pairs of rows or whole vectors.
 
     References: Wu 1986; Cameron, Gelbach & Miller 2008 (clusters).
     """
@@ -57,7 +62,7 @@ def of_groups(question: Question, values: Float64s, random_state: int) -> Float6
         laws.append(_alike(question, groups, random_state))
     declared = traits(question.estimator)
     found = widest(laws, len(values), higher_is_worse=declared.higher_is_worse)
-    # Widened noise of few groups can reach beyond what a share can be; below 0 are errors whose noise is subtracted.
+    # Widened noise of few groups can exceed the range of a share; errors with noise subtracted can be below 0.
     least = 0.0 if declared.judged == "share" else -np.inf
     return np.clip(found, least, 1.0) if declared.unit == "share" else found
 
@@ -97,7 +102,7 @@ def _check(question: Question, groups: RowGroups) -> None:
 
 
 def _scores(question: Question) -> Float64s:
-    """What each row says of the likeliest thing it says, (rows,)."""
+    """Probability of each row's likeliest claim, (rows,)."""
     claims = None if question.reduction is None else question.claims
     if claims is not None and claims.one_a_row(question.ranks):
         return np.asarray(claims.scores, dtype=np.float64)
@@ -122,7 +127,7 @@ def _wild(question: Question, groups: RowGroups, values: Float64s, random_state:
     if counted is None:
         grouped, single = noise_sizes(question, groups, random_state)
         yield values * room * _wider(float(grouped.mean()), float(single.mean()))
-        # A smoothing as wide as the error spreads more where noise is more: stretched draws alone are too much alike.
+        # If smoothing is as wide as the error, more noise also spreads it more; stretching draws is not enough.
         yield room * grouped
         return
     sums = GroupsInCells.of(question.claims, counted.table, groups, question.ranks)
@@ -142,7 +147,7 @@ def _length(values: Float64s) -> float:
 
 
 def _wider(grouped: float, single: float) -> float:
-    """How much wider noise by group is than row by row; never narrower."""
+    """Ratio of noise by group to noise row by row; at least 1."""
     return max(1.0, grouped / single) if single > 0 else 1.0
 
 
@@ -194,7 +199,7 @@ def _parts(draws_of: int, size: int) -> Iterator[int]:
 
 
 def widest(laws: Sequence[Float64s], count: int, *, higher_is_worse: bool = True) -> Float64s:
-    """Of several laws the worst, quantile by quantile, (count,)."""
+    """The worst of several laws, quantile by quantile, (count,)."""
     places = (np.arange(count) + 0.5) / count
     each = [np.quantile(law, places, method="inverted_cdf") for law in laws]
     return np.asarray(np.max(each, axis=0) if higher_is_worse else np.min(each, axis=0))

@@ -30,22 +30,22 @@ _SLACK = 1e-3
 def interval(question: Question, groups: RowGroups, level: float, random_state: int) -> Interval:
     """The interval of an error of grouped rows, in its own bins.
 
-    The error T is a norm of sums of residuals (ECE, kernel, smooth, convex, swept, cumulative errors), to which each
-    group adds what its rows add together; groups are independent. With A_g how far group g's residuals did move such a
-    sum (in bins: the most that sum A_g^2 can be for any signs of the bins), M the most that one group could, B = sum
-    (A_g / M)^2 and X(B) as in ``elementary.beyond``, the ends are
+    The error T is a norm of sums of residuals (ECE, kernel, smooth, convex, swept, cumulative errors). Each group
+    contributes the sum of its rows; groups are independent. A_g is the distance that group g's residuals moved such a
+    sum (in bins: the largest possible sum A_g^2 for any signs of the bins). M is the most that one group could move
+    it, B = sum (A_g / M)^2, and X(B) as in ``elementary.beyond``. The ends are
 
-        max(0, T - q),   q the (1 + level)/2 point of what calibrated models show (``group_noise.of_groups``),
-        min(1, T + M X(B)),   widened to Student's point for as many groups.
+        max(0, T - q),   q the (1 + level)/2 point for calibrated models (``group_noise.of_groups``),
+        min(1, T + M X(B)),   widened to Student's point for this number of groups.
 
-    In bins of one claim a row no end lies below that of the size of the mean gap, which the error cannot be smaller
-    than (at its p-value's level, (1 - level)/2 for both signs): T's own lower end is then read at a tenth of that, so
-    that both miss together in at most 1.1 (1 - level)/2, and p is at most that of the mean gap. What is estimated is T
-    itself: noise raises it.
+    In bins of one claim per row, no end is below that of the size of the mean gap, which the error cannot be smaller
+    than. That end uses its p-value's level, (1 - level)/2 for both signs. T's own lower end then uses a tenth of
+    that, so that both miss jointly in at most 1.1 (1 - level)/2. p is at most that of the mean gap. The target is T
+    itself, which noise raises.
 
-    The largest error of a bin: Clopper-Pearson bounds for all bins at once, rows of a group in a bin counted as one.
-    Where outcomes of these scores cannot be drawn the lower end is 0. What can mislead: groups that are few or very
-    unequal make the interval wide, as they must.
+    The largest error of a bin has Clopper-Pearson bounds for all bins at once; rows of a group in a bin count as one.
+    If outcomes of these scores cannot be drawn, the lower end is 0. What can mislead: few or very unequal groups make
+    the interval wide, as they must.
 
     NotAnswerable for fewer than ``FEWEST`` groups, squared and debiased errors, errors of pairs and of whole vectors.
     """
@@ -81,16 +81,16 @@ def _lower_ends(question: Question, value: float, levels: Sequence[float], rando
 def _above_mean_gap(own: Interval, low: float, question: Question, level: float) -> Interval:
     """The interval of an error with its own lower end ``low``, not below the mean gap of the same claims.
 
-    As it is where rows make several claims, which have no such gap.
+    It is unchanged if rows make several claims, which have no such gap.
     """
     if not one_claim_a_row(question):
         return own
     answered = question.predictions.answered
-    # Claims about the class predicted, class by class, have the mean gap of all of them.
+    # Claims about the predicted class, class by class, have the mean gap of all of them.
     claims = question.claims if len(question.claims.strata) == 1 else claims_in(Confidence(), answered)
     rows = EventRows.of_claims(claims, answered)
     total, mean = rows.trials.total, rows.trials.expected / rows.trials.total
-    # Of its size both tails count: the end towards 0 is that of the interval that leaves 0 out where p is small enough.
+    # The size has two tails: the end towards 0 is that of the interval that excludes 0 if p is small enough.
     near, far = (ends_of_groups(rows, answered, each) for each in ((1.0 + level) / 2, level))
     least = max(near.low / total - mean, mean - near.high / total, 0.0)
     most = max(mean - far.low / total, far.high / total - mean)

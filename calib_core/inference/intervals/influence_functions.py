@@ -1,4 +1,4 @@
-"""Influence functions of measures of confidences, for their intervals and those of differences between models."""
+"""Influence of each row on a measure of confidences, for its interval and that of a difference of two models."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from calib_core.predictions.row_groups import RowGroups
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """A measure's ``value``, and what each row adds to it, ``terms`` (n,), with ``weights`` (n,), of mean 0.
+    """A measure's ``value``, and the influence of each row on it, ``terms`` (n,), with ``weights`` (n,), of mean 0.
 
-    To first order the value moves by terms_i / n when row i counts once more; so the variance of the value is that of
-    the terms over n, and the difference of two measures of the same rows has the difference of their terms. Terms of
-    rows of one of the ``groups`` are added up before they are squared.
+    To first order the value changes by terms_i / n if row i counts once more. So the variance of the value is that of
+    the terms over n. The difference of two measures of the same rows has the difference of their terms. Terms are
+    summed within each of the ``groups`` before they are squared.
     """
 
     value: float
@@ -53,13 +53,13 @@ class Influence:
         return self.value + low, self.value + high
 
     def spread(self, level: float, slope: float = 1.0) -> tuple[float, float]:
-        """-+ t error / slope: how far the ends lie from the value on a scale that is 1 / ``slope`` times as wide."""
+        """-+ t error / slope: distance of the ends from the value on a scale that is 1 / ``slope`` times as wide."""
         half = self.error / slope * float(student.ppf((1 + level) / 2, self.freedom))
         return -half, half
 
     @property
     def p_value(self) -> float:
-        """Of the test that the true value is 0, by Student's t."""
+        """p-value of the test that the true value is 0, by Student's t."""
         if self.error == 0:
             return float(self.value == 0)
         return float(2 * student.sf(abs(self.value) / self.error, self.freedom))
@@ -99,7 +99,7 @@ class ConfidenceRows:
 
     @classmethod
     def ranked(cls, predictions: Predictions) -> ConfidenceRows:
-        """Subject of the ranking: the risk of an event if there is one, else the confidence."""
+        """Rows to be ranked: by the risk of an event if there is one, else by confidence."""
         return cls.of(predictions) if predictions.event is None else cls.of_event(predictions)
 
     @cached_property
@@ -131,7 +131,7 @@ def accuracy(rows: ConfidenceRows) -> Influence:
 
 
 def overconfidence(rows: ConfidenceRows) -> Influence:
-    """Mean confidence minus accuracy; above 0: over-confident."""
+    """Mean confidence less accuracy; above 0 the model is overconfident on average."""
     return rows.mean(rows.h - rows.right)
 
 
@@ -174,11 +174,12 @@ def auroc(rows: ConfidenceRows) -> Influence:
 
 
 def risk_area(rows: ConfidenceRows) -> Influence:
-    """Area under the risk-coverage curve: the mean, over k = 1..n, of the share wrong among the k surest rows.
+    """Area under the risk-coverage curve: the mean, over k = 1..n, of the error rate among the k most confident rows.
 
-    Rows of one confidence enter in random order, and their mean over all orders is taken: with A rows and W wrong ones
-    before, m rows and w wrong ones of a level add w + (W - w A / m) (H_(A+m) - H_A), H the harmonic numbers. Terms are
-    the derivatives by m and w with logarithms in place of H. Weights that are not whole take H between its numbers.
+    Rows of one confidence enter in random order, and the area is the mean over all orders. Suppose A rows and W wrong
+    ones come before a level of m rows and w wrong ones. The level adds w + (W - w A / m) (H_(A+m) - H_A), with H the
+    harmonic numbers. Terms are the derivatives by m and w with logarithms in place of H. For fractional weights, H is
+    interpolated.
 
     References: Geifman, Uziel & El-Yaniv 2019.
     """
@@ -198,7 +199,7 @@ def risk_area(rows: ConfidenceRows) -> Influence:
 
 
 def excess_area(rows: ConfidenceRows) -> Influence:
-    """Risk area minus the smallest possible area with as many wrong rows, all ranked last.
+    """That area less the smallest one with this number of wrong rows, all of them last.
 
     References: Geifman, Uziel & El-Yaniv 2019 (E-AURC).
     """

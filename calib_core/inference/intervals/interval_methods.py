@@ -1,4 +1,4 @@
-"""Choice of the interval of an estimate: the tested default of its kind, or a requested bootstrap."""
+"""Interval of an estimate: the tested default of its kind, or a bootstrap on request."""
 
 from __future__ import annotations
 
@@ -48,17 +48,22 @@ Method = Literal["default", "percentile", "pivotal"]
 def interval(
     question: Question, level: float = LEVEL, random_state: int = SEED, method: Method = "default"
 ) -> Interval:
-    """Confidence interval for the true value of an estimate, given the predictions.
+    """Confidence interval for the true value, given the predictions.
 
-    Default by what is estimated: binned errors (ECE, RMSCE and their debiased forms) by test inversion, the largest
-    error by Clopper-Pearson (canonical: multinomial) bounds that hold for all cells at once, errors that are a norm of
-    the residuals (kernel, smooth, convex, swept, cumulative) by what a norm can gain from noise, the squared kernel
-    error by test inversion or from its blocks, means of rows (log loss, Brier score, accuracy) by the percentile
-    bootstrap. All but the last are in the coverage table (canonical: three classes) or have a proof; what is left over
-    has the pivotal bootstrap and says that it is untested. Rows that belong together: means and shares by groups, norms
-    as in ``grouped_intervals``, bootstraps draw groups; what is made for independent rows is refused. ``percentile``
-    and ``pivotal`` ask for the bootstrap forms of any estimate: of plug-in and debiased binned errors they do not
-    cover.
+    The default depends on the estimate:
+
+    - binned errors (ECE, RMSCE and their debiased forms): test inversion;
+    - the largest error: Clopper-Pearson (canonical: multinomial) bounds for all cells at once;
+    - errors that are a norm of the residuals (kernel, smooth, convex, swept, cumulative): bounds on what a norm can
+    gain
+      from noise;
+    - the squared kernel error: test inversion, or its blocks;
+    - means of rows (log loss, Brier score, accuracy): the percentile bootstrap.
+
+    All but the last are in the coverage table (canonical: three classes) or have a proof. Other estimates have the
+    pivotal bootstrap, reported as untested. For grouped rows, means and shares are computed by groups, norms as in
+    ``grouped_intervals``, and bootstraps draw groups; methods for independent rows are refused. ``percentile`` and
+    ``pivotal`` request the bootstrap forms of any estimate; for plug-in and debiased binned errors they do not cover.
 
     >>> from calib_core import Predictions, estimate
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
@@ -88,10 +93,10 @@ def interval(
 
 
 def typical_high(question: Question, level: float, random_state: int = SEED) -> float:
-    """The upper end a perfectly calibrated model with these predictions would typically have.
+    """Typical upper end for a perfectly calibrated model with these predictions.
 
-    The median over outcomes drawn from the scores, so that it is known before any outcome is seen: ``DRAWS`` of them
-    where counts in bins suffice, ``DRAWS_OF_ROWS`` where the estimator looks at the rows.
+    It is the median over outcomes drawn from the scores, so it is known before any outcome is seen. There are
+    ``DRAWS`` draws if bin counts suffice, ``DRAWS_OF_ROWS`` if the estimator uses the rows.
     """
     return _drawn_high(question, level, random_state, 0.5)
 
@@ -106,9 +111,9 @@ def _drawn_high(question: Question, level: float, random_state: int, share: floa
 
 
 def rows_for_groups(question: Question, limit: float, random_state: int = SEED) -> float | None:
-    """About how many rows it takes until more is judged than one mean, whose scores lie further apart than ``limit``.
+    """Approximate number of rows needed to judge more than one mean whose scores are further apart than ``limit``.
 
-    None where groups are judged, or a group cannot hide an error of that size.
+    None if groups are judged, or a group cannot hide an error of that size.
     """
     # Where every row speaks of every class one group is never judged (``judged_bins``).
     if not _in_bins(question) or question.claims.same_rows or question.predictions.row_groups is not None:
@@ -117,11 +122,11 @@ def rows_for_groups(question: Question, limit: float, random_state: int = SEED) 
 
 
 def rows_to_tell(question: Question, limit: float, level: float, random_state: int = SEED) -> float:
-    """Sample size with which the upper end of a calibrated model lies below ``limit`` in 8 of 10 samples, about.
+    """Approximate sample size with which a calibrated model's upper end is below ``limit`` in 8 of 10 samples.
 
-    Of mean absolute errors of one claim a row: by samples drawn in the cells that so many rows would be judged in.
-    Of others: the upper end that 8 of 10 samples of the rows at hand stay below falls at least like one over the root
-    of the rows (of squares: over their number).
+    For mean absolute errors of one claim per row, samples are drawn in the cells for that number of rows. For others,
+    take the upper end that 8 of 10 samples of the rows at hand stay below. It falls at least like one over the root
+    of the rows (for squares: over their number).
     """
     needed = rows_with_error(question, limit, 0.0, level, random_state)
     if needed is not None:
@@ -144,7 +149,7 @@ def rows_with_error(
 
 
 def highs_of_most(question: Question, factors: Sequence[float], level: float, random_state: int = SEED) -> Float64s:
-    """The upper ends that 8 of 10 calibrated models' samples stay below, with so many times the rows at hand."""
+    """The upper ends that 8 of 10 calibrated models' samples stay below, with multiples of the rows at hand."""
     bins = InBins(question, random_state) if _in_bins(question) else None
     if bins is not None and bins.knows_more_rows(question.estimator):
         return np.array([bins.high_with(factor, level) for factor in factors])
@@ -234,6 +239,7 @@ _FORMS: dict[tuple[str, bool], Form] = {
     ("pairs", False): _of_pairs,
     ("pairs", True): _of_blocks,
 }
-"""The one place that says which interval an estimator has: by what it is judged by (``Traits.judged``), and whether the
-question is about whole vectors. What is not here, or answers None, has an untested bootstrap; means of rows have their
-own (``mean_scores``), before the rest."""
+"""Interval of each kind of estimator (``Traits.judged``), and of questions about whole vectors.
+
+Others, and those for which the function returns None, have an untested bootstrap. Means of rows are handled first
+(``mean_scores``)."""

@@ -1,4 +1,4 @@
-"""Intervals for binned errors by inverting a test: which true errors would make the observed one unremarkable?"""
+"""Intervals for binned errors by test inversion: all true errors that are consistent with the observed one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CellGaps(OneLine):
-    """What the inversion knows of each non-empty cell: weight in the aggregate, rows, mean outcome and mean score.
+    """Data of each non-empty cell for the inversion: weight in the aggregate, rows, mean outcome and mean score.
 
     Arrays are (cells,), weights sum to 1, ``rows`` may be an effective number.
     """
@@ -57,8 +57,8 @@ class CellGaps(OneLine):
     def deviation(self) -> Float64s:
         """Standard deviation of each cell's mean outcome around its unknown truth.
 
-        sqrt(q (1 - q) / n), q the outcomes' share after two more rows that behave as the scores say, made free of the
-        bias this q has where they do: E q(1 - q) is short of the truth by a share n / (n + 2)^2.
+        sqrt(q (1 - q) / n), with q the share of outcomes after adding two rows that behave like the scores. q is
+        corrected for its bias under calibration: E q(1 - q) is below the truth by a share n / (n + 2)^2.
         """
         n = self.rows
         q = (n * self.outcome + 2.0 * self.score) / (n + 2.0)
@@ -71,21 +71,21 @@ class CellGaps(OneLine):
 
     @property
     def expected_minority(self) -> float:
-        """sum of n s (1 - s) over the number of cells: how rich cells are in outcomes, from scores alone."""
+        """sum of n s (1 - s) over the number of cells: number of outcomes per cell, from scores only."""
         return float((self.rows * self.score * (1.0 - self.score)).mean())
 
     @property
     def rich(self) -> bool:
-        """True if cells have enough expected outcomes of both kinds for a normal approximation of their sums."""
+        """True if cells are expected to have enough outcomes of both kinds for a normal law of their sums."""
         return self.expected_minority >= RICH
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What outcomes alone can move: ``unit``, the most one row can move the error, and counts of surprising rows.
+    """Effect of outcomes on the error: ``unit``, the most one row can move it, and counts of surprising rows.
 
-    ``residual`` is the sum over rows of (what its residuals move / unit)^2, ``outcome`` the same with each cell's own
-    mean outcome in place of the scores.
+    ``residual`` is the sum over rows of (movement by its residuals / unit)^2. ``outcome`` is the same with each
+    cell's own mean outcome in place of the scores.
     """
 
     unit: float
@@ -94,7 +94,7 @@ class Noise:
 
 
 def draws_for(cells: int) -> int:
-    """How many noise draws an inversion over so many cells uses: 4000, less where cells are many, 1000 at least."""
+    """Number of noise draws of an inversion over these cells: 4000, fewer if there are many cells, at least 1000."""
     return int(np.clip(_DRAWN_NUMBERS // max(cells, 1), 1000, DRAWS))
 
 
@@ -110,22 +110,25 @@ def absolute_ends(
 ) -> Ends:
     """Interval for sum_b w_b |true gap_b|, given the predictions and the cells.
 
-    ``low_tail`` is the chance with which the lower end may miss where that is another one than (1 - level)/2.
+    ``low_tail`` is the chance with which the lower end may miss, if it is not (1 - level)/2.
 
-    T = sum_b w_b |d_b| with gaps d_b, tail = (1 - level)/2, z its normal point, R the rows' squared residuals, u the
-    most one row moves the error. The upper end is that of ``absolute_high``.
+    T = sum_b w_b |d_b| with gaps d_b. tail = (1 - level)/2, z is its normal point, R the rows' squared residuals, and
+    u the most one row moves the error. The upper end is that of ``absolute_high``.
 
-    Lower end: the smaller of two. (1) Cells that stand out from noise, beyond sqrt(2 log cells) deviations, carry the
-    error, all others draw calibrated outcomes (``null``, gaps (draws, cells)): the theta at which T is the upper tail
-    point of that law; 0 where calibrated models show as much. (2) T - u z sqrt(R), for cells whose scores leave no
-    noise although the truth does. Disjoint cells poor in outcomes also take the lower end of ``inverted``.
+    The lower end is the smaller of two. (1) Cells that exceed the noise, beyond sqrt(2 log cells) deviations, carry
+    the error, and all others draw calibrated outcomes (``null``, gaps (draws, cells)). The end is the theta at which
+    T is the upper tail point of that law; it is 0 if calibrated models show as much. (2) T - u z sqrt(R), for cells
+    whose scores leave no noise although the truth does. Disjoint cells poor in outcomes also use the lower end of
+    ``inverted``.
 
-    The point is where law (1) puts half its mass; of disjoint cells, of which no error is smaller than their mean gap,
-    no less than what that shows (``_mean_gap``); moved into the interval where it lies outside. What can mislead: the
-    target is the error in these cells, at most that of the model. Law (1) leaves errors of cells that do not stand out
-    to noise, so that the point lies low where many cells are off a little and their signs cancel in the mean gap. Of an
-    event whose log-odds are stated 1.15, 1.3 and 1.5 times too far from 0 (2,000 rows) the true errors are 2.1, 4.0 and
-    6.1 %, and the points 1.1, 2.5 and 4.8 % on average; those of the confidence, whose errors have one sign, are right.
+    The point is the median under law (1). For disjoint cells, no error is smaller than their mean gap, so the point
+    is at least its estimate (``_mean_gap``). A point outside the interval is moved inside.
+
+    What can mislead: the target is the error in these cells, at most that of the model. Law (1) attributes errors of
+    other cells to noise. The point is therefore low if many cells are off a little and their signs cancel in the mean
+    gap. Example: an event whose log-odds are stated 1.15, 1.3 and 1.5 times too far from 0 (2,000 rows). The true
+    errors are 2.1, 4.0 and 6.1 %, and the points 1.1, 2.5 and 4.8 % on average. Those of the confidence, whose errors
+    have one sign, are right.
 
     References: Fay & Feuer 1997; Casella & Berger 2002, §9.2.1; Donoho & Johnstone 1994.
     """
@@ -144,10 +147,10 @@ def absolute_ends(
 
 
 def _mean_gap(gaps: CellGaps) -> float:
-    """The size of the mean gap over cells, freed of noise: no error of these cells is smaller.
+    """Size of the mean gap over cells, corrected for noise: no error of these cells is smaller.
 
-    The theta at which half of |N(theta, sum w_b^2 s_b^2)| lies below the observed |sum_b w_b d_b|. An error spread
-    evenly over cells shows here although no cell stands out.
+    It is the theta at which half of |N(theta, sum w_b^2 s_b^2)| is below the observed |sum_b w_b d_b|. It detects an
+    error spread evenly over cells, although no cell exceeds the noise.
     """
     size = abs(float(gaps.weight @ gaps.gap))
     spread = float(np.sqrt((np.square(gaps.weight * gaps.deviation)).sum()))
@@ -157,12 +160,12 @@ def _mean_gap(gaps: CellGaps) -> float:
 
 
 def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
-    """Upper end for sum_b w_b |true gap_b|: T + u X(R) where cells are poor in outcomes, else inversion plus u D.
+    """Upper end for sum_b w_b |true gap_b|: T + u X(R) if cells are poor in outcomes, else inversion plus u D.
 
-    The error is at most T less a noise of mean 0 whose variance u^2 R bounds; X is the Poisson limit that stands for z
-    sqrt(R). Near scores of 0 and 1, where outcomes can only fall to one side and do not fold, nothing may be taken off
-    T. Where cells are rich (``CellGaps.rich``, known from scores alone) noise folds into T and ``inverted`` takes it
-    off again; u D(outcomes) is what a Poisson limit has over a normal one.
+    The error is at most T less a noise of mean 0 whose variance u^2 R bounds; X is the Poisson limit in place of z
+    sqrt(R). Near scores of 0 and 1, outcomes can only fall to one side and do not fold, so nothing is subtracted from
+    T. If cells are rich (``CellGaps.rich``, known from scores only), noise folds into T and ``inverted`` subtracts
+    it. u D(outcomes) is the difference between a Poisson limit and a normal one.
     """
     tail = (1.0 - level) / 2
     if not gaps.rich:
@@ -171,9 +174,9 @@ def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) 
 
 
 def absolute_high_reaches(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, limit: float) -> bool:
-    """True if ``absolute_high`` is at least ``limit``; clear cases only need the laws near the limit.
+    """True if ``absolute_high`` is at least ``limit``; in clear cases, laws are computed near the limit only.
 
-    The same answer as by the end itself: within the precision of its bisection the end is made.
+    The result is that of the end itself, which is computed if the limit is within the precision of its bisection.
     """
     if not gaps.rich or _size(gaps, gaps.gap, 1) == 0.0:
         return absolute_high(gaps, noise, level, errors) >= limit
@@ -214,19 +217,21 @@ def inverted(
 ) -> tuple[float, float]:
     """Ends of the interval for (sum_b w_b |true gap_b|^p)^(1/p) under a normal law; p = ``order`` 1 or 2.
 
-    T = sum_b w_b |d_b|^p with gaps d_b. Were the error theta, T would be about sum_b w_b |theta u_b + s_b Z_b|^p, with
-    directions u of unit norm, deviations s and standard normal Z (``noise``, (draws, cells)). The interval holds every
-    theta with alpha/2 <= P(T_theta <= T) <= 1 - alpha/2. For p = 2 the direction is the observed one, d / norm. For
-    p = 1 the law depends on how the error is spread over cells, which noise hides, so each end takes the direction
-    that makes it careful: the lower one only cells that stand out from the noise (beyond sqrt(2 log cells) deviations,
-    the largest excess over all cells when all are noise), the upper one the larger end of two: the observed gaps with
-    half as much again in proportion to the deviations, and the deviations alone.
+    T = sum_b w_b |d_b|^p with gaps d_b. If the error were theta, T would be about sum_b w_b |theta u_b + s_b Z_b|^p.
+    Here u are directions of unit norm, s deviations and Z standard normal (``noise``, (draws, cells)). The interval
+    contains every theta with alpha/2 <= P(T_theta <= T) <= 1 - alpha/2. For p = 2 the direction is the observed one,
+    d / norm.
+
+    For p = 1 the law depends on how the error is spread over cells, which noise hides. Each end uses a conservative
+    direction. The lower one uses only cells that exceed the noise (beyond sqrt(2 log cells) deviations; the largest
+    excess over all cells when all are noise). The upper one is the larger end of two: for the observed gaps with half
+    as much again in proportion to the deviations, and for the deviations only.
 
     ``null``, values of T under perfect calibration, decide with the normal law whether the lower end is 0. For the
-    upper end a T below the middle of noise alone counts as that middle (a power-constrained limit): bins that fit too
-    well, as those of a calibrator judged on the rows it was fitted on do, must not make an error look smaller than
-    these rows could show. What can mislead: the normal law is wrong where outcomes are rare (scores near 0 or 1, cells
-    of few rows); ``absolute_ends`` and ``square_ends`` mend that.
+    upper end, a T below the median of noise counts as that median (a power-constrained limit). Bins can fit too well,
+    for example those of a calibrator judged on its own rows. That must not make an error look smaller than these rows
+    could show. What can mislead: the normal law is wrong if outcomes are rare (scores near 0 or 1, cells of few
+    rows); ``absolute_ends`` and ``square_ends`` correct that.
 
     References: test inversion as in Casella & Berger 2002, §9.2.1; threshold sqrt(2 log n) Donoho & Johnstone 1994;
     power-constrained limits Cowan et al. 2011.
@@ -272,7 +277,7 @@ def _high_laws(gaps: CellGaps, order: int, errors: Float64s) -> tuple[list[Law],
 def binomial_null(gaps: CellGaps, rng: np.random.Generator, count: int = NULL_DRAWS) -> Float64s:
     """Gaps (count, cells) under perfect calibration, every cell's positives binomial at its mean score.
 
-    Real cells mix scores, which makes their counts vary a little less: the lower end errs on the side of 0.
+    Real cells mix scores, which makes their counts vary a little less: the lower end is slightly conservative.
     """
     rows = np.maximum(np.round(gaps.rows), 1.0)
     drawn = rng.binomial(rows.astype(np.int64), np.clip(gaps.score, 0.0, 1.0), size=(count, len(rows)))
@@ -294,7 +299,7 @@ def _top(gaps: CellGaps, size: float) -> float:
 
 
 def _clear(gaps: CellGaps, deviation: Float64s) -> Bools:
-    """Cells that stand out from the noise, the one that does so most when none does."""
+    """Cells that exceed the noise, or the one closest to it if none does."""
     ratio = np.abs(gaps.gap) / np.maximum(deviation, 1e-300)
     clear = np.asarray(ratio > np.sqrt(2.0 * np.log(len(ratio))))
     if not clear.any():
@@ -320,11 +325,11 @@ def _low_way(gaps: CellGaps) -> Float64s:
 
 
 def _high_ways(gaps: CellGaps, order: int) -> list[Float64s]:
-    """Distributions of the error over cells for an upper end.
+    """Possible distributions of the error over cells for an upper end.
 
-    Squares: as observed. Absolute errors: the observed gaps with half as much again in proportion to the deviations,
-    and in proportion to the deviations alone, the spread that noise hides best: over many cells observed gaps are more
-    uneven than true ones, and the more uneven an error the less of it folds into noise.
+    Squares: the observed one. Absolute errors: the observed gaps with half as much again in proportion to the
+    deviations, and in proportion to the deviations only, which noise hides best. Over many cells, observed gaps are
+    more uneven than true ones, and the more uneven an error is, the less of it folds into noise.
     """
     d, deviation = gaps.gap, gaps.deviation
     if order == 2:
@@ -376,5 +381,5 @@ def _crossing(law: Law, target: float, top: float) -> float:
 
 
 def _crosses_beyond(law: Law, target: float, top: float, theta: float) -> bool:
-    """Does a falling law pass the target above theta? One that starts below passes at 0, at the latest at its top."""
+    """True if a falling law passes the target above theta; one that starts below passes at 0."""
     return theta < 0.0 or (theta < top and law(theta) > target and law(0.0) > target)

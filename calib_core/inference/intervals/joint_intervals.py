@@ -36,12 +36,12 @@ Job: TypeAlias = Callable[[], None]
 def sharpen(
     estimates: Sequence[Estimate], level: float = LEVEL, done: Callable[[int], object] = lambda _: None
 ) -> None:
-    """Compute and cache interval and noise floor of every estimate, with exactly the same results as separately.
+    """Compute and cache every estimate's interval and noise floor, with the same bits as one by one.
 
-    Estimates of the same predictions in one notion that read the same bins share the drawn outcomes and the rows'
-    noise, which is most of the cost: five of them take little longer than one. So do scores of whole predictions the
-    labels drawn for their floors. ``done`` is told, now and then, the share of the work that is finished, in percent.
-    An estimate that has no interval or floor (NotAnswerable) says so when it is asked.
+    Estimates of the same predictions, notion and bins share the drawn outcomes and the rows' noise, which is most of
+    the cost: five of them take little longer than one. Scores of whole predictions share the labels drawn for their
+    floors. ``done`` receives progress in percent. An estimate without interval or floor raises NotAnswerable on
+    request.
 
     >>> from calib_core import Predictions, estimate
     >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
@@ -59,7 +59,7 @@ def sharpen(
 
 
 def _shared(estimate: Estimate) -> Hashable:
-    """Equal for estimates that read the same bins of the same claims, and for scores; an estimate else is alone."""
+    """Key that is equal for estimates of the same claims and bins, and for scores; otherwise unique."""
     question = estimate.question
     if question is not None and _is_score(estimate):
         return id(question.predictions), None
@@ -77,7 +77,7 @@ def _shared(estimate: Estimate) -> Hashable:
 
 
 def _draws_once(estimate: Estimate) -> bool:
-    """True if estimates like this one can share drawn outcomes."""
+    """True if estimates of this kind share drawn outcomes; others are computed one by one."""
     question = estimate.question
     return question is not None and question.predictions.row_groups is None and shares_draws(estimate)
 
@@ -96,7 +96,7 @@ def _is_score(estimate: Estimate) -> bool:
 
 
 def _refusing(estimate: Estimate, what: str, level: float) -> Job:
-    """Asking one estimate; what it refuses it refuses again, in words, when it is asked for."""
+    """Compute one estimate; a refusal is raised again when the estimate is used."""
 
     def ask() -> None:
         try:
@@ -131,14 +131,14 @@ def _floors(group: list[Estimate]) -> None:
 
 
 def shares_draws(estimate: Estimate) -> bool:
-    """True if interval and noise floor depend only on counts in bins, so that they are fast."""
+    """True if the estimate's interval and noise floor only need bin counts, and so are fast."""
     return not _is_score(estimate) and isinstance(_shared(estimate), tuple)
 
 
 _AT_ONCE = 1_000_000
-"""Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""
+"""Drawn cells whose sums over bins are computed at a time: they fit in the processor's cache."""
 _HELD = 50_000_000
-"""Drawn outcomes held before they are counted."""
+"""Drawn outcomes in memory before they are counted."""
 _Place: TypeAlias = "Callable[[Codes, Floats], Codes]"
 """From strata and scores to cells."""
 _Outcomes: TypeAlias = "Callable[[np.random.Generator, int], Iterator[Float64s]]"
@@ -157,8 +157,8 @@ def floors(
 ) -> list[NoiseFloor]:
     """The noise floor of each estimator, all from the same drawn outcomes.
 
-    Estimators that look at counts in bins share draws counted once into the cells between all their edges, of which
-    every binning's bins are runs; others are drawn for one by one.
+    Estimators that use bin counts share draws, which are counted once in the cells between all their edges; every
+    binning's bins are runs of these cells. Other estimators have their own draws.
     """
     question = Question(predictions, reduction, None)
     alone = question.whole or predictions.row_groups is not None
@@ -175,14 +175,14 @@ def floors(
 
 
 def sweep_tables(claims: FlatClaims | ColumnClaims, estimators: Sequence[Estimator]) -> list[Counted | None]:
-    """Estimation functions from counts, with the claims read once for all estimators."""
+    """Return how each estimator that uses bin counts computes its value; the claims are read once for all."""
     able: list[Any] = [e for e in estimators if _counts(e)]
     tables = iter(tabulate(claims, [e.binning for e in able])) if able else iter(())
     return [of_counts(e, claims, next(tables)) if _counts(e) else None for e in estimators]
 
 
 def _counts(estimator: Any) -> bool:
-    """True if it depends only on counts in bins of each stratum."""
+    """True if it only uses counts in bins of each stratum."""
     if traits(estimator).counts == "never":
         return False
     scheme = cuts(estimator.binning)

@@ -35,11 +35,11 @@ Stream: TypeAlias = Callable[[int], np.random.Generator]
 
 
 def times_for_power(within: Callable[[float], int]) -> float | None:
-    """Factor of the sample size at which ``POWER`` of samples are within the limit; None if it is very large.
+    """Multiple of the rows with which ``POWER`` of samples are within; None if it is very large.
 
-    ``within(factor)`` is how many of ``DRAWS`` samples are, with so many times the rows. Doubled until enough are, then
-    halved on a log scale; the number is where a probit line through the shares near it, each weighted by what it tells,
-    crosses ``POWER``.
+    ``within(factor)`` is the number of ``DRAWS`` samples within, with that multiple of the rows. The factor is
+    doubled until enough are, then bisected on a log scale. The result is where a probit line through the shares near
+    it, weighted by their information, crosses ``POWER``.
 
     >>> times_for_power(lambda factor: DRAWS if factor > 3 else 0) is not None
     True
@@ -65,7 +65,7 @@ def times_for_power(within: Callable[[float], int]) -> float | None:
 
 
 def _crossing(seen: dict[float, int], fallback: float) -> float:
-    """Where a probit line through shares of samples crosses ``POWER``; the fallback where none rises."""
+    """Point where a probit line through shares of samples crosses ``POWER``; the fallback if none rises."""
     factor, share = np.log(np.array(list(seen))), (np.array(list(seen.values())) + 0.5) / (DRAWS + 1)
     height = ndtri(share)
     weight = np.exp(-np.square(height)) / (share * (1.0 - share))
@@ -75,7 +75,7 @@ def _crossing(seen: dict[float, int], fallback: float) -> float:
 
 
 def cells_with(gaps: CellGaps, fine: BinTable | None, factor: float, *, by_variance: bool = False) -> CellGaps:
-    """The cells that so many times the rows would be judged in; ``fine`` are the bins that groups are made of.
+    """Cells for judging ``factor`` times the rows; ``fine`` are the bins that groups consist of.
 
     ``by_variance``: groups are those of ``group_variance``, else of enough rows.
     """
@@ -105,7 +105,7 @@ def high_of_most(gaps: CellGaps, level: float, stream: Stream) -> float:
 
 
 def number_within(gaps: CellGaps, error: float, level: float, limit: float, stream: Stream) -> int:
-    """How many of ``DRAWS`` samples of a model with this error in every cell have an upper end below the limit."""
+    """Number of ``DRAWS`` samples of a model with this error in every cell whose upper end is below the limit."""
     drawn, errors = drawn_cells(gaps, error, DRAWS, stream)
     return sum(not absolute_high_reaches(cells, noise, level, errors, limit) for cells, noise in drawn)
 

@@ -29,7 +29,7 @@ _PRECISE = 1e-9
 
 
 class Gap(Protocol):
-    """What the line of a mean gap needs to know: of one of many classes (``GapSums``), or by count (``EventGap``)."""
+    """Data for the line of a mean gap: of one of many classes (``GapSums``), or by count (``EventGap``)."""
 
     @property
     def total(self) -> float: ...
@@ -58,10 +58,11 @@ class Gap(Protocol):
 
 @dataclass(frozen=True)
 class GapSums:
-    """What is known of claims as a whole: total weight, mean outcome and score, noise of the mean, and one row's share.
+    """Sums over all claims: total weight, mean outcome and score, noise of the mean, and one row's share.
 
-    ``deviation`` is the standard deviation of the mean gap, the larger of what residuals show and what scores say;
-    ``unit`` the most that one row can move it; ``residual`` the root of the summed squares of what rows did move it.
+    ``deviation`` is the standard deviation of the mean gap, the larger of the estimates from residuals and from
+    scores. ``unit`` is the most that one row can move it; ``residual`` the root of the summed squares of the rows'
+    movements.
     """
 
     total: float
@@ -93,11 +94,11 @@ class GapSums:
         return self.came_true - self.claimed
 
     def least(self, tail: float) -> float:
-        """Lower end for the absolute mean gap with this miss probability; 0 if noise may explain it.
+        """Lower end for the size of the mean gap, which misses with this chance: 0 if noise may explain all of it.
 
-        The theta at which Phi(-(|m| - theta)/sd) + Phi(-(|m| + theta)/sd) = tail: the size of m is that of a normal
-        number whose sign is not looked at, so that at theta = 0 both of its tails count. At most |m| less z times the
-        root of the summed squared residuals: where all outcomes are alike, deviations from their mean are none.
+        It is the theta at which Phi(-(|m| - theta)/sd) + Phi(-(|m| + theta)/sd) = tail. The size of m is that of a
+        normal number regardless of sign, so at theta = 0 both of its tails count. The end is at most |m| less z times
+        the root of the summed squared residuals: if all outcomes are equal, they have no deviations from their mean.
         """
         most = abs(self.gap) - float(norm.isf(tail)) * self.residual
         return max(0.0, min(self._reached(tail), most))
@@ -109,7 +110,7 @@ class GapSums:
 
     @property
     def chance(self) -> float:
-        """The chance that noise alone makes as large a gap: ``least`` is above 0 at every larger one."""
+        """The chance that noise produces as large a gap: ``least`` is above 0 at every larger one."""
         size = abs(self.gap)
         if size <= 0.0:
             return 1.0
@@ -121,7 +122,7 @@ class GapSums:
         return min(1.0, abs(self.gap) + self._reach(tail))
 
     def ends(self, level: float, tail: float) -> tuple[float, float]:
-        """Both ends of the gap, its sign kept: the one towards 0 misses with ``tail``, the other with (1 - level)/2."""
+        """Both ends of the signed gap: the one towards 0 misses with ``tail``, the other with (1 - level)/2."""
         least, most = self.least(tail), self.most((1.0 - level) / 2)
         near = least if least > 0 else min(0.0, abs(self.gap) - (most - abs(self.gap)))
         # Neither more nor less than nothing and all can come true.
@@ -146,10 +147,10 @@ class GapSums:
 
 
 def mean_of_gaps(claims: Claims, tail: float) -> tuple[float, float]:
-    """Of the mean over strata of the sizes of their mean gaps: the mean of their points, and the most of one upper end.
+    """Mean over strata of the sizes of their mean gaps: the mean of their points, and the largest upper end.
 
-    A stratum's point is what ``MeanGap`` says of it alone: its size where that is more than noise explains at the
-    chance ``tail``, else the size of which the observed one is the middle; its upper end counts by its share.
+    A stratum's point is that of its own ``MeanGap``. It is its size if that is more than noise explains at the chance
+    ``tail``, else the size whose median is the observed one. Its upper end counts by its share.
     """
     moments: Moments = claims.moments([np.empty(0, dtype=claims.dtype)])
     total = moments.count.sum(axis=-1)
@@ -183,10 +184,10 @@ def mean_of_gaps(claims: Claims, tail: float) -> tuple[float, float]:
 class MeanGap(OneLine):
     """Mean outcome less mean score over all claims, ``gap`` from ``low`` to ``high``; and the same of its size.
 
-    ``least``, ``point`` and ``most`` are of |gap|: its lower end is above 0 exactly where ``low`` to ``high`` leaves 0
-    out. ``rows`` is the weight of all claims, ``claimed`` their mean score, ``came_true`` the share that came true.
-    The upper end misses with a chance of (1 - ``level``)/2, the lower one with ``tail``, which is at most that: lines
-    above share it. ``p_value`` is of no gap: the least (1 - level)/2 at which 0 is left out.
+    ``least``, ``point`` and ``most`` are about |gap|: its lower end is above 0 exactly if ``low`` to ``high``
+    excludes 0. ``rows`` is the weight of all claims, ``claimed`` their mean score, ``came_true`` the observed
+    frequency. The upper end misses with a chance of (1 - ``level``)/2, the lower one with ``tail``, which is at most
+    that because lines above share it. ``p_value`` is for no gap: the least (1 - level)/2 at which 0 is excluded.
     """
 
     rows: float
@@ -203,7 +204,7 @@ class MeanGap(OneLine):
 
     @property
     def gap(self) -> float:
-        """Mean outcome minus mean score; below 0: over-confident."""
+        """Signed gap, below 0 if the model is over-confident."""
         return self.came_true - self.claimed
 
     def _line(self) -> str:
@@ -271,10 +272,10 @@ class EventGap:
         return self.came_true - self.claimed
 
     def least(self, tail: float) -> float:
-        """Lower end for the size of the gap, missing with this chance: 0 where noise may explain all of it.
+        """Lower end for the size of the gap, missing with this chance: 0 if noise may explain all of it.
 
-        The theta at which P(|X - E| >= |O - E|) = tail, X binomial of N' rows with mean E + theta towards O: both
-        tails count, because the size has no sign.
+        It is the theta at which P(|X - E| >= |O - E|) = tail, with X binomial of N' rows and mean E + theta towards
+        O. Both tails count, because the size has no sign.
         """
         return self._shift(tail) * self.factor / self.total
 
@@ -294,15 +295,15 @@ class EventGap:
         return max(high - self.expected, self.expected - low, 0.0) * self.factor / self.total
 
     def ends(self, level: float, tail: float) -> tuple[float, float]:
-        """Both ends of the gap, with its sign."""
+        """Both ends of the signed gap."""
         low, high = self.events(level, tail)
         return low / self.total - self.claimed, high / self.total - self.claimed
 
     def events(self, level: float, tail: float) -> tuple[float, float]:
         """Ends for the mean number of events: the one towards E misses with ``tail``, the other with (1 - level)/2.
 
-        E is left out exactly where ``least`` is above 0; where it is inside, the nearer end is Clopper and Pearson's at
-        (1 - level)/2, or E if that lies beyond.
+        E is excluded exactly if ``least`` is above 0. If E is inside, the nearer end is Clopper and Pearson's at (1 -
+        level)/2, or E if that is further out.
         """
         low, high = binomial_ends(self.observed, self.rows, (1.0 - level) / 2, self.total / self.factor)
         shift = self._shift(tail)
@@ -328,9 +329,9 @@ class EventGap:
         return (self._as_far(theta) + self._as_far(theta, beyond=1.0)) / 2
 
     def _as_far(self, theta: float, beyond: float = 0.0) -> float:
-        """The chance that the events are as far from E as they were, on either side, if their mean is E + theta.
+        """The chance that the events are at least as far from E as observed, on either side, given mean E + theta.
 
-        Or farther than that by so many events ``beyond``.
+        With ``beyond``: farther than that by this number of events.
         """
         more = self.observed >= self.expected
         share = float(np.clip((self.expected + (theta if more else -theta)) / self.rows, 0.0, 1.0))
@@ -372,7 +373,7 @@ class OtherClass:
 
     @property
     def chance(self) -> float:
-        """The chance that noise alone makes as large a gap."""
+        """The chance that noise produces as large a gap."""
         return self.event.chance
 
     def least(self, tail: float) -> float:
@@ -384,7 +385,7 @@ class OtherClass:
         return self.event.most(tail)
 
     def ends(self, level: float, tail: float) -> tuple[float, float]:
-        """Both ends of the gap, with its sign."""
+        """Both ends of the signed gap."""
         low, high = self.event.ends(level, tail)
         return -high, -low
 
@@ -402,7 +403,7 @@ def joint_ends(rows: EventRows, predictions: Predictions, level: float, tail: fl
 
 
 def _at_least(events: float, rows: float, share: float) -> float:
-    """P(X >= events), X binomial; a number between two whole ones lies between their chances."""
+    """P(X >= events), X binomial; interpolated between whole numbers."""
     if events <= 0:
         return 1.0
     return float(betainc(events, rows - events + 1, share)) if events < rows + 1 else 0.0

@@ -37,9 +37,9 @@ RIGHT = "the accuracy on rows like these"
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """What rows lost and could have lost, each (n,): seen, expected by the scores, least and largest; their weights.
+    """Losses of rows, each (n,): observed, expected by the scores, least and largest; their weights.
 
-    ``weight`` sums to 1. Where ``groups`` are given, what rows of one group lose hangs together.
+    ``weight`` sums to 1. With ``groups``, losses of rows of one group are dependent.
     """
 
     seen: Float64s
@@ -50,19 +50,19 @@ class Losses:
     groups: RowGroups | None = None
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Ends for the mean of what these rows lose on average, given the predictions: each fails by (1 - level)/2.
+        """Ends for the mean of the expected losses of these rows, given the predictions: each fails by (1 - level)/2.
 
-        Row i weighs w_i (1/N unweighted), its losses lie D_i apart. With c = max w_i D_i and
+        Row i weighs w_i (1/N unweighted), and its losses have a range D_i. With c = max w_i D_i and
         B = sum (w_i (loss_i - expected loss_i) / c)^2:
 
             lower = mean - z c sqrt(B),  upper = mean + c X(B),  X(B) as in ``elementary.beyond``,
 
-        both within what the rows can lose at all. z is the normal (1 + level)/2 point. (loss - expected)^2 is, on
-        average and whatever the truth, at least the loss's variance. Where heavy losses are rare the upper end is that
-        of a Poisson count of them: it holds room for those that did not happen. Two classes: loss - expected loss is
+        both within the possible range of losses. z is the normal (1 + level)/2 point. (loss - expected)^2 is, on
+        average and whatever the truth, at least the loss's variance. If heavy losses are rare, the upper end is that
+        of a Poisson count of them, which allows for those that did not happen. Two classes: loss - expected loss is
         D_i (y_i - s_i). Grouped rows: w_i D_i and w_i (loss_i - expected loss_i) are summed over each group, and c is
-        widened to Student's point for as many groups. What can mislead: one row with a near-certain claim sets c for
-        all; no proof for finite N (the variance is estimated), simulated for 2 to 100 classes.
+        widened to Student's point for this number of groups. What can mislead: one row with a near-certain claim sets
+        c for all. There is no proof for finite N (the variance is estimated); simulated for 2 to 100 classes.
 
         References: X(B) Fay & Feuer 1997.
         """
@@ -92,7 +92,7 @@ def _ends(
 
 @dataclass(frozen=True)
 class MeanBounds:
-    """Ends, method, estimated quantity, and whether coverage was simulated or proven."""
+    """Ends, their method, what they are about, and whether that was simulated or proven."""
 
     low: float
     high: float
@@ -104,10 +104,10 @@ class MeanBounds:
 def of_mean(question: Question, level: float) -> MeanBounds | None:
     """Interval for the accuracy, Brier score or log loss of whole predictions, or of claims that share no row.
 
-    Accuracy: Clopper-Pearson, exact for rows alike and careful for others (Hoeffding 1956). Brier score and log loss:
-    ``Losses.bounds``. The log loss is bounded as it is counted, with probabilities raised to LOG_FLOOR: where a score
-    is exactly 0 the method says so, since without the floor no upper end exists. Rows of unequal weight: Kish's number
-    of rows (accuracy), the weights themselves (others); not simulated, a rough guide. None for other questions.
+    Accuracy: Clopper-Pearson, exact for equal rows and conservative for others (Hoeffding 1956). Brier score and log
+    loss: ``Losses.bounds``. The log loss is clipped, with probabilities raised to LOG_FLOOR. If a score is exactly 0,
+    the method mentions the floor, because no upper end exists without it. Rows of unequal weight: Kish's number of
+    rows (accuracy), the weights themselves (others); not simulated, a rough guide. None for other questions.
 
     References: Clopper & Pearson 1934; Hoeffding 1956, On the distribution of the number of successes.
     """
@@ -155,7 +155,7 @@ def _of_sums(question: Question, counted: Any, level: float) -> MeanBounds:
 
 
 def _method(declared: Traits, most: float) -> str:
-    """Method of the bounds; ``most`` is the largest loss of a row."""
+    """Return the method of the bounds; ``most`` is the largest possible loss of a row."""
     if not declared.floored or most < -np.log(LOG_FLOOR) * (1 - 1e-12):
         return "bounds for a mean of losses"
     return (
@@ -165,7 +165,7 @@ def _method(declared: Traits, most: float) -> str:
 
 
 def losses_of(question: Question) -> Losses:
-    """What the rows or claims lost, and could have lost, by the question's score."""
+    """Observed and possible losses of the rows or claims by the question's score."""
     score, groups = question.estimator, groups_of(question)
     if question.reduction is None:
         return replace(_of_rows(score, question.predictions), groups=groups)

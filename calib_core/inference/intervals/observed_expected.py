@@ -46,7 +46,7 @@ def maximum_likelihood(design: Float64s, rows: Float64s, events: Float64s) -> Lo
     for _ in range(_STEPS):
         chance = expit(line)
         curvature = information(design, rows, chance)
-        # Columns that depend on each other, or a fit that has left for infinity.
+        # Collinear columns, or a fit that diverges.
         if np.linalg.cond(curvature) > 1e13 or np.abs(line).max() > _FARTHEST:
             return None
         step = np.linalg.solve(curvature, design.T @ (events - rows * chance))
@@ -73,8 +73,8 @@ def information(design: Float64s, rows: Float64s, chance: Float64s) -> Float64s:
 class FirthLine:
     """Firth's logistic regression of ``events`` of ``rows`` on an intercept and ``x``, all (n,).
 
-    Maximises l + log det I / 2, finite under separation too, by the equations sum x (y - p + h (1/2 - p)) = 0, h the
-    hat values; l alone where ``penalty`` is 0. Best with x of mean 0 and spread 1 (``of``).
+    Maximizes l + log det I / 2, which is finite under separation too. The equations are sum x (y - p + h (1/2 - p)) =
+    0, with h the hat values. With ``penalty`` 0 it maximizes only l. Best with x of mean 0 and spread 1 (``of``).
 
     References: Firth 1993, Biometrika 80, eq. (3.1); Heinze & Schemper 2002, Statistics in Medicine 21.
     """
@@ -107,7 +107,7 @@ class FirthLine:
             return -np.inf, np.zeros(2), np.eye(2)
         hat = (weight * i11 - 2 * i01 * wx + i00 * wx * x) / determinant
         left = self.events - self.rows * chance + self.penalty * hat * (0.5 - chance)
-        # log(1 + e^line) = line - log p where p is not too small, and log1p(e^line) anywhere.
+        # log(1 + e^line) = line - log p if p is not too small, and log1p(e^line) otherwise.
         height = float(self.events @ line - self.rows @ np.logaddexp(0.0, line))
         height += 0.5 * self.penalty * np.log(determinant)
         return height, np.array([left.sum(), left @ x]), np.array([[i00, i01], [i01, i11]])
@@ -159,7 +159,7 @@ class FirthLine:
 
     def _end(self, fit: LogisticFit, allowed: float, step: float) -> float:
         a, b = (float(each) for each in fit.coefficients)
-        # The best intercept moves almost in a line with the slope: a start from which few steps are left.
+        # The best intercept is almost linear in the slope, so this start leaves few steps.
         drift = float(fit.covariance[0, 1] / fit.covariance[1, 1])
 
         def beyond(slope: float) -> float:
@@ -195,7 +195,7 @@ def slope_profile(
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function changes its sign between two places."""
+    """Root of a function between two points."""
     return float(scipy.optimize.brentq(function, low, high, xtol=1e-9, rtol=1e-11))
 
 
@@ -225,15 +225,15 @@ def ratio_ends(scores: Float64s, outcomes: Bools, weights: Float64s | None, tail
         pi = sum p^2 / sum p^,  pi' = O/N + (max(pi, O/N) - O/N) max(0, 1 - 5/m),  N' = min(N, O / pi')
         low = N' B(tail; O, N' - O + 1) / E,  high = N' B(1 - tail; O + 1, N' - O) / E
 
-    B is the quantile of a beta distribution: Clopper and Pearson's ends for N' rows, because the variance of O is
-    O (1 - sum p^2 / sum p). N' = N where the scores do not separate rows, and without any event. Weights that are not
-    whole numbers: rows and events are divided by c = sum w^2 v / sum w v, v = p^ (1 - p^), Kish's factor for the
-    variance of the events; this was not simulated as the rest was.
+    B is the quantile of a beta distribution: Clopper and Pearson's ends for N' rows, because the variance of O is O
+    (1 - sum p^2 / sum p). N' = N if the scores do not separate rows, and without any event. For fractional weights,
+    rows and events are divided by c = sum w^2 v / sum w v, v = p^ (1 - p^). This is Kish's factor for the variance of
+    the events; it was not simulated like the rest.
 
-    Rows are read on the fine grid of summaries, every cell at its mean score, so that counts of rows give the same.
+    Rows are read on the fine grid of summaries, every cell at its mean score, so counts of rows give the same result.
 
-    scores : (n,) in [0, 1]; outcomes : (n,); weights : (n,) or None. What can mislead: the target is the mean chance of
-    these rows, so that the ends carry no uncertainty about which rows were drawn.
+    scores : (n,) in [0, 1]; outcomes : (n,); weights : (n,) or None. What can mislead: the target is the mean chance
+    of these rows, so the ends do not contain the uncertainty about which rows were drawn.
 
     References: Clopper & Pearson 1934; Hoeffding 1956; Firth 1993; Kish 1965.
 
@@ -305,7 +305,7 @@ def effective_number(trials: Trials) -> float:
 
 
 def trials_of_fit(trials: Trials) -> Trials:
-    """What logistic fits use: every score, or as many groups of neighbours as are enough."""
+    """Trials for logistic fits: every score, or a sufficient number of groups of neighbors."""
     return trials.grouped(FIT_ENTRIES)
 
 
@@ -326,7 +326,7 @@ def _inflation(scores: Float64s, outcomes: Bools, weights: Float64s) -> float:
     if min(trials.observed, trials.total - trials.observed) <= TRUSTED:
         return plain
     used = trials_of_fit(trials)
-    # Chances rise or fall with scores, so that those of rows lie between those of their neighbours.
+    # Chances are monotone in scores, so those of rows are between those of their neighbors.
     chance = np.interp(scores, used.score, fitted_chance(trials))
     variance = chance * (1 - chance)
     return float(np.square(weights) @ variance / (weights @ variance))
@@ -357,7 +357,7 @@ def intercept_at(trials: Trials, events: float) -> float:
     -1.3863
     """
     if trials.expected <= 0 or trials.expected >= trials.total:
-        return np.nan  # all risks are 0, or all 1: no shift moves them
+        return np.nan  # all risks are 0, or all 1: a shift has no effect
     if events == trials.expected:
         return 0.0
     if events <= 0:

@@ -1,4 +1,4 @@
-"""The row bootstrap: estimates on rows resampled with replacement, from counts if bins allow it."""
+"""The row bootstrap: estimates on rows resampled with replacement, by counts if the bins allow it."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ from calib_core.reductions.base import row_shares
 Sampler: TypeAlias = Callable[[np.random.Generator, int], Tally]
 
 MOST_STRATA = 1_000_000
-"""Strata that may be estimated anew in all resamples together, at most: minutes for most estimators, hours for some."""
+"""Largest number of strata times resamples: minutes for most estimators, hours for some."""
 
 
 def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int = SEED) -> Float64s:
     """Values (resamples,) of the estimate on rows drawn with replacement, seeded.
 
-    For estimators of bin tables the bins stay where the data put them: edges are not placed anew in a resample (some
-    packages do). There, claims that share no row are drawn as multinomial counts of the (stratum, bin, outcome)
-    cells, with the cells' score sums normal around count times mean (their exact mean and variance given the counts);
-    claims that share rows by rows. Estimators that look at the rows are called on each resample. Row weights that are
-    whole numbers are copies; other weights stay with their row. Grouped rows: whole groups are drawn, and the estimate
-    is made anew of each resample. What can mislead: plug-in errors of resamples are
-    biased upward twice, once by the data's noise and once by the resample's. NotAnswerable where more than a million
-    strata (classes times resamples) would be estimated anew.
+    For estimators of bin tables the bins are fixed: edges are not placed again in a resample (some packages do).
+    Claims that share no row are then drawn as multinomial counts of the (stratum, bin, outcome) cells. The cells'
+    score sums are normal around count times mean (with their exact mean and variance given the counts). Claims that
+    share rows are drawn by rows. Estimators that use the rows are called on each resample. Whole-number row weights
+    are copies; other weights belong to their row. For grouped rows, whole groups are drawn, and the estimate is
+    computed on each resample.
+
+    What can mislead: plug-in errors of resamples are biased upward twice, once by the data's noise and once by the
+    resample's. NotAnswerable if more than a million strata (classes times resamples) would be estimated.
 
     References: P2 §5.1; Efron & Tibshirani 1993.
 
@@ -114,7 +115,7 @@ def _on_tables(counted: Counted, tally: Tally, follow: bool) -> Iterator[float]:
 
 
 def shares_follow_rows(claims: Any) -> bool:
-    """Are the strata weighted by their share of the rows, which a resample changes?"""
+    """True if the strata are weighted by their share of the rows, which a resample changes."""
     if claims.same_rows:
         return False
     return np.allclose(claims.shares, row_shares(claims.codes, len(claims.strata), claims.weights))
@@ -133,13 +134,13 @@ def _by_rows(sums: CellSums) -> Sampler:
 
 
 def _times(n: int, rng: np.random.Generator, count: int) -> Float64s:
-    """How often each row is drawn in each resample, (n, count)."""
+    """Number of times each row is drawn in each resample, (n, count)."""
     drawn = rng.integers(n, size=(n, count)) * count + np.arange(count)
     return np.bincount(drawn.ravel(), minlength=n * count).astype(np.float64).reshape(n, count)
 
 
 def _by_cells(claims: FlatClaims, table: BinTable) -> Sampler:
-    """Multinomial counts of the (stratum, bin, outcome) cells that hold claims."""
+    """Multinomial counts of the (stratum, bin, outcome) cells that contain claims."""
     entry = 2 * table.cells(claims.scores, claims.codes) + claims.outcomes
     entries, entry, rows = np.unique(entry, return_inverse=True, return_counts=True)
     scores = claims.scores.astype(np.float64)

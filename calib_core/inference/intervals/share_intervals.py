@@ -1,4 +1,4 @@
-"""Intervals and tests of accuracies, valid for any probabilities, with or without weights."""
+"""Intervals and tests for observed frequencies that are valid for any chances, with or without row weights."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WEIGHED = "Hoeffding 1963, for weighted rows"
 def share_ends(
     right: Float64s, rows: Float64s, counted: bool, level: float | Float64s = LEVEL
 ) -> tuple[Float64s, Float64s]:
-    """Ends, at ``level``, for the mean chance of being right of so many ``rows``, of which a share was ``right``.
+    """Ends, at ``level``, for the mean chance of being right of ``rows`` rows, of which a share ``right`` was right.
 
-    Counted rows: Clopper and Pearson's ends. They hold also where the rows' chances differ, for a sum of such outcomes
-    spreads less than a binomial one. Rows that carry weights: right -+ sqrt(log(2 / (1 - level)) / (2 rows)), with
-    ``rows`` the number of equal weight they are worth, (sum w)^2 / sum w^2; wider, and it needs no law of the outcomes.
-    NaN where there are no rows.
+    Counted rows: Clopper and Pearson's ends. They are also valid if the rows' chances differ, because a sum of such
+    outcomes varies less than a binomial one. Weighted rows: right -+ sqrt(log(2 / (1 - level)) / (2 rows)), with
+    ``rows`` their effective sample size, (sum w)^2 / sum w^2. This is wider and needs no law of the outcomes. NaN if
+    there are no rows.
 
     References: Clopper & Pearson 1934; Hoeffding 1956 (chances that differ) and 1963, Theorem 2 (weights).
 
@@ -42,13 +42,12 @@ def share_ends(
 
 
 def share_test(right: Float64s, says: Float64s, rows: Float64s, counted: bool) -> Float64s:
-    """p-values (m,): how seldom so many ``rows`` come out so far from what they say, where their chances say it too.
+    """p-values (m,) of the mean chance being ``says``, given the accuracy ``right`` of ``rows`` rows; two-sided.
 
-    Tests, two-sided, that the mean chance of being right is ``says``; ``right`` is the share that was. The p-value is
-    at most 1 - level exactly where ``share_ends`` at that level exclude ``says``: the binomial tail, doubled, for
-    counted rows, 2 exp(-2 rows (right - says)^2) for others. It holds whatever the single rows' chances are, so that a
-    small one says that the mean is off; rows whose chances differ much are tested on the careful side. NaN where there
-    are no rows. What can mislead: rows are taken to be independent.
+    The p-value is at most 1 - level exactly if ``share_ends`` at that level exclude ``says``. It is the doubled
+    binomial tail for counted rows, and 2 exp(-2 rows (right - says)^2) for others. It is valid whatever the single
+    rows' chances are, so a small one shows that the mean is off. The test is conservative for rows whose chances
+    differ much. NaN if there are no rows. What can mislead: rows are assumed to be independent.
 
     References: Hoeffding 1956 (chances that differ) and 1963 (weights).
 
@@ -69,11 +68,11 @@ def share_test(right: Float64s, says: Float64s, rows: Float64s, counted: bool) -
 
 
 def share_floor(says: Float64s, rows: Float64s, counted: bool) -> Float64s:
-    """How far, at most, the share right of so many ``rows`` lies from a mean chance of ``says``, in 95 % of cases.
+    """Largest distance between the accuracy of ``rows`` rows and a mean chance of ``says``, in 95 % of cases.
 
-    Counted rows: as far as the binomial numbers that 2.5 % lie below, and above; others sqrt(log(40) / (2 rows)). Like
-    ``share_test`` it holds whatever the single rows' chances are, and what ``share_test`` gives less than 5 % lies
-    beyond one of the two ends. NaN where there are no rows.
+    Counted rows use the 2.5 % points of the binomial law on both sides; others sqrt(log(40) / (2 rows)). Like
+    ``share_test`` it is valid whatever the single rows' chances are. A result with p below 5 % is beyond one of the
+    two ends. NaN if there are no rows.
 
     References: Hoeffding 1956, Theorem 5 (chances that differ), and 1963 (weights).
 

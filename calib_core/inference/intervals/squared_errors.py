@@ -32,11 +32,12 @@ _HALVINGS = 40
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Products of residuals of different rows of the same cell: what identifies a squared error without its noise.
+    """Products of residuals of different rows of the same cell, which identify a squared error without its noise.
 
-    ``square`` is Q, the unbiased squared error over cells of two rows and more; ``moved`` the sum of psi^2, psi how Q
-    moves with each row; ``noise`` H, the variance that pairs of noise alone give it; ``variance`` v, the mean variance
-    of a residual; both as the outcomes show and as the scores claim; ``share`` the share of all rows in such cells.
+    ``square`` is Q, the unbiased squared error over cells of two rows and more. ``moved`` is the sum of psi^2, with
+    psi the influence of each row on Q. ``noise`` is H, the variance from pairs of noise only, and ``variance`` is v,
+    the mean variance of a residual; both as estimated from outcomes and from scores. ``share`` is the share of all
+    rows in such cells.
     """
 
     square: float
@@ -50,17 +51,23 @@ class Pairs:
 
     @property
     def linear(self) -> float:
-        """L: what the rows' influence says of Q's variance beside the noise of pairs."""
+        """L: variance of Q from the rows' influence, without the noise of pairs."""
         return max(0.0, self.moved - 4.0 * self.noise - 4.0 * self.square**2 / max(self.rows, 1.0))
 
 
 def pairs(cells: Moments) -> Pairs:
     """The pairs of rows with residuals r = outcome - score in the same cell.
 
-    With S_c, q_c, t_c and f_c the sums of r, r^2, r^3 and r^4 over the n_c rows of cell c and M rows in cells of two or
-    more, Q = sum_c (S_c^2 - q_c)/(n_c - 1)/M, psi_i = 2 r_i (S_c - r_i)/((n_c - 1) M), whose squares sum to
-    sum_c 4 (S_c^2 q_c - 2 S_c t_c + f_c)/((n_c - 1) M)^2, H = sum_c (q_c^2 - f_c)/(n_c - 1)^2/M^2,
-    v = sum (r_i - mean r_c)^2 n_c/(n_c - 1)/M. With weights w, w r stands for r and W_c - sum w^2 / W_c for n_c - 1.
+    S_c, q_c, t_c and f_c are the sums of r, r^2, r^3 and r^4 over the n_c rows of cell c; M rows are in cells of two
+    or more. Then
+
+        Q = sum_c (S_c^2 - q_c)/(n_c - 1)/M
+        psi_i = 2 r_i (S_c - r_i)/((n_c - 1) M), squares summing to sum_c 4 (S_c^2 q_c - 2 S_c t_c + f_c)/((n_c - 1)
+        M)^2
+        H = sum_c (q_c^2 - f_c)/(n_c - 1)^2/M^2
+        v = sum (r_i - mean r_c)^2 n_c/(n_c - 1)/M
+
+    With weights w, w r replaces r and W_c - sum w^2 / W_c replaces n_c - 1.
 
     References: U-statistics, Hoeffding 1948; the squared error as one, Widmann et al. 2019.
 
@@ -102,9 +109,9 @@ def pairs(cells: Moments) -> Pairs:
 def root_ends(pairs: Pairs, gaps: CellGaps, null: Float64s, level: float) -> Ends:
     """Interval for the root of the squared error over cells of two rows and more, given the predictions.
 
-    The upper end is that of ``root_high``. Lower end: the root of Q - z sqrt(2 H + max(L, 4 Q v / M)), L what psi says
-    of the variance beside the noise of pairs, H and v at least what the scores claim; 0 below 0, and where calibrated
-    models (``null``, gaps (draws, cells)) show as much.
+    The upper end is that of ``root_high``. The lower end is the root of Q - z sqrt(2 H + max(L, 4 Q v / M)). L is the
+    variance from psi without the noise of pairs; H and v are at least the values implied by the scores. The end is 0
+    if the root's argument is negative, and if calibrated models (``null``, gaps (draws, cells)) show as much.
 
     References: as ``pairs``.
     """
@@ -122,10 +129,14 @@ def root_ends(pairs: Pairs, gaps: CellGaps, null: Float64s, level: float) -> End
 def root_high(pairs: Pairs, gaps: CellGaps, level: float) -> float:
     """Upper end for the root of the squared error: the root of the largest of three.
 
-    Q + z sqrt(2 H + L); the x with x - Q = z sqrt(2 H + 4 x v/M); and max(Q, 0) plus the most that the cells' plug-in
-    square can gain when their true rates r leave the observed z within sum_b n_b kl(z_b || r_b) <= c, kl the Bernoulli
-    divergence and c = log(1/tail) where all outcomes agree, z^2/2 where they are many. The third is the exact limit for
-    one cell of scores 1, and sees that an error can sit in few cells whose noise the others' does not tell.
+    1. Q + z sqrt(2 H + L).
+    2. The x with x - Q = z sqrt(2 H + 4 x v/M).
+    3. max(Q, 0) plus the largest gain of the cells' plug-in square over true rates r with sum_b n_b kl(z_b || r_b) <=
+    c.
+       kl is the Bernoulli divergence; c = log(1/tail) if all outcomes agree, z^2/2 if they are many. This is the
+       exact
+       limit for one cell of scores 1, and allows for an error in few cells that the noise of the others does not
+       show.
 
     References: as ``pairs``; the divergence bound as in profile likelihood, Owen 2001.
     """
@@ -139,7 +150,7 @@ def root_high(pairs: Pairs, gaps: CellGaps, level: float) -> float:
 
 
 def budget(count: float, tail: float) -> float:
-    """How far rates may be from what was seen, in divergence: u - B + B log(B/u), u the Poisson limit of count B.
+    """Largest divergence between rates and observations: u - B + B log(B/u), u the Poisson limit of count B.
 
     log(1/tail) at B = 0, half the square of the normal point for many.
 
@@ -151,10 +162,10 @@ def budget(count: float, tail: float) -> float:
 
 
 def gain(gaps: CellGaps, most: float) -> float:
-    """The most that sum_b w_b gap_b^2 can gain when true rates replace outcomes within a divergence of ``most``.
+    """Largest gain of sum_b w_b gap_b^2 when true rates replace outcomes within a divergence of ``most``.
 
-    max sum_b w_b ((s_b - r_b)^2 - (s_b - z_b)^2) with sum_b n_b kl(z_b || r_b) <= most, by its Lagrange dual: an upper
-    bound for every multiplier, each cell maximised over a grid of the rates that it could have alone.
+    max sum_b w_b ((s_b - r_b)^2 - (s_b - z_b)^2) with sum_b n_b kl(z_b || r_b) <= most, by its Lagrange dual. This is
+    an upper bound for every multiplier, with each cell maximized over a grid of its possible rates.
 
     >>> cell = CellGaps(np.ones(1), np.array([30.0]), np.ones(1), np.ones(1))  # 30 rows of score 1, all right
     >>> round(float(np.sqrt(gain(cell, np.log(20)))), 3)  # 1 - 20^(-1/30): the exact limit
@@ -199,7 +210,7 @@ def _null_squares(gaps: CellGaps, null: Float64s) -> Float64s:
 LEAST_BLOCKS = 8
 """Blocks below which their spread is not taken for a measure of their mean's error."""
 LEAST_EXPECTED = 10.0
-"""Outcomes against the odds a block must be expected to hold for its value to be about normal."""
+"""Expected number of outcomes against the odds that a block needs for its value to be about normal."""
 
 _AT_ONCE = 4_000_000
 """Drawn residuals added up over pairs at a time."""
@@ -210,16 +221,17 @@ def inverted_pairs(
 ) -> tuple[float, float]:
     """Interval for a squared error of pairs (kernel, two-bin) of binary claims, given the predictions.
 
-    With residuals r = d + e, T = sum over pairs of r_i r_j k_ij is theta + 2 <d, e> + Q: theta the target, Q the same
-    sum over noise e alone, drawn as residuals times standard normals, and <d, e> normal with standard deviation at
-    most sqrt(theta) sigma, since no kernel value exceeds 1 (sigma^2 the sum of the squared weights times residuals).
-    Where the scores expect larger residuals than were seen, noise is drawn so much larger (``_unseen``).
-    The lower end is the smallest theta >= 0 with P(T_theta <= T) <= 1 - tail under that law. For the upper end the
-    square root of the same sum with i = j counted, S = sqrt(sum_s a_s |sum_i r_i phi_i|^2) (phi_i of norm 1, the
-    kernel's; a_s the stratum's share over twice its pairs), is a norm of the residuals, at least sqrt(theta) for the
-    true ones: theta <= (S + ``wild.excess``)^2. Where the estimate counts i = j itself, ``value`` is S^2. It is never
-    of zero width, whatever the outcomes. What can mislead: the upper end has S's own noise in it, so that strata of
-    few rows make it wide.
+    With residuals r = d + e, T = sum over pairs of r_i r_j k_ij is theta + 2 <d, e> + Q. theta is the target, and Q
+    the same sum over the noise e, drawn as residuals times standard normals. <d, e> is normal with standard deviation
+    at most sqrt(theta) sigma, because no kernel value exceeds 1 (sigma^2 is the sum of the squared weights times
+    residuals). If the scores imply larger residuals than observed, noise is enlarged accordingly (``_unseen``).
+
+    The lower end is the smallest theta >= 0 with P(T_theta <= T) <= 1 - tail under that law. The upper end uses the
+    square root of the same sum with i = j counted, S = sqrt(sum_s a_s |sum_i r_i phi_i|^2). phi_i of norm 1 are the
+    kernel's features, and a_s is the stratum's share over twice its pairs. S is a norm of the residuals, at least
+    sqrt(theta) for the true ones: theta <= (S + ``wild.excess``)^2. If the estimate counts i = j itself, ``value`` is
+    S^2. It is never of zero width, whatever the outcomes. What can mislead: the upper end contains S's own noise, so
+    strata of few rows make it wide.
 
     References: Widmann et al. 2019, §5; RKHS norms, Gretton et al. 2012.
     """
@@ -247,12 +259,13 @@ def inverted_pairs(
 def of_blocks(estimator: KernelCalibrationError, claims: Vectors, level: float) -> tuple[float, float]:
     """Interval for the squared kernel error of whole vectors, from blocks of different rows: cut off at 0.
 
-    Student's for the mean of the blocks' values, v +- t sd / sqrt(m), where there are ``LEAST_BLOCKS`` or more. Where
-    the scores leave a block few outcomes to vary by (sum of (1 - |p|^2)/2 below ``LEAST_EXPECTED`` a block: known
-    without the labels) most blocks can show the same value, and sd says nothing: there, and for fewer blocks, the ends
-    are at least as far from v as (S + ``wild.excess``)^2 is, with S as in ``inverted_pairs`` (no pairs between blocks)
-    and residual vectors r of |r|^2 at most 1 + |p|^2. Never of zero width there. What can mislead: that bound keeps
-    each row's own square, so that more blocks make it no narrower than mean |r|^2 / rows of a block; larger blocks do.
+    With ``LEAST_BLOCKS`` or more it is Student's for the mean of the blocks' values, v +- t sd / sqrt(m). The scores
+    may leave a block few variable outcomes (sum of (1 - |p|^2)/2 below ``LEAST_EXPECTED`` per block, known without
+    the labels). Then most blocks can have the same value, and sd is uninformative. In this case, and for fewer
+    blocks, the ends are at least as far from v as (S + ``wild.excess``)^2. S is as in ``inverted_pairs`` (no pairs
+    between blocks), with residual vectors r of |r|^2 at most 1 + |p|^2. The width is never zero there. What can
+    mislead: that bound contains each row's own square, so more blocks make it no narrower than mean |r|^2 / rows of a
+    block; larger blocks do.
     """
     blocks, tail = estimator.blocks(claims), (1.0 - level) / 2
     value, m = blocks.mean, len(blocks.values)
@@ -311,9 +324,9 @@ def _influence(estimator: OfPairs, claims: ClaimsOfRows, ranks: int) -> _Rows:
 
 
 def _unseen(seen: float, expected: float) -> float:
-    """By how much noise drawn from residuals falls short of what the scores expect: sqrt(expected / seen), 1 or more.
+    """Factor by which noise drawn from residuals is below the scores' expectation: sqrt(expected / seen), 1 or more.
 
-    Residuals of near-certain claims that all came true are tiny: they tell of no noise, but the scores do.
+    Residuals of near-certain claims that all came true are tiny and imply no noise, but the scores do.
     """
     return float(np.sqrt(max(1.0, expected / seen))) if seen > 0 else 1.0
 
@@ -369,7 +382,7 @@ def _where(law: Callable[[float], float]) -> float:
 
 
 def largest_ends(gaps: CellGaps, level: float, bins: Codes | None = None) -> Ends:
-    """Bounds for the largest gap: all cells' bounds hold at once, whatever their dependence (Bonferroni).
+    """Bounds for the largest gap: all cells' bounds are valid at once, whatever their dependence (Bonferroni).
 
     With ``bins`` (cells,): for the largest mean, by weight, of the gaps of a bin's cells.
     """

@@ -1,4 +1,4 @@
-"""Bounds for errors that are the size of what smoothing, sharing out or adding up makes of the residuals."""
+"""Bounds for errors that are a norm of the smoothed, weighted or cumulated residuals."""
 
 from __future__ import annotations
 
@@ -30,25 +30,27 @@ _SLACK = 1e-3
 def bounds(
     estimator: NormOfResiduals, claims: ClaimsOfRows, estimated: Estimated, ranks: int, level: float, random_state: int
 ) -> tuple[float, float]:
-    """Interval for an error that is a norm of residuals (smooth, kernel, convex, swept, cumulative), given the scores.
+    """Interval for an error that is a norm of residuals (smooth, kernel, convex, ...), given the scores.
 
-    Such an error is T = S(r): a norm S of the residuals r = d + e, d what is true of the predictions and e noise
-    of mean 0; the target is S(d). Being a norm, S(d) >= T - S(e), and S(r) >= S(d) + g.e for a subgradient g at d. No
-    row moves S by more than its weight w_i times its residual |r_i| (``reach``). The ends are
+    Such an error is T = S(r): a norm S of the residuals r = d + e, with d the true deviation of the predictions and e
+    noise of mean 0. The target is S(d). Because S is a norm, S(d) >= T - S(e), and S(r) >= S(d) + g.e for a
+    subgradient g at d. No row moves S by more than its weight w_i times its residual |r_i| (``reach``). The ends are
 
-        max(0, T - q),  q the larger (1 + level)/2 point of S over two kinds of noise: residuals multiplied by standard
-                        normals, one a row, and outcomes drawn from the scores, less the scores,
+        max(0, T - q),  q the larger (1 + level)/2 point of S over two kinds of noise: residuals multiplied by
+        standard
+                        normals, one per row, and outcomes drawn from the scores, less the scores,
         min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``elementary.beyond``.
 
-    Squared residuals are, on average, at least as large as the noise's variance; but where outcomes are few (claims
-    that are near certain, strata of few rows) they are no picture of its law, and the scores are. Where outcomes are
-    many, X(B) is a normal point, z sqrt(B), and 1.6 more; where few or none are seen it is what a count could have been
-    and was not (3.0 for none at level .9), so that the interval is never of zero width. No proof for finite n: the
-    variance is estimated; simulated. Coverage is the level or more. The smooth error, whose width is the error itself,
-    is no norm but has both properties. Where smoothing adds an error of its own, as kernel densities do, it is part of
-    the target. What can mislead: the swept error is judged on the bins its walk chose, which depend on the outcomes;
-    there the coverage table speaks, not the proof. Weights of very unequal size widen the upper end (its unit is the
-    largest).
+    Squared residuals are, on average, at least as large as the noise's variance. If outcomes are few (near-certain
+    claims, strata of few rows), they do not represent its law, but the scores do. If outcomes are many, X(B) is a
+    normal point, z sqrt(B), plus 1.6. If few or none are observed, it is the upper limit of a count (3.0 for none at
+    level .9), so the interval never has zero width. There is no proof for finite n, because the variance is
+    estimated; simulated coverage is the level or more.
+
+    The smooth error, whose width is the error itself, is not a norm but has both properties. If smoothing adds its
+    own error, as kernel densities do, that is part of the target. What can mislead: the swept error is judged on the
+    bins of its walk, which depend on the outcomes; there the coverage table applies, not the proof. Weights of very
+    unequal size widen the upper end (its unit is the largest).
 
     References: wild bootstrap, Wu 1986; Liu 1988; X of one weight, Fay & Feuer 1997.
     """
@@ -62,14 +64,14 @@ def bounds(
     noise = sizes(picture, claims, ranks, normals), calibrated_sizes(picture, claims, ranks, random_state)
     low = estimated.value - max(float(np.quantile(values, 1.0 - tail)) for values in noise)
     high = estimated.value + excess(claims.influence(ranks), reach(claims, ranks), tail)
-    # Where all near-certain claims came true the value is what calibrated models show: equal, but for the slack.
+    # If all near-certain claims came true, the value is that of calibrated models: equal, but for the slack.
     return (low if low > _SLACK * estimated.value else 0.0), min(high, 1.0)
 
 
 def excess(moved: Float64s, most: float, tail: float) -> float:
-    """How far noise can have kept a sum down: ``most`` times X(B), B the squares of ``moved`` (n,) in units of it.
+    """Largest amount by which noise may have lowered a sum: ``most`` times X(B), B the squares of ``moved`` over it.
 
-    ``moved`` is how far each row's residual did move the sum, ``most`` how far one row can at most.
+    ``moved`` (n,) is the movement of the sum by each row's residual, ``most`` the largest possible one by one row.
     """
     return most * beyond(float(np.square(moved / most).sum()), tail) if most > 0 else 0.0
 
@@ -88,14 +90,14 @@ def strata_of(claims: ClaimsOfRows, ranks: int) -> Iterator[tuple[int, Stratum, 
 
 
 def chunk_sizes(n: int, strata: int) -> list[int]:
-    """How many draws are made at a time, so that n rows of them fit."""
+    """Numbers of draws per block, so that n rows of them fit in memory."""
     many = _DRAWS if strata <= _MANY_STRATA else _DRAWS_OF_MANY
     size = max(1, min(10, _MOST_NUMBERS // max(n, 1)), _DRAWN_NUMBERS // max(n, 1))
     return [min(size, many - start) for start in range(0, many, size)]
 
 
 def wild_chunks(n: int, strata: int, random_state: int) -> Iterator[Float64s]:
-    """Standard normals, one a row and draw, a chunk (n, draws) at a time."""
+    """Standard normals, one per row and draw, in blocks (n, draws)."""
     rng = np.random.default_rng(np.random.SeedSequence(random_state))
     return (rng.standard_normal((n, count)) for count in chunk_sizes(n, strata))
 

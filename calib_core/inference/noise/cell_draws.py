@@ -23,25 +23,25 @@ MANY_ROWS = 50_000
 
 
 def counts_suffice(claims: Claims, ranks: int = 1) -> bool:
-    """Are outcomes of these claims drawn from their counts: one claim a row, and many rows, or rows nobody has?"""
+    """True if outcomes are drawn from counts: one claim per row, and rows that are many or unknown."""
     if ranks > 1 or claims.same_rows:
         return False
     return claims.grain == "counts" or (copies(claims.weights) and copied_rows(claims) > MANY_ROWS)
 
 
 def copied_rows(claims: Any) -> float:
-    """How many rows make listed claims, copies counted."""
+    """Number of rows behind row-level claims, including copies."""
     return claims.n_claims if claims.weights is None or not copies(claims.weights) else float(claims.weights.sum())
 
 
 class FineCells:
     """The claims in cells finer than a table's bins, whose outcomes are binomial at the cell's mean score.
 
-    The sum of n outcomes of scores s in a cell of width w varies by sum s (1 - s), the binomial one of the same mean by
-    n var(s) more: at most n w^2 / 4, and at most w / (1 - w) of it (in the first and last cell var(s) <= m (w - m) by
-    Bhatia & Davis, m the mean's distance from 0 or 1; elsewhere s (1 - s) >= w (1 - w)): 1 part in 1,000 where cells
-    are 1/1,024 wide. It is the larger one in convex order, so that the floor of an error, which is convex in the
-    outcomes, has no smaller mean than that of single rows.
+    The sum of n outcomes of scores s in a cell of width w has variance sum s (1 - s). The binomial one of the same
+    mean has n var(s) more: at most n w^2 / 4, and at most a share w / (1 - w) of it. (In the first and last cell
+    var(s) <= m (w - m) by Bhatia & Davis, m the mean's distance from 0 or 1; elsewhere s (1 - s) >= w (1 - w).) That
+    is 1 part in 1,000 if cells are 1/1,024 wide. The binomial sum is larger in convex order. The floor of an error,
+    which is convex in the outcomes, therefore has at least the mean of that from single rows.
 
     References: Hoeffding 1956, On the distribution of the number of successes in independent trials.
     """
@@ -52,7 +52,7 @@ class FineCells:
         mine = sets if table.joined is None else [sets[s] for s in table.joined]
         refined = claims.refined(mine)
         fine = claims.moments(refined)
-        # The bin of a cell is that of its lower edge; of the first cell the first.
+        # The bin of a cell is that of its lower edge; the first cell is in the first bin.
         bins = [np.append(0, np.searchsorted(e, f, side="right")) for e, f in zip(mine, refined, strict=True)]
         within = np.zeros((len(bins), fine.count.shape[-1]), dtype=np.intp)
         for s, each in enumerate(bins):
@@ -103,17 +103,17 @@ Outcomes = Callable[[np.random.Generator, int], Float64s]
 
 
 def drawn_by_cells(claims: Claims, rows: float) -> bool:
-    """Are the outcomes of claims that share rows drawn from cells: are rows many, or not known?"""
+    """True if outcomes of claims that share rows are drawn by cell, because rows are many or unknown."""
     return claims.grain == "counts" or rows > MANY_ROWS
 
 
 def shared_outcomes(claims: Claims, table: BinTable, ranks: int, known: SharedRows | None = None) -> Outcomes | None:
-    """Outcome sums of calibrated models; None where rows are few enough to be drawn, or their covariance is not known.
+    """Outcome sums of calibrated models; None if rows are few enough to be drawn, or their covariance is unknown.
 
-    A normal law with the covariance that the scores claim, sum_i (diag(s_i) - s_i s_i') over cells. In cells that
-    expect a variance below 30 each normal number is replaced by the binomial one of the same rank (a Gaussian copula
-    with binomial margins, n claims at the cell's mean score): never below 0 or beyond n, and of no smaller variance
-    than the sum of outcomes at the claims' own scores.
+    The law is normal with the covariance implied by the scores, sum_i (diag(s_i) - s_i s_i') over cells. In cells
+    with an expected variance below 30, each normal number is replaced by the binomial one of the same rank. This is a
+    Gaussian copula with binomial margins, n claims at the cell's mean score. Sums are never below 0 or above n. Their
+    variance is at least that of the sum of outcomes at the claims' own scores.
 
     References: margins, Hoeffding 1956; copula, Joe 2014, Dependence Modeling with Copulas, §2.2.
     """
@@ -148,7 +148,7 @@ def _copula(covariance: Float64s, table: BinTable) -> Outcomes:
 
 
 def _upto(n: int, p: float) -> tuple[int, Float64s]:
-    """The least number looked at, and P(X <= k) from it on, X ~ Binomial(n, p)."""
+    """Smallest number considered, and P(X <= k) from it on, X ~ Binomial(n, p)."""
     far = int(_FARTHEST * np.sqrt(n * p * (1.0 - p))) + _LEAST_FAR
     least, most = max(0, int(n * p) - far), min(n, int(n * p) + far)
     return least, np.asarray(bdtr(np.arange(least, most), n, p))
@@ -160,7 +160,7 @@ _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
 The level at a 95 % point of 200 draws is off by .015 in standard error: on average that costs .2 points of coverage.
 """
 _HELD, _FEWEST_HELD = 20_000_000, 100
-"""Drawn sums of cells that are held, and the fewest replicates where cells are so many that their sum varies little."""
+"""Drawn sums of cells in memory, and the fewest replicates if there are so many cells that their sum varies little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,12 +178,12 @@ class SharedNoise:
 
     @property
     def of_rows(self) -> bool:
-        """Is noise drawn row by row, which costs by rows, cells and replicates?"""
+        """True if noise is drawn row by row, at a cost of rows, cells and replicates."""
         return self.shared is None and self.table.count.size > MOST_CELLS
 
     @property
     def replicates(self) -> int:
-        """How often calibrated outcomes, and noise of rows, are drawn."""
+        """Number of draws of calibrated outcomes, and of the noise of rows."""
         rows = self.claims.n_rows() if self.shared is None else self.shared.rows * self.ranks
         wanted = int(np.clip(_DRAWN_ROWS // rows, _FEWEST_DRAWS, NULL_DRAWS))
         return min(wanted, max(_HELD // self.table.count.size, _FEWEST_HELD))

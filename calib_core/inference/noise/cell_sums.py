@@ -19,15 +19,15 @@ from calib_core.claims.row_covariance import MOST_CELLS, SMALL, SharedRows
 _ROUNDING = 1e-10
 """Variance in some direction, as a share of the largest in any, that is rounding."""
 _AT_ONCE = 1 << 19
-"""Claims written out at once."""
+"""Claims expanded at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellSums:
-    """What every row adds to every cell: weight, weight * score, weight * outcome, as sparse maps (rows, cells).
+    """Contribution of every row to every cell: weight, weight * score, weight * outcome, as sparse (rows, cells).
 
-    Where ``rest`` is given, the maps of weight and score leave out each stratum's first cell, which holds nearly all
-    claims when classes are many: its sums are the column's total less the others. ``rest`` is the matrix itself.
+    If ``rest`` is given, the maps of weight and score omit each stratum's first cell, which contains nearly all
+    claims if classes are many. Its sums are the column's total less the others. ``rest`` is the matrix itself.
     """
 
     strata: int
@@ -126,9 +126,9 @@ def outcome_sums(claims: ClaimsOfRows, table: BinTable) -> Float64s:
 
 
 def shared_of(claims: Claims, table: BinTable, ranks: int) -> SharedRows | None:
-    """What rows of several claims add to pairs of cells; None where rows weigh unequally, or cells are too many.
+    """Contributions of rows with several claims to pairs of cells; None if row weights differ or cells are too many.
 
-    Claims known by counts say themselves which bins they know it for.
+    Aggregated claims define for which bins they are known.
     """
     if claims.grain == "rows" and (claims.weights is not None or table.count.size > MOST_CELLS):
         return None
@@ -144,11 +144,11 @@ def unit_noise(
     known: SharedRows | None = None,
     cells: Codes | None = None,
 ) -> Float64s:
-    """Standard normal errors (count, cells) of the sums of these cells, or all, correlated as the rows' residuals are.
+    """Standard normal errors (count, cells) of the sums of these cells, or all, correlated like the rows' residuals.
 
-    The law of sum_i g_i (z_i - s_i) over a cell's claims, g standard normal, one a row, each cell divided by its root
-    mean square; 0 for cells without noise. From the cells' covariance where it is small (``known``, where it is at
-    hand), else row by row in parts.
+    The law is that of sum_i g_i (z_i - s_i) over a cell's claims, with g standard normal, one per row. Each cell is
+    divided by its root mean square; it is 0 for cells without noise. If the cells' covariance is small, it is used
+    (``known``, if available); otherwise rows are processed in parts.
     """
     known = shared_of(claims, table, ranks) if known is None else known
     cells = np.arange(table.count.size) if cells is None else cells
@@ -183,9 +183,9 @@ def claimed_covariance(claims: ColumnClaims, table: BinTable) -> Float64s:
 def normal(covariance: Float64s) -> Callable[[np.random.Generator, int], Float64s]:
     """Normal draws (count, cells) with this covariance, from a stream and their number."""
     values, vectors = np.linalg.eigh(covariance)
-    # What is left of directions without noise, as when rows' residuals add up to 0, is rounding.
+    # Directions without noise, as when rows' residuals add up to 0, contain only rounding errors.
     root = vectors * np.sqrt(np.where(values > _ROUNDING * values.max(initial=0.0), values, 0.0))
-    # The symmetric root is one, where eigenvectors of equal values are any basis, another with other BLAS threads.
+    # The symmetric root is unique; eigenvectors of equal values are an arbitrary basis that depends on BLAS threads.
     root = root @ vectors.T
     return lambda rng, count: np.asarray(rng.standard_normal((count, len(values))) @ root)
 
@@ -207,7 +207,7 @@ def _rows(claims: Any, table: BinTable, ranks: int) -> Iterator[scipy.sparse.csr
 def _sparse(
     row: Codes, cell: Codes, score: Float64s, hit: Float64s, weight: Float64s, n: int, size: int
 ) -> scipy.sparse.csr_array:
-    """What each row's residuals add to each cell, (rows, cells)."""
+    """Contributions of each row's residuals to each cell, (rows, cells)."""
     return scipy.sparse.csr_array((weight * (hit - score), (row, cell)), shape=(n, size))
 
 

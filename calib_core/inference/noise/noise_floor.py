@@ -41,10 +41,10 @@ CLOSE = 1e-6
 
 
 def of_event(question: Question) -> Question | None:
-    """The same question about the event, where both of two classes, and so their mean, have its error in mirrored bins.
+    """Return the same question about the event, if both of two classes have the event's error in mirrored bins.
 
-    None where classes are many or their scores need not sum to 1, the question is about another notion or an error of
-    other bins, or bins are asked for that no mirror leaves as they are.
+    None if there are more classes or their scores need not sum to 1. Also None for another notion, for an error of
+    other bins, and for bins that are not symmetric.
     """
     rows, notion = question.predictions, None if question.reduction is None else REDUCTIONS.find(question.reduction)
     if notion is None or notion.key not in (CLASS_WISE, *OF_ONE_STRATUM):
@@ -59,7 +59,7 @@ def of_event(question: Question) -> Question | None:
 
 
 def mirrored(question: Question) -> bool:
-    """Do the bins of one of two classes mirror those of the other?"""
+    """True if the bins of one of two classes mirror those of the other."""
     scheme = question.estimator.binning
     fixed = as_intervals(scheme).fixed_edges() if of_interval(cuts(scheme)) else None
     if fixed is None:
@@ -74,17 +74,17 @@ POOR_SHARE = 0.01
 _CLAIMS = 512
 """Claims whose drawn outcomes are counted together."""
 _AT_ONCE = 2_000_000
-"""Drawn classes held before they are placed and counted."""
+"""Drawn classes in memory before they are binned and counted."""
 
 
 def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, random_state: int = SEED) -> NoiseFloor:
     """Noise floor and Monte Carlo test of calibration, for any estimator and notion.
 
     ``question`` is an estimate, or the question it answers (``estimate.question``); InputError for anything else.
-    Draw y*_i ~ Categorical(p_i) (Bernoulli of the claim's score where a row makes one claim), recompute the statistic
-    ``resamples`` times. The class of a row is drawn once, so that claims about its other classes go with it. Tests of
-    a calibrated model reject it at the stated level whatever the statistic. Row weights that are whole numbers are
-    copies of the row, each with its own outcome; other weights belong to one outcome a row.
+    Draw y*_i ~ Categorical(p_i) (Bernoulli of the claim's score if a row makes one claim), and recompute the
+    statistic ``resamples`` times. The class of a row is drawn once, so claims about its other classes are consistent.
+    Tests reject a calibrated model at most at the stated level, whatever the statistic. Whole-number row weights are
+    copies of the row, each with its own outcome; other weights belong to one outcome per row.
 
     >>> from calib_core import Predictions, estimate
     >>> exact = estimate(Predictions([[0.5, 0.5]] * 10, [0] * 5 + [1] * 5))
@@ -163,7 +163,7 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
 
 
 def _by_cells(questions: Sequence[Question]) -> bool:
-    """Are outcomes drawn cell by cell, so that copies need not be written out and rows not be sorted?"""
+    """True if outcomes are drawn by cell, so that copies are not expanded and rows not sorted."""
     first = questions[0]
     if first.reduction is None or first.whole or first.predictions.row_groups is not None:
         return False
@@ -172,7 +172,7 @@ def _by_cells(questions: Sequence[Question]) -> bool:
 
 
 def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims) -> list[Counted] | None:
-    """How to estimate each from the counts of the first one's bins, None if one of them looks at the rows."""
+    """Return how to compute each estimate from the first one's bin counts, or None if one of them uses the rows."""
     first = of_counts(estimators[0], claims)
     rest = [None if first is None else of_counts(e, claims, first.table) for e in estimators[1:]]
     counted = [counts for counts in (first, *rest) if counts is not None]
@@ -182,9 +182,9 @@ def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims)
 def null_outcomes(claims: Any, table: BinTable, ranks: int = 1) -> Any:
     """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models.
 
-    Drawn row by row up to ``MANY_ROWS`` rows. Beyond, and where rows are not known: of rows that make one claim from
-    the normal limit of the bins' sums where bins hold outcomes of both kinds, elsewhere by fine cells; of rows that
-    make several from how their sums vary together (``shared_outcomes``).
+    Up to ``MANY_ROWS`` rows, outcomes are drawn row by row. Beyond, and if rows are unknown, the method depends on
+    the claims per row. Rows with one claim use the normal limit of the bins' sums if bins contain outcomes of both
+    kinds, and otherwise fine cells. Rows with several claims use the covariance of their sums (``shared_outcomes``).
     """
     if (ranks > 1 or claims.same_rows) and (drawn := shared_outcomes(claims, table, ranks)) is not None:
         return drawn

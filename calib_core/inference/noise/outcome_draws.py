@@ -13,7 +13,7 @@ from calib_core._base.errors import NotAnswerable
 from calib_core.claims.binary_claims import ClaimsOfRows, FlatClaims
 
 Drawn: TypeAlias = NDArray[np.unsignedinteger[Any]]
-"""Classes that were drawn, in the smallest type that holds them."""
+"""Classes that were drawn, in the smallest sufficient type."""
 
 CHUNK = 200
 """Replicates that share one random stream; a constant, so that nothing else decides which numbers are drawn."""
@@ -24,14 +24,14 @@ _BLOCK_BYTES = 1 << 20
 _PARTS = 64
 """Parts of [0, 1], a power of 2 so that their ends are exact, in most of which a uniform number means one class."""
 _FEW_CLASSES, _ROWS_OF_FEW = 50, 256
-"""Up to so many classes a uniform is compared with each bound in turn, so many rows at a time, which stay in cache."""
+"""Up to this number of classes, a uniform is compared with each bound in turn, for as many rows as fit in cache."""
 
 MOST_TOTAL = 1.0 + 1e-3
 """What a row's probabilities may add up to, rounding and all."""
 
 
 class Uniforms(Protocol):
-    """What outcomes are drawn with: uniform numbers, row after row."""
+    """Source of randomness for outcomes: uniform numbers, row after row."""
 
     def random(self, size: tuple[int, int]) -> Float64s: ...
 
@@ -75,9 +75,9 @@ def hits(scores: Floats, rng: Uniforms, count: int) -> Iterator[tuple[slice, Boo
 
 
 def ranked_hits(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterator[tuple[Codes, Bools]]:
-    """The same where every row makes ``ranks`` claims, at most one of which comes true: one uniform a row.
+    """The same if every row makes ``ranks`` claims, at most one of which comes true: one uniform per row.
 
-    NotAnswerable where a row's claims add up to more than 1: no outcome can fulfil them all.
+    NotAnswerable if a row's claims add up to more than 1, because no outcome can satisfy them.
     """
     upto = np.cumsum(scores.astype(np.float64).reshape(ranks, -1), axis=0)
     if (upto[-1] > MOST_TOTAL).any():
@@ -92,7 +92,7 @@ def ranked_hits(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterat
 
 
 def no_distribution() -> NotAnswerable:
-    """Why rows whose claims add up to more than 1 have no noise."""
+    """Return the error for rows whose claims add up to more than 1, which have no distribution."""
     return NotAnswerable(
         "the probabilities of one row add up to more than 1, so no outcome can be drawn from them; normalize them, "
         "or use a notion with one claim per row"
@@ -115,8 +115,8 @@ def came_true(claims: FlatClaims, ranks: int, rng: Uniforms, count: int) -> Bool
 def classes(rows: Rows, rng: Uniforms, count: int) -> Iterator[tuple[slice, Floats, Codes]]:
     """Blocks of (rows, their probabilities, classes ~ Categorical(p_i) of shape (rows, count)), by inverse CDF.
 
-    One class a row and replicate: claims about different classes of a row are never drawn apart. Rows are taken to
-    sum to 1; what rounding leaves over is shared out in proportion.
+    One class is drawn per row and replicate, so claims about different classes of a row are consistent. Rows are
+    assumed to sum to 1; rounding errors are distributed in proportion.
     """
     k = rows.shape[1]
     few = k <= _FEW_CLASSES
@@ -141,9 +141,9 @@ def classes(rows: Rows, rng: Uniforms, count: int) -> Iterator[tuple[slice, Floa
 
 
 def _passed(keys: Float64s, uniforms: Float64s, line: Codes) -> Codes:
-    """How many of the ascending keys are at most line + uniform; searched for where its part of [0, 1] leaves it open.
+    """Number of ascending keys at most line + uniform; searched only if its part of [0, 1] does not determine it.
 
-    The ends of the parts ascend too, and are found much faster than as many numbers in no order.
+    The ends of the parts ascend too, and are found much faster than as many unordered numbers.
     """
     least = np.searchsorted(keys, (np.arange(_PARTS + 1) / _PARTS + line).ravel(), side="right")
     part = (uniforms * _PARTS).astype(np.intp) + line * (_PARTS + 1)
@@ -174,7 +174,7 @@ def drawn_for(claims: Any, ranks: int, rng: Uniforms, count: int) -> NDArray[Any
 
 
 def labels(rows: Rows, rng: Uniforms, count: int) -> Drawn:
-    """Classes drawn from every row's probabilities, (rows, count), in the smallest type that holds them."""
+    """Classes drawn from every row's probabilities, (rows, count), in the smallest sufficient type."""
     found = no_labels(rows, count)
     for where, _, drawn in classes(rows, rng, count):
         found[where] = drawn
@@ -182,13 +182,13 @@ def labels(rows: Rows, rng: Uniforms, count: int) -> Drawn:
 
 
 def no_labels(rows: Rows, count: int) -> Drawn:
-    """Room for so many classes a row."""
+    """Empty array for this number of classes per row."""
     n, k = rows.shape
     return np.empty((n, count), dtype=np.min_scalar_type(k - 1))
 
 
 _REACH, _MARGIN = 8.0, 12.0
-"""The number is followed to 8 standard deviations and 12 rows around its mean: 1e-14 lies beyond."""
+"""Counts are computed up to 8 standard deviations and 12 rows around the mean: 1e-14 is beyond."""
 
 
 def poisson_binomial(count: Float64s, score: Float64s) -> tuple[int, Float64s]:

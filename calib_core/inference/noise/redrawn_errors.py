@@ -24,7 +24,7 @@ Stream: TypeAlias = tuple[int, np.random.Generator]
 _AT_ONCE = 4_000_000
 """Drawn outcomes, or sums of them, worked on at a time."""
 _HELD = 100_000_000
-"""Drawn classes or outcomes held, a byte or two each: each stratum is placed once for so many."""
+"""Drawn classes or outcomes in memory, a byte or two each: each stratum is binned once for this number."""
 
 
 def values(
@@ -33,14 +33,14 @@ def values(
     """Errors (pictures, draws) for outcomes drawn from the claims' scores.
 
     ``pictures`` give a stratum's image, whose ``errors`` are those of sums (draws, size) of drawn outcomes at its
-    places; strata are averaged by their shares. One class a row is drawn where claims share rows, unless ``apart``:
-    then every claim is drawn as if alone. What is drawn is that of ``draws``, whatever is held at a time.
+    places; strata are averaged by their shares. If claims share rows, one class per row is drawn, unless ``apart``:
+    then claims are drawn independently. The draws are those of ``draws``, whatever the block size.
     """
     return np.concatenate([_of(claims, ranks, pictures, part, apart) for part in _parts(claims, streams)], axis=1)
 
 
 def _parts(claims: ClaimsOfRows, streams: Iterable[Stream]) -> Iterator[list[Stream]]:
-    """Streams, taken apart or put together to as many draws as are held."""
+    """Streams, divided or merged into blocks of as many draws as fit in memory."""
     most, joined = max(1, _HELD // max(claims.n_claims if not claims.same_rows else claims.n_rows(), 1)), list[Stream]()
     for count, rng in streams:
         for part in chunks(count, most):
@@ -118,7 +118,7 @@ def _counted(image: Image, weights: Float64s | None) -> Callable[[Bools], Float6
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The table of the claims, and what the estimator makes of any table in its place.
+    """The table of the claims, and the estimator as a function of any table in its place.
 
     ``many`` is the same for outcome sums (replicates, strata, bins) at once.
     """
@@ -133,10 +133,10 @@ class Counted:
 
 
 def of_counts(estimator: Estimator, claims: FlatClaims | ColumnClaims, table: BinTable | None = None) -> Counted | None:
-    """How to estimate from counts, None for estimators that look at the rows.
+    """Return how to estimate from counts, None for estimators that use the rows.
 
-    An estimator declares that counts in the bins of its ``binning`` are all it looks at, and may take that back where
-    weights are no copies. ``table`` is that of its binning where it is already there.
+    An estimator declares that it only uses counts in the bins of its ``binning``; it may withdraw this if weights are
+    not copies. ``table`` is that of its binning if it already exists.
     """
     method: Any = estimator
     counts = traits(method).counts

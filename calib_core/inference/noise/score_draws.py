@@ -20,7 +20,7 @@ from calib_core.reductions.base import counts
 from calib_core.summaries.counted_claims import NORMAL
 
 _KEPT_ROWS = 1_000_000
-"""Rows up to which what was found is kept: interval, floor and test of a score ask for the same."""
+"""Rows up to which results are cached: interval, floor and test of a score need the same ones."""
 
 
 def label_losses(score: Any, predictions: Predictions) -> LabelMoments:
@@ -58,12 +58,12 @@ Drawn: TypeAlias = Callable[[np.random.Generator, int], Float64s]
 
 
 def calibrated_scores(questions: Sequence[Question]) -> Drawn:
-    """Draws of scores (log loss, Brier score, accuracy) for labels drawn from the predictions.
+    """Draw scores (log loss, Brier score, accuracy) of labels that are drawn from the same predictions.
 
-    Row by row, one label each for all scores. Of many rows (``MANY_ROWS``, or ``MANY_CLAIMS`` probabilities) a mean
-    over rows is drawn from the normal law of the same mean and variance, exact sums over rows, where its Berry-Esseen
-    ratio rho is at most ``NORMAL``: the first correction of that law, at most rho / 6 max |z^2 - 1| phi(z) = rho / 15,
-    is then below .0067, the standard error of the 95 % point's level in 1,000 draws.
+    Labels are drawn row by row, one for all scores. For many rows (``MANY_ROWS``, or ``MANY_CLAIMS`` probabilities),
+    a mean over rows is drawn from the normal law of the same mean and variance, which are exact sums over rows. This
+    needs a Berry-Esseen ratio rho of at most ``NORMAL``. The first correction of that law, at most rho / 6 max |z^2 -
+    1| phi(z) = rho / 15, is then below .0067. That is the standard error of the 95 % point's level in 1,000 draws.
 
     References: Edgeworth's expansion, Feller 1971, XVI.4.
     """
@@ -86,7 +86,7 @@ def calibrated_scores(questions: Sequence[Question]) -> Drawn:
 
 @dataclass(frozen=True)
 class MeanLaw:
-    """Of a mean over rows if labels follow the probabilities: mean, standard deviation, Berry-Esseen ratio."""
+    """Law of a mean over rows if labels follow the probabilities: mean, standard deviation, Berry-Esseen ratio."""
 
     mean: float
     spread: float

@@ -16,9 +16,9 @@ from calib_core.estimators.dirichlet_kernel import DirichletKernelError
 from calib_core.inference.noise import outcome_draws
 
 _AT_ONCE = 4_000_000
-"""Numbers of drawn tables (replicates, cells, classes) held at once."""
+"""Numbers of drawn tables (replicates, cells, classes) in memory at once."""
 _FEW_CLASSES = 16
-"""Up to so many classes labels are counted class by class, without being written down."""
+"""Up to this number of classes, labels are counted class by class, without being stored."""
 _BLOCK_BYTES = 1 << 17
 
 
@@ -65,7 +65,7 @@ def _sums_above(points: Vectors, table: SimplexTable, rng: np.random.Generator, 
     for where, block in points.rows.blocks(_BLOCK_BYTES):
         upto = np.cumsum(block.astype(np.float64), axis=1)
         u = rng.random((len(block), count)) * upto[:, -1:]
-        # One line a row with a single entry, its cell: a sparse product adds rows up.
+        # One line per row with a single entry, its cell: a sparse product sums the rows.
         member = scipy.sparse.csr_array(
             (mass[where], table.codes[where], np.arange(len(block) + 1)), shape=(len(block), b)
         ).T
@@ -86,7 +86,7 @@ def null_smoothed_values(
 
 
 def replicates_at_once(vectors: Vectors, count: int) -> list[int]:
-    """How many replicates are drawn at a time."""
+    """Number of replicates drawn at a time."""
     n, k = vectors.rows.shape
     step = max(1, _AT_ONCE // (n * k))
     return [min(step, count - start) for start in range(0, count, step)]

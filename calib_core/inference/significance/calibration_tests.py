@@ -39,14 +39,16 @@ _KEPT: WeakKeyDictionary[Predictions, TestOfCalibration] = WeakKeyDictionary()
 
 
 def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] = "brier") -> TestOfCalibration:
-    """Test whether the proper score equals its expectation under the predicted probabilities.
+    """Spiegelhalter's test: compare a proper score with its expectation under the predicted probabilities.
 
     Z = sum_i [S(p_i, y_i) - E S(p_i, k)] / sqrt(sum_i Var S(p_i, k)), k ~ p_i, for the Brier score (summed over
-    classes) or the log loss; standard normal under calibration, two-sided p-value. Grouped rows: each group's terms are
-    added up, with the variance that the groups show. Rows that the model abstains on are left out. Z above 0: the model
-    does worse than it claims (over-confident). Whole-number weights are copies, others multiply each row's terms. What
-    can mislead: over- and under-confident regions cancel; a few very unlikely classes make the log-loss form far from
-    normal.
+    classes) or the log loss. Z is standard normal under calibration; the p-value is two-sided. For grouped rows, each
+    group's terms are summed, with the variance observed between groups. Abstained rows are left out. Z above 0: the
+    model does worse than it predicts (over-confident). Whole-number weights are copies; others multiply each row's
+    terms.
+
+    What can mislead: over- and under-confident regions cancel. A few very unlikely classes make the log-loss form far
+    from normal.
 
     References: Spiegelhalter 1986, for K classes as in Seillier-Moiseiwitsch & Dawid 1993.
 
@@ -75,10 +77,10 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
 
 
 def _of_sums(name: str, sums: LossSums, *, careful: bool = False) -> TestOfCalibration:
-    """The test of a summary, which knows what the rows lost, should have lost, and how far that could vary.
+    """The test of a summary, from the observed and expected losses of its rows and their variance.
 
-    ``careful``: outcomes cannot be drawn without rows; where the normal law might be off (``NORMAL``) the p-value is
-    raised by the most that it can be, 2 * 0.56 rho.
+    ``careful``: outcomes cannot be drawn without rows. If the normal law might be off (``NORMAL``), the p-value is
+    raised by the largest possible error, 2 * 0.56 rho.
     """
     n, slack = sums.rows, _ROUNDING * sums.rows if careful else 0.0
     excess, spread = n * (sums.mean("seen") - sums.mean("expected")), float(np.sqrt(n * sums.mean("variance")))
@@ -97,11 +99,11 @@ def _of_sums(name: str, sums: LossSums, *, careful: bool = False) -> TestOfCalib
 
 
 def _by_group(name: str, predictions: Predictions, terms: Float64s, spread: Float64s) -> TestOfCalibration:
-    """The test with each group's terms, seen less expected (rows,), added up; ``spread`` are those of single rows.
+    """The test with terms (observed less expected, (rows,)) summed by group; ``spread`` is that of single rows.
 
-    The variance is the larger of sum_g (sum of terms of g)^2 and that of independent rows; where surprises are too rare
-    to be seen by group (``clusters.poor``), or groups fewer than ten, the largest there can be, sum_g (sum of spreads
-    of g)^2. Student's law, one degree of freedom less than groups.
+    The variance is the larger of sum_g (sum of terms of g)^2 and that of independent rows. If surprises are too rare
+    to estimate it by group (``clusters.poor``), or there are fewer than ten groups, it is the largest possible one,
+    sum_g (sum of spreads of g)^2. The law is Student's, with one degree of freedom less than groups.
     """
     groups = predictions.row_groups
     assert groups is not None
@@ -114,22 +116,26 @@ def _by_group(name: str, predictions: Predictions, terms: Float64s, spread: Floa
 
 
 def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCalibration:
-    """Test for a calibration error of any size: Spiegelhalter's test with the Brier score, at every number of rows.
+    """Test for a calibration error of any size: Spiegelhalter's test with the Brier score, for every sample size.
 
-    T = sum_i w_i [S(p_i, y_i) - E S(p_i, k)], k ~ p_i, S the Brier score of the whole prediction; two-sided by Z = T /
-    sqrt(sum_i w_i^2 Var S(p_i, k)). Where only a claim is known (bare confidences, top-label) or rows need not sum to 1
-    (per-class), S is that of the claim made: (h, 1 - h) against (right, wrong). Rows the model declines are left out;
-    those of a group are added up. The p-value is the normal one where rho = sum_i w_i^3 E|S - E S|^3 / (sum_i w_i^2 Var
-    S)^(3/2) is at most ``NORMAL`` (known from the scores; the normal law is off by at most 0.56 rho), else the rank of
-    |T| among draws of the outcomes from the predictions, (1 + #{|T*| >= |T|}) / (R + 1), which rejects calibrated
-    models at most at its level for every n (of a summary, whose rows are gone: the normal one and 1.12 rho).
-    Whole-number weights are copies. An outcome that was given probability 0 is impossible under calibration: p = 0.
-    Where every outcome was certain and came true, or none changes the score (uniform rows): p = 1, nothing to test.
+    T = sum_i w_i [S(p_i, y_i) - E S(p_i, k)], k ~ p_i, with S the Brier score of the whole prediction. The test is
+    two-sided by Z = T / sqrt(sum_i w_i^2 Var S(p_i, k)). If only a claim is known (bare confidences, top-label) or
+    rows need not sum to 1 (per-class), S is that of the claim: (h, 1 - h) against (right, wrong). Abstained rows are
+    left out; those of a group are summed.
 
-    What can mislead: over- and under-confident regions cancel, and a claim of 1/2 has the same Brier score whatever
-    happens: p near 1 is no proof of calibration. Probabilities rounded to 0 say "impossible", and are taken at their
-    word. R falls with the number of rows where draws are needed (5,000 to 200): up to 5,500 rows p = .1 has a
-    standard error below .005. ``law`` names the normal law, or the number of draws.
+    The p-value is the normal one if rho is at most ``NORMAL``, with rho = sum_i w_i^3 E|S - E S|^3 / (sum_i w_i^2 Var
+    S)^(3/2). rho is known from the scores, and the normal law is off by at most 0.56 rho. Otherwise p is the rank of
+    |T| among draws of the outcomes from the predictions, (1 + #{|T*| >= |T|}) / (R + 1). That rejects calibrated
+    models at most at its level for every n. For a summary, which has no rows, p is the normal one plus 1.12 rho.
+
+    Whole-number weights are copies. An outcome with probability 0 is impossible under calibration: p = 0. If every
+    outcome was certain and came true, or no outcome changes the score (uniform rows), there is nothing to test: p =
+    1.
+
+    What can mislead: over- and under-confident regions cancel. A claim of 1/2 has the same Brier score whatever
+    happens, so a p near 1 does not imply calibration. Probabilities rounded to 0 are treated as impossible. R falls
+    with the number of rows if draws are needed (5,000 to 200); up to 5,500 rows, p = .1 has a standard error below
+    .005. ``law`` names the normal law, or the number of draws.
 
     References: Spiegelhalter 1986; Berry-Esseen constant 0.56, Shevtsova 2010; Monte Carlo tests, Dufour 2006.
 
@@ -180,7 +186,7 @@ def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
 
 
 def _claimed(predictions: Predictions) -> Predictions:
-    """Return the confidence as a prediction of two classes, right and wrong."""
+    """Convert the claim to a prediction of two classes: right, with its confidence, or wrong."""
     h = predictions.confidence.astype(np.float64)
     return Predictions(
         np.column_stack([h, 1.0 - h]), ~predictions.correct, weights=predictions.weights, groups=predictions.grouping
@@ -202,15 +208,17 @@ def _drawn_excess(predictions: Predictions, weight: Float64s, mean: Float64s, ra
 
 
 def kuiper(predictions: Predictions, reduction: str | Reduction | None = None) -> TestOfCalibration:
-    """Test whether cumulative differences between outcomes and scores exceed chance (Kuiper's test).
+    """Kuiper's test: range of the cumulative differences between outcomes and scores, from low to high scores.
 
-    D_j = sum_{i <= j} (z_(i) - s_(i)) / sqrt(sum_i s_i (1 - s_i)) over scores in order (equal scores as one step);
-    the statistic is max D - min D with D_0 = 0. Under calibration D is about a Brownian path, whose range has the law
-    of Feller 1951. One stratum of claims only; by default those of the event of two classes, else of the confidence.
-    No bins, no bandwidth; sees over- and under-confidence alike, also
-    where they would cancel in a mean. Whole-number weights are copies, others multiply each row's difference and the
-    deviation of its outcome. What can mislead: with few rows or scores near 0 and 1 only, D is no Brownian
-    path yet (the noise floor of the "max-deviation" estimator is exact).
+    D_j = sum_{i <= j} (z_(i) - s_(i)) / sqrt(sum_i s_i (1 - s_i)) over scores in order (equal scores as one step).
+    The statistic is max D - min D with D_0 = 0. Under calibration D is approximately a Brownian path, whose range has
+    the law of Feller 1951. Only one stratum of claims is allowed; by default those of the event of two classes, else
+    of the confidence.
+
+    It needs no bins and no bandwidth, and detects over- and under-confidence, even where they cancel in a mean.
+    Whole-number weights are copies; others multiply each row's difference and the deviation of its outcome. What can
+    mislead: with few rows, or scores near 0 and 1 only, D is not close to a Brownian path (the noise floor of the
+    "max-deviation" estimator is exact).
 
     References: Arrieta-Ibarra et al. 2022; Feller 1951, The asymptotic distribution of the range of sums.
 

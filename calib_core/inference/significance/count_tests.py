@@ -1,20 +1,19 @@
 """Exact tests of calibration for many places at once: bins, slices and classes, and which are significantly off.
 
 A place is a bin of the diagram, a predicted class, a predicted class in a bin, a class's probability, or a value of a
-metadata column. It is tested once, exactly (``count_test``; ``share_test`` for weights and groups of rows), where it is
-worth ``FEWEST`` rows. The p-value is corrected in two steps that no view changes:
+metadata column. It is tested once, exactly (``count_test``; ``share_test`` for weights and groups of rows), if its
+effective sample size is at least ``FEWEST``. The p-value is corrected in two steps that no view changes:
 
 1. Holm's rule among the places of its family: the bins of this model, its predicted classes, ..., the values of one
    column.
 2. A fixed split: of F kinds of places (``kinds_of_places``) each gets an F-th of the 5 %, and of the share of the
    slices each of C columns gets a C-th. So p_corrected = F * Holm for bins and classes, and F * C * Holm for slices.
 
-Why so: p_corrected depends on the rows alone, not on what is displayed next to a place, so that a place is called off
-everywhere or nowhere. Holm holds for tests of the same rows, and a sum of shares holds for families that share rows:
-the chance that any place of a calibrated model is called off is at most 5 %. Rates of false discoveries (Benjamini and
-Hochberg) find more in long lists, but a p-value corrected so depends on which other lists are shown with it. All rows
-together are no place: that is the one question fixed in advance, tested at the level that it shares with the errors
-it bounds.
+p_corrected depends only on the rows, not on the other places displayed, so every view agrees on whether a place is
+off. Holm's rule is valid for tests of the same rows, and the split is valid for families that share rows. The chance
+that any place of a calibrated model is called off is at most 5 %. Rates of false discoveries (Benjamini and Hochberg)
+find more in long lists, but their p-values depend on which other lines are shown. All rows combined are not a place:
+their test is fixed in advance, at the level that it shares with the errors it bounds.
 
 References: Holm 1979; Bonferroni's inequality for the split.
 """
@@ -46,16 +45,16 @@ SMALLEST = 1e-12
 _INTERVALS = 256
 _SAMPLE = 2_000
 _REACH, _MARGIN = 8.0, 12.0
-"""The number is followed to 8 standard deviations and 12 rows around its mean: 1e-14 lies beyond."""
+"""Counts are computed up to 8 standard deviations and 12 rows around the mean: 1e-14 is beyond."""
 _AT_ONCE = 1_000_000
-"""Chances held at a time."""
+"""Probabilities in memory at a time."""
 
 
 def score_nodes(scores: Floats | None = None) -> Float64s:
-    """The probabilities that laws of counts are computed for, ascending from 0 to 1, at most 259.
+    """Return the probabilities for which laws of counts are computed, ascending from 0 to 1, at most 259.
 
-    The scores' own values where there are at most 257 of them, so that nothing is rounded; else 257 of equal distance
-    on the scale arcsin(sqrt(s)), dense near 0 and 1.
+    They are the distinct scores if there are at most 257 of them, so that nothing is rounded. Otherwise they are 257
+    equidistant points on the scale arcsin(sqrt(s)), dense near 0 and 1.
 
     >>> score_nodes(np.array([0.9, 0.5, 0.9])).tolist()
     [0.0, 0.5, 0.9, 1.0]
@@ -70,10 +69,10 @@ def score_nodes(scores: Floats | None = None) -> Float64s:
 
 
 def node_counts(nodes: Float64s, count: Float64s, score: Float64s) -> Float64s:
-    """Claims between neighbouring nodes (..., G - 1), and the sums of their scores, as claims at the nodes (..., G).
+    """Assign claims between nodes to the nodes: counts (..., G - 1) and sums of scores become counts (..., G).
 
-    A claim between two nodes is shared by them so that its score stays the mean. The variance of a sum falls by less
-    than 4e-5 of what it is on the nodes of ``score_nodes()``, and is unchanged where scores are nodes themselves.
+    A claim between two nodes is divided between them with the same mean score. The variance of a sum falls by a share
+    of less than 4e-5 on the nodes of ``score_nodes()``, and is unchanged if the scores are nodes themselves.
 
     >>> node_counts(np.array([0.0, 0.5, 1.0]), np.array([1.0, 2.0]), np.array([0.25, 1.0])).tolist()
     [0.5, 2.5, 0.0]
@@ -104,18 +103,17 @@ def counts_in_cells(
 
 
 def count_test(nodes: Float64s, counts: Float64s, positives: Float64s) -> Float64s:
-    """p-values (m,), two-sided, that these numbers came true if every claim does with the chance it states.
+    """Two-sided p-values (m,) of the numbers of claims that came true, given their stated probabilities.
 
-    ``counts`` (m, G) are claims at the ``nodes`` (G,), ``positives`` (m,) how many came true. Under calibration their
-    number K is Poisson-binomial, and p = min(1, 2 min(P(K <= k), P(K >= k))): exact where the scores are nodes, so
-    that P(p <= t) <= t for every t; elsewhere K's standard deviation is at most .002 % too small, and p is right to
-    .2 % of itself down to 1e-4 and to 5 % below. The null is that each
-    row's score is its chance, not only their mean: a binomial law of the mean score spreads as much as any law of
-    that mean, and misses errors that this one finds. NaN where there are no claims. What can mislead: rows are taken
-    to be independent; where single scores are wrong but their mean is right the test rejects a little more often than
-    its level, for the rows are not calibrated. Where few errors are expected it uses only part of its level: of 100
-    rows with five, calibrated ones have p <= .05 in .028 of samples, and an error that the z-test finds in .73 is found
-    in .61.
+    ``counts`` (m, G) are claims at the ``nodes`` (G,), ``positives`` (m,) the numbers that came true. Under
+    calibration their number K is Poisson-binomial, and p = min(1, 2 min(P(K <= k), P(K >= k))). If the scores are
+    nodes, this is exact: P(p <= t) <= t for every t. Otherwise K's standard deviation is at most .002 % too small. p
+    then has a relative error of .2 % down to 1e-4, and of 5 % below.
+
+    The null hypothesis is that each row's score is its probability, not only that their means agree. A binomial law
+    of the mean score spreads as much as any law of that mean, and misses errors that this one finds. NaN if there are
+    no claims. What can mislead: rows are assumed to be independent. If single scores are wrong but their mean is
+    right, the test rejects a little more often than its level, because the rows are not calibrated.
 
     References: Hong 2013 (the law by Fourier transform).
 
@@ -167,10 +165,10 @@ FEWEST = 10
 
 
 def kinds_of_places(rows: Predictions) -> int:
-    """Number of kinds of places whose tests share the 5 %: bins, three of classes where they are known, slices.
+    """Number of kinds of places whose tests share the 5 %: bins, three of classes if they are known, slices.
 
-    ``rows`` are those of ``claimed_rows``: of the risk of an event there are bins and slices. Only what the rows hold
-    decides, never a view.
+    ``rows`` are those of ``claimed_rows``; for the risk of an event there are bins and slices. The number depends
+    only on the contents of the rows, never on a view.
 
     >>> kinds_of_places(Predictions.from_confidence([0.9], [True])), kinds_of_places(Predictions([[0.7, 0.3]], [0]))
     (1, 4)
@@ -202,7 +200,7 @@ def worst_first(off: Bools, gap: Float64s, p: Float64s) -> Codes:
 
 
 def count_words(looked: str, found: int, more: str, place: str) -> str:
-    """Sentence on how many of the tested places are significantly off.
+    """Describe how many of the places ``looked`` at are off, with a caveat if none is.
 
     >>> count_words("Of 7 places", 1, "", "place")
     'Of 7 places, 1 is significantly off (corrected for multiple testing).'
@@ -219,7 +217,7 @@ def counts_rows(predictions: Predictions) -> bool:
 
 
 def rows_of_cells(predictions: Predictions, cell: Codes, cells: int) -> tuple[Codes, Codes | None]:
-    """Number of rows of each cell, including copies, and of groups if there are any, both (cells,).
+    """Numbers of rows per cell, copies included, and numbers of groups if there are any, both (cells,).
 
     >>> p = Predictions.from_confidence([0.9] * 4, [True] * 4, groups=[0, 0, 1, 2])
     >>> [part.tolist() for part in rows_of_cells(p, np.array([0, 0, 0, 1]), 2)]
@@ -257,10 +255,10 @@ def p_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
 
 
 def worth_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
-    """Effective sample size of each cell, (cells,); ``cell`` (n,) is the cell of each row.
+    """Effective sample size of each cell (cells,), with ``cell`` (n,) the cell of each row.
 
-    Their number or that of their copies; of other weights, and of rows in groups, (sum w)^2 over the sum over groups of
-    (its weight in the cell)^2, as if a group were one outcome.
+    It is the number of rows, or of their copies. For other weights, and for grouped rows, it is (sum w)^2 over the
+    sum over groups of (its weight in the cell)^2, as if a group were one outcome.
 
     >>> p = Predictions.from_confidence([0.9] * 4, [True] * 4, groups=[0, 0, 1, 2])
     >>> worth_of_cells(p, np.array([0, 0, 0, 1]), 2).round(2).tolist()  # 3^2 / (2^2 + 1)
@@ -290,25 +288,30 @@ def per_class_tests(
     families: int = 1,
     fewest: int = 1,
 ) -> pd.DataFrame:
-    """One line a class: its calibration error, what calibrated probabilities show on average, and a test.
+    """Test each class, one line per class: calibration error, mean error of calibrated models, and p-value.
 
-    ``bins`` as for ``estimate``; ``progress`` is told how much is done, in percent, and what it raises stops the work.
+    ``bins`` as for ``estimate``. ``progress`` receives percentages; an exception that it raises stops the work.
 
-    Columns: class, rows (claims about it), error (the class's ECE), calibrated (mean error of calibrated models),
-    beyond = (error - calibrated) * rows / n, what the class adds to the error of all n rows beyond what noise alone
-    adds (below 0: less than noise), p, and p_holm corrected for the number of classes; NaN for a class without claims.
-    Where the classes are one of several ``families`` of places, p_holm is times as many, and a class of fewer than
-    ``fewest`` rows is not tested (``picked_out``).
-    The statistic is n times the ECE, T = sum_b |k_b - S_b|, with k_b claims of bin b that came true and S_b the sum of
-    its scores. Under calibration k_b is Poisson-binomial and the bins are independent: their laws are computed by
-    Fourier transform and convolved, so that p = P(T* >= T) needs no random draws and can be small enough to survive
-    many classes (a thousand draws could not show anything at 50). A score counts as the mean of its slice, a sixteenth
-    of a bin: this widens the laws by under a percent, so the test errs on the careful side. Distances are rounded to a
-    grid, in the data as in the laws: the test is of the rounded T, whose steps are small beside its spread.
+    Columns:
+
+    - class, rows (claims about it), error (the class's ECE), calibrated (mean error of calibrated models);
+    - beyond = (error - calibrated) * rows / n: what the class adds to the error of all n rows beyond noise (below 0:
+    less
+      than noise);
+    - p, and p_holm corrected for the number of classes; NaN for a class without claims.
+
+    If the classes are one of several ``families`` of places, p_holm is multiplied by their number, and a class of
+    fewer than ``fewest`` rows is not tested (``picked_out``).
+
+    The statistic is n times the ECE, T = sum_b |k_b - S_b|, with k_b claims of bin b that came true and S_b the sum
+    of its scores. Under calibration k_b is Poisson-binomial and the bins are independent. Their laws are computed by
+    Fourier transform and convolved. So p = P(T* >= T) needs no random draws and can be small enough to survive many
+    classes (a thousand draws could not show anything at 50). A score counts as the mean of its slice, a sixteenth of
+    a bin. This widens the laws by under a percent, so the test is slightly conservative. Distances are rounded to a
+    grid, in the data and in the laws; its steps are small compared with the spread of T.
 
     What can mislead: classes share rows, so errors of several classes can be one error; a class of few rows passes
-    whatever the model does. NotAnswerable for row weights that are not whole numbers, and for rows that
-    belong together.
+    whatever the model does. NotAnswerable for row weights that are not whole numbers, and for grouped rows.
 
     References: Hosmer & Lemeshow 1980 for the idea of a test by bins; Hong 2013 for the Fourier form; Holm 1979.
 
@@ -339,11 +342,11 @@ def per_class_tests(
 
 
 def standing_out(tests: pd.DataFrame) -> tuple[int, ...]:
-    """Codes of the significantly miscalibrated classes: p_holm of ``per_class_tests`` at most 0.05.
+    """Codes of the classes that are significantly off: p_holm of ``per_class_tests`` at most 0.05.
 
-    What they add to the error beyond noise decides their order, the largest first. Calling them miscalibrated is wrong
-    about any of them with a chance of at most 5 %, however many classes there are. What can mislead: a class that does
-    not stand out is not shown to be calibrated; one of few rows hardly can stand out.
+    They are ordered by their contribution to the error beyond noise, the largest first. The chance that any of them
+    is called miscalibrated wrongly is at most 5 %, however many classes there are. What can mislead: a class that is
+    not listed is not shown to be calibrated; with few rows, a class can hardly be significant.
 
     >>> p = Predictions([[0.5, 0.5]] * 40 + [[0.75, 0.25]] * 40, [0] * 40 + [0, 0, 0, 1] * 10)
     >>> standing_out(per_class_tests(p, "top-label", 2))  # 40 rows of class 0 at 50 %, all of them right
@@ -359,10 +362,10 @@ def predicted_classes(
     bins: int | str | BinningScheme | None = None,
     fewest: int = FEWEST,
 ) -> pd.DataFrame:
-    """A line per class: the test of the rows predicted as it, corrected as every view gives it (``picked_out``).
+    """Test the rows predicted as each class, one line per class, corrected as in every view (``picked_out``).
 
-    The columns of ``per_class_tests`` in the top-label notion; of rows in groups, and of weights that are no counts,
-    only class, rows, p and p_holm, by Hoeffding's bound on the mean gap of the class.
+    The columns are those of ``per_class_tests`` in the top-label notion. For grouped rows, and weights that are not
+    counts, they are only class, rows, p and p_holm, by Hoeffding's bound on the mean gap of the class.
 
     >>> p = Predictions.from_confidence([0.9] * 40, predicted=[0] * 40, labels=[0] * 20 + [1] * 20)
     >>> predicted_classes(p, 5)["p_holm"].round(3).tolist()  # class 1 is never predicted

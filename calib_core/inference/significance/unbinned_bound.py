@@ -44,7 +44,7 @@ class UnbinnedBound(OneLine):
 
     @property
     def sentence(self) -> str:
-        """The bound with its assumption and confidence, in words."""
+        """The bound, its assumption and its confidence level."""
         end = f"the error is at most {short_percent(self.value)} (one-sided {at_level(self.level)} confidence)."
         if self.assumption == "monotone":
             return f"If the observed frequency never decreases with the score, {end}"
@@ -62,28 +62,29 @@ def unbinned_bound(
     bins: int | str | BinningScheme | None = None,
     level: float = 0.95,
 ) -> UnbinnedBound:
-    """Upper bound on the error, including errors within bins, under an assumption on the regularity of the curve.
+    """Upper bound on the error, including errors finer than the bins, under an assumption about the curve.
 
-    The target is (1/N) sum_i |r(s_i) - s_i|, r the (unknown) share that comes true at each score, given the scores;
-    over strata of claims (top-label: classes) their weighted mean, each with its own r, of which each is assumed the
-    same. U is the upper end of the default interval of the binned L1 error at level 2 ``level`` - 1, so that it fails
-    by 1 - ``level``; w_b are the cells' weights in the aggregate. By default the claims are of the
-    event of two classes, else of the confidence.
+    The target is (1/N) sum_i |r(s_i) - s_i|, with r the (unknown) observed frequency at each score, given the scores.
+    Over strata of claims (top-label: classes) it is their weighted mean, each with its own r under the same
+    assumption. U is the upper end of the default interval of the binned L1 error at level 2 ``level`` - 1, so that it
+    fails by 1 - ``level``. w_b are the cells' weights in the aggregate. By default the claims are of the event of two
+    classes, else of the confidence.
 
     "lipschitz": g(s) = r(s) - s changes by at most L = ``constant`` per unit of score. The bound is
-    U + L sum_b w_b GMD_b, GMD_b = mean |s_i - s_j| over all pairs of rows of cell b (i = j counted).
-    "monotone": r never falls. U + sum_strata max_b w_b / 2 + sum_b w_b MAD_b, MAD_b = mean |s_i - s_b|, s_b the
-    cell's mean score. (``constant`` plays no part.)
+    U + L sum_b w_b GMD_b, with GMD_b = mean |s_i - s_j| over all pairs of rows of cell b (i = j counted).
 
-    Proof of what is added. In a cell E|g| <= |E g| + E|g - E g|, E over its rows; |E g| adds up to the binned error.
-    Lipschitz: with S' an independent copy of S, E|g(S) - E g| <= E|g(S) - g(S')| <= L E|S - S'|. (L MAD_b is no bound:
-    S = -1, 0, 0, 0, 0, 1 and g = |S| - 1/3 have E g = 0, E|g| = 4/9 and MAD = 1/3.) Monotone:
-    E|g - E g| <= E|r - E r| + MAD_b; E|r - E r| is at most half the range of r in the cell, and the ranges within a
-    stratum add up to at most 1.
+    "monotone": r never falls. The bound is U + sum_strata max_b w_b / 2 + sum_b w_b MAD_b, with MAD_b = mean |s_i -
+    s_b| and s_b the cell's mean score. (``constant`` is not used.)
 
-    Default bins: of equal mass, sqrt(rows a stratum) / 1.5 of them within 10 to 100. Bins must be fixed by the scores.
-    What can mislead: L is an assumption; chosen after looking at the plot it is none. Where the assumption is false the
-    bound can be far too low: 15 cycles within 15 bins, L = 1. NotAnswerable for whole probability vectors.
+    Proof of the added terms. In a cell E|g| <= |E g| + E|g - E g|, E over its rows; |E g| adds up to the binned
+    error. Lipschitz: with S' an independent copy of S, E|g(S) - E g| <= E|g(S) - g(S')| <= L E|S - S'|. (L MAD_b is
+    no bound: S = -1, 0, 0, 0, 0, 1 and g = |S| - 1/3 have E g = 0, E|g| = 4/9 and MAD = 1/3.) Monotone: E|g - E g| <=
+    E|r - E r| + MAD_b. E|r - E r| is at most half the range of r in the cell, and the ranges within a stratum add up
+    to at most 1.
+
+    Default bins: of equal mass, sqrt(rows per stratum) / 1.5 of them within 10 to 100. Bins must be fixed by the
+    scores. What can mislead: L is an assumption and must be chosen before looking at the plot. If the assumption is
+    false, the bound can be far too low: 15 cycles within 15 bins, L = 1. NotAnswerable for whole probability vectors.
 
     >>> p = Predictions.from_confidence(np.linspace(0.5, 0.9, 1000), np.arange(1000) % 10 < 7)
     >>> bound = unbinned_bound(p, assumption="lipschitz", constant=1.0)
@@ -137,7 +138,7 @@ def _before(part: Float64s, cell: Codes, starts: Codes) -> Float64s:
 
 
 def _within(claims: FlatClaims | ColumnClaims, table: BinTable, assumption: Assumption, constant: float) -> float:
-    """Bound on errors within cells, over all strata."""
+    """Largest possible error within the cells, over all strata."""
     total = 0.0
     for s in np.flatnonzero(claims.shares > 0):
         stratum, bins = claims.stratum(int(s)), int(table.n_bins[s])

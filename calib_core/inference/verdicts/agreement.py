@@ -1,4 +1,4 @@
-"""Agreement of estimators on a model, in a sentence based only on their verdicts."""
+"""Agreement of estimators on a model's verdict, in a sentence that claims no more than their verdicts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from calib_core.results.verdict_table import MISCALIBRATED, VERDICTS, WITHIN
 from calib_core.text import in_points
 
 _NAMED = 2
-"""Up to this many disagreeing estimators are named."""
+"""At most this many estimators with a different verdict are named."""
 
 
 def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANCE) -> str:
-    """Return the verdict of one estimator and the number of others that agree, in one or two sentences.
+    """Describe the verdict of one estimator, and how many of the others agree, in a sentence or two.
 
-    ``lines`` are those of one model in one notion (``estimate_lines``), judged by the tolerance ``eps``; ``first`` is
-    the estimator that was chosen before they were seen. Only verdicts are counted, so that estimators without an
-    interval say nothing. What can mislead: estimators look at the same rows, and most of them at the same bins: that
-    they agree makes none of them surer.
+    ``lines`` are those of one model in one notion (``estimate_lines``), judged by the tolerance ``eps``. ``first`` is
+    the estimator that was chosen before they were seen. Only verdicts are counted, so estimators without an interval
+    are ignored. What can mislead: estimators use the same rows, and most of them the same bins, so their agreement is
+    not independent evidence.
 
     >>> from calib_core import Predictions
     >>> from calib_core.inference import estimate_lines, estimates
@@ -48,7 +48,7 @@ def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANC
 
 
 def _others(judged: pd.DataFrame, word: str) -> str:
-    """Count the verdicts that agree, and list the others."""
+    """Describe how many verdicts equal this word, and which differ."""
     agree, every = int((judged["verdict"] == word).sum()), len(judged)
     if every < 2:
         return ""
@@ -73,7 +73,7 @@ def _listed(judged: pd.DataFrame, titles: Sequence[str]) -> str:
 
 
 def _without_verdict(chosen: pd.DataFrame) -> str:
-    """Sentence for a line without a verdict."""
+    """Describe a line without a verdict."""
     if chosen.empty or not math.isfinite(chosen["value"].iloc[0]):
         return "No verdict in this notion."
     return "No verdict yet: the interval of the primary estimator was not computed."

@@ -1,4 +1,4 @@
-"""Cache of estimates by predictions, so that several tables compute each answer once."""
+"""Cache of estimates, stored with their predictions, so that two tables compute each only once."""
 
 from __future__ import annotations
 

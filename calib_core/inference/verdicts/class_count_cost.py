@@ -1,4 +1,4 @@
-"""Predict which computations are slow for many classes, from the number of claims."""
+"""Cost of estimates with many classes, predicted from the number of claims before any computation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEFT_OUT = "is slow for so many classes and was not computed (slow)"
 MANY_CLASSES = 200
 """Number of strata above which estimators by stratum take seconds."""
 MANY_CLAIMS, MOST_CLAIMS = 2_000_000, 5_000_000
-"""Numbers of claims above which few intervals, or none, are computed within seconds."""
+"""Numbers of claims beyond which few intervals take only seconds, and none does."""
 
 
 def value_takes_long(predictions: Predictions, notion: str, estimator: str) -> bool:

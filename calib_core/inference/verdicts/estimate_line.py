@@ -1,4 +1,4 @@
-"""One estimate as a line of a table: value, interval, noise floor, p-value and verdict."""
+"""One estimate as a line: the value, its meaning, the noise floor and the verdict; computed only here."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ ONE_SIDED = "as bad or worse"
 
 @dataclass(frozen=True, repr=False)
 class EstimateLine(OneLine):
-    """One estimate as shown on screen, in reports, on the command line and by the gate.
+    """Summary of one estimate, for screen, report, command line and gate.
 
-    ``value`` is what the estimator's formula says; ``point``, in [``low``, ``high``], the estimate that the interval is
-    ``about``; ``floor`` the noise floor, always its 95 % point: what 19 in 20 perfectly calibrated models stay
-    at or below; ``p`` the chance that one shows as much of what the interval is about, and ``p_of`` the error within
-    this one whose p it is, empty where it is its own, and ``ONE_SIDED`` of accuracy and scores; ``verdict`` one of four
-    words, with ``sentence``. ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how
-    the value was judged.
-    ``unit`` tells how numbers of this estimator are read: as a share of rows or of probability, a square of one, or a
-    score. ``limit`` is the tolerance on the scale of the value. Of an event ``ratio`` is that of observed to expected
-    events, in [``ratio_low``, ``ratio_high``], ``ratio_limit`` its tolerance, and ``ratio_word`` what it shows about
-    it. None where there is no such number; ``note`` says why.
+    ``value`` is the result of the estimator's formula. ``point``, in [``low``, ``high``], estimates what the interval
+    is ``about``. ``floor`` is the noise floor, always its 95 % point: 19 in 20 perfectly calibrated models have at
+    most this value. ``p`` is the chance that one shows as much of what the interval is about. ``p_of`` names the
+    smaller error that p belongs to (empty if it is its own), or is ``ONE_SIDED`` for accuracy and scores.
+
+    ``verdict`` is one of four words, with ``sentence``. ``tested`` is true if coverage was simulated or proven in
+    such cases; ``bins`` describes the binning. ``unit`` is the unit of the estimator's numbers: a share of rows or of
+    probability, a square of one, or a score. ``limit`` is the tolerance on the scale of the value.
+
+    For an event, ``ratio`` is that of observed to expected events, in [``ratio_low``, ``ratio_high``].
+    ``ratio_limit`` is its tolerance, and ``ratio_word`` the conclusion about it. A number that does not exist is
+    None; ``note`` gives the reason.
     """
 
     notion: str | None
@@ -88,7 +90,7 @@ class EstimateLine(OneLine):
 
     @property
     def as_measured(self) -> str:
-        """Sentence with the raw value of the estimator's formula and its bins.
+        """The value of the estimator's formula and its bins, in a sentence.
 
         >>> EstimateLine("event", "ece", "Event ECE", 400, "15 equal width", 0.1683).as_measured
         'Event ECE, raw value: 17 % (bins: 15 equal width).'
@@ -97,7 +99,7 @@ class EstimateLine(OneLine):
 
     @property
     def cells(self) -> str:
-        """Describe the groups or bins over which the error is estimated.
+        """The groups that the interval is about, or the bins.
 
         >>> EstimateLine("event", "ece", "Event ECE", 400, "15 equal width", 0.1683).cells
         'bins: 15 equal width'
@@ -140,10 +142,10 @@ def measured_in(title: str, value: str, bins: str) -> str:
 def estimate_line(
     estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
 ) -> EstimateLine:
-    """Return the line of an estimate; interval, noise floor and verdict are computed if necessary.
+    """Return the line of an estimate; compute interval, noise floor and verdict if they are missing.
 
-    Numbers that do not exist (a score has no verdict; rows that are no distributions have no noise floor) are None,
-    with the reason in ``note``.
+    A number that an estimate cannot have (a score has no verdict, per-class rows have no noise floor) is None, and
+    ``note`` gives the reason.
 
     >>> from calib_core import Predictions, estimate
     >>> line = estimate_line(estimate(Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)))
@@ -172,7 +174,7 @@ def estimate_line(
 
 
 def plain_line(estimate: Estimate) -> EstimateLine:
-    """Return the line of an estimate without interval, noise floor and verdict; nothing is computed.
+    """Return the line of an estimate with its value only; nothing is computed.
 
     >>> from calib_core import Predictions, estimate
     >>> plain_line(estimate(Predictions([[0.9, 0.1]], [0]))).low is None
@@ -203,7 +205,7 @@ def _is_loss_of_one_claim(estimate: Estimate) -> bool:
 
 
 def unit_of(estimator: Estimator | str) -> Unit:
-    """Return the unit of an estimator's numbers.
+    """Return the unit of an estimator's numbers, given the estimator or its key.
 
     >>> unit_of("ece"), unit_of("debiased-l2"), unit_of("log-loss")
     ('share', 'square', 'score')
@@ -214,7 +216,7 @@ def unit_of(estimator: Estimator | str) -> Unit:
 
 
 def each_alone(p_values: Iterable[float | None]) -> str:
-    """Note on multiple testing for a table of p-values; empty for fewer than two.
+    """Return the caveat about multiple testing below a table of p-values; empty for fewer than two.
 
     >>> each_alone([0.2] * 20)
     'These 20 p-values are not corrected for multiple testing: about 1 of 20 would be at most 0.05 by chance.'
@@ -232,10 +234,10 @@ ROUGH_GUIDE = "*: a rough guide; coverage was not simulated there."
 
 
 def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tuple[str, ...]]:
-    """Return a mark for every interval of a table, and the sentences that explain the marks.
+    """Marks for the intervals of a table, and the notes below it that explain each mark once.
 
-    ``intervals`` are pairs: the estimated quantity (empty without an interval) and whether coverage is tested. Letters
-    distinguish quantities; a star marks a rough guide.
+    ``intervals`` are pairs: what each is about (empty if there is none) and whether it is tested. A letter identifies
+    what an interval is about if there are several meanings; a star marks a rough guide.
 
     >>> marked([("the error in these bins", True)])
     ([''], ('Intervals are for the error in these bins.',))

@@ -1,8 +1,8 @@
-"""Tables of estimates as data frames: many estimates, primary measures, bin-free tests and bounds.
+"""Tables of estimates, verdicts, bin-free tests and bounds, as frames.
 
-Also the tables of simulated coverage and rejection rates.
+Also the results of simulations: coverage of default intervals and rejection rates of calibrated models.
 
-Canonical calibration errors on the cells of several partitions of the simplex, each with what surrounds it.
+Canonical calibration errors on the cells of several partitions of the simplex, with intervals and noise floors.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from calib_core.results.uncertainty import TestOfCalibration
 from calib_core.text import short_percent
 
 NOT_MADE = "interval and noise floor take minutes and were not computed (slow)"
-"""Note of a line for which only the value was requested."""
+"""Note of a line that only has a value because its interval was not requested."""
 _NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit",
             "ratio", "ratio_low", "ratio_high", "ratio_limit")  # fmt: skip
 _SCORES = ("log-loss", "brier")
 """Means over rows, quick in every notion of one claim a row."""
 SLOPE = 1.0
-"""The most that the gap between claim and truth is assumed to change per unit of score; no plot has a say in it."""
+"""Assumed largest change of the gap between claim and truth per unit of score; fixed, whatever the plot shows."""
 
 
 class EstimateOrReason(NamedTuple):
@@ -62,16 +62,17 @@ def estimates(
     progress: Callable[[int], object] | None = None,
     by_model: bool = True,
 ) -> list[EstimateOrReason]:
-    """Estimate every question for every model, with intervals and noise floors computed jointly.
+    """Estimates for every model and question, with intervals and noise floors, computed jointly.
 
-    ``questions`` are pairs (notion, estimator); None as notion scores the whole prediction. What estimates of the same
-    claims have in common is drawn once (``sharpen``). Not ``slow``: those whose intervals and floors are no matter of
-    counts in bins (kernel, smooth, convex, swept estimators) are left with their value; of hundreds of classes the
-    first estimator alone has an interval, and those that place bins of their own have no value (``many_classes``).
-    ``bins`` are those of estimators that take a binning. A notion in which nothing can be answered is one refusal,
-    without estimator; NotAnswerable where nothing can be at all. ``progress`` is told percent. They come model by
-    model, or question by question where models are compared (not ``by_model``); ``estimate_lines`` is their table.
-    Models that abstain are given over the same rows first (``study.over_same_rows_by_name``).
+    ``questions`` are pairs (notion, estimator); None as notion scores the whole prediction. Random draws are shared
+    by estimates of the same claims (``sharpen``). Without ``slow``, estimators whose intervals and floors need more
+    than bin counts (kernel, smooth, convex, swept) have only their value. With hundreds of classes, only the first
+    estimator has an interval, and estimators that place their own bins have no value (``many_classes``).
+
+    ``bins`` are those of estimators that take a binning. A notion in which no estimator applies is one refusal,
+    without estimator; NotAnswerable if nothing applies. ``progress`` receives percentages. The order is by model, or
+    by question if models are compared (not ``by_model``); ``estimate_lines`` makes the table. Models that abstain are
+    first restricted to the same rows (``study.over_same_rows_by_name``).
 
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
     >>> found = estimates({"one": p}, [("confidence", "ece"), (None, "brier"), ("confidence", "smece")], slow=False)
@@ -94,12 +95,13 @@ def estimates(
 
 
 def estimate_lines(answers: Sequence[EstimateOrReason], eps: float = TOLERANCE, level: float = LEVEL) -> pd.DataFrame:
-    """A table of estimates, judged by a tolerance: value, point with interval, noise floor, p-value and verdict.
+    """Table of estimates, judged by a tolerance: value, point with interval, noise floor, p-value and verdict.
 
-    One line per answer (``estimates``): its model, the fields of ``EstimateLine``, and ``mark``, which tells intervals
-    about different things apart (``marked``). What has no answer has no value, and ``note`` says why. The verdict of a
-    line is about its own error: the ratio of observed to expected events, which an event's overall verdict needs too
-    (``verdicts``), has no say in it. What can mislead: lines are not corrected for their number (``each_alone``).
+    There is one line per answer (``estimates``): its model, the fields of ``EstimateLine``, and ``mark``, which
+    identifies what an interval is about (``marked``). A line without an answer has no value, and ``note`` gives the
+    reason. The verdict of a line is about its own error. It does not use the ratio of observed to expected events,
+    which an event's overall verdict needs too (``verdicts``). What can mislead: lines are not corrected for multiple
+    testing (``each_alone``).
 
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
     >>> estimate_lines(estimates({"one": p}, [("confidence", "ece")]))[["model", "title", "verdict"]].values.tolist()
@@ -111,10 +113,11 @@ def estimate_lines(answers: Sequence[EstimateOrReason], eps: float = TOLERANCE, 
 def verdicts(
     first: Mapping[str, PrimaryLine], eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
 ) -> pd.DataFrame:
-    """Table of the primary measures (``primaries``) with verdicts for a tolerance.
+    """Verdict on each model's primary measure (``primaries``) at a tolerance, with the numbers behind it.
 
-    One line per model with the fields of ``EstimateLine``; ``sentence`` and ``headline`` are those of ``PrimaryLine``,
-    ``reason`` says why this notion decides, ``p_of_any_error`` is the p-value of ``shown_at_all``.
+    There is one line per model with the fields of ``EstimateLine``. ``sentence`` and ``headline`` are those of
+    ``PrimaryLine``, ``reason`` explains the choice of the notion, and ``p_of_any_error`` is the p-value of
+    ``shown_at_all``.
 
     >>> from calib_core.inference import primaries
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 10, [0, 1] * 10)
@@ -132,17 +135,22 @@ def verdicts(
 
 
 def unbinned_tests(models: Mapping[str, Predictions], notion: str | None = None) -> pd.DataFrame:
-    """Tests of calibration that need no bins: Kuiper's, and Spiegelhalter's with both scores, of every model.
+    """Bin-free tests of calibration for every model: Kuiper's, and Spiegelhalter's with both scores.
 
-    One line per model and test: model, test, subject, statistic, p, and a note in place of both where the predictions
-    do not say enough. ``subject`` is what the test looks at: "event" or "confidence" (Kuiper's: ``notion``, by default
-    ``notion_looked_at`` of the first model; confidence where a model has no event), "whole" predictions, or the
-    "claims" made where no more is known. ``p``: the chance that a perfectly calibrated model shows as much
-    (``kuiper``, ``spiegelhalter`` with the log loss). With the Brier score it is the test that stands beside a
-    verdict, to the last digit (``shown_at_all``), drawn where the normal law might be off. ``p_holm`` and ``p_bh`` are
-    corrected for the number of other lines (``holm``, ``benjamini_hochberg``); the test beside a verdict is fixed in
-    advance, one a model, and keeps its p there: a question has one p. What can mislead: they can miss a mean gap that
-    ``risk.in_the_large``, a test of that gap alone, shows.
+    There is one line per model and test: model, test, subject, statistic and p. If the predictions do not contain
+    enough, a note replaces the last two. ``subject`` is what the test examines:
+
+    - "event" or "confidence" (Kuiper's): ``notion``, by default ``notion_looked_at`` of the first model; confidence
+    if a model has no event;
+    - "whole" predictions;
+    - "claims", if only those are known.
+
+    ``p`` is the chance that a perfectly calibrated model shows as much (``kuiper``, ``spiegelhalter`` with the log
+    loss). With the Brier score, the test is exactly the one reported next to a verdict (``shown_at_all``), with
+    simulated p-values if the normal law might be off. ``p_holm`` and ``p_bh`` are corrected for the number of other
+    lines (``holm``, ``benjamini_hochberg``). The test next to a verdict is fixed in advance, one per model, so its p
+    is not corrected. What can mislead: the tests can miss a mean gap that ``risk.in_the_large``, a test of that gap
+    only, detects.
 
     >>> p = Predictions.from_confidence([0.5] * 4, [True] * 4)
     >>> unbinned_tests({"one": p})[["subject", "statistic"]].round(2).values.tolist()
@@ -190,11 +198,11 @@ def _tested(title: str, test: Callable[[], TestOfCalibration]) -> dict[str, Any]
 
 
 def unbinned_bounds(first: Mapping[str, PrimaryLine], level: float = LEVEL) -> pd.DataFrame:
-    """Bounds on each model's error including errors within bins, in its primary notion, under each assumption.
+    """Upper bounds on each model's error including errors within bins, in its primary notion, under each assumption.
 
-    One line per model and assumption: model, notion, assumption, value = binned + added (at most 1), level (one-sided,
-    (1 + ``level``) / 2), bins, and the sentence that says so (``unbinned_bound`` with slope ``SLOPE``). What can
-    mislead: the assumptions are not tested; where they are false the bounds are too low.
+    There is one line per model and assumption: model, notion, assumption, value = binned + added (at most 1), level
+    (one-sided, (1 + ``level``) / 2), bins, and a sentence (``unbinned_bound`` with slope ``SLOPE``). What can
+    mislead: the assumptions are not tested; if they are false, the bounds are too low.
 
     >>> from calib_core.inference import primaries
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 90 + [1] * 10)
@@ -244,7 +252,7 @@ def _is_made(answer: EstimateOrReason, slow: bool) -> bool:
 
 
 def _refused_once(found: Sequence[EstimateOrReason]) -> list[EstimateOrReason]:
-    """Merge refusals: if nothing can be answered in a notion for the same reason, it is reported once."""
+    """Merge refusals of one notion that all have the same reason into one."""
     kept: list[EstimateOrReason] = []
     for answer in found:
         same = [other for other in found if other[:2] == answer[:2]]
@@ -273,17 +281,19 @@ _TEXT = ("family", "law", "truth", "notion", "estimator", "binning", "groups")
 
 
 def coverage_table() -> pd.DataFrame:
-    """Simulated coverage of default intervals, one line per case.
+    """Coverage of default intervals in simulations, one line per case.
 
     Columns: the law of the scores and the truth about them (``law``, ``truth``), ``classes``, ``rows``, ``notion``,
-    ``estimator``, ``binning`` ("default" where no bins were given), nominal ``level``, the share ``coverage`` of
-    ``runs`` whose interval held the truth, ``below`` whose truth lay below the interval, ``above`` whose truth lay
-    above it, and ``half``, the coverage of the same intervals at half their width, which must be clearly lower.
-    ``tested`` is 1 where the library called the interval tested: the promise, coverage of .86 or more and of .88 or
-    more in 95 % of lines, is about these. Some lines were made before upper ends over many rich cells were raised:
-    their coverage is at least what is told. What can mislead: a coverage of .88 in 300 runs is known to .02.
+    ``estimator``, ``binning`` ("default" if no bins were given) and nominal ``level``. ``coverage`` is the share of
+    ``runs`` whose interval contained the truth; in ``below`` the truth was below the interval, in ``above`` above it.
+    ``half`` is the coverage of the same intervals at half their width, which must be clearly lower.
 
-    ``bins`` is NaN where there are none.
+    ``tested`` is 1 if the library called the interval tested. The guarantee, coverage of .86 or more and of .88 or
+    more in 95 % of lines, is about these. Some lines date from before upper ends over many rich cells were raised, so
+    the coverage now is at least the number listed. What can mislead: a coverage of .88 in 300 runs has a standard
+    error of .02.
+
+    ``bins`` is NaN if there are none.
 
     >>> bool((coverage_table()["runs"] >= 40).mean() > 0.9)
     True
@@ -292,12 +302,12 @@ def coverage_table() -> pd.DataFrame:
 
 
 def rejection_table() -> pd.DataFrame:
-    """Simulated rejection rate of calibrated models at the 5 % level, one line per case.
+    """Rejection rates of calibrated models at the 5 % level in simulations, one line per case.
 
-    Columns: the law of the probabilities, ``notion``, ``classes``, ``estimator``, ``rows``, ``runs``, and the shares
-    ``rejected`` by the p-value that is shown and ``rejected_exact`` by the one that breaks ties at random, known to
-    about 0.35 % (8000 runs), 0.5 % (4000) or 0.7 % (2000). What can mislead: lower shares of ``rejected`` are ties:
-    with few rows, or scores near 1, an error takes few values.
+    Columns: the law of the probabilities, ``notion``, ``classes``, ``estimator``, ``rows``, ``runs``, and two shares.
+    ``rejected`` uses the reported p-value, ``rejected_exact`` the one that breaks ties at random. Both are known to
+    about 0.35 % (8000 runs), 0.5 % (4000) or 0.7 % (2000). What can mislead: lower shares of ``rejected`` are due to
+    ties. With few rows, or scores near 1, an error takes few values.
 
     >>> bool((rejection_table()["rejected_exact"] < 0.07).all())
     True
@@ -306,13 +316,12 @@ def rejection_table() -> pd.DataFrame:
 
 
 def paired_table() -> pd.DataFrame:
-    """One line per simulated pair of models: law, notion, estimator, classes, rows, level, runs, and what was found.
+    """Simulated pairs of models, one line each: law, notion, estimator, classes, rows, level, runs and error rates.
 
-    ``low_misses`` is the share of runs whose lower end lay above the true
-    difference, ``high_misses`` that whose upper end lay below it (a 90 % interval may miss in a tenth of all runs by
-    both together), ``half`` the share an interval of half the width would have missed, ``rejected`` that with p at
-    most 5 %. Confidence errors in 15 equal-width bins, top-label errors in groups of at least 20 rows
-    (ECE: 50), each model's own.
+    ``low_misses`` is the share of runs whose lower end was above the true difference, ``high_misses`` that whose
+    upper end was below it. A 90 % interval may miss in a tenth of all runs by both combined. ``half`` is the share
+    that an interval of half the width would have missed, ``rejected`` that with p at most 5 %. Confidence errors use
+    15 equal-width bins, top-label errors groups of at least 20 rows (ECE: 50), each model's own.
 
     >>> found = paired_table()
     >>> bool((found["low_misses"] + found["high_misses"] < found["half"]).mean() > 0.95)
@@ -322,13 +331,15 @@ def paired_table() -> pd.DataFrame:
 
 
 def group_errors_table() -> pd.DataFrame:
-    """Simulated coverage of intervals of the error within the worst group of rows, one line per case.
+    """Coverage of intervals for the error within the worst group of rows, one line per case.
 
-    Columns: the ``law`` of the scores, the ``truth`` ("one": one value of a column is off by 0.15; "opposed": another
-    one the other way), ``rows``, ``groups`` ("few": of two columns; "many": and of their crossings), nominal ``level``,
-    the shares ``coverage`` of ``runs`` whose interval held the true value and ``every_group`` whose intervals held the
-    errors of all groups, ``half`` of the same intervals at half their width, ``false_alarms`` with a group called off,
-    ``above_floor`` with a value above its noise floor. Independent rows of one weight.
+    Columns: the ``law`` of the scores, the ``truth``, ``rows``, ``groups``, nominal ``level``, and shares of
+    ``runs``. ``truth`` is "one" (one value of a column is off by 0.15) or "opposed" (another one is off the other
+    way). ``groups`` are "few" (of two columns) or "many" (also of their crossings).
+
+    ``coverage`` is the share whose interval contained the true value, ``every_group`` that whose intervals contained
+    the errors of all groups. ``half`` belongs to the same intervals at half their width. ``false_alarms`` had a group
+    called off, ``above_floor`` a value above its noise floor. Rows are independent and of equal weight.
 
     >>> found = group_errors_table()
     >>> bool((found["coverage"] > found["half"]).all())
@@ -361,13 +372,15 @@ def canonical_errors(
 ) -> pd.DataFrame:
     """Canonical calibration error on the cells of each partition, in L1 and L2, with interval, noise floor and p.
 
-    L1 = sum over cells b of w_b ||E[Y | b] - mean prediction in b||_1, in [0, 2], with w_b the share of the rows that
-    lie in b and ||.||_1 the sum over classes of absolute differences; L2 the root of the same average of squared
-    Euclidean distances. One line per ``partition`` and ``norm`` with the fields of an ``EstimateLine`` at the nominal
-    ``level``, judged by the tolerance ``eps``; ``note`` says why a number is missing. ``progress`` is told the share
-    done, in percent. ``smoothed`` adds the L1 error without cells, by Dirichlet kernels. What can mislead: each
-    partition sees the errors between its cells only, and each line stands alone. NotAnswerable where no line has a
-    value.
+    L1 = sum over cells b of w_b ||E[Y | b] - mean prediction in b||_1, in [0, 2], with w_b the share of the rows in
+    b. ||.||_1 is the sum over classes of absolute differences. L2 is the root of the same average of squared
+    Euclidean distances.
+
+    There is one line per ``partition`` and ``norm`` with the fields of an ``EstimateLine`` at the nominal ``level``,
+    judged by the tolerance ``eps``. ``note`` gives the reason for a missing number. ``progress`` receives
+    percentages. ``smoothed`` adds the L1 error without cells, by Dirichlet kernels. What can mislead: each partition
+    sees the errors between its cells only, and lines are not corrected for multiple testing. NotAnswerable if no line
+    has a value.
 
     References: P1 Appendix G.
 

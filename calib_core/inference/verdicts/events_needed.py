@@ -1,4 +1,4 @@
-"""Number of expected events needed for a verdict on the ratio of observed to expected events."""
+"""Number of expected events needed to judge the ratio of observed to expected events."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EventsNeeded(OneLine):
 
     @property
     def sentence(self) -> str:
-        """Explain the number in one sentence."""
+        """The result in a sentence."""
         aim = "within" if self.wanted == "within" else "outside"
         amount = f"{self.events:,} expected events" + ("" if self.rows is None else f" (about {self.rows:,} rows)")
         return (
@@ -58,11 +58,11 @@ def events_needed(
     concentration: float = 0.0,
     event_rate: float | None = None,
 ) -> EventsNeeded:
-    """Return the number of expected events from which on a verdict on the ratio is reached with probability ``power``.
+    """Return the number of expected events needed to reach a verdict on the ratio with probability ``power``.
 
-    O is a Poisson number with mean ``stated`` * E. Its exact ends (Garwood), each failing by (1 - level)/2, over E must
-    lie inside (1/ratio, ratio), or for "outside" entirely beyond one side. The answer is the smallest E such that every
-    E from there on has the power: power is not monotone, because O is a whole number.
+    O is a Poisson number with mean ``stated`` * E. Its exact ends (Garwood), each failing by (1 - level)/2, are
+    divided by E. They must lie inside (1/ratio, ratio), or for "outside" entirely beyond one side. The answer is the
+    smallest E such that every E from there on has the power: power is not monotone, because O is a whole number.
 
     Parameters
     ----------

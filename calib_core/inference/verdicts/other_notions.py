@@ -17,15 +17,15 @@ from calib_core.results.verdict_table import MISCALIBRATED
 NOTIONS = ("confidence", "top-label", "class-wise")
 """Notions about all rows: the primary notion is one of these or the event's."""
 _SAME_FOR_TWO = "class-wise"
-"""With two classes, the event covers this notion."""
+"""For two classes, this notion adds nothing to the event."""
 
 
 def other_errors(line: PrimaryLine) -> tuple[str, ...]:
-    """Return the notions with a miscalibrated line where the primary measure is not miscalibrated.
+    """Notions that are miscalibrated although the primary measure is not, at its tolerance and level.
 
-    The same estimator in the same bins. A notion that these predictions cannot be judged in, or that would take
-    minutes (``interval_takes_long``), is left out. What can mislead: each line is judged by itself, so that among
-    several one can be wrong more often than its level says; the verdict stays that of the line fixed beforehand.
+    Estimator and bins are the same. A notion that does not apply to these predictions, or would take minutes
+    (``interval_takes_long``), is omitted. What can mislead: lines are not corrected for multiple testing, so among
+    several one can be wrong more often than its level. The verdict stays that of the measure fixed in advance.
 
     >>> from calib_core import Predictions
     >>> from calib_core.inference import primary

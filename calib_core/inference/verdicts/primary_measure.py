@@ -29,7 +29,7 @@ from calib_core.text import at_level, begun, called, score, short_percent
 ESTIMATOR = "ece"
 """Estimator of the primary measure."""
 MOST_NOISE = TOLERANCE
-"""Top-label error is the primary measure if its expected noise is below this."""
+"""Top-label is the primary measure if noise alone would show less than this."""
 
 MOST_POOLED = 0.5
 """... and at most this share of the rows is in classes that are pooled."""
@@ -40,12 +40,12 @@ _FIXED = "The measure was fixed before looking at the outcomes: {}, because {}."
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrimaryLine(OneLine):
-    """The measure that determines a verdict: its notion and the reason for it (from scores only), and its result.
+    """Primary measure behind a verdict: its notion, the reason for it (from scores only), and its result.
 
-    ``notion`` is "event" for two classes, else "top-label" where its cells hold enough rows to have power, else
-    "confidence"; ``reason`` says so.
-    ``estimate`` is the expected calibration error there; ``line`` its line; ``shown`` tests on the whole prediction
-    whether there is an error of any size at all: the calibration error only says how large it is.
+    ``notion`` is "event" for two classes, else "top-label" if its cells contain enough rows to have power, else
+    "confidence". ``reason`` explains the choice. ``estimate`` is the expected calibration error in that notion,
+    ``line`` its line. ``shown`` tests the whole prediction for an error of any size; the calibration error measures
+    how large it is.
     """
 
     notion: str
@@ -57,7 +57,7 @@ class PrimaryLine(OneLine):
 
     @cached_property
     def line(self) -> EstimateLine:
-        """The estimate's line, computed on request."""
+        """The estimate's line, computed on first use."""
         line = estimate_line(self.estimate, self.eps, self.level, self.ratio)
         return line if line.verdict is not None or line.note else replace(line, note=why_no_verdict(self.estimate))
 
@@ -113,14 +113,16 @@ def primary(
     beside: PrimaryLine | None = None,
     ratio: float = RATIO,
 ) -> PrimaryLine:
-    """Return the primary measure of these predictions, chosen from their scores before looking at outcomes.
+    """Return the primary measure for these predictions, chosen from their scores before outcomes are used.
 
-    Of two classes the predicted risk of the event (``predictions.event``), whichever class is predicted; rows that the
-    model abstains on are left out. Of more classes top-label, the strictest claim about the class predicted, where
-    noise alone would show an error of less than ``MOST_NOISE`` in its cells (``expected_noise``) and most rows are of
-    classes judged one by one; else confidence. With many classes and few rows the top-label error has next to no power.
-    A model that is shown ``beside`` another is judged in the other's notion where it can be: two verdicts about two
-    notions do not compare.
+    For two classes it is the predicted risk of the event (``predictions.event``), whichever class is predicted;
+    abstained rows are left out. For more classes it is top-label, the strictest claim about the predicted class,
+    under two conditions. Noise alone would show an error of less than ``MOST_NOISE`` in its cells
+    (``expected_noise``), and most rows are of classes judged one by one. Otherwise it is confidence: with many
+    classes and few rows, the top-label error has almost no power.
+
+    A model shown ``beside`` another is judged in the other's notion if possible, because verdicts in two notions are
+    not comparable.
 
     References: Van Calster et al. 2019, Calibration: the Achilles heel of predictive analytics (why the risk).
 
@@ -168,7 +170,7 @@ def primaries(
 ) -> dict[str, PrimaryLine]:
     """Return the primary measures of several models, by name, all in the first model's notion.
 
-    ``notion``: the one that was asked for instead, as "confidence" for two classes (``deciding``).
+    ``notion`` replaces the default, for example "confidence" for two classes (``deciding``).
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 10, [0, 1] * 10)
     >>> {name: line.notion for name, line in primaries({"one": p, "other": p}).items()}
@@ -193,10 +195,10 @@ def deciding(
     bins: int | str | BinningScheme | None = None,
     ratio: float = RATIO,
 ) -> PrimaryLine:
-    """Return the primary measure, or the requested notion and estimator instead.
+    """Return the primary measure, or the requested notion and estimator in its place.
 
     ``bins`` are those of estimators that take a binning. What can mislead: a notion or an estimator chosen after its
-    number was seen decides nothing.
+    number was seen gives no valid verdict.
 
     >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)
     >>> deciding(rows).reason == primary(rows).reason, deciding(rows, "top-label", "rmsce").reason
@@ -213,9 +215,10 @@ def deciding(
 
 
 def expected_noise(measured: Estimate) -> tuple[float, float]:
-    """Expected binned error of a calibrated model, and the share of rows in pooled classes.
+    """Expected error of a calibrated model in the cells of a binned error, and the share of rows in pooled cells.
 
-    From scores alone: the mean over cells of sqrt(2/pi) sqrt(s (1 - s) / n); classes of few rows are pooled in groups.
+    It uses scores only: the mean over cells of sqrt(2/pi) sqrt(s (1 - s) / n); classes of few rows are pooled in
+    groups.
     """
     assert measured.question is not None
     bins = InBins(measured.question, 0)

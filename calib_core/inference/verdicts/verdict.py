@@ -1,4 +1,4 @@
-"""Verdict on an estimate for a tolerance, one of four, with the sentence that explains it."""
+"""Verdict at a tolerance, in one of four words, with the sentence that explains it."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from calib_core.text import (
 
 
 def full_scale(claims: Claims, ranks: int = 1) -> float:
-    """The largest mean absolute error that rows can have: 1, but 2/K where every row speaks of K classes.
+    """Largest possible mean absolute error: 1, but 2/K if every row makes claims about K classes.
 
-    Rows whose probabilities sum to one can be wrong about two classes at most by 1 each: the mean over K classes is
-    then 2/K (of weighted classes the two largest weights), over k ranks 2/k. A tolerance is held against the error as
-    a share of this, which for one class a row is the error itself, and for all classes the probability that lies on
-    wrong classes.
+    Rows whose probabilities sum to one can be wrong about at most two classes, by 1 each. The mean over K classes is
+    then at most 2/K (for weighted classes: the two largest weights), over k ranks 2/k. A tolerance is compared with
+    the error as a share of this maximum. For one class per row that is the error itself, for all classes the
+    probability on wrong classes.
 
     >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import ClassWise, Confidence
@@ -62,11 +62,11 @@ NONE_EXPECTED = "no event is expected: every predicted risk is 0, so the ratio i
 
 
 def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RATIO) -> EventRatio:
-    """Ratio of observed to expected events with its interval at ``level``, compared with a tolerance.
+    """Ratio of observed to expected events for a question about an event, at ``level``, compared with a tolerance.
 
-    The ends are those of ``ratio_ends``; the end towards 1 has the level that the mean gap and the event's errors share
-    (``joint_event_ends``). Grouped rows count with their effective sample size. NotAnswerable if no event is expected,
-    so that the ratio is undefined.
+    The ends are those of ``ratio_ends``. The end towards 1 uses the level that the mean gap and the errors of the
+    event share (``joint_event_ends``). Grouped rows count by their effective sample size. NotAnswerable if no event
+    is expected, because the ratio would divide by 0.
     """
     if not 1 < tolerance < math.inf:
         raise InputError(f"the tolerance of the O:E ratio is {tolerance:g}; it must be above 1")
@@ -91,25 +91,26 @@ _SHARE = ", as a share of its maximum,"
 
 
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
-    """Verdict of an interval for an error tolerance: within, miscalibrated, too close to call, too few rows to tell.
+    """Judge an error against a tolerance: within, miscalibrated, too close to call, or too few rows.
 
-    The interval decides, and for ``miscalibrated`` the p-value of the same line with it, on the scale of
-    ``on_scale_of``: squared errors against the squared tolerance, means over classes against the tolerance's share
-    of what such a mean can be. At level 90 % a tolerance is wrongly called exceeded in at most 5 % of cases, and
-    wrongly called kept in at most 5 %, where the interval's ends hold. "Too few rows" is known before outcomes are
-    seen: the typical upper end of a calibrated model with these predictions (``typical_high``) is no smaller
-    than the tolerance; of grouped rows, which may hang together as nobody knows beforehand, that of as many
-    independent rows. What can mislead: ``within`` is about the error in these bins; ``too close to call`` is not
-    "calibrated".
+    The interval decides, and for ``miscalibrated`` also the p-value of the same line, on the scale of
+    ``on_scale_of``. Squared errors are compared with the squared tolerance, means over classes with the tolerance's
+    share of their maximum. At level 90 %, each wrong conclusion (above or below the tolerance) has a chance of at
+    most 5 % if the interval is valid.
 
-    The event of two classes has a second tolerance, for the ratio of observed to expected events: from 1 / ``ratio`` to
-    ``ratio`` (infinity: none). It is within where both are, each at its own level: an intersection-union test, which
-    needs no correction. It is miscalibrated where either is shown to be left. Each of the two tolerances is wrongly
-    called exceeded in at most 5 % of cases; where the truth lies at the edge of both at once, the two chances can add
-    up. Where ``eps`` is at least (``ratio`` - 1) times the mean risk the ratio decides, and the sentence says so.
+    "Too few rows" does not depend on outcomes. It applies if the typical upper end of a calibrated model with these
+    predictions (``typical_high``) is at least the tolerance. For grouped rows, whose dependence is unknown in
+    advance, the typical end assumes independent rows. What can mislead: ``within`` is about the error in these bins;
+    ``too close to call`` does not mean "calibrated".
 
-    NotAnswerable, never a word, for scores (log loss, Brier score, accuracy), and where the value, an end of the
-    interval, the noise floor or its p-value is not a finite number.
+    The event of two classes has a second tolerance, for the ratio of observed to expected events: from 1 / ``ratio``
+    to ``ratio`` (infinity: none). It is within if both are, each at its own level: an intersection-union test, which
+    needs no correction. It is miscalibrated if either tolerance is exceeded. Each of the two is wrongly called
+    exceeded in at most 5 % of cases. If the truth is at the edge of both at once, the two chances can add up. If
+    ``eps`` is at least (``ratio`` - 1) times the mean risk, the ratio decides, and the sentence explains this.
+
+    NotAnswerable for scores (log loss, Brier score, accuracy), and if the value, an end of the interval, the noise
+    floor or its p-value is not a finite number.
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate
@@ -150,7 +151,7 @@ def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
 
 
 def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
-    """Return the verdict by the interval of the error only."""
+    """Verdict from the interval of the error only."""
     question = estimate.question
     if question is not None and "predictions" in traits(question.estimator).takes:
         raise NotAnswerable(why_no_verdict(estimate))
@@ -194,12 +195,12 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
 
 
 def why_no_verdict(estimate: Estimate) -> str:
-    """Reason why a score has no verdict."""
+    """Return the reason why a score has no verdict."""
     return f"{estimate.recipe[1].title} is a score, not a calibration error, so the tolerance does not apply to it"
 
 
 def of_sample_size(needed: float, eps: float, with_error: float | None = None, *, independent: bool = False) -> str:
-    """Sentence on the sample size needed to show that a model is within a tolerance.
+    """Describe the number of rows at which a model is shown to be within a tolerance, in a sentence.
 
     >>> print(of_sample_size(7310, 0.02, 14650))
     About 7,400 rows would be needed: with that many, a model with no error is within 2 % in 8 of 10 samples (about
@@ -280,7 +281,7 @@ def tolerated_ratios(tolerance: float) -> str:
 
 
 def ratio_range(low: float, high: float, tolerance: float) -> str:
-    """Format the interval of an O:E ratio with enough digits to agree with the verdict.
+    """Format both ends of an O:E ratio's interval, with enough digits to show on which side of its limits they are.
 
     >>> ratio_range(0.42, 0.589, 1.25), ratio_range(0.9, 1.2496, 1.25)
     ('0.42 to 0.589', '0.9 to 1.2496')
@@ -290,7 +291,7 @@ def ratio_range(low: float, high: float, tolerance: float) -> str:
 
 
 def of_one_mean(needed: float) -> str:
-    """End of a sentence on an interval below the tolerance if all rows are one group."""
+    """Explain why an interval below a limit shows nothing if all rows form one group."""
     return (
         f"but this compares only two means, and errors that cancel in them are not visible; about {rows(needed)} "
         "rows would be needed to compare groups of rows."
@@ -298,11 +299,11 @@ def of_one_mean(needed: float) -> str:
 
 
 def on_scale_of(estimate: Estimate, error: float) -> float:
-    """Convert an error to the scale of the estimate's estimator in its notion.
+    """Convert an error to the scale that the estimate's estimator reports in its notion.
 
-    Squared by one of squared errors. Where every row speaks of K classes the mean over classes of absolute errors is
-    at most 2/K, however wrong the model is: there the error is taken as a share of that, the probability that lies on
-    wrong classes (of squares: its share of what they can be).
+    Squared errors are squared. If every row makes claims about K classes, the mean over classes of absolute errors is
+    at most 2/K, however wrong the model is. There the error is taken as a share of that maximum: the probability on
+    wrong classes (for squares, the share of their maximum).
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate
@@ -315,7 +316,7 @@ def on_scale_of(estimate: Estimate, error: float) -> float:
 
 
 def on_tolerance_scale(estimate: Estimate, value: float) -> float:
-    """Convert an estimate to the scale of the tolerance: the inverse of ``on_scale_of``.
+    """Convert an estimator's value to the scale of the tolerance: the inverse of ``on_scale_of``.
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate
@@ -329,7 +330,7 @@ def on_tolerance_scale(estimate: Estimate, value: float) -> float:
 
 
 def _scale(estimate: Estimate) -> tuple[bool, float]:
-    """Return whether the estimator reports squares, and its maximum."""
+    """Return whether the estimator reports squares, and the largest value it can report."""
     question = estimate.question
     assert question is not None
     scale = error_scale(question.estimator)
@@ -340,7 +341,7 @@ def _scale(estimate: Estimate) -> tuple[bool, float]:
 
 
 def _what(estimate: Estimate, about: str) -> str:
-    """Return the quantity that the interval estimates, as the subject of a sentence."""
+    """Return what the interval is about, as the subject of a sentence."""
     question = estimate.question
     assert question is not None
     subject, _, finer = about.partition(", given these predictions")
@@ -373,7 +374,7 @@ CERTAIN = 30.0
 
 
 def any_size(low: float | None, shown: TestOfCalibration) -> str:
-    """Sentence on the test for an error of any size; it must not contradict the interval's lower end ``low``."""
+    """Describe the test for an error of any size, consistent with an interval's lower end next to it."""
     if shown.p_value == 0 and abs(shown.statistic) < CERTAIN:
         return (
             "An outcome with a predicted probability of 0 occurred: this is impossible for a calibrated model (p = 0)."

@@ -102,7 +102,7 @@ HALVES = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]
 
 
 def test_probabilities_of_zero_that_came_true_are_counted_in_one_warning():
-    with pytest.warns(UserWarning, match=r"in 2 of 4 rows.*2\^-52") as warned:
+    with pytest.warns(UserWarning, match=r"2 of 4 rows.*2\^-52") as warned:
         found = log_loss([1, 1, 0, 1], [0.0, 0.0, 0.25, 1.0])
     assert len(warned) == 1
     assert found == pytest.approx((2 * 52 * np.log(2) - np.log(0.75)) / 4)
