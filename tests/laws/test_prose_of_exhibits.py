@@ -332,7 +332,7 @@ def of_stars(w: World, frame: Frame) -> dict[str, int]:
 Collect = Callable[[World, Frame], Any]
 RULES: list[tuple[str, Collect, str]] = [
     ("reliability", of_spikes, r"risk about {risk} %: {count}"),
-    ("plan", of_bound, r"at most {bound} points off"),
+    ("plan", of_bound, r"within {bound} points"),
     ("multicalibration", of_worst_group, r"error {value} % \({level} % interval {low} to {high} %\), "
                                          r"(?:above|within) its noise floor of {floor} %"),
     ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows; "
@@ -368,10 +368,10 @@ RULES: list[tuple[str, Collect, str]] = [
     ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
     ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),
-    ("plans?", of_parts, r"(?:over|[Tt]he|all|from these|[Ww]ith) {own} (?:calibration )?rows|"
-     "on fewer, {least} or more"),
+    ("plans?", of_parts, r"(?:over|[Tt]he|all|from these|[Ww]ith|these) {own} (?:calibration )?rows|"
+                         r"on fewer, {least} or more"),
     # Computed only for the sentence.
-    ("plans?", of_parts, r"it takes about {any_rows} rows"),
+    ("plans?", of_parts, r"(?:it takes|needs) about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|the {test} held-out rows|all {judged} rows|have {fit}"),
     ("recommendation", of_choice, r"more than {enough} times as likely under a mixture of all calibrators "
                                      r"as under the model(?: \(here {evidence} times\))?"),
