@@ -201,12 +201,12 @@ def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
     kinds = list(dict.fromkeys(sides[off]))
     if len(off) == 1:
         where = edges_said(float(table["lower"].iloc[worst]), float(table["upper"].iloc[worst]))
-        return f"Predicted risks of {where} are {kinds[0]}.", example
+        return f"Predicted risks of {where} are significantly {kinds[0]}.", example
     if len(kinds) == 1 and off[-1] - off[0] == len(off) - 1:
         where = edges_said(float(table["lower"].iloc[off[0]]), float(table["upper"].iloc[off[-1]]))
-        return f"Predicted risks of {where} are {kinds[0]}.", example
+        return f"Predicted risks of {where} are significantly {kinds[0]}.", example
     counted = " and ".join(f"{kind} in {int((sides == kind).sum())}" for kind in kinds)
-    return f"Predicted risks are {counted} of {n} bins.", example
+    return f"Predicted risks are significantly {counted} of {n} bins.", example
 
 
 def edges_said(low: float, high: float) -> str:

@@ -69,8 +69,8 @@ class LogLoss:
     reference="P3 §2.4",
     flags=_SCORE,
     elsewhere=(
-        "Summed over classes, as most papers do; uncertainty-calibration halves it, others divide it by the number of "
-        "classes."
+        "Summed over classes, as most papers do; for the event of two classes half of that, as scikit-learn does. "
+        "Others divide the sum by the number of classes."
     ),
     formula=r"\frac{1}{n} \sum_i \sum_k \bigl(p_{ik} - \mathbb{1}\{y_i = k\}\bigr)^2",
 )

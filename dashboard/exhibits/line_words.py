@@ -22,7 +22,8 @@ from dashboard.session import Call, Scene, call
 
 AT_LEVEL = f"{at_level(LEVEL)} interval"
 VALUE = (
-    "Estimate: the center of the interval, corrected for noise. Raw value: the estimator's formula; noise inflates it."
+    "Estimate: corrected for noise, and always in the interval. For an MCE it is the largest gap in the cells of the "
+    "interval, without that correction. Raw value: the estimator's formula; noise inflates it."
 )
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "

@@ -110,7 +110,8 @@ class Triangle(Partitioned):
             f"{diagram.title}: {len(frame)} cells with test rows, {len(arrows)} arrows{longest}.",
         ).also(
             f"{count(len(frame))} cells with test rows, {without or 'none'} of them without an arrow.",
-            "Mean: mean prediction of a cell's test rows. Target: class frequencies of its calibration rows. "
+            "Mean: mean prediction of a cell's test rows. Target: class frequencies of its calibration rows (equal "
+            "shares without rows). "
             "Distance: sum of the absolute differences of the two, at most 2. Bound: upper bound on the same "
             "distance between target and truth for this one cell, with probability "
             f"{percent(1 - diagram.alpha, 0)}. It depends only on the number of calibration rows (the better of the "

@@ -21,6 +21,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import calib_core as cc
 from calib_core import NotAnswerable, Recipe
 from calib_core.figures.marks import FEW_ROWS
 from calib_core.inference.intervals.error_hierarchy import OR_CONFIDENCE
@@ -230,7 +231,7 @@ def of_line(w: World, model: str) -> dict[str, float]:
     """Return the primary line, each number in the unit of its text."""
     line = w.line("verdict", model)
     shares = {name: 100 * line[name] for name in ("point", "low", "high", "level", "value", "limit")}
-    plain = {name: line[name] for name in ("ratio", "ratio_low", "ratio_high", "p_of_any_error", "rows")}
+    plain = {name: line[name] for name in ("ratio", "ratio_low", "ratio_high", "p_of_any_error", "p", "rows")}
     limit = line["ratio_limit"]
     return (
         shares
@@ -304,6 +305,13 @@ def of_advice(w: World, model: str) -> dict[str, float]:
             "before": base["score"], "after": best["score"], "test": of_rows(w, model)["test"]}  # fmt: skip
 
 
+def of_own_error(w: World, model: str) -> dict[str, float]:
+    """Return the first model's error over its own rows, which advice is about, also if another model abstains."""
+    rows = w.scene.get(w.scene.models.shown[0].base.predictions)
+    primary = cc.inference.primary(rows, bins=None if w.scene.bins is None else w.scene.bins.build())
+    return of_line(w, model) | {"point": 100 * float(primary.line.point or 0.0)}
+
+
 def of_finding(w: World, model: str) -> dict[str, float]:
     first = w.scene.focused(model=w.scene.titles[0])
     frame = w.scene.get(EXHIBITS.make("findings").table(first))
@@ -349,7 +357,7 @@ RULES = [
     # Numbers computed only for the sentence have no column: required rows, and the remaining error.
     (of_line, r"About {any_rows} rows would be needed: with that many, a model with no error is within {limit} % in "
               r"{any_eight} of {any_ten} samples \(about {any_more} rows for one with an error of {half} %\)"),
-    (of_line, r"Error {point} → {any_left} %(?: \({level} % interval {any_low} to {any_high} %\))?"),
+    (of_own_error, r"Error {point} → {any_left} %(?: \({level} % interval {any_low} to {any_high} %\))?"),
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),
     (of_places, r"At a mean risk of {says} %, {right} %"),
@@ -374,8 +382,9 @@ RULES = [
     (of_line, r"observed {ratio} times as often as predicted"),
     (of_expected, r"\({observed} observed, {expected} predicted; {level} % interval {ratio_low} to {ratio_high}\)"),
     (of_line, r"(?:tolerance of|limit of|within) {least} to {most}"),
-    (of_line, r"\(p = {p_of_any_error}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
-    (of_line, r"\(p < {p_below}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
+    (of_line, r"some error \(p = {p}\)"),
+    (of_line, r"\((?:Spiegelhalter's test, )?p = {p_of_any_error}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
+    (of_line, r"\((?:Spiegelhalter's test, )?p < {p_below}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
     (of_line, r"raw value: {value} %"),
     (of_line, r"(?:miscalibrated|within|too few rows to tell|too close to call), {low} to {high} %"),
     (of_mean, r"Mean risk is {times} times too"),

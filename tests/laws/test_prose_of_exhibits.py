@@ -221,7 +221,7 @@ def of_decisions(w: World, frame: Frame) -> dict[str, Any]:
 def of_parts(w: World, frame: Frame) -> dict[str, Any]:
     """Return the division of rows."""
     found = of_rows(w, "")
-    judged = w.line("verdict", w.scene.titles[0])["rows"]
+    judged = w.scene.get(w.scene.models.shown[0].base.predictions).n_rows
     own = found["fit"] if found["fit"] == found["fit"] else judged
     largest = w.frame("rows")["rows"].iloc[: max(int(found["folds"]), 1)].max()
     folds = found["folds"] or defaults.JUDGED_FOLDS
@@ -235,6 +235,19 @@ def of_choice(w: World, frame: Frame) -> dict[str, Any]:
     return of_parts(w, frame) | {"enough": math.exp(ENOUGH), "evidence": math.exp(min(found.evidence, 700.0)),
                                  "candidates": len(frame) - 1,
                                  "picked": list(Counter(found.picks).values())}  # fmt: skip
+
+
+def of_held_out(w: World, frame: Frame) -> dict[str, Any]:
+    """Return mean risk and frequency of the event for every value of a metadata column in the held-out rows."""
+    p = w.scene.get(w.scene.models.shown[0].predictions)
+    if p.metadata is None or p.event is None:
+        return {"stated": [], "observed": []}
+    risk, happened = p.probs[:, p.event], p.labels == p.event
+    rows = [np.asarray(p.metadata[name]) == value for name in p.metadata for value in set(p.metadata[name])]
+    return {
+        "stated": [100 * risk[some].mean() for some in rows],
+        "observed": [100 * happened[some].mean() for some in rows],
+    }
 
 
 def of_shown_errors(w: World, frame: Frame) -> dict[str, Any]:
@@ -377,6 +390,7 @@ RULES: list[tuple[str, Collect, str]] = [
                                      r"as under the model(?: \(here {evidence} times\))?"),
     ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds}|of {candidates} calibrators"),
     ("recommendation", of_choice, r"probability of 0 in {any_rows} rows|About {any_rows} held-out rows would show"),
+    ("recommendation|calibrators", of_held_out, r"{stated} % predicted, {observed} % observed"),
     ("tests", of_shown_errors, r"{shown} of {tests} tests show|None of {tests} tests"),
     ("bin-balance", of_balance, r"{half} to {twice} % of the rows"),
     ("estimators", of_lines_with_interval, r"error of {point} points \({low} to {high}\)(?:, and the tolerance "
@@ -387,7 +401,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("findings|class-bias", of_places_tested, r"{off} are significantly off|{few} more places"),
     ("bins", of_stars, r"{outside} of {stars} stars lie outside"),
     (".*", of_answers, r"over the {common} of {judged} rows that all models answer"),
-    (".*", of_answers, r"of the {answered} of {judged} (?:held-out )?rows (?:it answers|answered)"),
+    (".*", of_answers, r"(?:of|represent) the {answered} of {judged} (?:held-out )?rows "
+                       r"(?:that )?(?:it answers|answered)"),
     (".*", of_answers, r"abstains on {left} % of the held-out rows"),
     ("pairs", of_answers, r"{so_many} of {lines} pairs were not compared: row {any_row} is answered by only one "
                           r"of the models \({unlike} rows in all\)"),
@@ -591,7 +606,9 @@ def test_the_pane_of_counted_rows_says_its_bin(tmp_path: Path, monkeypatch: pyte
 
 OWN_CHAPTERS = ("summary", "methods")
 """Chapters with other tests: page one has its own law, and the methods' numbers are of definitions and papers."""
-PRINTED = re.compile(r"The numbers drawn\.| (?:None|\d+) of its [\d,]+ lines are printed, the CSV file has all\.")
+PRINTED = re.compile(
+    r"The numbers in the figure\.| (?:None|\d+) of its [\d,]+ rows are printed; the CSV file has all\."
+)
 
 
 def texts_of(block: Any) -> list[str]:

@@ -23,7 +23,7 @@ from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.validation import rows_and_copies
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration
-from calib_core.results.verdict_table import TOO_CLOSE, in_full
+from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, in_full
 from calib_core.text import at_level, begun, called, score, short_percent
 
 ESTIMATOR = "ece"
@@ -87,7 +87,8 @@ class PrimaryLine(OneLine):
     def sentence(self) -> str:
         """Verdict, test for an error of any size, and the reason for this measure."""
         verdict = self.line.sentence or f"{begun(self.line.note)}."
-        shown = "" if self.line.verdict == TOO_CLOSE else f" {any_size(self.line.low, self.shown)}"
+        own = None if self.line.verdict == MISCALIBRATED else self.line.p  # "miscalibrated" already means an error
+        shown = "" if self.line.verdict == TOO_CLOSE else f" {any_size(self.line.low, self.shown, own)}"
         return f"{verdict}{shown} {self.reason}"
 
     @property

@@ -125,7 +125,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ra
         return found
     assert estimate.question is not None
     shown = found.shown or shown_at_all(estimate.question.predictions)
-    return replace(found, shown=shown, sentence=f"{found.sentence} {any_size(found.low, shown)}")
+    return replace(found, shown=shown, sentence=f"{found.sentence} {any_size(found.low, shown, found.p_value)}")
 
 
 def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdict:
@@ -373,16 +373,22 @@ CERTAIN = 30.0
 """Below this many standard deviations, a p-value is 0 only if the outcome was impossible."""
 
 
-def any_size(low: float | None, shown: TestOfCalibration) -> str:
-    """Describe the test for an error of any size, consistent with an interval's lower end next to it."""
+def any_size(low: float | None, shown: TestOfCalibration, own: float | None = None) -> str:
+    """Describe the evidence for an error of any size, consistent with the numbers next to it.
+
+    ``low`` is the lower end of the interval next to it. ``own`` is the p-value of the error itself: if the test does
+    not detect an error that this p-value shows, the sentence names both.
+    """
     if shown.p_value == 0 and abs(shown.statistic) < CERTAIN:
         return (
             "An outcome with a predicted probability of 0 occurred: this is impossible for a calibrated model (p = 0)."
         )
     p = ", ".join(filter(None, (chance(shown.p_value), shown.law)))
     if shown.p_value <= SIGNIFICANCE:
-        return f"There is evidence of some error ({p})."
+        return f"There is evidence of some error (Spiegelhalter's test, {p})."
     escape = "errors that raise the score in some rows and lower it in others"
+    if own is not None and own <= SIGNIFICANCE:
+        return f"There is evidence of some error ({chance(own)}). {_TEST} does not detect it ({p}): it misses {escape}."
     if low:
         return f"{_TEST} does not detect this error ({p}): it misses {escape}."
     return f"{_TEST} shows no error ({p}). It misses {escape}."

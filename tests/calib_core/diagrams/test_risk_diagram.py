@@ -75,7 +75,7 @@ def test_a_stretch_is_named_only_where_each_of_its_bins_is_off() -> None:
     sentence = headline(table, happened="died")[0]
     if off[first : np.flatnonzero(off)[-1] + 1].all():
         ends = exact_range(table["lower"].iloc[first], table["upper"].iloc[np.flatnonzero(off)[-1]])
-        assert sentence == f"Predicted risks of {ends} are too high."
+        assert sentence == f"Predicted risks of {ends} are significantly too high."
     gap = table.assign(stands_out=np.where(np.arange(len(table)) == first + 1, "", table["stands_out"]))
     assert f"of {len(table)} bins" in headline(gap, happened="died")[0]
 

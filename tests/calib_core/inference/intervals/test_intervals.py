@@ -314,7 +314,7 @@ def test_verdicts_follow_their_rule():
     assert "rows would be needed: with that many, a model with no error is within 2 %" in few.sentence
     near = estimate(Predictions.from_confidence(scores, rng.random(20_000) < scores - 0.02)).verdict(0.02)
     assert near.word == "too close to call"
-    assert "There is evidence of some error (p" in near.sentence
+    assert "There is evidence of some error (" in near.sentence
     assert bad.verdict(0.02) is bad.verdict(0.02)
     with pytest.raises(InputError, match=r"^the tolerance is 0; it must be a number between 0 and 1, 0 excluded"):
         bad.verdict(0)
