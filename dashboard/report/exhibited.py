@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from calib_core import NotAnswerable, Recipe
-from calib_core.text import count
+from calib_core.text import begun, count
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.line_words import READING
 from dashboard.report.document import Beside, Block, Figure, Folded, Heading, Paragraph, TypesetTable
@@ -63,7 +63,7 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         words, drawn = exhibit.words(scene), exhibit.figure(scene)
         figure = None if drawn is None else scene.get(drawn)
     except NotAnswerable as why:
-        return ExhibitParts(title, refused=Paragraph(f"{why}.", lead="Not answered.", aside=True))
+        return ExhibitParts(title, refused=Paragraph(f"{begun(str(why))}.", lead="Not available.", aside=True))
     caption = words.caption if figure is None else "The numbers in the figure."
     if exhibit.printed is not None and exhibit.printed < len(frame):
         caption += f" {exhibit.printed or 'None'} of its {count(len(frame))} rows are printed; the CSV file has all."

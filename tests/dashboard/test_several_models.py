@@ -138,7 +138,7 @@ def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
     assert any(note.startswith("Intervals are for ") and "difference" in note for note in notes)
     refused = reported(NOT_ANSWERED.replace(calibrators=()))
     assert not any(getattr(block, "name", "") == "differences" for block in refused)
-    reasons = [block for block in refused if getattr(block, "lead", "") == "Not answered."]
+    reasons = [block for block in refused if getattr(block, "lead", "") == "Not available."]
     assert len(reasons) == 1
     assert "scores only" in reasons[0].text
 
