@@ -67,7 +67,7 @@ def notion_of_score(key: str, *models: Predictions) -> str | None:
     >>> notion_of_score("brier", p), notion_of_score("log-loss", p), notion_of_score("brier", p, three)
     ('event', None, None)
     """
-    of_event = all(m.event is not None and m.kind == "full" for m in models)
+    of_event = all(m.event is not None for m in models)
     return "event" if key == "brier" and models and of_event else None
 
 

@@ -54,7 +54,7 @@ def fail(sentence: str) -> NoReturn:
 
 _OPTIONS = (
     (r"\(model=(.+?)\), or read all of them with read_models", r"with --read model=\1"),
-    (r"if (.+?) are each another model's probability, choose them as score_sets", None),
+    (r"if (.+?) are probabilities from different models, choose them as score_sets", None),
 )
 """Arguments of functions that messages of the library name, and the options that have the same effect."""
 

@@ -211,7 +211,7 @@ def test_as_a_space_it_knows_its_name_and_who_frames_it(started: list[Start], mo
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--address", "0.0.0.0"), "0.0.0.0 can be reached from elsewhere: say with --host by which name"),
+        (("--address", "0.0.0.0"), "0.0.0.0 can be reached from other machines: give its name with --host"),
         (("--address", "here"), "'here' is no address"),
         (("--host", "https://x"), "'https://x' is no name of a host"),
         (("--host", "*"), "'*' is no name of a host"),

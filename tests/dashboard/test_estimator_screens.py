@@ -209,9 +209,9 @@ def test_small_p_values_are_not_said_to_be_zero() -> None:
 def test_a_sweep_is_class_by_class_only_where_every_model_names_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     full = session.parts(Source(data="demo:wine-logistic")).test
     bare = Predictions.from_confidence(full.confidence, full.correct)
-    scene: Any = SimpleNamespace(get=lambda rows: rows, models=SimpleNamespace(shown=()))
-    alone = (("notions", ("confidence",)),)
-    for models, options in (([full, full], ()), ([full, bare], alone), ([bare, bare], alone)):
+    scene: Any = SimpleNamespace(get=lambda rows: rows, models=SimpleNamespace(shown=()), claims="confidence")
+    alone, both = (("notions", ("confidence",)),), (("notions", ("confidence", "top-label")),)
+    for models, options in (([full, full], both), ([full, bare], alone), ([bare, bare], alone)):
         named = {str(i): rows for i, rows in enumerate(models)}
         monkeypatch.setattr("dashboard.exhibits.line_words.answering", lambda _, named=named: (named, ()))
         exhibit: Any = EXHIBITS.make("sweep")

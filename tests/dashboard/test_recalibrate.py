@@ -191,7 +191,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     shown = {box.key for box in opened(PLAIN).checkbox}
     assert folded
     assert not shown & {f"tick.{key}" for key in folded}
-    best = SimpleNamespace(recipe=Recipe("CALIBRATORS", folded[0]), recalibrate=True, among=1234,
+    best = SimpleNamespace(recipe=Recipe("CALIBRATORS", folded[0]), recalibrate=True, among=1234, held_out=0,
                            price=("So much.", "More."), headline="This", effect=lambda error="": "That.")  # fmt: skip
     monkeypatch.setattr(calibrator_cards.next_step, "chosen", lambda *_: best)
     app = opened(PLAIN)
@@ -343,7 +343,7 @@ def test_whether_the_rate_is_kept_is_asked_for(key: str) -> None:
     ask(app, "rates")
     name = f"rates-{Model(selection.source, selection.calibrators[0]).key}"
     assert name not in drawn(app)
-    assert any("(refit)" in info.value for info in app.info)
+    assert any("refit" in info.value for info in app.info)
     sound(app.toggle(key=f"exhibit.{name}.refit").set_value(True).run())
     diagram = cc.diagrams.constraint(session.whole(selection.source.data, ""), selection.calibrators[0])
     known = ~np.isnan(diagram.attained)

@@ -141,7 +141,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show(slo
         else:
             assert cells["verdict"] == in_full(line.verdict)
         assert line.about in captions
-    assert "Each of the " in captions
+    assert "not corrected for multiple testing" in captions
     assert ("interval and noise floor take minutes" in captions) == (not slow)
 
 
@@ -203,7 +203,7 @@ def test_a_model_without_a_verdict_does_not_take_those_of_others_away(monkeypatc
     assert drawn(app)["verdict"].figure["layout"]["yaxis"]["ticktext"] == ["<b>Temperature scaling</b>"]
     captions = [c.value for c in app.caption]
     assert markdown_plain(first) in captions
-    assert markdown_plain(f"{first} No verdict could be made.") in captions
+    assert markdown_plain(f"{first} {line_words.NO_VERDICT.capitalize()}.") in captions
 
 
 def test_bins_are_chosen_by_kind_and_number() -> None:
