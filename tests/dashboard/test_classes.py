@@ -164,7 +164,7 @@ def test_a_class_that_nobody_predicts_has_no_curve() -> None:
     frame = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(label=["a", "b", "a", "c"] * 20)
     key = session.hold(frame.to_csv(index=False).encode(), "two of three.csv").key
     app = opened(classes(Source(data=key), (), curve="kernel").replace(code=2))
-    assert "No test row makes a claim about c: there is no curve." in words(app)
+    assert "No test row has a claim about c, so there is no curve." in words(app)
     assert "class-kernel" not in drawn(app)
 
 
@@ -184,7 +184,7 @@ def test_validity_of_a_class_is_shown_before_and_after_on_the_same_bins() -> Non
 def test_a_model_that_cannot_be_set_beside_the_base_model_is_shown_alone_and_says_why() -> None:
     selection = classes(WINE, (BINS,), curve="validity")
     app = opened(selection)
-    assert "Class-wise histogram binning alone: " in words(app)
+    assert "Class-wise histogram binning, without the base model: " in words(app)
     assert "Dotted" not in words(app)
     names = [t.get("name") for t in drawn(app)["class-panels"].figure["data"]]
     assert "Class-wise histogram binning" in names
@@ -208,7 +208,7 @@ def test_weighted_rows_have_errors_and_no_tests_and_say_why() -> None:
     key = session.hold(frame.to_csv(index=False).encode(), "weighted.csv").key
     source = Source(data=key, reading='{"weights":"weight"}')
     app = opened(classes(source, ()))
-    assert "Base model, no tests: per-class tests count rows, and these carry weights" in words(app)
+    assert "Base model, no tests: per-class tests count rows, but these rows have weights" in words(app)
     assert "Order: error times share" in words(app)
     assert the_list(app)["p_holm, Base model"].isna().all()
     assert the_list(app)["error, Base model"].notna().all()
@@ -216,7 +216,7 @@ def test_weighted_rows_have_errors_and_no_tests_and_say_why() -> None:
 
 def test_a_model_without_claims_about_classes_is_one_sentence() -> None:
     app = opened(classes(Source(data="demo:language-model"), (), notion="class-wise"))
-    assert "the probabilities of the other classes are unknown" in words(app)
+    assert "probabilities of other classes are unknown" in words(app)
     assert not drawn(app)
     assert len(app.info) == 1
 

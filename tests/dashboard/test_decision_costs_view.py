@@ -109,7 +109,7 @@ def test_costs_that_do_not_fit_are_refused_in_words_and_others_are_offered() -> 
 
 def test_rows_that_hold_no_whole_distribution_are_refused() -> None:
     app, _ = asked(source=Source(data="demo:language-model"))
-    assert any("the probabilities of the other classes are unknown" in info.value for info in app.info)
+    assert any("probabilities of other classes are unknown" in info.value for info in app.info)
 
 
 @pytest.mark.parametrize(

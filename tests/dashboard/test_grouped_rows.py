@@ -19,7 +19,7 @@ def said(app):
 
 def test_the_group_is_chosen_where_the_file_is_read_and_said_beside_the_rows():
     app = opened(Selection(source=PATIENTS, view="data"))
-    (chosen,) = [box for box in app.selectbox if box.label.startswith("Rows that belong together")]
+    (chosen,) = [box for box in app.selectbox if box.label.startswith("Group of a row")]
     assert chosen.value == "patient"
     assert "each group (patient) on one side" in said(app)
     assert "test rows in 150 groups (patient)" in said(app)

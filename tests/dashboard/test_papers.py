@@ -146,7 +146,7 @@ def test_kept_numbers_are_shown_at_once_and_reasons_with_them():
     assert len(first) == len(REPRODUCTIONS)
     assert second.iloc[:, -1].tolist() == ["agrees", "differs", "agrees"]
     assert not [button for button in app.button if button.label == "Run"]
-    assert any("What differs: a misprint" in caption.value.replace("\\", "") for caption in app.caption)
+    assert any("Difference: a misprint" in caption.value.replace("\\", "") for caption in app.caption)
 
 
 def test_a_click_on_a_line_of_the_list_chooses_its_entry_and_keeps_the_rest(monkeypatch):

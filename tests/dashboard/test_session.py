@@ -186,7 +186,7 @@ def test_a_calibrator_is_fitted_on_the_calibration_rows_only() -> None:
 
 def test_a_calibrator_that_needs_all_probabilities_is_refused_with_the_reason() -> None:
     source = Source(data="demo:language-model")
-    with pytest.raises(NotAnswerable, match="probabilities of the other classes are unknown"):
+    with pytest.raises(NotAnswerable, match="probabilities of other classes are unknown"):
         judged(Model(source, Recipe("CALIBRATORS", "temperature")))
     models = session.models(
         Selection(

@@ -101,9 +101,9 @@ def test_bins_that_are_chosen_reach_the_estimators_that_take_some() -> None:
 
 def test_pairs_that_cannot_be_compared_say_why_once() -> None:
     selection = NOT_ANSWERED.replace(calibrators=())
-    with pytest.raises(NotAnswerable, match="scores only"):
+    with pytest.raises(NotAnswerable, match="only be compared by scores"):
         shown(selection, "pairs")
-    assert any("scores only" in c.value for c in asked_for_pairs(selection).info)
+    assert any("only be compared by scores" in c.value for c in asked_for_pairs(selection).info)
     silent = Selection(calibrators=tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "metacal-miscoverage")))
     frame = shown(silent, "pairs")
     assert (frame["note"] != "").sum() == 2
@@ -140,7 +140,7 @@ def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
     assert not any(getattr(block, "name", "") == "differences" for block in refused)
     reasons = [block for block in refused if getattr(block, "lead", "") == "Not available."]
     assert len(reasons) == 1
-    assert "scores only" in reasons[0].text
+    assert "only be compared by scores" in reasons[0].text
 
 
 def shifted(labels: pd.Series, name: str) -> str:

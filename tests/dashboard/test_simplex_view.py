@@ -211,7 +211,7 @@ def test_maps_of_all_ticked_calibrators_stand_beside_the_true_one() -> None:
     map_ = diagrams.calibration_map(ticked[0].build().fit_on(parts.fit))
     path = path_of(figure, "arrows of Temperature scaling")
     np.testing.assert_allclose(from_xy(path[:, 1]), map_.to, atol=1e-12)
-    assert "Top-label histogram binning: this calibrator answers for the predicted class only" in said(app)
+    assert "Top-label histogram binning: this calibrator predicts only the top class" in said(app)
     assert "drawn divided by their sum" in said(app)
     truth = diagrams.true_map(cc.datasets.true_valk_kull, class_names=parts.test.class_names or ())
     wrong = drawn(app)["simplex-wrong"].figure
@@ -341,7 +341,7 @@ def test_links_say_how_many_rows_an_arrow_needs() -> None:
 
 @pytest.mark.parametrize(
     ("demo", "why"),
-    [("breast-cancer-svm", "there are only two classes"), ("language-model", "the probabilities of the other classes")],
+    [("breast-cancer-svm", "there are only two classes"), ("language-model", "probabilities of other classes are unknown")],
 )
 def test_what_is_no_triangle_says_so_in_one_sentence(demo: str, why: str) -> None:
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view="simplex"))

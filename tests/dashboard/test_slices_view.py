@@ -56,7 +56,7 @@ def test_the_picture_is_of_the_table_and_its_first_line_is_the_headline() -> Non
     app = opened(BASE)
     table = cc.slices.table(judged_rows(), "subject")
     figure = drawn(app)["slices"].figure
-    right = drawn(app)["slices"].trace("right, 90 % interval")
+    right = drawn(app)["slices"].trace("accuracy, 90 % interval")
     assert list(right["x"]) == pytest.approx(table["right"].tolist())
     assert [record["slice"] for record in right["customdata"]] == table["where"].tolist()
     assert [text.startswith("\u25cf <b>") for text in figure["layout"]["yaxis"]["ticktext"]] == [True] * 3
@@ -104,7 +104,7 @@ def test_columns_are_chosen_crossed_and_cut() -> None:
 
 
 def _lines(app: Any) -> list[str]:
-    right = drawn(app)["slices"].trace("right, 90 % interval")
+    right = drawn(app)["slices"].trace("accuracy, 90 % interval")
     return [record["slice"] for record in right["customdata"]]
 
 
@@ -185,7 +185,7 @@ def test_the_report_says_which_rows_and_holds_the_slices() -> None:
     report = build(LAW.replace(calibrators=()), Options(left_out=("estimators", "classes", "calibrators", "methods")))
     page = report.html.decode()
     assert "subject = law" in page
-    assert "every number is of the held-out rows with subject = law" in page
+    assert "every number is for the held-out rows with subject = law" in page
     names = [table.name for _, table in report.document.tables]
     assert {"slices", "slice-panels", "slice-columns", "multicalibration"} <= set(names)
     settings = next(table for _, table in report.document.tables if table.name == "settings").frame
@@ -219,14 +219,14 @@ def test_the_error_within_the_worst_group_is_that_of_the_library_everywhere() ->
     assert [line["high"] for line in record["lines"]] == found.frame()["high"].tolist()
     every = calib("slices", DATA, "--worst-group").stdout
     assert cc.slices.multicalibration(judged_rows()).sentence in every
-    assert "--worst-group goes with --by" in calib("slices", DATA, "--worst-group", "--scan").stderr
+    assert "--worst-group goes only with --by" in calib("slices", DATA, "--worst-group", "--scan").stderr
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--by", "a", "--by", "b", "--by", "c"], "--by is given once, or twice"),
-        (["--scan", "--by", "a"], "--scan looks at every column"),
+        (["--by", "a", "--by", "b", "--by", "c"], "Give --by once, or twice"),
+        (["--scan", "--by", "a"], "--scan searches every column"),
         (["--csv", "--json"], "exclude each other"),
         (["--parts", "3"], "--parts goes with --by"),
         (["--scan", "--parts", "4"], "--parts goes with --by"),

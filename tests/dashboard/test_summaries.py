@@ -216,7 +216,7 @@ def test_summaries_are_compared_over_all_rows_and_over_those_kept_together():
 def test_the_rows_a_summary_keeps_are_a_click_away_and_so_is_the_way_back():
     app, said = said_of_a_summary("classes")
     assert "“Classes” needs rows, and a summary contains only counts" in said
-    next(button for button in app.button if button.label == "Look at the 300 rows it keeps").click().run()
+    next(button for button in app.button if button.label == "Look at the 300 sampled rows").click().run()
     assert not app.exception
     source = app.session_state["calib.selection"].source
     assert session.parts(source).test.grain == "rows"

@@ -191,7 +191,7 @@ def test_the_exhibit_takes_the_demo_files_too_and_its_code_makes_the_same_table(
     exec(compile(printed, "copied", "exec"), names)
     exhibit = EXHIBITS.make("paper-tables", published="p4-figure-2", splits=2)
     pd.testing.assert_frame_equal(names["table"], scene.get(exhibit.table(scene)), check_exact=True)
-    assert exhibit.words(scene).caption.endswith("recommend nothing.")
+    assert exhibit.words(scene).caption.endswith("are no recommendation.")
 
 
 def test_parts_that_a_column_or_a_slice_says_are_what_is_judged():
