@@ -239,7 +239,7 @@ def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
         )
     found = np.flatnonzero(where.rows(predictions))
     if not len(found):
-        kept = f"; it has {listed(predictions, where.columns[0])}" if counts(predictions) is not None else ""
+        kept = f"; the column has {listed(predictions, where.columns[0])}" if counts(predictions) is not None else ""
         raise NotAnswerable(f"no row is in the slice {where.title}{kept}; choose another value, or remove the slice")
     if predictions.weights is not None and not predictions.weights[found].any():
         raise NotAnswerable(

@@ -446,7 +446,7 @@ def _masked(given: Predictions, name: str, mask: ArrayLike) -> GroupFamily:
             f"for each of the {given.n_rows:,} rows"
         )
     if name == ALL or not inside.any():
-        why = "contains every row" if name == ALL else "has no rows"
+        why = "is always included" if name == ALL else "has no rows"
         raise InputError(f"the group {name[:80]!r} {why}; leave it out")
     kept = inside if given.abstained is None else inside[~given.abstained]
     return GroupFamily(np.where(kept, 0, -1), (name,))

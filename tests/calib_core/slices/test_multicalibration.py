@@ -263,7 +263,7 @@ def test_the_sentence_has_value_interval_and_floor():
     found = multicalibration(example())
     assert found.sentence.startswith("Multicalibration error ")
     assert "above its noise floor of" in found.sentence
-    ends = "It is that of all rows, the largest of 6 groups, each times its share of all rows."
+    ends = "It is for all rows, the largest of 6 groups, each times its share of all rows."
     assert found.sentence.endswith(ends)
     assert multicalibration(example(), {}).sentence.endswith("It is for all rows.")
     assert found.interval.tested
@@ -302,18 +302,18 @@ def test_scores_of_zero_and_one():
     [
         (lambda p: multicalibration(p, {"x": [True]}), "it must be True or False for each of the 120 rows"),
         (lambda p: multicalibration(p, {"x": np.ones(120)}), "type float64"),
-        (lambda p: multicalibration(p, {"x": np.zeros(120, dtype=bool)}), "the group 'x' holds no row; leave it out"),
+        (lambda p: multicalibration(p, {"x": np.zeros(120, dtype=bool)}), "the group 'x' has no rows; leave it out"),
         (
             lambda p: multicalibration(p, {"all rows": np.ones(120, dtype=bool)}),
-            "the group 'all rows' is always one of them; leave it out",
+            "the group 'all rows' is always included; leave it out",
         ),
         (lambda p: multicalibration(p, ["nowhere"]), "have no column 'nowhere'"),
         (lambda p: multicalibration(p, fewest=200), "no group has 200 rows"),
         (lambda p: multicalibration(p.replace(groups=np.arange(120) // 20)), "cannot be estimated from fewer than 10"),
-        (lambda p: multicalibration(Summary.of(p)), "it needs rows, and a summary holds counts"),
+        (lambda p: multicalibration(Summary.of(p)), "needs row-level data; a summary contains only counts"),
         (
             lambda p: multicalibration(Predictions([[0.5, 0.5]] * 30, [0] * 30), {}, "class-wise"),
-            "one claim of one kind",
+            "one claim per row, all of one kind",
         ),
         (lambda p: multicalibration(Predictions([[0.5, 0.5]] * 30, [0] * 30), {}, "canonical"), "whole"),
     ],

@@ -65,8 +65,8 @@ def test_a_slice_is_judged_as_its_rows_are(rows, counted, where):
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        (lambda s: slices.part(s, "site=zz"), "kept are 007, a, b: choose"),
-        (lambda s: slices.part(s, "sit=a"), "did you mean 'site'. it keeps those of site, age, few"),
+        (lambda s: slices.part(s, "site=zz"), "site = zz; the column has 007, a, b; choose"),
+        (lambda s: slices.part(s, "sit=a"), "did you mean 'site'. it has those of site, age, few"),
         (lambda s: slices.part(s, "site=a & few=1"), "one column at a time"),
         (lambda s: slices.table(s, ["site", "few"]), "one column at a time"),
         (lambda s: slices.part(s, "site=1..2"), "has no numbers"),
@@ -118,7 +118,7 @@ def test_unpaired_differences_hold_the_paired_ones(estimator):
     paired = cc.compare(both, "confidence", estimator, 15).iloc[0]
     apart = cc.compare({name: cc.Summary.of(p) for name, p in both.items()}, "confidence", estimator, 15).iloc[0]
     assert apart["low"] <= paired["low"] < paired["high"] <= apart["high"]
-    assert "whatever rows they have in common" in apart["method"]
+    assert "for any overlap of rows" in apart["method"]
 
 
 def test_equal_counts_of_unknown_rows_are_no_proof_that_models_do_not_differ():
