@@ -143,7 +143,7 @@ def test_columns_of_every_kind_are_cut_by_their_values(kind):
 
 def test_what_cannot_be_cut_says_why():
     p = told([0.7] * 300, [True] * 300, question=[f"q{i}" for i in range(300)], site=["a", "b"] * 150)
-    with pytest.raises(NotAnswerable, match="'question' has 300 different values: it tells rows apart"):
+    with pytest.raises(NotAnswerable, match="'question' has 300 different values, too many for slices"):
         cc.slices.cut(p, "question")
     with pytest.raises(NotAnswerable, match="no column 'sites'; did you mean 'site'"):
         cc.slices.cut(p, "sites")
@@ -326,7 +326,7 @@ def test_a_scan_without_anything_to_look_at_says_so():
     few = cc.slices.scan(told([0.7] * 8, [True] * 8, site=["a", "b"] * 4))
     assert few.headline == "No slice has enough rows."
     assert few.frame().empty
-    with pytest.raises(NotAnswerable, match="tells rows apart"):
+    with pytest.raises(NotAnswerable, match="'row' has 300 different values, too many for slices"):
         cc.slices.scan(told([0.7] * 300, [True] * 300, row=[f"r{i}" for i in range(300)]), ["row"])
 
 
@@ -485,7 +485,7 @@ def test_a_scan_of_one_slice_says_one():
     found = cc.slices.scan(Predictions.from_confidence([0.75] * 400, [True, True, True, False] * 100, metadata=site))
     assert found.looked == 1
     assert found.headline == "The only slice examined is not significantly off."
-    assert found.basis.startswith("1 slice of 1 column was looked at on ")
+    assert found.basis.startswith("1 slice of 1 column was examined on 200 rows; ")
 
 
 def test_what_people_marked_of_some_answers_is_an_outcome_and_no_slice():

@@ -130,7 +130,7 @@ def test_rows_that_stand_three_times_in_a_group_tell_what_they_tell_alone(a, b, 
 def test_few_groups_tell_nothing_and_many_with_few_surprises_show_what_they_gain():
     base, after, gains = pair(3.0, 1.0, 600, np.random.default_rng(3), spread=3.0)
     few, many = ([p.replace(groups=np.arange(600) % g) for p in (base, after)] for g in (9, 120))
-    with pytest.raises(NotAnswerable, match="fewer than 10 that count"):
+    with pytest.raises(NotAnswerable, match=r"9 groups.*fewer than 10 groups"):
         mean_gain(*few, gains, TERMS, 0.9)
     found, alone = mean_gain(*many, gains, TERMS, 0.9), mean_gain(base, after, gains, TERMS, 0.9)
     assert found.low == pytest.approx(alone.low, rel=0.2)

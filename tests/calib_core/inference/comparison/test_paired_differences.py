@@ -327,7 +327,7 @@ def test_a_discrete_model_is_compared_in_its_own_bins(key):
     claims = [Predictions.from_confidence(p.confidence, a.correct) for p in (a, discrete)]
     bins = cc.binning.Distinct()
     made = paired_difference(*claims, "confidence", key, bins, bins_of="second")
-    assert "in 4 bins, one a value, those of the second model" in made.about
+    assert "in 4 bins, one per value, those of the second model" in made.about
     # By hand: the same bins are given by scores that number them.
     at = np.unique(claims[1].confidence, return_inverse=True)[1]
     gap = np.bincount(at, a.correct - claims[0].confidence) / np.bincount(at)
@@ -358,7 +358,7 @@ def test_without_bins_both_models_are_judged_in_those_of_the_discrete_one(notion
     asked = (notion, key)
     made = paired_difference(before, after, *asked)
     assert made == paired_difference(before, after, *asked, "distinct", bins_of="second")
-    assert "one a value, those of the second model" in made.about
+    assert "one per value, those of the second model" in made.about
     turned = paired_difference(after, before, *asked)
     assert "those of the first model" in turned.about
     assert turned.point == pytest.approx(-made.point, abs=1e-12)
@@ -493,7 +493,7 @@ def test_questions_that_make_no_sense():
         paired_difference(a, b, None, "ece")
     with pytest.raises(InputError, match="level is 1"):
         paired_difference(a, b, level=1)
-    with pytest.raises(InputError, match="one model alone"):
+    with pytest.raises(InputError, match=r"only one model.*needs two"):
         compare({"one": a})
 
 
@@ -512,4 +512,4 @@ def test_abstaining_rows_count_for_neither():
 def test_one_row_alone_is_one_row(alone, words):
     text = _where(EqualWidth(10), "first", (10, 10), alone)
     assert words in text
-    assert ("alone" in text) == bool(alone)
+    assert ("single" in text) == bool(alone)

@@ -119,7 +119,7 @@ def test_p_is_the_least_level_at_which_the_lower_end_is_above_zero(notion):
 
 def test_it_is_refused_where_it_means_nothing():
     p = Predictions([[0.7, 0.2, 0.1]] * 6, [0, 1, 2] * 2, groups=list("aabbcc"))
-    with pytest.raises(NotAnswerable, match="one claim a row"):
+    with pytest.raises(NotAnswerable, match="one claim per row"):
         mean_gap(cc.Predictions([[0.7, 0.2, 0.1]] * 6, [0, 1, 2] * 2), "class-wise")
     with pytest.raises(NotAnswerable):
         mean_gap(p)

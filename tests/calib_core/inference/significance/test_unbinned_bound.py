@@ -73,7 +73,7 @@ def test_the_bound_is_its_parts(notion, assumption):
     assert bound.binned == binned.interval(0.9).high
     assert bound.value == min(1.0, bound.binned + bound.added)
     assert f"at most {short_percent(bound.value)}" in bound.sentence
-    assert "95 % sure, one-sided" in bound.sentence
+    assert "one-sided 95 % confidence" in bound.sentence
 
 
 def test_the_level_is_one_sided_and_copies_are_rows():

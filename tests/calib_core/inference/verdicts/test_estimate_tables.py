@@ -56,7 +56,7 @@ def test_refusals_are_notes_each_once_and_a_whole_one_is_raised() -> None:
     assert bare["note"].astype(bool).tolist() == [False, False, True, True]
     assert bare["value"].isna().tolist() == [False, False, True, True]
     assert len(table) == 9
-    with pytest.raises(NotAnswerable, match=r"^these predictions hold \(confidence, correct\) only"):
+    with pytest.raises(NotAnswerable, match=r"^these predictions have only \(confidence, correct\)"):
         inference.estimates({"bare": BARE}, [("class-wise", "ece"), ("class-wise", "mce")])
 
 
@@ -104,8 +104,8 @@ def test_verdicts_are_the_primary_lines_for_any_tolerance() -> None:
 
 
 def test_headlines_say_why_there_is_no_verdict() -> None:
-    line = inference.PrimaryLine("confidence", "As asked for.", cc.estimate(FULL, "confidence", "brier"), 0.02, 0.9)
-    assert line.headline.startswith("could not run (Brier score is a score, not a calibration error")
+    line = inference.PrimaryLine("confidence", "As requested.", cc.estimate(FULL, "confidence", "brier"), 0.02, 0.9)
+    assert line.headline.startswith("not available (Brier score is a score, not a calibration error")
 
 
 def test_unbinned_tests_and_bounds_are_those_of_the_functions() -> None:
@@ -135,7 +135,7 @@ def test_what_is_asked_for_decides_else_the_primary_line() -> None:
     assert (first.notion, first.eps) == (inference.primary(FULL, 0.03).notion, 0.03)
     line = inference.deciding(FULL, "class-wise", "rmsce", bins=7)
     assert line.estimate.value == cc.estimate(FULL, "class-wise", "rmsce", 7).value
-    assert line.reason == "Judged by class-wise, as asked for."
+    assert line.reason == "Judged by class-wise, as requested."
 
 
 def test_points_of_models_are_two_estimates_and_refusals_notes() -> None:
