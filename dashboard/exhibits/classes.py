@@ -251,7 +251,7 @@ class Classes(InOrder):
 @EXHIBITS.register("class-errors", "Errors of classes")
 @dataclass(frozen=True)
 class ClassErrors(Paged):
-    """Error of each of a dozen classes, one mark per model, with the noise floor."""
+    """Error of each of a dozen classes, one mark per model, with the noise level."""
 
     printed = 0
     terms = ("top-label", "class-wise")
@@ -291,7 +291,7 @@ class ClassErrors(Paged):
         title, _ = self.first(scene)
         words = Words(
             f"Raw ECE of each class ({notion}), inflated by noise: {which}.{noise} Hollow: fewer than {FEW_ROWS} rows.",
-            f"Error of {count(len(scene.get(self.chosen(scene))))} classes, one mark per model, with the noise floor.",
+            f"Error of {count(len(scene.get(self.chosen(scene))))} classes, one mark per model, with the noise level.",
         ).also(
             self.rule(scene),
             f"Mean score and mean outcome are for {title}. Bins: {scene.in_bins}.",

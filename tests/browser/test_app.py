@@ -102,9 +102,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
         "?.some(trace => trace.name === 'Top-label histogram binning')"
     )
     drawn(page, "reliability")
-    assert {"Base model", "Temperature scaling", "Top-label histogram binning"} <= set(
-        node(page, "reliability").evaluate(TRACES)
-    )
+    assert {"Base model", "Top-label histogram binning"} <= set(node(page, "reliability").evaluate(TRACES))
 
     settled(page)
     click_mark(page, "reliability", "Base model", 8)

@@ -220,6 +220,8 @@ OWN = {
     ("net-benefit", "change"): "^change$",
     ("paper-tables", "measure"): "number",
     ("pairs", "verdict"): "first is",
+    ("coverage", "truth"): "^true calibration curve$",
+    ("plan", "bound"): "^maximum error$",
     ("plan", "curve"): "line",
     ("rates", "coverage"): "rows answered",
     ("recommendation", "score"): "log loss|Brier",
@@ -279,7 +281,7 @@ def expected(key, column):
             name, model = prefix.removesuffix(", "), first.removeprefix(prefix)
             return {
                 "error": f"^error, {re.escape(model)}$",
-                "calibrated": "^(calibrated|noise floor)$",
+                "calibrated": "^(calibrated|noise level)$",
                 "p": "^p$",
                 "p_holm": rf"^p \(corrected\), {re.escape(model)}$",
             }[name]

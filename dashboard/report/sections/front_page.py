@@ -218,7 +218,7 @@ HIGH = 0.9
 """Confidence above which a bin with most of the rows leaves few for the others."""
 OPEN = (TOO_CLOSE, TOO_FEW)
 """Inconclusive verdicts."""
-ELSEWHERE = "The results do not cover data from other sources, or errors that cancel within a bin."
+ELSEWHERE = "Not covered: other data, and errors that cancel within a bin."
 
 
 def limits(scene: Scene, verdicts: ExhibitParts, stars: ExhibitParts) -> Iterator[Block]:
