@@ -204,7 +204,7 @@ def sentences(make: Callable[[], Iterable[str]]) -> None:
     try:
         lines = tuple(make())
     except NotAnswerable as why:
-        lines = (f"{why}.",)
+        lines = (f"{begun(str(why))}.",)
     for sentence in lines:
         st.caption(markdown_plain(sentence))
 

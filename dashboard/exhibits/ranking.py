@@ -12,7 +12,7 @@ from calib_core import NotAnswerable
 from calib_core.diagrams import REPEATS, Levels, RiskCoverage
 from calib_core.inference.comparison.skills import COVERAGE
 from calib_core.registry.registry import Flag, Range
-from calib_core.text import in_percent
+from calib_core.text import begun, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL, methods_of
@@ -273,7 +273,7 @@ class SkillPairs(Exhibit):
             "Each interval is for one difference, from the contribution of every row (for ranking, DeLong's paired "
             "method). It is reported if 10 rows or more are right and 10 wrong for both models.",
             scene.rows_counted,
-            *(f"{why}." for why in refused),
+            *(f"{begun(why)}." for why in refused),
         )
 
 

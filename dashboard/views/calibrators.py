@@ -56,7 +56,7 @@ def offer(scene: Scene, model: Model) -> None:
             st.code(f"calib apply calibrator-{name}.json new.csv -o calibrated.csv", language="sh", wrap_lines=True)
             st.caption(f"{WHAT} {scene.of_all_rows}".rstrip())
     if why:
-        st.caption(markdown_plain(f"{why}."))
+        st.caption(markdown_plain(f"{begun(why)}."))
 
 
 _HEIGHT = 340
@@ -83,7 +83,7 @@ def beside_the_cards(scene: Scene, model: Model | None) -> None:
             changed = watched.get(EXHIBITS.make("side-effects").table(watched))
             promised = watched.get(EXHIBITS.make("promises").table(watched))
         except NotAnswerable as why:
-            st.info(markdown_plain(f"{why}."))
+            st.info(markdown_plain(f"{begun(str(why))}."))
             return
     line = next(line for line in changed.to_dict("records") if line["calibrator"] == model.title)
     _listed("Side effects", list(effects(line)))

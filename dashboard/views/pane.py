@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import NotAnswerable
+from calib_core.text import begun
 from dashboard import widgets
 from dashboard.chart import chart
 from dashboard.exhibits import EXHIBITS, Exhibit
@@ -38,7 +39,7 @@ def draw(scene: Scene) -> None:
         else:
             _nothing(view, scene)
     except NotAnswerable as why:
-        st.caption(markdown_plain(f"{why}."))
+        st.caption(markdown_plain(f"{begun(str(why))}."))
 
 
 def _head(title: str, hint: str = "") -> None:
@@ -98,7 +99,7 @@ def _classes(scene: Scene) -> None:
     try:
         words, wanted = exhibit.words(scene), exhibit.figure(scene)
     except NotAnswerable as why:
-        st.caption(markdown_plain(f"{why}."))
+        st.caption(markdown_plain(f"{begun(str(why))}."))
         return
     assert wanted is not None
     figure = scene.get(wanted)

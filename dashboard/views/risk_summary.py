@@ -11,7 +11,7 @@ import streamlit as st
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
-from calib_core.text import between, score, short_percent
+from calib_core.text import begun, between, score, short_percent
 from dashboard.exhibits import EXHIBITS, Exhibit, line_words
 from dashboard.exhibits.fitted_curves import CURVE, LARGE
 from dashboard.session import Scene, call
@@ -30,7 +30,7 @@ def draw(scene: Scene) -> None:
         try:
             found = watched.get(exhibit.table(watched)).set_index("measure")
         except NotAnswerable as why:
-            st.caption(markdown_plain(f"{why}."))
+            st.caption(markdown_plain(f"{begun(str(why))}."))
             return
     _verdict(scene)
     st.markdown("**Gap from the smooth curve**")

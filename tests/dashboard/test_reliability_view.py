@@ -103,7 +103,7 @@ def test_of_many_models_the_pane_draws_the_intervals_and_says_what_each_costs() 
     table = cc.diagrams.models_in_range(models, 0.9, 1.0)
     picture = drawn(app)[pane.MODELS]
     for title, right, high in zip(table["model"], table["right"], table["right_high"], strict=True):
-        trace = picture.trace(f"{title}: right")
+        trace = picture.trace(f"{title}: accuracy")
         assert (trace["x"][0], trace["x"][0] + trace["error_x"]["array"][0]) == pytest.approx((right, high))
     costs = app.table[0].value
     assert [plain(name) for name in costs.index] == [f"{mark(scene.looks[title])} {title}" for title in models]

@@ -108,7 +108,7 @@ def test_pairs_that_cannot_be_compared_say_why_once() -> None:
     frame = shown(silent, "pairs")
     assert (frame["note"] != "").sum() == 2
     notes = EXHIBITS.make("pairs").words(session.scene_of(silent)).notes
-    assert [note for note in notes if note.startswith("2 of 3 pairs not compared: ")]
+    assert [note for note in notes if note.startswith("2 of 3 pairs were not compared: ")]
 
 
 def test_one_model_alone_has_no_pair() -> None:

@@ -341,7 +341,7 @@ def test_links_say_how_many_rows_an_arrow_needs() -> None:
 
 @pytest.mark.parametrize(
     ("demo", "why"),
-    [("breast-cancer-svm", "there are only two classes"), ("language-model", "probabilities of other classes are unknown")],
+    [("breast-cancer-svm", "there are only two classes"), ("language-model", "probabilities of other classes")],
 )
 def test_what_is_no_triangle_says_so_in_one_sentence(demo: str, why: str) -> None:
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view="simplex"))

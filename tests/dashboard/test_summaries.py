@@ -133,7 +133,7 @@ def test_a_bin_of_a_summary_says_what_its_line_of_the_table_does():
     _, said = said_of_a_summary("reliability", bin=4, binning="equal-width", bins=15)
     assert "150 rows: mean predicted risk 30 %, observed frequency 0 %." in said
     _, said = said_of_a_summary("reliability", notion="confidence", bin=10, binning="equal-width", bins=15)
-    assert "150 rows: says 70 %, right 100 %." in said
+    assert "150 rows: mean confidence 70 %, accuracy 100 %." in said
     assert "needs rows" not in said
     _, said = said_of_a_summary("reliability")
     assert "its number of rows" in said
@@ -221,7 +221,7 @@ def test_the_rows_a_summary_keeps_are_a_click_away_and_so_is_the_way_back():
     source = app.session_state["calib.selection"].source
     assert session.parts(source).test.grain == "rows"
     assert len(session.whole(source.data, source.reading).true_labels) == 300
-    next(button for button in app.button if button.label == "Rows kept by the summary").click().run()
+    next(button for button in app.button if button.label == "Rows sampled in the summary").click().run()
     assert app.session_state["calib.selection"].source.reading == ""
 
 

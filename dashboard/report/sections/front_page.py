@@ -13,7 +13,7 @@ from calib_core.evaluation.splitting import Division
 from calib_core.figures.marks import FEW_ROWS
 from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW
 from calib_core.risk import InTheLarge
-from calib_core.text import inside, short_percent
+from calib_core.text import begun, inside, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
 from dashboard.exhibits.hero import Hero, off_elsewhere
@@ -136,7 +136,7 @@ def _judged(request: Request) -> Headline:
     try:
         frame = scene.get(Recipe("EXHIBITS", "verdict").build().table(scene)).set_index("model")
     except NotAnswerable as why:
-        return Headline("These rows are too few to say whether the model is calibrated.", (f"{why}.",))
+        return Headline("These rows are too few to say whether the model is calibrated.", (f"{begun(str(why))}.",))
     first, *others = [title for title in scene.titles if title in frame.index]
     after = (f"After {inside(title)}: {frame.loc[title, 'headline']}." for title in others[:AFTER])
     beside = _other_errors(scene, (first, *others[:AFTER]))

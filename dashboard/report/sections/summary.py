@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from calib_core import InputError, Recipe
-from calib_core.text import called
+from calib_core.text import begun, called
 from dashboard.exhibits import doubt_words, event_words
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.recommendation import Recommendation
@@ -64,7 +64,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     # On paper those of every model are in the table of all errors.
     yield from exhibited.folded((yield from shown(Recipe("EXHIBITS", "notions"), scene)))
     for model, why in request.models.refused:
-        yield Paragraph(f"{why}.", lead=f"{model.title} is not reported.")
+        yield Paragraph(f"{begun(str(why))}.", lead=f"{model.title} is not reported.")
 
 
 def _next_step(scene: Scene) -> tuple[Paragraph, ...]:
