@@ -115,7 +115,7 @@ def test_of_many_models_the_pane_draws_the_intervals_and_says_what_each_costs() 
     assert len(losses) == 3
     written = {title: f"**{score(value)}**" if title == best else score(value) for title, value in losses.items()}
     assert loss == [written.get(title, "\u2013") for title in models]
-    clicked(app, pane.MODELS, picture.trace("Temperature scaling: right")["customdata"][0])
+    clicked(app, pane.MODELS, picture.trace("Temperature scaling: accuracy")["customdata"][0])
     assert app.query_params["model"] == "Temperature scaling"
     assert app.query_params["bin"] == "9"
 
