@@ -713,6 +713,7 @@ CASES: dict[str, Any] = {
     "binning.bins_of.bins": Of(4, is_answer=True),
     "binning.risk_bins.bins": Of(4, is_answer=True),
     "estimators.as_estimator.bins": Of(4, is_answer=True),
+    "estimators.titled.of_event": Of(True, {"reduction": None, "estimator": cc.ESTIMATORS.recipe("brier")}),
     "diagrams.calibration_map.title": Of("Mine", is_answer=True),
     "diagrams.true_map.title": Of("Mine", is_answer=True),
     "inference.baseline.name": Of("v1", is_answer=True),
