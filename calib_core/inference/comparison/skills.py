@@ -26,7 +26,10 @@ COVERAGE = 0.8
 DIFFERENCES = ("overconfidence", "brier", "skill", "auroc", "risk_area")
 """Measures of which pairs of models are compared."""
 PERFECT = "all rows contribute the same value, so the noise cannot be estimated"
-TOO_FEW = f"fewer than {FEWEST} predictions are correct, or wrong: too few for intervals of skill, ranking and areas"
+TOO_FEW = (
+    f"fewer than {FEWEST} predictions are correct, or fewer than {FEWEST} are wrong: too few for intervals of skill, "
+    "ranking and areas"
+)
 
 
 def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level: float = LEVEL) -> pd.DataFrame:

@@ -89,7 +89,7 @@ def test_what_cannot_be_told_says_why():
     p = drawn(12, 3, [2.5])[0]
     table = parts_of_scores({"t": p}, {"t": p}, ["temperature"], folds=3)
     assert table["low"].isna().all()
-    assert table["note"].str.startswith("fewer than 10 rows").all()
+    assert table["note"].str.startswith("fewer than 10 predictions are correct, or fewer than 10 are wrong").all()
     with pytest.raises(InputError, match="folds is 2"):
         parts_of_scores({"t": p}, {"t": p}, folds=2)
     with pytest.raises(NotAnswerable, match="no recalibrated model"):

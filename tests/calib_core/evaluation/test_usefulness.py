@@ -107,7 +107,7 @@ def test_what_cannot_be_told_says_why():
     assert "Sets" not in sentences(table.reset_index())[0]
     few = changes({"t": p.take(np.arange(10))}, {"t": p.take(np.arange(10))}).set_index("measure")
     assert few["low"].isna().all()
-    assert few.loc["auroc", "note"].startswith("fewer than 10 rows")
+    assert few.loc["auroc", "note"].startswith("fewer than 10 predictions are correct, or fewer than 10 are wrong")
     weighed = p.replace(weights=np.linspace(0.5, 1.5, 400))
     table = changes({"t": weighed}, {"t": weighed}).set_index("measure")
     assert "copies" in table.loc["reversed", "note"]
