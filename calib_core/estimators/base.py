@@ -538,8 +538,8 @@ def _applied(estimator: Any, claims: Any, *, whole: bool) -> Estimated:
         raise NotAnswerable(NOT_BINARY)
     if not whole and claims.grain == "counts" and traits(estimator).counts == "never":
         raise NotAnswerable(
-            f"{ESTIMATORS.recipe(estimator).title} needs single rows, and a summary contains only counts. "
-            "Choose an estimator that only needs bin counts (ECE, RMSCE, MCE and their debiased forms), or use the rows"
+            f"{ESTIMATORS.recipe(estimator).title} needs rows, but a summary contains only counts. "
+            "Choose an estimator that needs only bin counts (ECE, RMSCE, MCE and their debiased forms), or use the rows"
         )
     estimated: Estimated = estimator.of_vectors(claims) if whole else estimator(claims)
     return estimated
