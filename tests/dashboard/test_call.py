@@ -106,7 +106,7 @@ def test_a_part_of_a_result_is_not_kept_apart() -> None:
 
 def test_refusals_come_out_of_calls_within_calls() -> None:
     model = Model(Source(data="demo:language-model"), Recipe("CALIBRATORS", "temperature"))
-    with pytest.raises(NotAnswerable, match="probabilities of the other classes are unknown"):
+    with pytest.raises(NotAnswerable, match="probabilities of other classes are unknown"):
         RESULTS.get(call(cc.diagrams.reliability, model.predictions))
 
 

@@ -85,7 +85,7 @@ def test_the_tests_of_whole_predictions_are_those_of_the_rows():
 def test_a_p_value_that_cannot_be_drawn_is_careful():
     few = cc.Predictions.from_confidence([0.99] * 20, [True] * 18 + [False] * 2)
     assert shown_at_all(Summary.of(few)).p_value >= shown_at_all(few).p_value
-    assert "careful" in shown_at_all(Summary.of(few)).name
+    assert "conservative" in shown_at_all(Summary.of(few)).name
 
 
 @pytest.mark.parametrize("bins", ["equal-mass", "points-per-bin"])
@@ -94,7 +94,7 @@ def test_edges_that_scores_place_are_moved_to_the_grid_and_that_is_said(pair, bi
     there, here = (cc.estimate(of, "confidence", "ece", bins=bins) for of in (rows, counts))
     assert here.in_bins == f"{there.in_bins}, edges moved to the summary's grid"
     assert here.bins.count.sum() == rows.n_rows
-    with pytest.raises(NotAnswerable, match="one bin a value"):
+    with pytest.raises(NotAnswerable, match="one bin per value"):
         cc.estimate(counts, "confidence", "ece", bins="distinct")
 
 

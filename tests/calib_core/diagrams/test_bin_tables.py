@@ -68,7 +68,7 @@ def test_bins_with_their_bands_hold_the_numbers_of_both(test: Predictions) -> No
     frame = banded_bins(diagram, bands)
     pd.testing.assert_frame_equal(frame[diagram.frame().columns], diagram.frame())
     pd.testing.assert_frame_equal(frame[bands.frame().columns], bands.frame())
-    with pytest.raises(InputError, match="other bins"):
+    with pytest.raises(InputError, match="different bins"):
         banded_bins(reliability(test, 9), bands)
 
 
@@ -221,7 +221,9 @@ def test_models_of_a_range_are_drawn_each_in_its_look_with_its_interval() -> Non
     models = {"before": p, "<b>few</b>": p.take(np.arange(5)), "none": Predictions.from_confidence([0.1], [True])}
     table = diagrams.models_in_range(models, 0.6, 0.8)
     figure = figures.models_in_range(table, looks={"before": 0, "<b>few</b>": 3, "none": 1})
-    right, ticks = ([trace for trace in figure.data if trace.name.endswith(kind)] for kind in (": right", ": says"))
+    right, ticks = (
+        [trace for trace in figure.data if trace.name.endswith(kind)] for kind in (": accuracy", ": confidence")
+    )
     known = table[table["rows"] > 0]
     assert [trace.x[0] for trace in right] == known["right"].tolist()
     assert [trace.x[0] + trace.error_x.array[0] for trace in right] == pytest.approx(known["right_high"].tolist())
@@ -281,5 +283,5 @@ def test_intervals_of_the_classes_of_a_bin_hold_together_and_the_worst_beyond_no
     rows = diagrams.bin_rows(p, diagrams.reliability(p, 10), predicted=1)
     assert rows["predicted"].unique().tolist() == [p.class_names[1]]  # type: ignore[index]
     assert len(rows) == 3
-    with pytest.raises(NotAnswerable, match="no rows lie in"):
+    with pytest.raises(NotAnswerable, match=r"no rows in \[0\.2, 0\.3\)"):
         diagrams.zoom(p, diagrams.reliability(p, 10), 2)

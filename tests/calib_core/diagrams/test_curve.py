@@ -175,7 +175,7 @@ def test_a_bandwidth_below_the_grid_is_said():
     assert curve.bandwidth < 3 * curve.step
     assert curve.warning == (
         f"The bandwidth {curve.bandwidth:.2g} is under 3 grid steps (0.00073): the curve follows single scores and its "
-        "error is mostly noise; smooth the log-odds, or take Silverman's rule on the standard deviation or a fixed "
+        "error is mostly noise; smooth the log-odds, or use Silverman's rule on the standard deviation or a fixed "
         "bandwidth."
     )
     assert kernel_curve(p, method=KernelECE(bandwidth=StandardDeviation()), band="none").warning == ""
@@ -253,7 +253,7 @@ def test_an_unknown_band_is_refused():
 def test_what_the_band_is_about_is_said():
     gaps, outcomes = (kernel_curve(binary(30), method=m) for m in (KERNEL_CURVE, KernelECE()))
     assert (gaps.band_title, gaps.level) == ("pointwise 90 % band", 0.9)
-    assert gaps.about.startswith("At any one score, about 90 % or more of such bands hold the smoothed curve")
+    assert gaps.about.startswith("At any one score, about 90 % or more of such bands contain the smoothed curve")
     assert "For a calibrated model, this is the diagonal" in gaps.about
     assert "even for a calibrated model" in outcomes.about
     assert "At all scores at once" in kernel_curve(binary(30), band="whole-curve").about

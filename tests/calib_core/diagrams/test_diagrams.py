@@ -118,7 +118,7 @@ def test_a_bin_that_does_not_exist_and_predictions_without_classes_are_refused()
         with pytest.raises(InputError) as why:
             zoom(p, d, b)
         assert str(why.value) == f"bin {b} does not exist; the diagram's bins are 0..4"
-    with pytest.raises(NotAnswerable, match="the predicted classes are unknown"):
+    with pytest.raises(NotAnswerable, match="predicted classes are unknown"):
         zoom(of_kind(p, "confidence"), d, 3)
 
 

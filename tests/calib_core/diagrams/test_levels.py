@@ -77,7 +77,7 @@ def test_the_level_that_is_off_is_found_and_told() -> None:
     truth[5] = 0.6
     found = levels(drawn(np.random.default_rng(1), truth, 2000)[0])
     assert found.stands_out == ("",) * 5 + ("over-confident",) + ("",) * 2
-    assert found.headline == "1 of 8 levels stands out: where it says 90 %, it is right 64 % of the time"
+    assert found.headline == "1 of 8 levels is significantly off: confidence 90 %, accuracy 64 %"
 
 
 def test_every_kind_answers_and_many_values_are_refused() -> None:
@@ -85,7 +85,7 @@ def test_every_kind_answers_and_many_values_are_refused() -> None:
     for kind in ("full", "top-label", "confidence"):
         assert levels(of_kind(p, kind)).frame().equals(levels(p).frame())
     n = MOST_LEVELS + 1
-    with pytest.raises(NotAnswerable, match=f"confidences take {n} values, and beyond 50 hardly any"):
+    with pytest.raises(NotAnswerable, match=f"confidences take {n} values, and beyond 50 few have enough rows"):
         levels(Predictions.from_confidence(np.linspace(0.5, 1, n), [True] * n))
     levels(Predictions.from_confidence(np.linspace(0.5, 1, n - 1), [True] * (n - 1)))
     with pytest.raises(NotAnswerable, match="the model abstains on every row"):

@@ -194,7 +194,7 @@ def test_classes_are_put_in_order_by_what_they_add_not_by_their_raw_error():
     found = classes_standing_out(p)
     assert found.names[0] == "0"
     assert found.error[list(found.names).index("1")] == pytest.approx(0.9)
-    assert found.headline == "Class 0 contributes most to the error: 90 % claimed, 70 % right"
+    assert found.headline == "Class 0 contributes most to the error: confidence 90 %, accuracy 70 %"
     assert found.p_holm[list(found.names).index("1")] != found.p_holm[list(found.names).index("1")], "not tested"
 
 
@@ -202,8 +202,8 @@ def test_the_class_furthest_off_is_named_where_it_is_not_the_one_that_adds_most(
     predicted = [0] * 1000 + [1] * 60
     labels = [0] * 700 + [1] * 300 + [0] * 40 + [1] * 20
     found = classes_standing_out(Predictions.from_confidence([0.9] * 1060, predicted=predicted, labels=labels))
-    assert found.headline == "Class 0 contributes most to the error: 90 % claimed, 70 % right"
-    assert found.basis.endswith("Largest gap: class 1, 90 % claimed, 33 % right (60 rows).")
+    assert found.headline == "Class 0 contributes most to the error: confidence 90 %, accuracy 70 %"
+    assert found.basis.endswith("Largest gap: class 1, confidence 90 %, accuracy 33 % (60 rows).")
 
 
 def test_the_numbers_of_a_class_are_those_of_its_test():

@@ -39,8 +39,10 @@ def test_many_confidences_are_thinned_and_points_stay_points() -> None:
 
 def test_the_headline_is_of_the_surest_rows() -> None:
     found = selective(Predictions.from_confidence([0.9] * 60 + [0.5] * 40, [True] * 54 + [False] * 46))
-    assert found.headline(0.5) == ("of its surest 60 % of rows 10 % are wrong (4 to 19 %, 90 % interval), of all 46 %")
-    assert found.headline(0.61).startswith("of all rows 46 % are wrong (")
+    assert found.headline(0.5) == (
+        "error rate 10 % among the most confident 60 % of rows (4 to 19 %, 90 % interval), 46 % over all rows"
+    )
+    assert found.headline(0.61).startswith("error rate 46 % over all rows (")
 
 
 def test_the_figure_draws_the_frame() -> None:

@@ -471,10 +471,13 @@ def test_rows_whose_labels_cannot_be_right_get_no_advice():
     right = Predictions.from_confidence(p.confidence, np.ones(200, dtype=bool))
     for each, words in (
         (certain, "the label equals the predicted class in all 40 rows, and every probability is 0 or 1"),
-        (copied, "the label equals the predicted class in all 200 rows; calibrated predictions would be right in "),
+        (
+            copied,
+            "the label equals the predicted class in all 200 rows, but calibrated predictions would be right in about ",
+        ),
         (one_class, "all 200 labels are “0”"),
-        (shuffled, "the predictions fit these labels no better than shuffled ones"),
-        (ranked, "the predictions fit these labels no better than shuffled ones"),
+        (shuffled, "the predictions match these labels no better than shuffled ones"),
+        (ranked, "the predictions match these labels no better than shuffled ones"),
         (right, "all 200 rows are right"),
     ):
         with pytest.raises(NotAnswerable, match=f"^no calibrator is recommended on these rows: {words}"):
@@ -503,8 +506,8 @@ def test_held_out_rows_are_judged_and_named():
     assert found.before == pytest.approx(losses(other).mean())
     assert found.gain.point == pytest.approx((losses(other) - losses(fitted)).mean())
     assert (found.judged_on, without.judged_on) == ("900 held-out rows", "all 600 rows, cross-fitted")
-    assert "judged on 900 held-out rows." in found.price[0]
-    assert "judged on all 600 rows, cross-fitted." in without.price[0]
+    assert ", on 900 held-out rows." in found.price[0]
+    assert ", on all 600 rows, cross-fitted." in without.price[0]
     remaining = found.remaining(p, other)
     assert remaining.line.estimate.value == pytest.approx(cc.inference.primary(fitted).estimate.value)
     assert "held_out_rows" in found.record()
@@ -543,12 +546,12 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
     found = choose(rows(800), FAST)
     words = cc.text.score
     assert found.sentence == (
-        "Use temperature scaling. No prediction changes. Simplest of two that do equally well. Log loss falls from "
+        "Use temperature scaling. No prediction changes. Simplest of two equally good calibrators. Log loss falls from "
         f"{words(found.before)} to {words(found.before - found.gain.point)}."
     )
     assert found.price[0] == (
         f"The gain is {words(found.gain.point)} (90 % interval {words(found.gain.low)} to {words(found.gain.high)}), "
-        "judged on all 800 rows, cross-fitted."
+        "on all 800 rows, cross-fitted."
     )
     price = " ".join(found.price)
     assert "It needs about 50 calibration rows; you have 800." in price
@@ -677,7 +680,7 @@ def test_where_one_site_is_off_the_headline_is_its_own_update_and_the_others_sta
     p = sites(4000)
     found = choose(p, held_out=sites(2000, seed=1) if held_out else None)
     assert dict(found.recipe.params) == {"by": "site", "only": "c"}
-    assert found.headline == "Update the intercept of site = c alone"
+    assert found.headline == "Update the intercept of site = c only"
     line = found.frame().iloc[found.recipes.index(found.recipe)]
     assert (found.gain.point, found.gain.low) == (line["gain"], line["low"])
     common = found.frame().set_index("calibrator").loc["intercept"].iloc[0]
@@ -712,7 +715,7 @@ def test_where_one_range_of_a_column_is_off_the_advice_is_the_update_of_the_rang
     assert worst["slice"] == "age 75 and more"
     assert worst["rows"] == old.sum() == found.of_value
     assert dict(found.recipe.params) == {"by": "age", "only": "75.."}
-    assert found.headline == f"Update the intercept of {worst['slice']} alone"
+    assert found.headline == f"Update the intercept of {worst['slice']} only"
     common = found.frame().set_index("calibrator").loc["intercept"].iloc[0]
     assert found.gain.low > max(common["gain"], 0), "one map for all gains less"
     after = CALIBRATORS.make("intercept", by="age", only="75..").fit_on(p).apply(p)

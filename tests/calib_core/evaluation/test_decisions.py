@@ -136,7 +136,7 @@ def test_the_change_is_paired_and_of_nothing_is_nothing() -> None:
 def test_what_has_no_expected_cost_says_why() -> None:
     p, _ = drawn(np.random.default_rng(2), 50, 1.0)
     frame = decision_costs({"full": p, "top": of_kind(p, "top-label")})
-    assert "the probabilities of the other classes are unknown" in frame["note"].iloc[1]
+    assert "probabilities of other classes are unknown" in frame["note"].iloc[1]
     for kind in ("top-label", "confidence", "per-class"):
         with pytest.raises(NotAnswerable):
             decision_costs({"x": of_kind(p, kind)})
@@ -281,7 +281,7 @@ def test_benefits_name_what_they_are_compared_with_and_what_is_missing() -> None
     )
     assert frame.loc["acting on none", "benefit"] == 0
     assert frame.loc["acting on none", "over_all"] == -frame.loc["acting on all", "benefit"]
-    assert "the probabilities of the other classes are unknown" in frame.loc["top", "note"]
+    assert "probabilities of other classes are unknown" in frame.loc["top", "note"]
     assert frame.loc["full", "over_all"] == pytest.approx(
         frame.loc["full", "benefit"] - frame.loc["acting on all", "benefit"]
     )
@@ -294,7 +294,7 @@ def test_which_class_and_what_is_refused() -> None:
     assert decision_curve(p, positive=2).positive == "2"
     with pytest.raises(NotAnswerable, match="there are 3: choose the one to act on"):
         decision_curve(p)
-    with pytest.raises(NotAnswerable, match="the probabilities of the other classes are unknown"):
+    with pytest.raises(NotAnswerable, match="probabilities of other classes are unknown"):
         decision_curve(of_kind(p, "top-label"), positive=0)
     for wrong in ({"positive": 3}, {"positive": 0, "thresholds": (0.0,)}):
         with pytest.raises(InputError):

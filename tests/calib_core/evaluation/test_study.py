@@ -59,7 +59,7 @@ def test_a_calibrator_that_cannot_be_fitted_has_one_line_with_the_reason():
     table = evaluate(*bare.split(), ["identity", "temperature", "confidence-hb"], ["confidence"], ["ece"])
     failed = table[table["calibrator"] == "temperature"]
     assert len(failed) == 1
-    assert "the probabilities of the other classes are unknown" in failed["note"].item()
+    assert "probabilities of other classes are unknown" in failed["note"].item()
     assert np.isfinite(table[table["calibrator"] == "confidence-hb"].iloc[-1]["value"])
 
 
