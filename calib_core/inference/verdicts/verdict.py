@@ -376,7 +376,7 @@ CERTAIN = 30.0
 def any_size(low: float | None, shown: TestOfCalibration, own: float | None = None) -> str:
     """Describe the evidence for an error of any size, consistent with the numbers next to it.
 
-    ``low`` is the lower end of the interval next to it. ``own`` is the p-value of the error itself: if the test does
+    ``low`` is the lower end of the interval next to it, and ``own`` the p-value of the error itself. If the test does
     not detect an error that this p-value shows, the sentence names both.
     """
     if shown.p_value == 0 and abs(shown.statistic) < CERTAIN:
