@@ -208,7 +208,7 @@ def test_what_cannot_be_told_is_not() -> None:
         skills({})
     with pytest.raises(NotAnswerable, match="only one model"):
         skill_differences({"x": few})
-    with pytest.raises(NotAnswerable, match="fewer than 10 predictions are correct, or wrong"):
+    with pytest.raises(NotAnswerable, match="fewer than 10 predictions are correct, or fewer than 10 are wrong"):
         skill_differences({"x": few, "y": few})
     with pytest.raises(InputError, match="one file has 100 rows and the other 50"):
         skill_differences({"x": few, "y": few.take(range(50))})
