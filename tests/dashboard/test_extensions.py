@@ -330,7 +330,7 @@ def test_the_report_has_a_chapter_that_no_error_loses() -> None:
     for title, parts in {
         "Title fails": ("their_four", "ZeroDivisionError", "by their_own *fault*"),
         "Title badly": ("their_four", "KeyError", "colour"),
-        "Title refuses": ("these rows have no colours",),
+        "Title refuses": ("These rows have no colours.",),
     }.items():
         (sentence,) = under[title]
         assert isinstance(sentence, Paragraph)

@@ -66,7 +66,7 @@ def test_the_diagram_is_of_the_risk_on_the_range_of_the_data(too_high: str) -> N
     diagram = cc.diagrams.risk_diagram(rows_of(too_high))
     np.testing.assert_array_equal(picture.trace("Base model")["x"], diagram.frame()["risk"])
     np.testing.assert_array_equal(picture.trace("Base model")["y"], diagram.frame()["observed"])
-    assert "are too high." in texts(app)
+    assert "are significantly too high." in texts(app)
     assert "Gap from the smooth curve" in texts(app)
 
 
