@@ -30,6 +30,7 @@ from shown_laws import (
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
 from calib_core.registry.registry import Choice, Flag, Key
+from calib_core.text import begun
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS, Exhibit
@@ -195,7 +196,7 @@ def test_one_exhibit_is_the_same_everywhere(
     answer = show(recipe.key, *words, "--format", "json")
     if isinstance(shown, str):
         (paragraph,) = [block for block in blocks if isinstance(block, Paragraph)]
-        assert paragraph.text == f"{shown}."
+        assert paragraph.text == f"{begun(shown)}."
         assert answer.exit_code == 2
         assert answer.stderr == f"calib show: {shown}\n"
         return
