@@ -163,7 +163,7 @@ def looked_at(scene: Scene) -> Model | None:
 _MORE = {
     "fitted": "Fitted parameters",
     "gains": "Gains and costs",
-    "choice": "Recalibrate or not?",
+    "choice": "Is recalibration worthwhile?",
     "movement": "Before and after",
     "numbers": "Every number",
     "pairs": "Pairs",
@@ -171,7 +171,7 @@ _MORE = {
     "promises": "Guarantees",
     "effects": "Side effects",
     "maps": "Score in, score out",
-    "rates": "Coverage rate",
+    "rates": "Attained and target rate",
     "times": "Times",
 }
 """Questions about the ticked calibrators, below: one at a time, computed on request."""
@@ -248,7 +248,7 @@ _COUNTING = {"answered": "answered by all models", "all": "all rows"}
 
 def _rates(scene: Scene) -> None:
     for model in keeping_rates(scene):
-        title = f"{model.title}: coverage rate"
+        title = f"{model.title}: attained and target rate"
         exhibited("rates", scene.focused(model=model.title), name=f"rates-{model.key}", title=title)
 
 
