@@ -95,7 +95,7 @@ def test_the_overview_opens_with_it_and_offers_no_calibrator() -> None:
     app, selection = opened(ONE_CLASS)
     assert any("with no other class" in box.value for box in app.warning)
     assert rules_out_advice(session.scene_of(selection))
-    assert not any("Recalibrate at all" in each.value or "log loss" in each.value for each in app.markdown)
+    assert not any("recalibrat" in each.value.lower() or "log loss" in each.value for each in app.markdown)
 
 
 @pytest.mark.parametrize("view", ["reliability", "slices", "calibrators", "estimators", "report"])

@@ -112,7 +112,7 @@ def test_what_needs_more_says_what_to_install(answers, line):
     last = why.splitlines()[-1]
     assert last.startswith(f"calib {line[0]}: ")
     assert NEEDS[line] in last
-    assert "should not have happened" not in why
+    assert "a mistake of the program" not in why
 
 
 def test_without_click_it_is_one_sentence():

@@ -436,7 +436,7 @@ def test_no_chance_is_rounded_up_to_certainty():
 
 def test_where_bins_are_too_small_nothing_is_promised() -> None:
     few = answer(PLANS.make("histogram-binning", notion="class-wise", points=2, rows=1000, classes=100)).sentence
-    assert "points off" not in few
+    assert "points of the truth" not in few
     assert few.startswith("There is no guarantee for all outputs at once: bins of 2 rows are too small.")
     assert "There is no guarantee for the output for a new row." in few
     some = answer(PLANS.make("histogram-binning", notion="class-wise", points=5, rows=1000, classes=2)).sentence
