@@ -1,4 +1,4 @@
-"""What series look like: colour, symbol and dash say the same thing, and a model keeps its own among others."""
+"""What series look like: color, symbol and dash say the same thing, and a model keeps its own among others."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 @dataclass(frozen=True)
 class Style:
-    """The look of series `i`: colour, symbol and dash say the same thing, for readers who see few colours.
+    """The look of series `i`: color, symbol and dash say the same thing, for readers who see few colors.
 
     ``symbol`` is Plotly's name of the marker, ``glyph`` the sign most like it where nothing can be drawn: few fonts
     have them all.
@@ -62,8 +62,8 @@ def style(i: int) -> Style:
 
     The three lists have lengths without a small common multiple, so the first 168 series all differ.
 
-    >>> style(0)
-    Style(colour='#0072B2', symbol='star', dash='solid', glyph='★')
+    >>> style(0).symbol, style(0).dash
+    ('star', 'solid')
     >>> style(7).colour == style(0).colour, style(7) == style(0)
     (True, False)
     """
@@ -84,7 +84,7 @@ def outline(symbol: str) -> tuple[tuple[float, float], ...]:
 
 
 def preferred_look(place: int) -> int:
-    """The number a calibrator likes best: its place, from 1 on, with the first model's colour passed over.
+    """The number a calibrator likes best: its place, from 1 on, with the first model's color passed over.
 
     >>> [preferred_look(place) for place in (1, 6, 7)]
     [1, 6, 8]
@@ -93,10 +93,10 @@ def preferred_look(place: int) -> int:
 
 
 def looks(preferred: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The number of every title: the one it likes where its colour is free, else the next whose colour and symbol are.
+    """The number of every title: the one it likes where its color is free, else the next whose color and symbol are.
 
     Titles are served in the order given, so that those which shall never change come first. With more titles than
-    colours, colours are taken again with another symbol. Numbers always differ.
+    colors, colors are taken again with another symbol. Numbers always differ.
 
     >>> looks([("base", 0), ("a", 1), ("b", 1), ("c", 8)])
     {'base': 0, 'a': 1, 'b': 2, 'c': 11}
@@ -111,7 +111,7 @@ def _free(number: int, taken: set[int]) -> int:
     colours = {i % len(COLOURS) for i in taken}
     symbols = {i % len(_SYMBOLS) for i in taken}
     reach = range(number, number + len(COLOURS) * len(_SYMBOLS) + len(taken) + 1)
-    # A colour of its own matters more than a symbol of its own.
+    # A color of its own matters more than a symbol of its own.
     wishes = [
         (i % len(COLOURS) in colours, i % len(_SYMBOLS) in symbols, place)
         for place, i in enumerate(reach)

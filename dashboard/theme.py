@@ -10,7 +10,7 @@ __all__ = ["label_plain", "markdown_plain", "unbroken"]
 def markdown_plain(text: object) -> str:
     r"""Escape text for a Streamlit element that reads Markdown (labels, captions, metrics, messages, options).
 
-    Every ASCII punctuation mark is escaped, so that images, links, colours and formulas are shown as they were written.
+    Every ASCII punctuation mark is escaped, so that images, links, colors and formulas are shown as they were written.
     A zero-width space breaks what Streamlit replaces after escapes (bare addresses, `:icon:` names, `->` and similar).
     Percent signs stay on the line of their number (``unbroken``).
 

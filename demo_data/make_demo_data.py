@@ -34,7 +34,7 @@ FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 
 
 def digits_naive_bayes() -> pd.DataFrame:
-    """Gaussian naive Bayes on the 1,797 digits: counts neighbouring pixels as independent evidence."""
+    """Gaussian naive Bayes on the 1,797 digits: counts neighboring pixels as independent evidence."""
     X, y = _digits()
     probs = cross_val_predict(GaussianNB(), X, y, cv=FOLDS, method="predict_proba")
     return _wide(probs, [f"p_{k}" for k in range(10)], y, image=np.arange(y.size))

@@ -72,7 +72,7 @@ class Isotonic(BinaryCalibrator):
         return Interpolated(np.asarray(self.scores_, dtype=np.float64), np.asarray(self.values_, dtype=np.float64))
 
     def _map(self, scores: Floats) -> Float64s:
-        # A rise between neighbouring denormal numbers has no finite slope.
+        # A rise between neighboring denormal numbers has no finite slope.
         slopes = np.diff(self.values_) / np.maximum(np.diff(self.scores_), np.finfo(np.float64).tiny)
         knots = self.scores_.astype(scores.dtype)
         if len(scores) < _MANY or (knots != self.scores_).any():

@@ -275,11 +275,11 @@ _LECD = Profile("rows", "Gives each row the class frequencies of the most simila
 class Neighbours(Calibrator):
     """Base class of LECE and LECD: nearest calibration rows, threshold, and the choice of both."""
 
-    share: Annotated[float, Range(0.001, 1), "Share of neighbours", "neighbours as a share of the calibration rows"] = (
+    share: Annotated[float, Range(0.001, 1), "Share of neighbors", "neighbors as a share of the calibration rows"] = (
         0.05
     )
     neighbours: Annotated[
-        int | None, Range(1, 1_000_000), "Number of neighbours", "number of neighbours instead of a share"
+        int | None, Range(1, 1_000_000), "Number of neighbors", "number of neighbors instead of a share"
     ] = None
     threshold: Annotated[
         float, Range(0, 1), "Largest unchanged probability", "probabilities up to this do not change"
@@ -486,7 +486,7 @@ class _Correction:
         return [self._owner._proposed(block, self._mean(near.get(k), k)) for k in ks]
 
     def _mean(self, near: scipy.sparse.csr_matrix | None, k: int) -> Float64s:
-        if near is None:  # all rows are neighbours of every row
+        if near is None:  # all rows are neighbors of every row
             return np.average(self._targets, axis=0, weights=self._weights)[None, :]
         # A sparse product adds a row's neighbors one by one, so the bits do not depend on other rows of the block.
         return np.asarray(near @ self._targets) / k

@@ -20,7 +20,7 @@ from calib_core.text import percent
 ARROWS = 12
 """Arrows along a side of the triangle."""
 CELLS = 60
-"""Small triangles along a side of the triangle, each with a colour of its own."""
+"""Small triangles along a side of the triangle, each with a color of its own."""
 
 _GRID, _ROWS, _STEP = "grid", 30, 0.05
 """Cells, the fewest rows of them, and the steps that `map_scale` goes by."""
@@ -33,7 +33,7 @@ class CalibrationMap(Diagram):
     """A map of the simplex into itself: what becomes of ``start`` (m, 3) is ``to`` (m, 3), rows in barycentric order.
 
     ``cells`` is the number of small triangles along a side and ``ground`` (cells^2, 3) the error at their middles, in
-    the order of `small_triangles`, for the colours behind the arrows. Where the calibrator abstains, or gives three
+    the order of `small_triangles`, for the colors behind the arrows. Where the calibrator abstains, or gives three
     zeros, ``to`` and ``ground`` are NaN. ``note`` is a sentence on what else there is to know, or empty.
     """
 
@@ -55,7 +55,7 @@ class CalibrationMap(Diagram):
 
     @property
     def largest(self) -> float:
-        """The largest change of one class's probability, anywhere: what colours of several maps are scaled to."""
+        """The largest change of one class's probability, anywhere: what colors of several maps are scaled to."""
         every = np.abs(np.concatenate([self.ground, self.error]))
         return float(np.nanmax(every)) if np.isfinite(every).any() else 0.0
 
@@ -121,7 +121,7 @@ def map_difference(learned: CalibrationMap, truth: CalibrationMap) -> Calibratio
     """Remaining error of a learned map: the learned minus the true answer at every point.
 
     An arrow leads from ``start`` to ``start`` + (learned - true), so it may leave the triangle; its length and the
-    colour behind it are the mistake. Both maps must be over the same points.
+    color behind it are the mistake. Both maps must be over the same points.
 
     >>> from calib_core.datasets import true_valk_kull
     >>> best = true_map(true_valk_kull, lattice=2)
@@ -136,7 +136,7 @@ def map_difference(learned: CalibrationMap, truth: CalibrationMap) -> Calibratio
 
 
 def shared_scale(maps: Sequence[CalibrationMap]) -> float:
-    """The error that has full colour: the largest change of a class's probability in any of the maps, never 0.
+    """The error that has full color: the largest change of a class's probability in any of the maps, never 0.
 
     >>> from calib_core.datasets import true_valk_kull
     >>> shared_scale([true_map(true_valk_kull)]) == true_map(true_valk_kull).largest
@@ -146,11 +146,11 @@ def shared_scale(maps: Sequence[CalibrationMap]) -> float:
 
 
 def map_scale(predictions: Predictions) -> float:
-    """The error that has full colour in all maps of these rows, whichever calibrators are drawn.
+    """The error that has full color in all maps of these rows, whichever calibrators are drawn.
 
     The largest difference between how often a class comes up and what the model says of it, in any cell of a coarse
     grid that holds 30 rows or more, rounded up to 5 points; 0.1 where no cell does. What can mislead: where a
-    calibrator changes more than that, colours stay full; the arrows' lengths go on telling it.
+    calibrator changes more than that, colors stay full; the arrows' lengths go on telling it.
 
     >>> p = Predictions([[0.6, 0.3, 0.1]] * 40, [0] * 10 + [1] * 20 + [2] * 10)
     >>> map_scale(p)  # class 0: 25 % of the rows where the model says 60 %

@@ -186,14 +186,14 @@ def class_bias(
 
 
 def _ends_of_groups(rows: Predictions, k: int, level: float) -> Float64s:
-    """Ends of the share labelled as each class where each is predicted, for rows in groups, (2, K, K)."""
+    """Ends of the share labeled as each class where each is predicted, for rows in groups, (2, K, K)."""
     every = np.arange(rows.n_rows)
     ends = [shares_in_cells(rows, rows.predicted, rows.true_labels == each, every, k, level)[:2] for each in range(k)]
     return np.stack([np.stack(end) for end in ends], axis=2)
 
 
 def _shares(rows: Predictions, k: int) -> tuple[Float64s, Float64s]:
-    """For each predicted class the mean probability of every class and the share labelled as it, (K, K)."""
+    """For each predicted class the mean probability of every class and the share labeled as it, (K, K)."""
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     order = np.argsort(rows.predicted, kind="stable")
     sums, codes, w = np.zeros((k, k)), rows.predicted[order], weights[order]

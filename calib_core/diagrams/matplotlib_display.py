@@ -29,7 +29,7 @@ class ReliabilityDisplay:
     """A reliability diagram on Matplotlib's axes, with what scikit-learn's CalibrationDisplay lacks: how sure it is.
 
     Per bin b the mean score s_b and the share z_b that came true, with the interval of the true share (Wilson) and, in
-    grey, where a calibrated model with the same scores would lie. `from_predictions` and `from_estimator` make one;
+    gray, where a calibrated model with the same scores would lie. `from_predictions` and `from_estimator` make one;
     the constructor takes what `cc.diagrams.reliability_bands` made of any predictions, rows in groups among them.
 
     Bins are closed on the left, the last on both sides; scikit-learn's are closed on the right, so that scores on an

@@ -70,7 +70,7 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
     one confidence are answered together. The interval is exact at each point (``share_ends``): which rows are answered
     is known from their confidences alone; rows that belong together count as the fewer that tell as
     much. Of more than 400 confidences those are drawn that spread evenly over the
-    coverage. What can mislead: intervals of neighbours share most rows, and a point chosen for its risk is one of many
+    coverage. What can mislead: intervals of neighbors share most rows, and a point chosen for its risk is one of many
     looked at; a curve that falls says that surer rows are right more often, not that confidences are right.
 
     References: El-Yaniv & Wiener 2010; Geifman & El-Yaniv 2017.

@@ -218,12 +218,12 @@ _SHARED = r"\sum_l w_l\,\frac{1}{n_l} \sum_b \Bigl|\sum_{i \in l} a_{ib}\,(z_i -
 )
 @dataclass(frozen=True)
 class ConvexBinned:
-    """ECE on any bins with every row shared by the two of them whose centres it lies between.
+    """ECE on any bins with every row shared by the two of them whose centers it lies between.
 
     1/n sum_b |sum_i w_ib (s_i - z_i)| in each stratum of n claims (s_i, z_i), w_ib the share of row i that counts in
     bin b (``Convex``); in [0, 1]; strata are averaged as the notion says. The bins of the result hold sums of shares,
     not whole rows. What can mislead: it is a plug-in estimate with the upward bias of the ECE, and differences of
-    opposite sign in neighbouring bins partly cancel, so that it is often below the ECE on the same bins.
+    opposite sign in neighboring bins partly cancel, so that it is often below the ECE on the same bins.
 
     ``attainable`` places bins over the scores' possible range ([1/K, 1] for confidences, as the authors' code does)
     instead of [0, 1], where the bins of every notion and model are the same.
@@ -294,7 +294,7 @@ ESTIMATORS.preset(
 ESTIMATORS.preset(
     "ece-convex",
     "Convex ECE",
-    "ECE with every row shared by the two equally wide bins whose centres it lies between.",
+    "ECE with every row shared by the two equally wide bins whose centers it lies between.",
     ConvexBinned,
     lift="binning",
     binning=RootWidth(),
@@ -305,7 +305,7 @@ ESTIMATORS.preset(
 ESTIMATORS.preset(
     "ece-adaptive-convex",
     "Adaptive convex ECE",
-    "ECE with bins of equally many rows and every row shared by the two bins whose centres it lies between.",
+    "ECE with bins of equally many rows and every row shared by the two bins whose centers it lies between.",
     ConvexBinned,
     lift="binning",
     binning=RootMass(),

@@ -47,7 +47,7 @@ class Walk:
         return float(self._upto[-1])
 
     def place(self, scores: Floats) -> Codes:
-        """The distinct score of each of these; one that is none of them is put at a neighbour."""
+        """The distinct score of each of these; one that is none of them is put at a neighbor."""
         return np.asarray(np.minimum(np.searchsorted(self.distinct, scores), max(len(self.distinct) - 1, 0)))
 
     def errors(self, sums: Float64s) -> Float64s:
@@ -192,7 +192,7 @@ class EceSweep:
 )
 @dataclass(frozen=True)
 class MaxDeviation:
-    """Largest share by which claims of any run of neighbouring scores came true too often or too rarely.
+    """Largest share by which claims of any run of neighboring scores came true too often or too rarely.
 
     max_j D_j - min_j D_j (Kuiper), D_j = 1/n sum of (z_i - s_i) over the rows with the j smallest distinct scores,
     D_0 = 0: the largest |sum of (z_i - s_i)| / n over intervals of scores, in [0, 1]. No bins and no bandwidth; equal

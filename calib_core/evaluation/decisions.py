@@ -96,9 +96,9 @@ def decision_costs(
     """Return expected and actual costs per row of decisions by each model's probabilities, one row per model.
 
     ``costs`` as for ``cost_matrix``; ``bases`` names the original of a recalibrated model. Columns: model, rows
-    (answered); expected, the mean cost by its own probabilities; realised, the mean cost for the true classes, with its
-    interval realised_low to realised_high; gap, realised minus expected (ends gap_low, gap_high): above 0 the model
-    underestimates costs; change, realised minus the original's (change_low, change_high, and p of no change), changed,
+    (answered); expected, the mean cost by its own probabilities; realized, the mean cost for the true classes, with its
+    interval realised_low to realised_high; gap, realized minus expected (ends gap_low, gap_high): above 0 the model
+    underestimates costs; change, realized minus the original's (change_low, change_high, and p of no change), changed,
     the share of rows with another decision; note, the reason for missing values.
 
     Intervals at ``level`` are for the expected cost of these rows, given the predictions: bounds from the possible

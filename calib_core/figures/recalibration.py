@@ -224,7 +224,7 @@ def calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], *, scale: f
 
 
 def error_colours(error: NDArray[np.float64], scale: float) -> NDArray[np.uint8]:
-    """RGBA (m, 4) of error vectors (m, 3): a class's channel is 127.5 (1 + error / scale), so grey is no change.
+    """RGBA (m, 4) of error vectors (m, 3): a class's channel is 127.5 (1 + error / scale), so gray is no change.
 
     Class 1 is red, class 2 green, class 3 blue; NaN is transparent.
 

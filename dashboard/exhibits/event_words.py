@@ -23,7 +23,7 @@ subscribed unsubscribed failed left quit resigned renewed reoffended recidivated
 """
 _WAS_WORDS = """
 readmitted admitted hospitalized hospitalised infected arrested rearrested hired fired accepted rejected approved denied
-diagnosed injured delayed canceled cancelled returned treated intubated ventilated
+diagnosed injured delayed canceled canceled returned treated intubated ventilated
 """
 _DID = frozenset(_DID_WORDS.split())
 """Names of columns and classes that describe what somebody did."""

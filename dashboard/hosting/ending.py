@@ -1,4 +1,4 @@
-"""Shutdown of the server: anything that would delay it is cancelled.
+"""Shutdown of the server: anything that would delay it is canceled.
 
 Also the idle work of the server: removing unused uploads, and the memory of visitors who have left.
 """
@@ -52,7 +52,7 @@ SECONDS = 5.0
 
 
 async def tidied(seconds: float = SECONDS) -> None:
-    """Clean up periodically until cancelled."""
+    """Clean up periodically until canceled."""
     while True:
         await asyncio.sleep(seconds)
         await asyncio.to_thread(tidy)

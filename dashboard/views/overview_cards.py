@@ -78,7 +78,7 @@ def _by_risk(scene: Scene) -> None:
     expected = (frame["count"] * frame["confidence"]).tolist()
     observed = (frame["count"] * frame["accuracy"]).tolist()
     picture = group_spark(expected, observed, (frame["stands_out"] != "").tolist()), alt
-    card(named("By predicted risk", scene), first, f"Grey: expected events; blue: observed. {basis}", picture)
+    card(named("By predicted risk", scene), first, f"Gray: expected events; blue: observed. {basis}", picture)
     leading("groups", "See all bins", view="reliability", model=scene.model.title, **NOWHERE)
 
 

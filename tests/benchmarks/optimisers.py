@@ -29,7 +29,7 @@ HEAD = """# Own optimisers, and why they stay
 Process CPU, one BLAS thread, the least of three runs (of one beyond 5 s); "above" is the mean log loss (for temperature
 the error of 1/T) above the best found here. Written by `optimisers.py`; S, M, L as in `conftest.py`.
 
-| fit | size | optimiser | ms | above |
+| fit | size | optimizer | ms | above |
 |---|---|---|---|---|
 """
 

@@ -46,7 +46,7 @@ def test_one_bin_is_a_number_not_nan():
 def test_convex_weights_give_the_nearer_bin_the_larger_share():
     """Swapped weights gave the farther bin 95 %; checked for every estimator that maps convexly, once there is one.
 
-    One wrong claim at 0.74 and one right at 0.76 around the centre 0.75 of [0.7, 0.8): shared with the neighbours by a
+    One wrong claim at 0.74 and one right at 0.76 around the center 0.75 of [0.7, 0.8): shared with the neighbors by a
     tenth each, the two differences 0.74 and -0.24 nearly cancel; with swapped weights they would not.
     """
     convex = [key for key in ("ece-convex", "ece-adaptive-convex") if key in ESTIMATORS]
@@ -89,7 +89,7 @@ def test_a_prediction_does_not_change_with_the_other_rows_of_the_batch(key):
     together = cal.predict_proba(probs)
     apart = np.concatenate([cal.predict_proba(probs[i : i + 1]) for i in range(len(probs))])
     np.testing.assert_array_equal(together, apart)
-    # A batch that contains impossible-looking neighbours (exact zeros and ones) neither.
+    # A batch that contains impossible-looking neighbors (exact zeros and ones) neither.
     odd = np.vstack([probs[:1], np.eye(k), np.full((1, k), 1 / k)])
     np.testing.assert_array_equal(cal.predict_proba(odd)[0], together[0])
 

@@ -156,7 +156,7 @@ def test_predictions_in_memory_are_read_back_to_the_bit(kind: str, weights: Any)
         np.testing.assert_array_equal(back.probs, rows.probs)
         assert back.class_names == rows.class_names
     if kind == "top-label":
-        # A class that nothing is predicted as or labelled with is not in a file of single answers.
+        # A class that nothing is predicted as or labeled with is not in a file of single answers.
         assert set(back.class_names or ()) <= set(rows.class_names or ())
 
 

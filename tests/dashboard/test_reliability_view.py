@@ -198,7 +198,7 @@ def test_the_chart_stays_one_chart_whatever_the_number_of_models() -> None:
         assert len({trace.get("xaxis", "x") for trace in stars}) == (n + 1 if n > 1 else 1)
         for trace in stars:
             looks.setdefault(trace["name"], set()).add(trace["line"]["color"])
-    # A model has one colour, and no two the same.
+    # A model has one color, and no two the same.
     assert [len(colours) for colours in looks.values()] == [1] * 4
     assert len(set.union(*looks.values())) == 4
 

@@ -1,4 +1,4 @@
-"""The report view: options go into the report, building it can be cancelled, and finished files are offered."""
+"""The report view: options go into the report, building it can be canceled, and finished files are offered."""
 
 from __future__ import annotations
 

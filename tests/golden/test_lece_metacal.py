@@ -1,6 +1,6 @@
 """LECE, LECD and Meta-Cal against the authors' own code; values outside the repository, skipped if missing.
 
-The LECE package takes k = int(n q) neighbours, ties by luck, and clips to 1e-30, which on these data decides nothing:
+The LECE package takes k = int(n q) neighbors, ties by luck, and clips to 1e-30, which on these data decides nothing:
 rows agree to rounding. With temperature scaling first, its temperature is found by finite differences (1e-5 off).
 Meta-Cal's threshold is np.quantile(..., method="higher"), the rank ceil((n1 - 1)(1 - alpha)) + 1 where the paper
 prints ceil((n1 + 1)(1 - alpha)); its split uses NumPy's global generator, which the test repeats.

@@ -182,7 +182,7 @@ def test_keeps_the_predicted_class_where_it_says_so(case):
         if made.kind != "full":
             np.testing.assert_array_equal(made.predicted, test.predicted)
             return
-        # A temperature at its bound rounds neighbouring probabilities together; the class must stay among the largest.
+        # A temperature at its bound rounds neighboring probabilities together; the class must stay among the largest.
         kept = made.probs[np.arange(test.n_rows), test.predicted]
         np.testing.assert_array_equal(kept, made.confidence)
 

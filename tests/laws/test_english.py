@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +29,9 @@ MOST_RIDDLES = {"calib_core": 22, "dashboard": 0, "tests": 3}
 """Limits on docstrings that begin with a question or a clause ("What ...", "How ...") instead of a phrase."""
 MOST_SAYINGS = 82
 """Limit on strings with dialect verbs (says, tells, holds, stands, keeps) outside the headline."""
+
+BRITISH_NAMES = ("summarise", "normalised", "writeable")
+"""Public names, options and columns that stay as they are."""
 
 RIDDLE = re.compile(
     r"(?:What|How|Where|Which|Who|Why|Is|Are|Does|Do|Can|May|Has|Have|Was|Were|Nobody|Of|So|And)\b|[^.]*\?\s*(?:$|\n)"
@@ -180,10 +183,27 @@ def test_first_lines_of_docstrings_end_with_a_period(folder: str) -> None:
     assert [f"{where}: {line}" for where, line in first if not line.rstrip().endswith((".", "?", ":", '."'))] == []
 
 
+def codespell(*arguments: str) -> str:
+    """Return what the checker of spelling found."""
+    program = shutil.which("codespell", path=str(Path(sys.executable).parent))
+    assert program is not None
+    return subprocess.run([program, *arguments], cwd=ROOT, capture_output=True, text=True).stdout
+
+
 def test_no_word_is_misspelled() -> None:
-    codespell = shutil.which("codespell", path=str(Path(sys.executable).parent))
-    assert codespell is not None
-    found = subprocess.run(
-        [codespell, *CODE, "tests", "README.md", "CHANGELOG.md"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert found.stdout == ""
+    assert codespell(*CODE, "tests", "docs", "README.md", "CHANGELOG.md") == ""
+
+
+def british(texts: Sequence[Text], folder: Path) -> list[str]:
+    """Return words in British spelling, outside code."""
+    file = folder / "prose.txt"
+    file.write_text("\n".join(" ".join(prose(text).split()) for _, text in texts))
+    found = codespell("--builtin", "en-GB_to_en-US", "--ignore-words-list", ",".join(BRITISH_NAMES), str(file))
+    return [f"{texts[int(line) - 1].where}: {word}" for line, word in re.findall(r":(\d+): (\w+ ==> \w+)", found)]
+
+
+def test_spelling_is_american(tmp_path: Path) -> None:
+    assert british([Text("a", "The colour of `colour`.")], tmp_path) == ["a: colour ==> color"]
+    pages = [Text(path.name, path.read_text()) for path in (ROOT / "README.md", ROOT / "CHANGELOG.md")]
+    pages += [Text(path.name, path.read_text()) for path in sorted((ROOT / "docs").rglob("*.md"))]
+    assert british([*strings(*CODE), *docstrings(*CODE, "tests"), *pages], tmp_path) == []

@@ -6,8 +6,8 @@ class only (classes are drawn evenly), ROWS whole probability vectors. RECALIBRA
 fitted on other rows.
 
 Truths are one word or two or three: "calibrated", "over-confident", "flat" (the mean claim whatever was claimed), or a
-kind of error, its amount, and (for rows) the class that gains what the top class loses: "shift .0204", "shift .1
-neighbour". The amount is the binned confidence error (15 bins of equal width) that this truth has, solved for, to 1e-9:
+kind of error, its amount, and (for rows) the class that gains what the top class loses: "shift .0204", ``shift .1
+neighbour``. The amount is the binned confidence error (15 bins of equal width) that this truth has, to 1e-9:
 shift: all claims off by the same; region: the middle tenth of the scores; wave: up and down in four waves over [0, 1];
 class: claims of class 0 only.
 """

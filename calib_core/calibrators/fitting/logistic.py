@@ -49,7 +49,7 @@ def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None
 
     A ``prior`` of m > 0 pseudo-rows adds m / 8 (mean_j (slope_j - 1)^2 + d^2) to the summed log loss: slopes and the
     shift d are normal around the identity with variance 4 / m, as m rows with a probability of one half would leave
-    them. The shift d is the log-odds at the centre of the features, less those of the identity there; the centre is
+    them. The shift d is the log-odds at the center of the features, less those of the identity there; the center is
     their mean weighted by s (1 - s), where shift and slopes do not trade off. The maximum is then always unique.
     """
     if prior > 0:

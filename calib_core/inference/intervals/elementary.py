@@ -73,7 +73,7 @@ def pivotal(value: float, draws: Float64s, level: float) -> tuple[float, float]:
 def wilson(positives: Float64s, rows: Float64s, level: float = LEVEL) -> tuple[Float64s, Float64s]:
     """Wilson score intervals for shares positives / rows, elementwise; NaN where there are no rows.
 
-    (k + z^2/2 +- z sqrt(k (n - k)/n + z^2/4)) / (n + z^2), z the normal (1 + level)/2 point. In [0, 1], not centred.
+    (k + z^2/2 +- z sqrt(k (n - k)/n + z^2/4)) / (n + z^2), z the normal (1 + level)/2 point. In [0, 1], not centered.
 
     References: Wilson 1927; Brown, Cai & DasGupta 2001.
 

@@ -202,7 +202,7 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
 TRUSTED = 5.0
 """Events (and non-events) below which the recalibrated scores do not count: there rows count as their number."""
 FIT_ENTRIES = 20_000
-"""Different scores up to which logistic fits use every one; beyond, as many groups of neighbours in log-odds."""
+"""Different scores up to which logistic fits use every one; beyond, as many groups of neighbors in log-odds."""
 _SMALLEST_P, _LARGEST_P, _PRECISE = 1e-12, 0.999, 1e-6
 """Between which p-values of rows in groups are looked for, and how exactly, as a share of themselves."""
 

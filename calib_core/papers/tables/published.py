@@ -143,7 +143,7 @@ PAPER_TABLES = {
         _p3(7, "Errors of confidences, nearest-neighbor methods", _LOCAL, "conf-ECE, equal mass"),
         _p3(8, "Errors of every class, nearest-neighbor methods", _LOCAL, "CW-ECE, equal mass"),
         _p3(9, "Log loss, nearest-neighbor methods", _LOCAL, "Log loss"),
-        _p3(10, "Chosen share of neighbors", _LOCAL, "Neighbours, share of rows"),
+        _p3(10, "Chosen share of neighbors", _LOCAL, "Neighbors, share of rows"),
         _p3(11, "Chosen threshold", _LOCAL, "Threshold"),
         _p4("table-1", "Errors of confidences with abstentions", _META, "Accuracy", "conf-ECE"),
         _p4("table-2", "Seconds to fit and apply", _META, "Seconds"),

@@ -94,7 +94,7 @@ TABLE_MEASURES = {
         TableMeasure("Coverage", higher_is_better=None, special="coverage"),
         TableMeasure("Miscoverage", higher_is_better=None, special="attained", part="miscoverage"),
         TableMeasure("Coverage accuracy", higher_is_better=None, special="attained", part="accuracy"),
-        TableMeasure("Neighbours, share of rows", higher_is_better=None, special="fitted",
+        TableMeasure("Neighbors, share of rows", higher_is_better=None, special="fitted",
                      part="share of the calibration rows q"),
         TableMeasure("Threshold", "score", None, special="fitted", part="threshold t"),
         TableMeasure("Seconds", "score", special="seconds"),

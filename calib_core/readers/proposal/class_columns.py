@@ -254,7 +254,7 @@ décès deces décédé decede événement evenement résultat resultat survie r
 _COVARIATE_WORDS = """
 sex gender male female man woman smoker smoking smokes treated treatment treat arm exposed exposure control placebo
 diabetes diabetic hypertension hypertensive married employed insured urban icu ventilated included excluded valid
-geschlecht weiblich männlich maennlich raucher sexe femme homme fumeur site center centre ward hospital region
+geschlecht weiblich männlich maennlich raucher sexe femme homme fumeur site center center ward hospital region
 """
 _SURVIVAL_WORDS = """
 survive survived survives surviving survivor survival alive living überlebt ueberlebt überleben lebt survie vivant vivo

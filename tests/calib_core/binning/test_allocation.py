@@ -109,7 +109,7 @@ def test_shares_are_linear_between_centres(scores, edges):
     assert ((w > 0).sum(1) <= 2).all()
     # Sharing preserves each score: the centers, averaged by share, give it back between the outermost ones.
     np.testing.assert_allclose(w @ c, np.clip(scores, c[0], c[-1]), atol=1e-9)
-    # The nearer of the two centres has the larger share.
+    # The nearer of the two centers has the larger share.
     for row, score in zip(w, scores, strict=True):
         assert abs(c[row.argmax()] - score) <= np.abs(c - score).min() + 1e-9
 

@@ -98,7 +98,7 @@ def test_the_slow_twin_agrees_on_weighted_rows(method, style):
 
 
 def test_lece_by_hand():
-    # Neighbours of (.9, .1) among four: the two .8 and the .7. mean p = 2.3/3, mean y = 2/3: CE = .1.
+    # Neighbors of (.9, .1) among four: the two .8 and the .7. mean p = 2.3/3, mean y = 2/3: CE = .1.
     points, labels = [[0.8, 0.2], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9]], [0, 1, 0, 1]
     assert Lece(neighbours=3).fit(points, labels).predict_proba([[0.9, 0.1]]) == pytest.approx(np.array([[0.8, 0.2]]))
     # t = .15: the second entry, .1, is unchanged: (.8, .1) / .9.

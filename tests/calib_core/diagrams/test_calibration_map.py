@@ -139,7 +139,7 @@ def test_under_equal_distributions_arrows_of_a_bin_meet_and_under_equal_errors_t
         inside = groups == g
         assert np.ptp(figures["H-LECD"].to[inside], axis=0).max() < 1e-12
         assert np.ptp(figures["H-LECD"].error[inside], axis=0).max() > 0.01
-    # The normalisation after it turns arrows a little, as in the picture; in the middle of the triangle it does not.
+    # The normalization after it turns arrows a little, as in the picture; in the middle of the triangle it does not.
     spread = [np.ptp(figures["H-LECE"].error[groups == g], axis=0).max() for g in many]
     assert np.median(spread) < 0.01
 

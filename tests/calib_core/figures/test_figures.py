@@ -172,7 +172,7 @@ def test_a_panel_says_its_error_with_the_interval_and_the_verdict(predictions: P
         assert text.endswith(word)
         assert f"<b>{short_percent(line['point']).removesuffix(' %')}</b>" in text
         assert between(line["low"], line["high"]).removesuffix(" %") in text
-    # Signs are drawn, each in its model's colour and its verdict's: few fonts have them.
+    # Signs are drawn, each in its model's color and its verdict's: few fonts have them.
     assert all(text.isascii() for text in texts)
     fills = [shape.fillcolor for shape in layout.shapes if shape.fillcolor]
     for number, word in enumerate(verdicts["verdict"]):

@@ -66,7 +66,7 @@ def test_fitted_weights_and_losses_are_drawn_cell_by_cell(predictions: Predictio
     weights = matrix.grids[0].values
     assert len(cells.x) == weights.size
     assert f"{weights[0, 1]:.4g}" in cells.hovertext[1]
-    # Equal weights have equal colours, and the middle of the scale changes nothing.
+    # Equal weights have equal colors, and the middle of the scale changes nothing.
     colours = np.array(cells.marker.color).reshape(weights.shape)
     assert colours[0, 0] != colours[0, 1]
     np.testing.assert_array_equal(dots.x, matrix.grids[1].values[:, 0])

@@ -192,7 +192,7 @@ def test_a_map_keeps_its_colours_when_another_is_drawn_beside_it(maps: list[diag
     first = maps[0]
     alone, beside = (figures.calibration_map(some, scale=0.2).layout.images[0].source for some in ([first], maps))
     assert alone == beside
-    # Without a scale the largest of those drawn has full colour.
+    # Without a scale the largest of those drawn has full color.
     free = [figures.calibration_map(some).layout.images[0].source for some in ([first], maps)]
     widest = max(maps, key=lambda one: one.largest)
     assert (free[0] == free[1]) == (widest is first)
