@@ -199,6 +199,7 @@ class SliceDots(Diagram):
 
     ``tests`` were made, ``outstanding`` slices are significantly off after correction, and those in
     ``untested`` have too few rows. ``of_event``: they are about the predicted risk of an event, not about confidence.
+    ``alike``: several are significantly off, all in one direction, and no slice differs from the other rows.
     """
 
     lines: pd.DataFrame
@@ -208,6 +209,7 @@ class SliceDots(Diagram):
     untested: tuple[str, ...]
     level: float
     of_event: bool = False
+    alike: bool = False
 
     @property
     def worst(self) -> pd.Series | None:
@@ -224,11 +226,22 @@ class SliceDots(Diagram):
         worst = self.worst
         if worst is None:
             return "No slice is significantly off" if self.tests else "Every slice has too few rows to tell"
+        if self.alike:
+            which = (
+                f"All {self.tests:,}" if self.outstanding == self.tests else f"{self.outstanding:,} of {self.tests:,}"
+            )
+            way = "low" if worst["gap"] > 0 else "high"
+            what = "Mean risk" if self.of_event else "Mean confidence"
+            return f"{what} is too {way} in {which.lower()} slices; none differs significantly from the other rows"
+        return self._numbers(worst)
+
+    def _numbers(self, line: pd.Series) -> str:
+        """Mean prediction and observed frequency of a slice."""
         digits = short_percent if self.of_event else in_percent
-        says, right = told_apart(float(worst["claimed"]), float(worst["right"]), digits)
+        says, right = told_apart(float(line["claimed"]), float(line["right"]), digits)
         if self.of_event:
-            return f"{worst['slice']}: mean risk {says}, observed {right}"
-        return f"{worst['slice']}: mean confidence {says}, accuracy {right}"
+            return f"{line['slice']}: mean risk {says}, observed {right}"
+        return f"{line['slice']}: mean confidence {says}, accuracy {right}"
 
     @property
     def basis(self) -> str:
@@ -249,6 +262,8 @@ class SliceDots(Diagram):
         count = f"{self.outstanding:,} of {self.tests:,} slices" if self.tests > 1 else "The only slice tested"
         are = "is" if self.outstanding == 1 else "are"
         largest = " This is the largest significant gap." if self.outstanding > 1 else ""
+        if self.alike:
+            largest, rows = "", f"Largest gap: {self._numbers(worst)} ({some}; {at_level(self.level)} interval {ends})"
         return f"{rows}.{largest} {count} {are} significantly off{corrected}.{few}"
 
     def _beside(self, line: pd.Series) -> str:
@@ -296,8 +311,9 @@ def slice_dots(
     """
     as_whole(most, "most", 1)
     as_share(level, "level")
-    tested = table["p"].notna()
+    tested, off = table["p"].notna(), table["stands_out"].astype(bool)
     lines = table.head(most).reset_index(drop=True)
     untested = tuple(table.loc[~tested, "slice"])
-    found = int(tested.sum()), int(table["stands_out"].sum())
-    return SliceDots(lines, len(table) - len(lines), *found, untested, level, notion == "event")
+    alike = off.sum() > 1 and table.loc[off, "gap"].gt(0).nunique() == 1 and not table["differs"].any()
+    found = int(tested.sum()), int(off.sum()), untested, level
+    return SliceDots(lines, len(table) - len(lines), *found, of_event=notion == "event", alike=bool(alike))

@@ -40,8 +40,7 @@ def remaining(
     >>> remaining(p, p).word
     'miscalibrated'
     """
-    first = primary(before, eps, level, ratio=ratio)
-    return Remaining(primary(after, eps, level, beside=first, ratio=ratio), first)
+    return Remaining.of(before, after, eps, level, ratio)
 
 
 def own_update(

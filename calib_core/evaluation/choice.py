@@ -17,7 +17,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import rows_of, title_of
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
-from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, SEED, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.candidate_ranking import BOLD, ENOUGH, Contest
 from calib_core.evaluation.candidates import (
@@ -42,6 +42,7 @@ from calib_core.predictions.predictions import InputError, NotAnswerable, Predic
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
 from calib_core.results.verdict_table import MISCALIBRATED, WITHIN
+from calib_core.risk.in_the_large import in_the_large
 from calib_core.text import at_level, begun, chance, count, inside, points, short_percent, told_apart
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
@@ -60,11 +61,23 @@ HELD_OUT_REJECTS = "The held-out rows can only reject the chosen calibrator: its
 class Remaining(OneLine):
     """The calibration error that remains after the recommended calibrator, judged on rows it was not fitted on.
 
-    ``before`` is the same measure of the same rows before recalibration, if known.
+    ``before`` is the same measure of the same rows before recalibration, if known; ``slope`` the calibration slope
+    after it with its interval, for the risk of an event.
     """
 
     line: PrimaryLine
     before: PrimaryLine | None = None
+    slope: tuple[float, float, float] | None = None
+
+    @classmethod
+    def of(cls, before: Predictions, after: Predictions, eps: float, level: float, ratio: float = RATIO) -> Remaining:
+        """Judge the same rows before and after recalibration."""
+        first = primary(before, eps, level, ratio=ratio)
+        slope = None
+        if after.event is not None and after.grain == "rows":
+            found = in_the_large(after, level)
+            slope = found.slope, found.slope_low, found.slope_high
+        return cls(primary(after, eps, level, beside=first, ratio=ratio), first, slope)
 
     @property
     def error(self) -> str:
@@ -88,6 +101,27 @@ class Remaining(OneLine):
 
     @property
     def sentence(self) -> str:
+        """Sentences on the remaining error (for an event also the ratio of events), and on a slope that is not 1."""
+        return f"{self._of_tolerance}{self._of_slope}"
+
+    @property
+    def _of_slope(self) -> str:
+        """Sentence on a calibration slope whose interval excludes 1; else empty."""
+        if self.slope is None:
+            return ""
+        point, low, high = self.slope
+        if not (np.isfinite(point) and (low > 1 or high < 1)):
+            return ""
+        what = (
+            "high risks are still too high and low risks too low"
+            if high < 1
+            else ("high risks are still too low and low risks too high")
+        )
+        ends = f"{at_level(self.line.line.level)} interval {written(low)} to {written(high)}"
+        return f" The calibration slope afterwards is {written(point)} ({ends}): {what}."
+
+    @property
+    def _of_tolerance(self) -> str:
         """Sentence on whether the remaining error (for an event also the ratio of events) is within the tolerance."""
         line, limit = self.line.line, short_percent(self.line.eps)
         if self.word is None:
@@ -241,8 +275,7 @@ class CalibratorChoice(OneLine):
         else:
             fold = plain_folds(predictions, len(self.picks), self.random_state)
             before, after = predictions, over_folds(predictions, predictions, self.recipe, fold, fold)
-        first = primary(before, eps, self.level)
-        return Remaining(primary(after, eps, self.level, beside=first), first)
+        return Remaining.of(before, after, eps, self.level)
 
     @property
     def sentence(self) -> str:

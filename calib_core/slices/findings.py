@@ -1,4 +1,4 @@
-"""Significant calibration errors by place, in plain sentences, the largest gap first."""
+"""Significant calibration errors by place, in plain sentences, the largest gap first (all rows if all are alike)."""
 
 from __future__ import annotations
 
@@ -75,6 +75,8 @@ def findings(
 ) -> pd.DataFrame:
     """Return all tested places with a sentence each, the largest significant gap first.
 
+    All rows come first if they are significantly off and the gaps of all tested places have the same direction.
+
     The places: "bin", the bins of the reliability diagram; "class and bin", the rows of each predicted class in each
     bin of the confidence; "predicted class", all rows of each predicted class; "class", the probability of each class
     over all rows; "slice", the rows that share a value of one of the metadata columns ``by`` (by default all that
@@ -120,7 +122,11 @@ def findings(
     counted = counts_rows(rows)
     table = pd.concat(list(_places(predictions, rows, notion, bins, by, level, fewest)), ignore_index=True)
     off, gap, p = (table[name].to_numpy() for name in ("stands_out", "gap", "p"))
-    table = table.iloc[worst_first(off.astype(np.bool_), gap, p)].reset_index(drop=True)
+    order = worst_first(off.astype(np.bool_), gap, p)
+    if one_direction(table):
+        every = int(np.flatnonzero(table["kind"] == OVERALL)[0])
+        order = np.concatenate([[every], order[order != every]])
+    table = table.iloc[order].reset_index(drop=True)
     errors = table.pop("cancel")
     one_a_value = {
         CELL: cuts(bins_of(predictions, bins)).one_a_value,
@@ -134,6 +140,16 @@ def findings(
     table.insert(1, "place", list(map(_place, lines, single)))
     texts = [None if part is None else str(part) for part in table["slice"]]
     return table.assign(slice=pd.Series(texts, dtype=object))
+
+
+def one_direction(table: pd.DataFrame) -> bool:
+    """True if all rows together are significantly off, and the gaps of all tested places have this direction.
+
+    Then the model is off as a whole, and the place with the largest gap is one of many.
+    """
+    tested = table[table["p"].notna()]
+    every = tested[tested["kind"] == OVERALL]
+    return len(every) == 1 and bool(every["stands_out"].iloc[0]) and tested["gap"].gt(0).nunique() == 1
 
 
 def headline(table: pd.DataFrame) -> tuple[str, ...]:
@@ -152,6 +168,8 @@ def headline(table: pd.DataFrame) -> tuple[str, ...]:
         return "Every place has too few rows to be tested.", more.strip()
     looked = f"Of {tests:,} {'place' if tests == 1 else 'places'} tested"
     first = str(table["finding"].iloc[0]) if found else "No place is significantly off."
+    if tests > 1 and one_direction(table):
+        more = f" The gaps of all tested places have the same direction.{more}"
     return first, count_words(looked, found, more, "place")
 
 

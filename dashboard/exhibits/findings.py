@@ -111,7 +111,8 @@ class Findings(Exhibit):
             headline=headline(frame),
         ).also(
             f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. Significant places are first, the largest "
-            "gap first; the others follow by p-value.",
+            "gap first; the others follow by p-value. All rows come first if the gaps of all tested places have the "
+            "same direction.",
             f"{how_judged(scene)} {CORRECTED}",
             *_of_all_rows(scene),
             "A gap selected because it is large is smaller on average in new rows.",

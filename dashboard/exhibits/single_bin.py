@@ -133,7 +133,7 @@ class BinByClass(Exhibit):
             of.share("confidence"),
             of.share("accuracy"),
             of.between("interval", "right_low", "right_high"),
-            of.flag("significantly off", "stands_out"),
+            of.flag("interval excludes confidence", "stands_out"),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -145,8 +145,8 @@ class BinByClass(Exhibit):
         zoom = scene.get(self._zoom(scene))
         n, off = len(zoom.names), int(zoom.stands_out.sum())
         star = f"mean confidence {in_percent(zoom.star[0])}, accuracy {in_percent(zoom.star[1])}"
-        verb = "are" if off > 1 else "is"
-        found = f"{off or 'None'} of {n} predicted classes {verb} significantly off."
+        have = "has an interval that excludes its" if off == 1 else "have intervals that exclude their"
+        found = f"In this bin, {off or 'none'} of {n} predicted classes {have} mean confidence."
         marks = (
             "One point per predicted class, larger with more rows. Blue: over-confident; orange: under-confident. "
             "The star is the average over all classes."
@@ -157,8 +157,9 @@ class BinByClass(Exhibit):
             f"{_which(scene)}: {count(len(zoom.rows))} rows, {star}. {marks}",
             f"{ends_said(scene)}: accuracy of {n} predicted classes against their mean confidence.",
             (
-                f"Exact intervals, simultaneous for all {n} classes at {at_level(zoom.level)}; the class with the "
-                "largest error beyond noise is first.",
+                f"Exact intervals, simultaneous for the {n} classes of this bin at {at_level(zoom.level)}. "
+                "The tests of findings correct for all bins, classes and slices, so a class can be marked here and not be "
+                "significant there. The class with the largest error beyond noise is first.",
             ),
             (found,),
         )

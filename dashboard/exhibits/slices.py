@@ -392,6 +392,7 @@ _JOINT = (
     "simultaneous. p is the probability that any group of a calibrated model exceeds its own noise by as much "
     "(single-step correction for overlapping groups); at most 0.05 is significant."
 )
+_BY_MEAN = "The test of mean gaps (table of slices), which is more powerful for errors in one direction, finds"
 
 
 @EXHIBITS.register("multicalibration", "Error within the worst group", reference="Hébert-Johnson et al. 2018")
@@ -452,8 +453,10 @@ class WithinGroups(Exhibit):
         found = scene.get(self.found(scene))
         what = f"predicted risk of {event_words.of_scene(scene)}" if scene.claims == "event" else "confidence"
         few = f"Too few rows to tell: {first_few(found.skipped)}." if found.skipped else ""
+        off = 0 if found.found["stands_out"].any() else int(scene.get(by_column(scene))["stands_out"].sum())
+        by_mean = f"{_BY_MEAN} {off} {'slice' if off == 1 else 'slices'} significantly off." if off else ""
         return Words(
             f"{scene.model.title}, {what}, on {scene.judged_rows}; the group that exceeds its noise most is first.",
             headline=(found.headline, found.sentence),
             notes=(_READ, _JOINT),
-        ).also(few)
+        ).also(by_mean, few)
