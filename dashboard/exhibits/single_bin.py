@@ -158,7 +158,7 @@ class BinByClass(Exhibit):
             f"{ends_said(scene)}: accuracy of {n} predicted classes against their mean confidence.",
             (
                 f"Exact intervals, simultaneous for the {n} classes of this bin at {at_level(zoom.level)}. "
-                "The tests of findings correct for all bins, classes and slices, so a class can be marked here and not be "
+                "Findings are corrected for all bins, classes and slices, so a class marked here need not be "
                 "significant there. The class with the largest error beyond noise is first.",
             ),
             (found,),

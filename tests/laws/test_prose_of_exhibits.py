@@ -316,6 +316,11 @@ def of_classes(w: World, frame: Frame) -> dict[str, float]:
     return {"classes": len(w.scene.class_names) or 2, "off": off, "listed": len(frame), "rows": rows}
 
 
+def of_a_bin(w: World, frame: Frame) -> dict[str, float]:
+    """Return the numbers of the classes of a bin, with those that every page has."""
+    return of_settings(w, frame) | of_classes(w, frame)
+
+
 def of_spikes(w: World, frame: Frame) -> dict[str, Any]:
     """Return the rows by percentage point of the risk."""
     rows = w.scene.get(w.scene.model.predictions)
@@ -352,14 +357,14 @@ RULES: list[tuple[str, Collect, str]] = [
                             r"{picked} were significant"),
     ("slice-scan", of_scan, r"tested on {half} other rows: {confirmed} confirmed"),
     ("class-panels", of_classes, r"all {classes} classes|diagrams of {classes} classes"),
-    ("bin", of_classes, r"{off} of {listed} predicted classes (?:is|are) significantly off"),
+    ("bin", of_classes, r"(?:{off}|none) of {listed} predicted classes ha\w+ (?:an )?intervals? that exclude"),
     ("verdict", of_classes, r"{rows} rows are often too few to detect an error in {classes} separate classes"),
     ("overall", of_settings, r"p < {smallest}"),
     ("findings", of_settings, r"first {drawn} of|frequency in {drawn} places"),
     # Counted only for the sentence.
     ("rows", of_parts, r"{any_rows} of {judged} test rows are also calibration rows, with equal scores, label and 1"),
     ("bins", of_settings, r"{level} % consistency band|{chance} % would by chance"),
-    ("bin", of_settings, r"simultaneous for all \d+ classes at {level} %"),
+    ("bin", of_a_bin, r"simultaneous for the {listed} classes of this bin at {level} %"),
     ("corp", of_settings, r"at least {level} % of such bands"),
     ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),
     ("kernel-curve|class-kernel", of_curve, r"Local calibration error at {at} %: {local} %|{level} % or more of such"),

@@ -215,6 +215,7 @@ OWN = {
     ("lab-curve", "score"): "^score$",
     ("levels", "confidence"): "^confidence$",
     ("hero", "range"): "range of predictions",
+    ("bin", "stands_out"): "excludes",
     ("multicalibration", "stands_out"): "off|above noise",
     ("multicalibration", "p"): "groups jointly",
     ("net-benefit", "change"): "^change$",

@@ -191,6 +191,10 @@ def findings(compared, data):
         loose = name in ("p", "p_corrected")
         rel = 0.1 if loose and tests else 0.06 if loose else 1e-9
         compared.same(name, [line[name] for line in lines], rel=rel, least=2e-3 if loose and tests else 1e-11)
+    every = next(line for line in lines if line["kind"] == "direction")
+    if every["stands_out"] and len({line["gap"] > 0 for line in lines if line["p"] == line["p"]}) == 1:
+        assert lines[0] is every, "the model is off as a whole"
+        lines = lines[1:]
     places = [(not s["stands_out"], -round(abs(s["gap"]), 12) if s["stands_out"] else 0) for s in lines]
     assert places == sorted(places)
     rest = [s["p"] for s in compared.frame.to_dict("records") if not s["stands_out"] and s["p"] == s["p"]]

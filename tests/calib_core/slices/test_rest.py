@@ -69,13 +69,14 @@ def test_where_no_other_rows_are_enough_nothing_is_compared():
 def test_sentences_say_as_much_as_is_shown():
     rng = np.random.default_rng(1)
     for worse, said in (
-        ((), "Its gap does not differ significantly from that of the other rows ("),
+        ((), "none differs significantly from the other rows"),
         ((2,), " larger than that of the other rows"),
     ):
         table = cc.slices.table(off_everywhere(rng, 3000, worse=worse), "site")
         assert table["stands_out"].all()
         assert table["differs"].any() == table["differs"][0] == bool(worse)
-        assert said in cc.diagrams.slice_dots(table).basis
+        assert said in f"{(dots := cc.diagrams.slice_dots(table)).headline}. {dots.basis}"
+        assert dots.alike == (not worse)
     assert table["slice"][0] == "site = 2"
 
 
