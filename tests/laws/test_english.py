@@ -39,7 +39,7 @@ RIDDLE = re.compile(
 SAYINGS = re.compile(
     r"\b(?:says?|said|tells?|told|holds?|held(?!-out)|stands?|stood|keeps?|kept|beside|alone|apart|anew|asked)\b"
 )
-SENTENCE_END = re.compile(r"(?<=[a-z)%”\"'\d][.!?])\s+(?=[A-Z“(])|\n\s*\n|\n(?=\s*[-*]\s)")
+SENTENCE_END = re.compile(r"(?<=[a-z)%”\"'\d][.!?])\s+(?=[A-Z“(]|code)|\n\s*\n|\n(?=\s*[-*]\s)")
 
 
 class Text(NamedTuple):
