@@ -16,9 +16,9 @@ from calib_core._base.notebook_display import OneLine, no_formula
 class Diagram(OneLine):
     """Frozen data whose `frame` is exactly the numbers drawn.
 
-    As the last line of a notebook cell it is its picture, where Plotly is installed and there is something to draw,
-    and else its frame. ``formula`` says what is drawn, in TeX as KaTeX sets it; empty where no curve is drawn. Not
-    ``drawn``: words tell it all.
+    As the last line of a notebook cell, it shows its picture where Plotly is installed and there is something to draw.
+    Otherwise it shows its frame. ``formula`` is what is drawn, in TeX as KaTeX sets it; it is empty where no curve is
+    drawn. ``drawn`` is False where words suffice.
     """
 
     formula: ClassVar[str] = ""

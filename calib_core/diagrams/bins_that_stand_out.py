@@ -56,21 +56,22 @@ def bins_standing_out(
 ) -> pd.DataFrame:
     """Every bin of the models' reliability diagrams: its interval, its test, and whether it is significantly off.
 
-    A line per non-empty bin: model, bin, lower, upper, count, confidence, accuracy; ``low`` to ``high`` is the exact
-    interval of its true accuracy at ``level``, of this bin alone. p is that of so many rows being right if every row's
-    chance is its confidence (Poisson-binomial, ``count_test``); p_corrected is Holm's p among the bins of the model,
-    times the kinds of places (``inference.picked_out``), whatever other models there are. ``stands_out`` where that is
-    at most 0.05: "over-confident" or "under-confident", else empty. Bins worth fewer than ``FEWEST`` rows are not
-    tested. ``too_few``: the interval would reach 10 points to a side for a calibrated model with these confidences,
-    which is known before outcomes are seen. ``notion`` as for ``reliability``: of an event confidence is its predicted
-    risk, accuracy its frequency, and over-confident means a risk too high.
+    One line per non-empty bin: model, bin, lower, upper, count, confidence, accuracy. ``low`` to ``high`` is the exact
+    interval of the bin's true accuracy at ``level``, not corrected for the number of bins. The value p is that of the
+    number of correct rows if every row's chance is its confidence (Poisson-binomial, ``count_test``). The value
+    p_corrected is Holm's p among the bins of the model, times the kinds of places (``inference.picked_out``); other
+    models do not matter. ``stands_out`` is "over-confident" or "under-confident" where p_corrected is at most 0.05,
+    else empty. Bins with an effective sample size below ``FEWEST`` are not tested. ``too_few`` marks bins whose
+    interval would reach 10 points to a side for a calibrated model with these confidences; this is known before
+    outcomes are seen. ``notion`` as for ``reliability``. For an event, confidence is its predicted risk and accuracy
+    its frequency; over-confident means that the risk is too high.
 
     Rows of unequal weight and in groups are tested by Hoeffding's bound (``share_test``). In the interval, rows of
-    unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2; that of rows in groups is
-    Korn and Graubard's. Whether there are ``too_few`` is known with the rows of a group counted as one. What can
-    mislead: the interval holds whatever the single rows' chances are and is for one bin: of ten bins of a calibrated
-    model one interval excludes the confidence on average. A bin that does not stand out may still be off; the errors of
-    its classes may cancel.
+    unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2. Rows in groups count as
+    Korn and Graubard's effective sample size. Whether there are ``too_few`` is known with the rows of a group counted
+    as one. What can mislead: the interval is valid whatever the chances of single rows are, but it is for one bin only.
+    Of ten bins of a calibrated model, one interval excludes the confidence on average. A bin that does not stand out
+    may still be off; the errors of its classes may cancel.
 
     References: Clopper & Pearson 1934; Hong 2013 (Poisson-binomial law); Kish 1965 (weights); Korn & Graubard 1998;
     Holm 1979.
@@ -139,9 +140,9 @@ def _tests_of_counts(claims: Any, nodes: Float64s, edges: Float64s, positives: F
 def headline(table: pd.DataFrame, names: Mapping[str, str] | None = None, happened: str = "") -> tuple[str, ...]:
     """Headline of a table of `bins_standing_out`, in one or two sentences: first model, then the others.
 
-    ``names`` are what models are called in a sentence, by title. Only what the corrected tests show is
-    claimed. ``happened`` is what the event is called in a sentence ("died"), where
-    the table is about its predicted risk: then of its first model only.
+    ``names`` are what models are called in a sentence, by title. Only what the corrected tests show is claimed.
+    ``happened`` is the name of the event in a sentence ("died") where the table is about its predicted risk. The
+    headline is then about the first model only.
 
     >>> p = Predictions.from_confidence([0.9] * 100 + [0.7] * 100, ([True] * 7 + [False] * 3) * 10 + [True, False] * 50)
     >>> headline(bins_standing_out({"Base model": p}, 5), {"Base model": "the base model"})
@@ -237,8 +238,8 @@ def _stretch(table: pd.DataFrame, off: np.ndarray[tuple[int], np.dtype[np.intp]]
 class ReliabilityBands(Diagram):
     """Two answers per bin of one stratum; arrays are (bins,), NaN where a bin is empty.
 
-    ``accuracy_low`` .. ``accuracy_high`` is where the bin's true accuracy lies (Wilson), ``band_low`` .. ``band_high``
-    where the star of a calibrated model with these scores would lie (consistency band), both at ``level`` per bin.
+    ``accuracy_low`` to ``accuracy_high`` contains the bin's true accuracy (Wilson). ``band_low`` to ``band_high``
+    contains the star of a calibrated model with these scores (consistency band). Both are at ``level`` per bin.
     """
 
     formula: ClassVar[str] = (
@@ -280,12 +281,12 @@ def reliability_bands(
 ) -> ReliabilityBands:
     """Wilson intervals and consistency bands for the bins of a reliability diagram.
 
-    ``bins`` is a number of equal-width bins, a key of BINNINGS, a list of edges or a scheme; without it risks of an
-    event have those of ``binning.risk_bins``. The band resamples outcomes from the scores on the same bins and takes
-    the middle ``level`` of each bin's mean outcomes: a star outside its band is unlikely for a calibrated model. Rows
-    of unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2. Rows that belong
-    together: exact intervals of the fewer independent rows that tell as much, and the widest band of outcomes drawn
-    alone and in groups. What can mislead: bands hold bin by bin, not all at once; of ten stars of a calibrated model
+    ``bins`` is a number of equal-width bins, a key of BINNINGS, a list of edges or a scheme. By default risks of an
+    event have the bins of ``binning.risk_bins``. The band resamples outcomes from the scores on the same bins and takes
+    the middle ``level`` of each bin's mean outcomes. A star outside its band is unlikely for a calibrated model. Rows
+    of unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2. Rows in groups have
+    exact intervals at their effective sample size. Their band is the widest of those with outcomes drawn independently
+    and in groups. What can mislead: bands are valid for one bin each, not jointly. Of ten stars of a calibrated model,
     one lies outside its 90 % band on average.
 
     References: Broecker & Smith 2007, Increasing the reliability of reliability diagrams; Kish 1965 (weights); Wilson

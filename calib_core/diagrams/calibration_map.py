@@ -32,9 +32,9 @@ _Answer = Callable[[Float64s], Float64s]
 class CalibrationMap(Diagram):
     """A map of the simplex into itself: what becomes of ``start`` (m, 3) is ``to`` (m, 3), rows in barycentric order.
 
-    ``cells`` is the number of small triangles along a side and ``ground`` (cells^2, 3) the error at their middles, in
-    the order of `small_triangles`, for the colors behind the arrows. Where the calibrator abstains, or gives three
-    zeros, ``to`` and ``ground`` are NaN. ``note`` is a sentence on what else there is to know, or empty.
+    ``cells`` is the number of small triangles along a side. ``ground`` (cells^2, 3) is the error at their centers, in
+    the order of `small_triangles`, for the colors behind the arrows. Where the calibrator abstains, or returns three
+    zeros, ``to`` and ``ground`` are NaN. ``note`` is a remark on the map, or empty.
     """
 
     title: str
@@ -76,8 +76,8 @@ def calibration_map(
 ) -> CalibrationMap:
     """Calibration map of a fitted calibrator over three classes: arrows and colors.
 
-    ``lattice`` arrows a side start in the middles of equally large triangles, lattice (lattice + 1) / 2 in all; none
-    lies on an edge, where log-based calibrators only see the floor of the logarithm. Answers that need not sum to one
+    ``lattice`` arrows per side start at the centers of equally large triangles, lattice (lattice + 1) / 2 in all. None
+    starts on an edge, where log-based calibrators only see the floor of the logarithm. Answers that need not sum to one
     (class-wise calibrators) are divided by their sum, which ``note`` tells.
 
     What can mislead: the map is drawn everywhere, but it was learned where the calibration rows lie. NotAnswerable
@@ -148,9 +148,9 @@ def shared_scale(maps: Sequence[CalibrationMap]) -> float:
 def map_scale(predictions: Predictions) -> float:
     """The error that has full color in all maps of these rows, whichever calibrators are drawn.
 
-    The largest difference between how often a class comes up and what the model says of it, in any cell of a coarse
-    grid that holds 30 rows or more, rounded up to 5 points; 0.1 where no cell does. What can mislead: where a
-    calibrator changes more than that, colors stay full; the arrows' lengths go on telling it.
+    In any cell of a coarse grid with 30 rows or more, the largest difference between the frequency of a class and its
+    mean probability, rounded up to 5 points. It is 0.1 without such a cell. What can mislead: where a calibrator
+    changes more than that, colors are saturated; arrows still show it by their length.
 
     >>> p = Predictions([[0.6, 0.3, 0.1]] * 40, [0] * 10 + [1] * 20 + [2] * 10)
     >>> map_scale(p)  # class 0: 25 % of the rows where the model says 60 %

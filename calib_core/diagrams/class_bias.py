@@ -41,9 +41,10 @@ class ClassBias(Diagram):
     """Pairs of a predicted class and a class; arrays (m,), largest significant gap first.
 
     ``predicted`` and ``label`` are codes of ``names``. Of the ``rows`` predicted as the one, ``says`` is the mean
-    probability of the other and ``right`` the share that is of it, with ``low`` to ``high`` its interval at ``level``;
-    p and corrected p. The rows are ``worth`` so many independent ones of equal weight, and of so many ``groups``, if of
-    any. ``pairs`` were tested; ``unsure`` predicted classes have too few rows.
+    probability of the other. ``right`` is the share of these rows whose label is the other, with its interval ``low``
+    to ``high`` at ``level``, p and corrected p. ``worth`` is the effective sample size of the rows, and ``groups`` the
+    number of their groups, if any. ``pairs`` is the number of tested pairs; ``unsure`` is the number of predicted
+    classes with too few rows.
     """
 
     names: tuple[str, ...]
@@ -123,14 +124,14 @@ def class_bias(
     """Compare the mean probability and frequency of every class, for each predicted class.
 
     For every predicted class c and class l: over the rows predicted as c, says = mean p_l and right = the share of
-    label l. All pairs whose c is predicted in ``fewest`` rows are tested, in two families corrected as all places are
-    (``inference.picked_out``): l = c by the test of the predicted class over its ``bins``, the same as in ``findings``,
-    and l != c by ``share_test``. Intervals are at ``level``, each of its pair alone. Listed are all pairs of predicted
-    classes where there are at most 25 classes; of more those that are significantly off, and at least the 20 least
-    likely; first the largest significant gap. Rows that a model abstains on are left out; weights and groups as for
-    ``worth_of_cells``, but for intervals of rows in groups, which are Korn and Graubard's. What can mislead: of a
-    thousand classes a million pairs are tested, and only strong confusions stand out; gaps of a pair at high and at low
-    confidence can cancel.
+    label l. All pairs whose c is predicted in ``fewest`` rows are tested, in two families corrected like all places
+    (``inference.picked_out``). Pairs with l = c have the test of the predicted class over its ``bins``, as in
+    ``findings``; pairs with l != c have ``share_test``. Intervals are at ``level``, each of its pair alone. With at
+    most 25 predicted classes, all pairs of them are listed. With more, those that are significantly off are listed, and
+    at least the 20 with the smallest p. The largest significant gap comes first. Rows with an abstention are left out.
+    Weights and groups count as for ``worth_of_cells``, except that intervals of rows in groups are Korn and Graubard's.
+    What can mislead: with a thousand classes a million pairs are tested, and only strong confusions are significant.
+    Gaps of a pair at high and at low confidence can cancel.
 
     References: Holm 1979; Clopper & Pearson 1934; Hoeffding 1956.
 

@@ -33,8 +33,8 @@ PAGE = 12
 class ClassTable(Diagram):
     """One line per class: arrays are (K,), NaN for classes without claims.
 
-    ``share`` of rows making a claim about the class, ``true_share`` of rows that are of it, ``score`` mean of what
-    was said and ``outcome`` of what happened, ``error`` the class's own ECE.
+    ``share`` is the share of rows making a claim about the class, ``true_share`` the share of rows with this label.
+    ``score`` is the mean score, ``outcome`` the mean outcome, and ``error`` the class's own ECE.
     """
 
     names: tuple[str, ...]
@@ -67,8 +67,8 @@ def class_table(
 ) -> ClassTable:
     """All classes with their rows, share and error, to be sorted and searched.
 
-    ``reduction`` is top-label (claims about the predicted class) or class-wise (every row makes one about every
-    class); ``bins`` as for ``estimate``: without them outputs declared discrete are judged one bin a value.
+    ``reduction`` is top-label (claims about the predicted class) or class-wise (every row makes a claim about every
+    class). ``bins`` as for ``estimate``; by default outputs declared discrete have one bin per value.
 
     >>> p = Predictions.from_confidence([0.6, 0.6], predicted=[0, 1], labels=[1, 1])
     >>> class_table(p).frame()["error"].round(3).tolist()
@@ -94,13 +94,13 @@ def ranked_classes(
 ) -> tuple[int, ...]:
     """Codes of the classes whose name contains a text, in order; classes without claims come last.
 
-    ``sort`` is one of "beyond" (worst first: the classes that stand out of the noise, then those of 10 rows or more,
-    then the others, each by what they add to the error beyond noise), "error" (largest first), "share" (largest first),
-    "rows" (fewest first) and "name" (as the classes are listed); ties keep the order of the list. ``tests`` are the
-    ``per_class_tests`` of the same predictions, for "beyond"; without them no class stands out and no noise is taken
-    off: what counts is error times share. ``page`` is 1, 2, ...: that dozen of them, the last where there are not so
-    many; without it all. NotAnswerable where no name contains ``search``; capitals do not matter. What can mislead:
-    the classes with the largest "error" are often those of a single row.
+    ``sort`` is one of "beyond", "error" (largest first), "share" (largest first), "rows" (fewest first) and "name" (in
+    the order of the classes); ties keep that order. Worst first ("beyond") means significant classes, then those of 10
+    rows or more, then the others, each by its contribution to the error beyond noise. It uses ``tests``, the
+    ``per_class_tests`` of the same predictions. Without them no class is significant and no noise is subtracted: the
+    contribution is error times share. ``page`` is 1, 2, ... for that dozen of classes, or the last dozen where there
+    are fewer pages; by default all are returned. NotAnswerable where no name contains ``search``; capitals do not
+    matter. What can mislead: the classes with the largest "error" are often those of a single row.
 
     >>> p = Predictions.from_confidence([0.6, 0.6, 0.9], predicted=[0, 1, 2], labels=[1, 1, 2])
     >>> ranked_classes(class_table(p)), ranked_classes(class_table(p), "name", search="2")
@@ -147,14 +147,14 @@ def class_list(
 ) -> pd.DataFrame:
     """All classes, a line each: rows, mean score and outcome in the first model, and the error of every model.
 
-    Columns class, rows, share, true_share, mean_score, mean_outcome and gap are the first model's (``class_table``),
-    which ``sort``, ``search`` and ``page`` are about (``ranked_classes``), or codes of ``classes`` in order. For every
-    model NAME there is "error, NAME", the class's own ECE, a plug-in value; with ``tests`` also "calibrated, NAME", "p,
-    NAME" and "p_holm, NAME" of ``per_class_tests``, corrected for the number of all classes, whatever is searched; a
-    mapping of ``tests`` holds those made before, by name. Tests of the first model also decide which class is worst.
-    ``note`` says why a model has no tests, whose columns are then NaN. ``progress`` is told how much is done, in
-    percent. What can mislead: the error of a class of few rows is mostly noise, and such a class passes its test
-    whatever the model does; values of p_holm are corrected for the classes, not for the models.
+    Columns class, rows, share, true_share, mean_score, mean_outcome and gap are the first model's (``class_table``).
+    ``sort``, ``search`` and ``page`` apply to them (``ranked_classes``), or ``classes`` lists codes in order. For every
+    model NAME, "error, NAME" is the class's own ECE, a plug-in value. With ``tests`` there are also "calibrated, NAME",
+    "p, NAME" and "p_holm, NAME" of ``per_class_tests``. They are corrected for the number of all classes, whatever is
+    searched. A mapping of ``tests`` contains those computed before, by name. Tests of the first model also decide which
+    class is worst. ``note`` is the reason why a model has no tests; their columns are then NaN. ``progress`` receives
+    the progress in percent. What can mislead: the error of a class of few rows is mostly noise. Such a class passes its
+    test whatever the model predicts. P-values in p_holm are corrected for the classes, not for the models.
 
     References: P1 eq. (2) and (5); Holm 1979.
 
@@ -198,9 +198,10 @@ def total_rows(predictions: Predictions) -> float:
 class StandingOut(Diagram):
     """Predicted classes, significant ones first, then by contribution beyond noise; arrays are (m,).
 
-    ``code`` and ``names`` of the class, ``rows`` predicted as it, mean confidence ``claimed``, share ``right``, its
-    own ``error`` beside what ``calibrated`` models show on average, ``excess`` = share of rows times the difference,
-    ``p_holm`` corrected for the classes and the kinds of places, and whether it ``stands_out`` (p_holm at most 0.05).
+    ``code`` and ``names`` are those of the class, ``rows`` the number predicted as it, ``claimed`` their mean
+    confidence, ``right`` their accuracy. ``error`` is the class's own error and ``calibrated`` what calibrated models
+    show on average; ``excess`` is the share of rows times the difference. ``p_holm`` is corrected for the classes and
+    the kinds of places; ``stands_out`` where it is at most 0.05.
     """
 
     drawn: ClassVar[bool] = False
@@ -236,8 +237,7 @@ class StandingOut(Diagram):
 
     @property
     def furthest(self) -> int | None:
-        """Position of the significant class with the largest gap, if it is not the one with the largest
-        contribution."""
+        """Position of the significant class with the largest gap, unless its contribution is the largest too."""
         gaps = np.where(self.stands_out, np.abs(self.claimed - self.right), -1.0)
         place = int(gaps.argmax()) if len(gaps) else 0
         return place if place and gaps[place] > gaps[0] else None
@@ -287,10 +287,10 @@ def classes_standing_out(
     """Return the significantly miscalibrated predicted classes, the largest contribution to the error first.
 
     For every class that is predicted: its rows, their mean confidence and accuracy, and the exact test of
-    ``per_class_tests`` in the top-label notion, corrected as all places are (``inference.picked_out``). excess = rows /
-    n * (error - calibrated): what the class adds to the error beyond what noise would show, so that a class of one row
-    does not lead. What can mislead: a class can stand out by gaps that cancel in its mean; classes that do not stand
-    out may have too few rows.
+    ``per_class_tests`` in the top-label notion. Tests are corrected like all places (``inference.picked_out``). excess
+    = rows / n * (error - calibrated) is the contribution of the class to the error beyond noise. A class of one row is
+    therefore not first. What can mislead: a class can be significant by gaps that cancel in its mean. Classes that are
+    not significant may have too few rows.
 
     References: P1 eq. (2); Holm 1979.
 

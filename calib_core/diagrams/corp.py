@@ -34,8 +34,8 @@ class CorpCurve(Diagram):
     """Steps of the isotonic fit, and Brier score = ``miscalibration`` - ``discrimination`` + ``uncertainty``.
 
     Arrays are (steps,): the fit is ``outcome`` for scores from ``lower`` to ``upper``, which ``count`` rows have.
-    ``miscalibration`` (MCB) is what recalibrating would gain at most, ``discrimination`` (DSC) what the recalibrated
-    scores gain over the constant mean, ``uncertainty`` (UNC) the score of that constant; none is negative.
+    ``miscalibration`` (MCB) is the largest possible gain by recalibration. ``discrimination`` (DSC) is the gain of the
+    recalibrated scores over the constant mean. ``uncertainty`` (UNC) is the score of that constant. None is negative.
     """
 
     formula: ClassVar[str] = (
@@ -62,11 +62,10 @@ class CorpCurve(Diagram):
 def corp(predictions: Predictions, reduction: str | Reduction | None = None, stratum: int = 0) -> CorpCurve:
     """The best non-decreasing curve from scores to outcomes (pool adjacent violators), with Brier score parts.
 
-    MCB = S - S_fit, DSC = S_mean - S_fit, UNC = S_mean, with S the mean (s - z)^2 of the claims, S_fit that of the
-    fitted and S_mean that of the constant mean outcome. What can mislead: a falling curve cannot be fitted, so
-    miscalibration that oscillates is missed (look at the Kuiper test beside it), and with few rows the fit follows
-    noise: MCB of a calibrated model is above 0. By default the claims are of the event of two classes, else of the
-    confidence.
+    MCB = S - S_fit, DSC = S_mean - S_fit, UNC = S_mean. S is the mean (s - z)^2 of the claims, S_fit that of the fitted
+    values and S_mean that of the constant mean outcome. What can mislead: a falling curve cannot be fitted, so
+    miscalibration that oscillates is missed; see the Kuiper test. With few rows the fit follows noise: MCB of a
+    calibrated model is above 0. By default the claims are of the event of two classes, else of the confidence.
 
     References: Dimitriadis, Gneiting & Jordan 2021, Stable reliability diagrams for probabilistic classifiers.
 
@@ -136,7 +135,7 @@ _FEWEST = 8
 class CorpBand(Diagram):
     """Confidence band of a non-decreasing true curve: ``lower`` to ``upper`` at scores (m,).
 
-    Between two of its scores the lower end is that of the one below, the upper end that of the one above. ``band`` is
+    Between two scores, the lower end is that of the score below, and the upper end that of the score above. ``band`` is
     "pointwise" or "whole-curve".
     """
 
@@ -180,16 +179,17 @@ def corp_band(
 ) -> CorpBand:
     """A confidence band for the true curve from scores to outcomes, if that curve never falls.
 
-    Over a run of rows that ends at score s a rising curve r is at most r(s), so that the outcomes of the run that come
-    true are stochastically at most binomial with r(s): their lower binomial limit (Clopper and Pearson) is one for
-    r(s). The lower end at s is the largest over runs of 8, 16, 32, ... rows and of all up to s, each at 1 - (1 - level)
-    / (2 k), with k the number of runs ending at s (pointwise) or at any of the band's scores (whole curve); the upper
-    end is the same from above. Runs are chosen from scores alone and equal scores never part, so that coverage is at
-    least ``level`` for every number of rows (a union bound, no simulation). The band's scores are up to 64 ranks and 32
-    steps of the score. This is no consistency band (where a calibrated model's curve would lie): it is about the truth.
-    What can mislead: where the true curve falls it is no band at all; and it is wide, since nothing but rising is
-    assumed. Whole-number weights are copies; NotAnswerable for other unequal ones, and
-    for rows that belong together. By default the claims are of the event of two classes, else of the confidence.
+    Over a run of rows that ends at score s, a rising curve r is at most r(s). The number of positive outcomes in the
+    run is therefore stochastically at most binomial with r(s). Its lower binomial limit (Clopper and Pearson) is a
+    lower limit for r(s). The lower end at s is the largest limit over runs of 8, 16, 32, ... rows and of all rows up to
+    s. Each limit is at 1 - (1 - level) / (2 k), with k the number of runs ending at s (pointwise) or at any of the
+    band's scores (whole curve). The upper end is the same from above. Runs are chosen from scores only, and equal
+    scores are never separated. Coverage is therefore at least ``level`` for every number of rows, by a union bound
+    without simulation. The band's scores are up to 64 ranks and 32 steps of the score. This is no consistency band
+    (where a calibrated model's curve would lie): it is about the truth. What can mislead: where the true curve falls it
+    is no band at all; and it is wide, since nothing but rising is assumed. Whole-number weights are copies;
+    NotAnswerable for other unequal ones, and for rows that belong together. By default the claims are of the event of
+    two classes, else of the confidence.
 
     References: Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023, Honest calibration assessment for binary outcome
     predictions (all runs of rows, there).
@@ -245,13 +245,13 @@ def reconciled(
 ) -> str:
     """Sentence that reconciles the answer near ``confidence`` with the verdict; empty if they agree.
 
-    The answer is about the rows near one confidence; the verdict of ``line`` is about the error over all rows, in the
-    top-label notion for each predicted class by itself. They seem to disagree where (1) the verdict is miscalibrated
-    and no gap is shown near ``confidence``: the gap is at another one (``LocalAccuracy.elsewhere``), or in classes
-    whose gaps cancel; (2) single ``classes`` stand out and a verdict about confidence is not miscalibrated:
-    their gaps cancel, or are not shown to be large; (3) a gap is shown near ``confidence`` and the verdict is
-    "within": few rows, or a small gap; (4) a gap is shown and the verdict cannot tell. The mean gap over all rows needs
-    no such sentence: no verdict contradicts it (``inference.mean_gap``). Nothing is said where rows near
+    The answer is about the rows near one confidence. The verdict of ``line`` is about the error over all rows, in the
+    top-label notion for each predicted class separately. They seem to disagree in four cases. (1) The verdict is
+    miscalibrated and no gap is shown near ``confidence``. The gap is at another one (``LocalAccuracy.elsewhere``), or
+    in classes whose gaps cancel. (2) Single ``classes`` are significant and a verdict about confidence is not
+    miscalibrated. Their gaps cancel, or are not shown to be large. (3) A gap is shown near ``confidence`` and the
+    verdict is "within": few rows, or a small gap. (4) A gap is shown and the verdict is inconclusive. The mean gap over
+    all rows needs no such sentence: no verdict contradicts it (``inference.mean_gap``). Nothing is said where rows near
     ``confidence`` are too few to show anything.
 
     >>> from calib_core import Predictions

@@ -43,11 +43,11 @@ def band_title(band: str, level: float) -> str:
 class KernelCurve(Diagram):
     """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a band.
 
-    ``curve`` is NaN where less than half of one row's weight lies: a gap. ``lower`` to ``upper`` is the ``band``,
-    "pointwise" or for the "whole-curve" at ``level``, NaN where the curve is and where the band is "none".
-    ``bandwidth``, the grid's ``step`` and what the density is per are in ``unit`` (score or log-odds), ``error`` is the
-    mean distance of the curve from the diagonal, ``rows`` the stratum's number (or weight) of claims, ``smoothed`` what
-    was: "outcomes" or "gaps".
+    ``curve`` is NaN in gaps, where the weight is less than half of that of one row. ``lower`` to ``upper`` is the
+    ``band`` at ``level``, "pointwise" or for the "whole-curve". It is NaN where the curve is, and where the band is
+    "none". ``unit`` (score or log-odds) is the unit of ``bandwidth``, of the grid's ``step`` and of the density.
+    ``error`` is the mean distance of the curve from the diagonal. ``rows`` is the stratum's number (or weight) of
+    claims. ``smoothed`` is "outcomes" or "gaps".
     """
 
     formula: ClassVar[str] = (
@@ -130,21 +130,21 @@ def kernel_curve(
 
     By default the claims are of the event of two classes, else of the confidence.
 
-    By default the curve is s + sum_i K((x - x_i) / h) (z_i - s_i) / sum_i K((x - x_i) / h), with x the log-odds of s
-    and h Silverman's rule on their standard deviation, chosen from scores alone. The paper's is ``method=KernelECE()``:
-    f(s|z=1) P(z=1) / f(s) on scores, with Silverman's bandwidth; it is a scribble where confidences crowd near 1. Over
-    ten laws of scores and truth (confidences near 1, over-confident and calibrated; a third exactly 1; rounded; all
-    .999; one class of a hundred; spread out; a jump; a wave) x n = 10, 100, 1,000, 10,000 the mean absolute error at
-    the scores is .035 (the paper's .050; log-odds with outcomes smoothed .043; gaps smoothed on scores .042), and the
-    curve goes up and down by at most .4 more than the truth (the paper's by up to 54). A bandwidth from the outcomes
-    (leave-one-out log loss) was better at n = 10,000, worse and rougher at 10 and 100, and would make the band's target
-    depend on the outcomes. Bands: ``limits`` says how they are made; they are about the smoothed curve. In the same 40
-    cases (300 runs each, tests/simulations/kernel_curves.py) pointwise bands of level .9 held it at .950 to 1 of the
-    scores on average and at least .89 at each of them, bands for the whole curve in .973 to 1 of the runs. What can
-    mislead: the smoothed curve is not the true one. The default leaves a calibrated model on the diagonal at every
-    bandwidth, but flattens errors that are finer than h, and lies off 0 or 1 where all outcomes are, as far as scores
-    vary within h. Whole-number weights are copies; rows that
-    belong together have a curve and no band.
+    By default the curve is s + sum_i K((x - x_i) / h) (z_i - s_i) / sum_i K((x - x_i) / h). Here x is the log-odds of
+    s, and h is Silverman's rule on their standard deviation, chosen from scores only. The paper's is
+    ``method=KernelECE()``: f(s|z=1) P(z=1) / f(s) on scores, with Silverman's bandwidth; it is a scribble where
+    confidences crowd near 1. Its mean absolute error at the scores was measured over ten distributions x n = 10, 100,
+    1,000, 10,000. The confidences are near 1 (over-confident and calibrated), a third exactly 1, rounded, all .999, of
+    one class of a hundred, spread out, with a jump, or in a wave. The error is .035 (the paper's .050; log-odds with
+    outcomes smoothed .043; gaps smoothed on scores .042). The curve goes up and down by at most .4 more than the true
+    curve (the paper's by up to 54). A bandwidth from the outcomes (leave-one-out log loss) was better at n = 10,000,
+    but worse and rougher at 10 and 100. It would make the band's target depend on the outcomes. Bands: ``limits``
+    describes the method; they are about the smoothed curve. In the same 40 cases (300 runs each,
+    tests/simulations/kernel_curves.py), pointwise bands of level .9 contained it at .950 to 1 of the scores on average.
+    At each score they contained it in at least .89 of the runs; bands for the whole curve did in .973 to 1 of the runs.
+    What can mislead: the smoothed curve is not the true one. The default leaves a calibrated model on the diagonal at
+    every bandwidth, but flattens errors that are finer than h. It is off 0 or 1 where all outcomes are 0 or 1, as far
+    as scores vary within h. Whole-number weights are copies; rows that belong together have a curve and no band.
 
     References: P5 §4.4, eq. (2) and Fig. 1; Hjort & Glad 1995 (smoothing what a parametric start leaves over).
 

@@ -25,10 +25,11 @@ THRESHOLDS = tuple(np.arange(1, 100) / 100)
 class DecisionCurve(Diagram):
     """Arrays are (m,), an entry for each ``threshold`` t: rows of a probability above t are acted on.
 
-    ``acted`` is their share of all rows; ``benefit`` the net benefit with its interval ``low`` to ``high``;
-    ``treat_all`` that of acting on every row (of acting on none it is 0), ``treat_all_low`` to ``treat_all_high``, and
-    ``over_all`` how much more the model's is, with its interval ``over_all_low`` to ``over_all_high``; each at
-    ``level`` by ``method``, by itself. ``positive`` names the class.
+    ``acted`` is their share of all rows; ``benefit`` is the net benefit with its interval ``low`` to ``high``.
+    ``treat_all`` is the net benefit of acting on every row, with its interval ``treat_all_low`` to ``treat_all_high``;
+    acting on none has 0. ``over_all`` is the advantage of the model over acting on all, with its interval
+    ``over_all_low`` to ``over_all_high``. Each interval is at ``level`` by ``method``, not corrected for the number of
+    thresholds. ``positive`` is the name of the class.
     """
 
     formula: ClassVar[str] = r"t \mapsto \frac{TP_t}{n} - \frac{FP_t}{n}\,\frac{t}{1 - t}"
@@ -63,19 +64,19 @@ def decision_curve(
 ) -> DecisionCurve:
     """Net benefit of acting where a class's probability is above t, for thresholds t.
 
-    benefit(t) = TP / n - FP / n * t / (1 - t): the share of rows acted on that have the class, less those that do not,
-    weighed as somebody weighs them to whom both are worth the same at t. A row whose probability is t itself, but for
-    rounding, is not acted on: class 0 is decided there by ``decisions.decisions`` too. ``positive`` is the code of the
-    class, by default the event of two. The
-    interval is exact at each threshold: which rows are acted on is known from their scores, and the share s of them
-    that have the class has its interval (``share_ends``); benefit = acted * (s - (1 - s) t / (1 - t)). The difference
-    to acting on all is about the other rows in the same way.
+    benefit(t) = TP / n - FP / n * t / (1 - t): the share of rows acted on with the class, less a weighted share of
+    those without it. The weight is that of a person who is indifferent at a probability of t. A row whose probability
+    equals t, up to rounding, is not acted on; ``decisions.decisions`` also decides for class 0 there. ``positive`` is
+    the code of the class, by default the event of two classes. The interval is exact at each threshold. Which rows are
+    acted on is known from their scores. The share s of them that have the class has its interval (``share_ends``), and
+    benefit = acted * (s - (1 - s) t / (1 - t)). The difference to acting on all is about the other rows in the same
+    way.
 
     NotAnswerable where rows hold no probability of the class, and for more than two classes without ``positive``.
-    InputError for thresholds not between 0 and 1. What can mislead: thresholds matter that somebody would use, and
-    intervals stand alone; a benefit above both acting on all and on none says that the model helps there, not that it
-    is calibrated. Rows that a model abstains on are left out;
-    rows that belong together count as the fewer that tell as much.
+    InputError for thresholds not between 0 and 1. What can mislead: only thresholds that somebody would use matter, and
+    intervals are not corrected for multiple testing. A benefit above both acting on all and acting on none means that
+    the model helps there, not that it is calibrated. Rows that a model abstains on are left out; rows that belong
+    together count as the fewer that tell as much.
 
     References: Vickers & Elkin 2006; Clopper & Pearson 1934.
 
@@ -180,7 +181,7 @@ def above(score: Float64s, threshold: float, near: float) -> Bools:
 
 
 def _least(threshold: Any, near: float) -> Any:
-    """What a score has to exceed: as much more than the threshold as makes expected costs t and 1 - t differ."""
+    """Score to exceed: above the threshold by the amount at which expected costs t and 1 - t differ."""
     return threshold + near * np.maximum(threshold, 1 - threshold)
 
 

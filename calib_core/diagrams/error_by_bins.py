@@ -42,10 +42,10 @@ ROWS = (10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500)
 class ErrorSweep(Diagram):
     """A line per model and notion: arrays are (lines, numbers of bins).
 
-    ``value`` is the error with that many bins; ``floor`` the noise floor, the 95 % point of what a perfectly calibrated
-    model with these predictions shows; ``low`` and ``high`` the interval at ``level`` of the error in these bins. NaN
-    where none was asked for; ``notes`` say, line by line, why no floor could be drawn that was. ``estimator`` is its
-    key, ``axis`` says what ``bins`` are numbers of.
+    ``value`` is the error with that many bins. ``floor`` is the noise floor: the 95 % point of what a perfectly
+    calibrated model with these predictions shows. ``low`` and ``high`` are the interval at ``level`` of the error in
+    these bins. All are NaN where they were not requested. ``notes`` contain, line by line, why a requested floor could
+    not be drawn. ``estimator`` is its key, and ``axis`` is the unit of ``bins``.
     """
 
     formula: ClassVar[str] = (
@@ -109,14 +109,14 @@ def error_sweep(
 ) -> ErrorSweep:
     """A binned error for every number of bins, of one model or of several (base and recalibrated).
 
-    ``notions`` are one line each; by default the event if all models have one, else confidence and top-label.
-    ``estimator`` is the key of an estimator that takes bins, ``kind`` the key of bins that have a number: how many
-    there are, or how many rows each holds; without it bins are of equal width, or placed by the estimator. ``bins`` are
-    the numbers, by default 5 to 25 bins or 10 to 500 rows. A model of ``calibrators.refitted`` is fitted anew for each.
-    What can mislead: the error rises with the number of bins also where the model is calibrated, since bins hold fewer
-    rows; read it against the floor, which rises too. ``intervals`` (at ``level``) are of the true error in these bins,
-    as ``estimate(...).interval()`` gives them one by one, so that a value can lie above its own. ``progress`` is told
-    percent.
+    ``notions`` have one line each; by default the event if all models have one, else confidence and top-label.
+    ``estimator`` is the key of an estimator that takes bins. ``kind`` is the key of bins that have a number: how many
+    there are, or how many rows each contains. By default bins are of equal width, or placed by the estimator. ``bins``
+    are the numbers, by default 5 to 25 bins or 10 to 500 rows. A model of ``calibrators.refitted`` is fitted anew for
+    each. What can mislead: the error rises with the number of bins even for a calibrated model, since bins contain
+    fewer rows. Compare it with the floor, which rises too. ``intervals`` (at ``level``) are of the true error in these
+    bins, as ``estimate(...).interval()`` returns them for each number. A value can therefore be above its own interval.
+    ``progress`` receives percent.
 
     References: P1 §2.2, Fig. 2 and 5-8; P2 Fig. 2.
 

@@ -38,10 +38,10 @@ class FittedParameters(Diagram):
 
 
 def fitted_parameters(calibrator: Calibrator, like: Predictions | None = None) -> FittedParameters:
-    """The numbers that a calibrator has learnt, by name; its weights, or the losses it chose by, as grids.
+    """Fitted parameters of a calibrator by name; its weights, or the losses of its selection, as grids.
 
-    ``like`` lends the names of the classes. NotAnswerable where the calibrator says nothing of its insides. What can
-    mislead: one number of many means little by itself, and two fits with different numbers can be nearly the same map.
+    ``like`` lends the names of the classes. NotAnswerable where the calibrator shows no parameters. What can mislead:
+    one number of many means little by itself, and two fits with different numbers can be nearly the same map.
 
     >>> rows = Predictions([[0.9, 0.1]] * 10, [0] * 8 + [1] * 2)
     >>> fitted = fitted_parameters(CALIBRATORS.make("temperature").fit_on(rows))
@@ -63,9 +63,9 @@ CELLS = 50
 class BinaryMap(Diagram):
     """Map of a fitted stratum: ``output`` (m,) at ``score`` (m,), and the distribution of the data.
 
-    ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]; ``own`` tells
-    whether the stratum has a map of its own, shares a pooled one ("pooled") or keeps its scores ("none"). ``lower`` and
-    ``upper`` (m,) are the ends of the probability interval that comes with each score, where the map gives one.
+    ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]. ``own`` tells the
+    origin of the map: the stratum's own, a pooled one ("pooled") or none, which keeps its scores ("none"). ``lower``
+    and ``upper`` (m,) are the ends of the probability interval of each score, where the map returns one.
     """
 
     stratum: str

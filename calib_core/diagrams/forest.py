@@ -47,10 +47,10 @@ _ROOM = 1.06
 class Forest(Diagram):
     """Lines (``frame``) of one ``model`` in one ``notion``; the first is that of the estimator ``first``.
 
-    ``declared`` tells whether the verdict about the model rests on that line: it was chosen before any number was
-    seen. Errors are in probability, squared ones as roots, and 0 where they are negative; where a mean over classes
-    can be less than 1 at most (``shares``), as shares of the most it can be: one tolerance holds for all.
-    ``top`` is where the axis ends; ``headline`` says what the verdicts say.
+    ``declared`` is True where that line decides the verdict about the model: it was fixed before any number was seen.
+    Errors are in probability, squared ones as roots, and 0 where they are negative. A mean over classes whose maximum
+    is below 1 (``shares``) is a share of that maximum, so that one tolerance is valid for all. ``top`` is the end of
+    the axis; ``headline`` summarizes the verdicts.
     """
 
     model: str
@@ -74,9 +74,9 @@ class Forest(Diagram):
     def frame(self) -> pd.DataFrame:
         """One line per estimator, exactly the numbers drawn and written.
 
-        Columns: estimator, title, family, point (the value where there is no interval), low, high, value (raw, noise
-        included: what the floor is to be compared with), floor, verdict, ``root`` (of a squared error), and the texts
-        points, interval, measured and noise.
+        Columns: estimator, title, family, point (the value where there is no interval), low, high, value (raw, to be
+        compared with the floor), floor, verdict. ``root`` marks a squared error; the texts are points, interval,
+        measured and noise.
         """
         return self.lines
 
@@ -197,7 +197,7 @@ _NAMED = 3
 class SliceDots(Diagram):
     """Lines of a table of slices (``slices.table``), those drawn and how many more there are.
 
-    ``tests`` were made, ``outstanding`` slices are significantly off after correction, and those in
+    ``tests`` is the number of tests. ``outstanding`` slices are significantly off after correction; those in
     ``untested`` have too few rows. ``of_event``: they are about the predicted risk of an event, not about confidence.
     ``alike``: several are significantly off, all in one direction, and no slice differs from the other rows.
     """
@@ -295,9 +295,9 @@ def slice_dots(
 ) -> SliceDots:
     """The first ``most`` lines of a table of slices, to be drawn one below the other.
 
-    ``table`` is that of ``slices.table`` or ``slices.by_column``, or the frame of a ``slices.scan``, its intervals at
-    ``level``; ``notion`` "event" where it is about the predicted risk of one. What can mislead: the
-    order is by the size of significant gaps, so that a small slice far off stands above a large one a little off.
+    ``table`` is that of ``slices.table`` or ``slices.by_column``, or the frame of a ``slices.scan``, with intervals at
+    ``level``. ``notion`` is "event" where it is about the predicted risk of an event. What can mislead: the order is by
+    the size of significant gaps. A small slice with a large gap is therefore above a large one with a small gap.
 
     >>> import calib_core as cc
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40})

@@ -32,9 +32,9 @@ MOST_LEVELS = 50
 class Levels(Diagram):
     """Arrays are (m,), one entry for each distinct ``confidence``, ascending.
 
-    ``rows`` that state it (their number, or what they are worth), ``share`` of all rows, share ``right`` with its
-    interval ``low`` to ``high`` at ``level`` by ``method``, ``p`` of the test that they are right as often as stated,
-    and ``p_holm``, corrected for the number of levels.
+    ``rows`` is the number of rows that state it (or their effective sample size) and ``share`` their share of all rows.
+    ``right`` is their accuracy, with its interval ``low`` to ``high`` at ``level`` by ``method``. ``p`` is that of the
+    test that accuracy equals confidence; ``p_holm`` is corrected for the number of levels.
     """
 
     formula: ClassVar[str] = r"h \mapsto \frac{1}{n_h} \sum_{i:\,h_i = h} 1\{y_i = c_i\}"
@@ -81,14 +81,15 @@ def levels(predictions: Predictions, level: float = LEVEL) -> Levels:
     """Accuracy at each confidence level, for models with few distinct confidences.
 
     At each distinct confidence h: right = k_h / n_h of the n_h rows that state it, with its exact interval (Clopper and
-    Pearson), and p = min(1, 2 min(P(X <= k_h), P(X >= k_h))), X binomial of n_h and h: exact for a calibrated model,
-    since nothing is put together. p_holm is corrected for the number of levels: calling those of at most 0.05
-    off is wrong about any of them with a chance of at most 5 %. Rows of unequal weight: Hoeffding's interval and
-    p = min(1, 2 exp(-2 n_h (right - h)^2)), n_h what they are worth; the same p for rows that belong together, a group
-    as one, with an interval for as many rows as tell as much. Rows that a model abstains on state nothing.
+    Pearson). The p-value is p = min(1, 2 min(P(X <= k_h), P(X >= k_h))) with X binomial of n_h and h. It is exact for a
+    calibrated model, since no confidences are pooled. Corrected p-values (p_holm) are for the number of levels: the
+    chance that any level without a gap has one of at most 0.05 is at most 5 %. Rows of unequal weight have Hoeffding's
+    interval and p = min(1, 2 exp(-2 n_h (right - h)^2)), with n_h the effective sample size. Rows in groups have the
+    same p with each group as one row, and an interval at their effective sample size. Rows that a model abstains on
+    state nothing.
 
-    NotAnswerable beyond 50 distinct confidences. What can mislead: each interval stands alone; a level of few rows
-    hardly can stand out; gaps of several classes can cancel at a level.
+    NotAnswerable beyond 50 distinct confidences. What can mislead: intervals are not corrected for multiple testing. A
+    level of few rows can hardly be significant, and gaps of several classes can cancel at a level.
 
     References: P1 App. F (one bin a value); Clopper & Pearson 1934; Holm 1979; Hoeffding 1963 (weights).
 
@@ -148,12 +149,12 @@ def models_in_range(
 ) -> pd.DataFrame:
     """Mean confidence and accuracy of each model in a range of the confidence.
 
-    One line a model: model, rows, says, right, and the exact interval ``right_low`` to ``right_high`` of the share that
-    is right, at ``level`` each; NaN where it has no rows there. Weighted rows count with their weights, in ``rows``
-    as their copies, or else as one each. The interval takes them, and rows that belong together, as the fewer equal
-    rows they are worth. What can mislead: models have different rows in one range, since what they say of a row
-    differs. With ``notion`` "event" says is the mean predicted risk of the event of two classes and right how often it
-    happened; None: that for two classes, unless rows are chosen by the class ``predicted``.
+    One line per model: model, rows, says, right, and the exact interval ``right_low`` to ``right_high`` of the
+    accuracy, at ``level`` each. Values are NaN where the model has no rows there. Weighted rows count with their
+    weights, in ``rows`` as their copies, or else as one each. The interval takes them, and rows that belong together,
+    as the fewer equal rows they are worth. What can mislead: models have different rows in one range, since what they
+    say of a row differs. With ``notion`` "event", says is the mean predicted risk of the event of two classes and right
+    its frequency. None means "event" for two classes, unless rows are chosen by the class ``predicted``.
 
     References: Clopper & Pearson 1934.
 

@@ -57,10 +57,11 @@ class LocalAnswer(OneLine):
 
     ``below`` and ``above`` are the nearest confidences of other rows, infinite where there are none.
 
-    ``rows`` (their number, or what they are worth) say ``lower`` to ``upper``, ``claimed`` on average, and are
-    ``share`` of all; ``right`` of them are right, ``low`` to ``high`` at ``level``. Not ``near``: no row says so, and
-    these are about the nearest confidence that rows do say. ``groups`` says what rows belong to, if they do.
-    ``updated``: the rows are those that another model gives the risk, and ``claimed`` is what this one gives them.
+    ``rows`` (their number, or effective sample size) have confidences from ``lower`` to ``upper``, ``claimed`` on
+    average, and are ``share`` of all rows. Their accuracy is ``right``, with the interval ``low`` to ``high`` at
+    ``level``. Not ``near``: no row states this confidence, and the numbers are about the nearest one that rows do
+    state. ``groups`` names what rows belong to, if they are in groups. ``updated``: the rows are those with this risk
+    in another model, and ``claimed`` is their mean risk in this one.
     """
 
     confidence: float
@@ -122,8 +123,7 @@ class LocalAnswer(OneLine):
 
     @property
     def doubt(self) -> str:
-        """Note that the difference in the headline is not significant; empty without a difference, or with a
-        significant gap."""
+        """Note that the gap in the headline is not significant; empty if it is, or if there is no gap."""
         if not self.enough or self.updated or self.gap is not None:
             return ""
         claim = self.stated if self.near else in_percent(self.claimed)
@@ -166,8 +166,7 @@ class LocalAnswer(OneLine):
 
     @property
     def range(self) -> str:
-        """Range of predictions of these rows in percent, rounded outwards with the fewest digits that exclude other
-        rows."""
+        """Range of predictions in percent, rounded outwards with the fewest digits that exclude other rows."""
         if self.upper - self.lower < _SLACK:
             return self._single
         for least in range(_MOST_DIGITS + 1):
@@ -218,7 +217,7 @@ class EventWords(OneLine):
 
     @classmethod
     def of(cls, name: str) -> EventWords:
-        """The words where no better ones are known than the name of the class."""
+        """Default wording, from the name of the class."""
         return cls("rows", f"were {'of ' if name.isdigit() else ''}{called(name)}")
 
     def _line(self) -> str:
@@ -229,13 +228,14 @@ class EventWords(OneLine):
 class LocalAccuracy(Diagram):
     """Accuracy near requested confidences; arrays are (m,), one entry for each of them.
 
-    ``confidence`` confidence; ``near``, whether a row says it within 3 points (else the window is around the nearest
-    confidence that one does say); ``reach``, half the width of the window; ``rows`` in it (their number, or what they
-    are worth), ``share`` of all rows, mean confidence ``claimed``, lowest and highest confidence ``lower`` and
-    ``upper``, share ``right`` with its interval ``low`` to ``high`` at ``level`` by ``method``. ``shown``: the interval
-    leaves out ``claimed``, and so large a gap, beside its noise, is at none of these places in 95 % of calibrated
-    models, whatever the ``level``: the mark of a place that was looked for. ``below`` and ``above``: the nearest
-    confidences outside the window. Of an event (``event``) confidence is its risk.
+    ``near`` is True where a row has this ``confidence`` to within 3 points; otherwise the window is around the nearest
+    one that a row has. ``reach`` is half the width of the window, ``rows`` its number of rows (or effective sample
+    size), and ``share`` their share of all rows. ``claimed`` is their mean confidence, ``lower`` and ``upper`` the
+    lowest and highest one. ``right`` is their accuracy, with its interval ``low`` to ``high`` at ``level`` by
+    ``method``. ``shown``: the interval excludes ``claimed``, and 95 % of calibrated models have so large a gap,
+    relative to its noise, at none of these places. It does not depend on ``level`` and corrects for the search over
+    places. ``below`` and ``above`` are the nearest confidences outside the window. Of an event (``event``) confidence
+    is its risk.
     """
 
     drawn: ClassVar[bool] = False
@@ -292,7 +292,7 @@ class LocalAccuracy(Diagram):
         return self._answer(int(np.abs(self.confidence - confidence).argmin()))
 
     def elsewhere(self, confidence: float) -> LocalAnswer | None:
-        """Of the gaps shown in rows that the window around ``confidence`` does not share, that of most weight; or None.
+        """Significant gap of most weight among rows outside the window around ``confidence``; None without one.
 
         What can mislead: it is looked for among many; it says where to look, not how likely such a gap is.
         """
@@ -322,17 +322,17 @@ def local_accuracy(
 ) -> LocalAccuracy:
     """Accuracy of the model near each of ``confidences``, by default 0, 1 to 100 %.
 
-    Rows count whose confidence lies within 3 points; where they are fewer than 100, within 4, 5, ... 12, as long as
-    they say what was asked to within 3 points on average. Where no row lies within 3 points, the same around the
-    nearest confidence that a row says. Where rows state few different confidences, at most 50 and of ten rows on
-    average, the rows of one alone count: the nearest, where it rounds to what was asked. The interval is about the mean
-    chance of being right of these very rows; which they are is known from their scores alone, so that it holds at its
-    level for each confidence, exact for rows that are counted (``share_ends``); rows that belong together count as the
-    fewer independent ones that tell as much. It is to be compared with ``claimed``, their mean confidence. A gap
-    is ``shown`` where it is more than chance makes anywhere among these places. What can mislead: windows overlap, and
-    the interval of a confidence chosen for its answer is one among many; gaps of several classes can cancel in a
-    window. Rows that a model abstains on say nothing. Of a summary all rows in a
-    cell of its grid, at most a tenth of a point wide, count as if they said their mean.
+    Rows with a confidence within 3 points count. Where they are fewer than 100, rows within 4, 5, ... 12 points count,
+    as long as their mean stays within 3 points of the requested confidence. Where no row lies within 3 points, the same
+    around the nearest confidence that a row says. Rows can state few different confidences: at most 50, with ten rows
+    each on average. Then only the rows of the nearest one count, if it rounds to the requested one. The interval is
+    about the mean chance of being right of these very rows. Which rows these are is known from their scores only. The
+    interval is therefore valid at its level for each confidence, and exact for counted rows (``share_ends``). Rows in
+    groups count as their effective sample size. It is to be compared with ``claimed``, their mean confidence. A gap is
+    ``shown`` where it is more than chance makes anywhere among these places. What can mislead: windows overlap, and the
+    interval of a confidence chosen for its answer is one among many. Gaps of several classes can cancel in a window.
+    Rows with an abstention are left out. Of a summary, all rows in a cell of its grid, at most a tenth of a point wide,
+    count with their mean confidence.
 
     References: P1 eq. (1) for what is asked; Clopper & Pearson 1934.
 
@@ -358,12 +358,12 @@ def local_frequency(
 ) -> LocalAccuracy:
     """Observed frequency of the event of two classes near each of the predicted ``risks``.
 
-    By default ``risks`` are about 100 round places from 0 to the highest risk but one in a thousand. The window around
-    a risk r is as wide as the scale wants: from log-odds 0.12 to either side (3 points at 50 %, 1.1 at 10 %, 0.12 at
-    1 %), wider up to four times that while rows are fewer than 100, as long as their mean risk stays within the
-    narrowest. All else is as in ``local_accuracy``, with the risk for the confidence: which rows lie in a window is
-    known from their scores alone, so that each interval holds at its level. ``words``: what rows and the event are
-    called. NotAnswerable where there are not two classes with a probability each.
+    By default ``risks`` are about 100 round places from 0 to the highest risk but one in a thousand. The width of the
+    window around a risk r follows the scale: log-odds 0.12 to either side (3 points at 50 %, 1.1 at 10 %, 0.12 at 1 %).
+    With fewer than 100 rows it is wider, up to four times, as long as their mean risk stays within the narrowest
+    window. All else is as in ``local_accuracy``, with the risk for the confidence. Which rows are in a window is known
+    from their scores only, so that each interval is valid at its level. ``words`` are the names of the rows and the
+    event. NotAnswerable where there are not two classes with a probability each.
 
     References: Clopper & Pearson 1934; Van Calster et al. 2016 (moderate calibration).
 
@@ -391,7 +391,7 @@ def updated_frequency(
 ) -> LocalAccuracy:
     """Mean risk after an update of the rows that ``before`` gives each of ``risks``, and their observed frequency.
 
-    Windows, rows, observed frequency and its interval are those of ``local_frequency(before, risks)``; ``claimed`` is
+    Windows, rows, observed frequency and its interval are those of ``local_frequency(before, risks)``. ``claimed`` is
     the mean risk of the same rows by ``after``, predictions of the same rows in the same order. A gap is ``shown``
     where it is more than chance makes anywhere among these places. What can mislead: the rows are those of one risk
     before the update; after it they may have different risks. NotAnswerable where the rows are not the same.
@@ -424,9 +424,9 @@ def _named(words: EventWords | tuple[str, str] | None, predictions: Predictions)
 def opening(predictions: Predictions, notion: str | None = None) -> float:
     """Initial risk or confidence of the headline, in the model's usual range; from scores only.
 
-    Of the event of two classes: the mean risk of the tenth of rows with the highest risk. Else 90 % where at least 5 %
-    of the rows state a confidence within 3 points of it, and the median confidence where they do not; whole percent.
-    ``notion`` is "event" or "confidence"; None: that of ``notion_looked_at``.
+    Of the event of two classes: the mean risk of the tenth of rows with the highest risk. Otherwise 90 % where at least
+    5 % of the rows have a confidence within 3 points of it, else the median confidence; in whole percent. ``notion`` is
+    "event" or "confidence"; None: that of ``notion_looked_at``.
 
     >>> opening(Predictions.from_confidence([0.99, 0.98, 0.9], [True] * 3))
     0.9
@@ -600,9 +600,10 @@ class _Rows:
     def beyond_chance(self, first: Places, last: Places) -> Bools:
         """Windows that are further off than the furthest one of 95 % of calibrated models.
 
-        The p-value of each window (``share_test``) against the least of all windows in draws of calibrated outcomes:
-        (1 + draws whose least is no larger) / (1 + draws) is at most 0.05. Where rows belong together, or weigh
-        unequally, no law of them all is known, and it is the corrected interval's word (Bonferroni).
+        The p-value of each window (``share_test``) is compared with the smallest of all windows in draws of calibrated
+        outcomes. A window is marked where (1 + draws whose smallest is no larger) / (1 + draws) is at most 0.05. Where
+        rows belong together, or weigh unequally, no law of them all is known, and it is the corrected interval's word
+        (Bonferroni).
         """
         windows, place = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
         start, stop = windows.T
@@ -645,7 +646,7 @@ class _Rows:
 
 
 def _unit_of_odds(places: Float64s) -> Float64s:
-    """What a point is at 50 % at other risks: as much in log-odds, and no less than at one in ten thousand."""
+    """Width at each risk of a point at 50 %: the same in log-odds, at least that at one in ten thousand."""
     inside = np.clip(places, 1e-4, 1 - 1e-4)
     return 0.04 * inside * (1 - inside)
 

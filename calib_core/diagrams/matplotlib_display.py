@@ -28,13 +28,14 @@ _BINARY = ({0, 1}, {-1, 1})
 class ReliabilityDisplay:
     """A reliability diagram on Matplotlib's axes, with what scikit-learn's CalibrationDisplay lacks: how sure it is.
 
-    Per bin b the mean score s_b and the share z_b that came true, with the interval of the true share (Wilson) and, in
-    gray, where a calibrated model with the same scores would lie. `from_predictions` and `from_estimator` make one;
-    the constructor takes what `cc.diagrams.reliability_bands` made of any predictions, rows in groups among them.
+    Per bin b it shows the mean score s_b and the observed frequency z_b, with the interval of the true frequency
+    (Wilson). In gray it shows where a calibrated model with the same scores would be. `from_predictions` and
+    `from_estimator` construct one; the constructor takes the result of `cc.diagrams.reliability_bands` for any
+    predictions, also for rows in groups.
 
-    Bins are closed on the left, the last on both sides; scikit-learn's are closed on the right, so that scores on an
-    edge, such as 0.2 in five bins, lie one bin lower there. Its default is 5 bins, ours 15. With ``bins="equal-mass"``,
-    its strategy "quantile", equal scores are never parted.
+    Bins are closed on the left, the last on both sides. Those of scikit-learn are closed on the right, so that scores
+    on an edge, such as 0.2 in five bins, are one bin lower there. Its default is 5 bins, ours 15. With
+    ``bins="equal-mass"``, its strategy "quantile", equal scores are never parted.
 
     Parameters
     ----------
@@ -95,11 +96,11 @@ class ReliabilityDisplay:
     ) -> Self:
         """Draw the reliability of probabilities (n,) of the positive class, or (n, K) of every class.
 
-        ``notion`` is a key of REDUCTIONS or a reduction; None judges the probability of the positive class where there
-        are two, as scikit-learn does, and else the confidence. ``pos_label`` is the label that a probability (n,) is
-        of, 1 where labels are 0 and 1 or -1 and 1; with (n, K) the class drawn by notions that speak of classes.
+        ``notion`` is a key of REDUCTIONS or a reduction. None judges the probability of the positive class where there
+        are two, as scikit-learn does, and otherwise the confidence. ``pos_label`` is the label that a probability (n,)
+        is of, 1 where labels are 0 and 1 or -1 and 1. With (n, K) it is the class drawn by notions about classes.
         ``class_names`` are the K labels in the order of the columns, when these are not 0..K-1. ``level`` is that of
-        intervals and bands, ``drawing`` goes to `plot`. InputError says which row or label cannot be used.
+        intervals and bands; ``drawing`` is passed to `plot`. InputError names the row or label that cannot be used.
         """
         predictions = _predictions(y_true, y_prob, pos_label, class_names, sample_weight)
         return cls._of(predictions, notion, bins, pos_label, level, random_state, name or "Classifier", ax, drawing)

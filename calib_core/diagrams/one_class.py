@@ -25,8 +25,8 @@ from calib_core.reductions.top import TopLabel
 class ClassBins(Diagram):
     """The bins of one predicted class that contain rows; arrays are (bins,).
 
-    ``says`` is the mean confidence of the rows, ``right`` the share of them of the class, and ``low`` to ``high`` its
-    exact interval at ``level``; NaN where rows carry weights.
+    ``says`` is the mean confidence of the rows and ``right`` the share of them with this label. ``low`` to ``high`` is
+    its exact interval at ``level``; NaN where rows have weights.
     """
 
     name: str
@@ -49,11 +49,11 @@ class ClassBins(Diagram):
 def class_claims(models: Mapping[str, Predictions], code: int, level: float = LEVEL) -> pd.DataFrame:
     """Mean confidence and accuracy of each model where it predicts one class, one line per model.
 
-    Columns model, rows (those it predicts as the class), says (their mean confidence), right (the share of them of the
-    class), low and high (exact interval of that share at ``level``, Clopper and Pearson) and found (the share of the
-    class's own rows among them). NaN where there are no rows, and for the interval where rows carry weights. Rows that
-    belong together count as the fewer independent ones that tell as much. What can mislead: right is about rows that
-    are predicted as the class, found about rows that are of it.
+    Columns: model, rows (those it predicts as the class), says (their mean confidence), right (the share of them with
+    this label). The exact interval of that share at ``level`` (Clopper and Pearson) is low to high, and found is the
+    share of the class's own rows among them. NaN where there are no rows, and for the interval where rows carry
+    weights. Rows that belong together count as the fewer independent ones that tell as much. What can mislead: right is
+    about rows that are predicted as the class, found about rows that are of it.
 
     >>> p = Predictions.from_confidence([0.9, 0.7, 0.8], predicted=[0, 0, 1], labels=[0, 1, 1])
     >>> class_claims({"net": p}, 0)[["rows", "says", "right", "found"]].values.round(2).tolist()
@@ -147,8 +147,9 @@ def class_rows(
 ) -> pd.DataFrame:
     """The rows predicted as one class, worst first: the surest of those that are wrong, last the surest that are right.
 
-    The order is that of |right - confidence|, ties as in the predictions. ``numbers`` and columns as in ``row_table``;
-    with ``b`` only rows in that one of the ``bins`` of the class, with ``label`` those that are of this class.
+    The order is that of |right - confidence|, ties as in the predictions. ``numbers`` and columns as in ``row_table``.
+    With ``b`` only rows in that one of the ``bins`` of the class are returned; with ``label`` only those with this
+    label.
 
     >>> p = Predictions.from_confidence([0.9, 0.7, 0.8], predicted=[0, 0, 0], labels=[0, 1, 1])
     >>> class_rows(p, 0)["row"].tolist()

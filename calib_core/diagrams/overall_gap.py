@@ -95,12 +95,11 @@ def overall_gap(
     """Test whether the model is significantly over- or under-confident on average.
 
     claimed = mean confidence, right = share right; a gap is shown where p is at most .05, as in ``findings``. The
-    interval of the mean chance of being right, and p, are ``inference.mean_gap``'s, read at the level that all errors
-    in ``bins`` share: no verdict in these bins says that the error is smaller than the gap that it leaves. Rows in
+    interval of the mean chance of being right, and p, are those of ``inference.mean_gap``, at the level that all errors
+    in ``bins`` share. No verdict in these bins is therefore that the error is smaller than the gap shown. Rows in
     groups have those of ``shares_in_cells`` and ``grouped_p_value``. What can mislead: gaps of opposite sign cancel; no
-    gap on average is not calibration.
-    Rows that a model abstains on are left out. With ``notion`` "event" claimed is the mean predicted risk and right the
-    frequency of the event of two classes; None: that for two classes.
+    gap on average is not calibration. Rows that a model abstains on are left out. With ``notion`` "event" claimed is
+    the mean predicted risk and right the frequency of the event of two classes; None: that for two classes.
 
     References: P1 eq. (1) with one bin; the interval, see ``inference.mean_gap``.
 

@@ -81,10 +81,10 @@ REPEATS = 40
 class ConstraintDiagram(Diagram):
     """Attained rate for each wanted rate, over repeated splits; arrays are (targets,), NaN where every split refused.
 
-    ``rate`` is "miscoverage" or "accuracy"; ``attained`` the mean over splits and ``deviation`` their standard
-    deviation; bars reach two of them to either side, as in P4. ``coverage`` is the mean share of rows answered,
-    ``kept`` the share of splits that kept the rate (miscoverage at most, accuracy at least the wanted one),
-    ``refused`` the number of splits whose calibration rows could not carry it, out of ``repeats``.
+    ``rate`` is "miscoverage" or "accuracy". ``attained`` is the mean over splits and ``deviation`` their standard
+    deviation; bars extend two of them to either side, as in P4. ``coverage`` is the mean share of rows answered.
+    ``kept`` is the share of splits that met the rate (miscoverage at most, accuracy at least the wanted one).
+    ``refused`` is the number of splits, out of ``repeats``, with too few calibration rows for it.
     """
 
     rate: str
@@ -124,8 +124,8 @@ class ConstraintDiagram(Diagram):
 def wanted_rates(predictions: Predictions, calibrator: str | Recipe | Calibrator) -> tuple[float, ...]:
     """The rates at which a calibrator that controls one is tried, ascending.
 
-    Miscoverage: the same few for all data. Accuracy: from the accuracy a of all rows a fifth to nine tenths of the way
-    to 1, a + s (1 - a), since whoever answers every row has a already.
+    Miscoverage: the same few for all data. Accuracy: from the accuracy a of all rows, a fifth to nine tenths of the way
+    to 1, a + s (1 - a). Answering every row already attains a.
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
     >>> wanted_rates(p, "metacal-accuracy"), wanted_rates(p, "metacal-miscoverage")
@@ -150,7 +150,7 @@ def constraint(
 
     Each repeat has a split and held-out rows of its own, seeded; all targets (``wanted_rates`` where none are given)
     share them. What can mislead: the splits overlap, so the bars show how one data set behaves and are narrower than
-    for new data; and half the splits missing the rate is what the paper's rule promises.
+    for new data. Half the splits missing the rate is what the paper's rule guarantees.
 
     References: P4 §5.2, Fig. 1 and 2.
 

@@ -38,12 +38,13 @@ from calib_core.reductions.top import Confidence
 class RecalibrationDiagram(Diagram):
     """Test predictions by cell, and an arrow per cell from their mean to the class frequencies of calibration rows.
 
-    ``points`` (n, K) are the test predictions, ``cells`` (n,) the position of each one's cell among the B cells that
-    hold any, ``places`` where those lie, in words. Per cell: ``count`` test rows, ``fit_count`` calibration rows,
-    ``mean`` (B, K) the arrow's tail, ``target`` (B, K) its head (uniform without calibration rows), ``bound`` how far
-    the head can be from the truth, as a sum of absolute differences, with probability 1 - ``alpha`` for this one cell
-    (2: nothing is known; NaN where no bound holds: weighted rows, rows tied on a plane). ``outlines`` are the cells'
-    polygons of barycentric vertices (m, 3), ``all_outlines`` those of all cells; both empty unless K = 3.
+    ``points`` (n, K) are the test predictions. ``cells`` (n,) is the position of each one's cell among the B non-empty
+    cells; ``places`` describe the positions of these in words. Per cell: ``count`` test rows, ``fit_count`` calibration
+    rows, ``mean`` (B, K) the arrow's tail, ``target`` (B, K) its head (uniform without calibration rows). ``bound`` is
+    the largest distance of the head from the truth, as a sum of absolute differences, with probability 1 - ``alpha``
+    for this one cell. It is 2 where nothing is known, and NaN where no bound is valid (weighted rows, rows tied on a
+    plane). ``outlines`` are the cells' polygons of barycentric vertices (m, 3), ``all_outlines`` those of all cells;
+    both are empty unless K = 3.
     """
 
     title: str
@@ -163,10 +164,10 @@ def canonical_validity(
 ) -> ValidityPair:
     """V(eps) = P(||E[Y | cell] - mean prediction||_1 <= eps) of the base and the recalibrated model on the same cells.
 
-    Rows are grouped by the cells in which ``before`` lies, placed on ``fit`` where given (as the calibrator's were),
-    else on ``before`` itself; in each group both models' mean vectors are compared with the frequencies of the
-    classes, and V weighs groups by their rows. The norm is in [0, 2]. What can mislead: the curve speaks of cells, and
-    noise in cells of few rows moves it to the right.
+    Rows are grouped by the cells that contain ``before``, placed on ``fit`` where given (as the calibrator's were),
+    else on ``before`` itself. In each group both models' mean vectors are compared with the frequencies of the classes;
+    V weights groups by their rows. The norm is in [0, 2]. What can mislead: the curve speaks of cells, and noise in
+    cells of few rows moves it to the right.
 
     References: P1 Appendix G.4 and Fig. 12 (left).
 
@@ -252,13 +253,13 @@ def movement(
 ) -> Movement:
     """Reliability diagrams of a model before and after recalibration, each over the rows it answers.
 
-    ``bins`` is a number of equal-width bins, a key of BINNINGS or a scheme; None draws 15 of equal width, whatever the
-    outputs are declared to be, so that both share their bins. What can mislead: rows change bins, so that a mark and
-    its counterpart are not of the same rows.
+    ``bins`` is a number of equal-width bins, a key of BINNINGS or a scheme. None draws 15 bins of equal width, whatever
+    the outputs are declared to be, so that both models share their bins. What can mislead: rows change bins, so that a
+    mark and its counterpart are not of the same rows.
 
-    With ``notion`` "event" marks are of the predicted risk of the event of two classes, and a mark and its counterpart
-    are of the same rows: those of one bin of the risk before recalibration (``binning.risk_bins`` without ``bins``),
-    with their mean risk before and after. The observed frequency of a bin stays where no row is left out.
+    With ``notion`` "event" marks are of the predicted risk of the event of two classes. A mark and its counterpart are
+    then of the same rows, with their mean risk before and after: those of one bin of the risk before recalibration
+    (``binning.risk_bins`` without ``bins``). The observed frequency of a bin stays where no row is left out.
 
     References: P1 §2.1 for the marks.
 
@@ -291,9 +292,10 @@ _BLOCK_BYTES = 1 << 21
 class TemperaturePath(Diagram):
     """Sums of every bin of the confidence at every temperature T: arrays are (temperatures, bins).
 
-    ``count`` rows, the sum of their confidences max_k softmax(log p / T)_k, and how many of them are ``right``, each by
-    weight; a star of the reliability diagram is (``confidence_sum`` / ``count``, ``right`` / ``count``). ``lower`` and
-    ``upper`` (bins,) are the bins' ends, NaN where they depend on the temperature, as bins of equal mass do.
+    ``count`` is the number of rows and ``confidence_sum`` the sum of their confidences max_k softmax(log p / T)_k.
+    ``right`` is the number of correct ones. All are by weight. A star of the reliability diagram is (``confidence_sum``
+    / ``count``, ``right`` / ``count``). ``lower`` and ``upper`` (bins,) are the bins' ends, NaN where they depend on
+    the temperature, as those of equal mass do.
     """
 
     temperatures: Float64s
@@ -335,13 +337,13 @@ def temperature_path(
 ) -> TemperaturePath:
     """Positions of the stars of the reliability diagram at 61 temperatures from 1/4 to 8, twelve per factor of two.
 
-    Dividing log-probabilities (or logits, where the predictions carry them) by T never changes the predicted class:
+    Dividing log-probabilities (or logits, where the predictions contain them) by T never changes the predicted class:
     only confidences move. ``also`` adds temperatures between 1/4 and 8, such as a fitted one. The numbers at T = 1 are
     those of ``reliability`` on the same ``bins``; elsewhere exponentials are taken in float32, right to 1e-5. What can
     mislead: the temperature with the smallest error on these rows was not known before they were looked at.
 
-    With ``notion`` "event" marks are of the predicted risk p of the event of two classes: its log-odds are divided by
-    T, and a mark stays that of the rows of one bin at T = 1, as in ``movement``.
+    With ``notion`` "event" marks are of the predicted risk p of the event of two classes, with its log-odds divided by
+    T. A mark always represents the rows of one bin at T = 1, as in ``movement``.
 
     References: Guo et al. 2017.
 

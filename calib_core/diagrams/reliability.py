@@ -25,11 +25,11 @@ from calib_core.reductions.top import Confidence, TopLabel
 class ReliabilityDiagram(Diagram):
     """Bars, stars and plusses of each bin of the confidence; arrays are (bins,), NaN where a bin is empty.
 
-    ``share`` of rows, star (``confidence``, ``accuracy``), plus (``confidence``, ``top_label``) with
-    ``top_label`` = confidence +- ``delta``; ``delta`` is the mean over predicted classes, weighted by share of the
-    bin's rows, of |accuracy - confidence| of the class in the bin. Without classes ``delta`` is NaN. Where bins are
-    those of other predictions of the same rows, ``members`` (n,) is each row's bin, -1 for none, and ``lower`` and
-    ``upper`` are the least and the largest score in it; None: bins are intervals of the confidence.
+    ``share`` of rows, star (``confidence``, ``accuracy``), and plus (``confidence``, ``top_label``) with ``top_label``
+    = confidence +- ``delta``. ``delta`` is the mean over predicted classes of |accuracy - confidence| of the class in
+    the bin, weighted by share of the bin's rows. Without classes ``delta`` is NaN. ``members`` (n,) is each row's bin,
+    -1 for none, where bins are those of other predictions of the same rows. ``lower`` and ``upper`` are then the
+    smallest and the largest score in it. None: bins are intervals of the confidence.
     """
 
     formula: ClassVar[str] = (
@@ -99,17 +99,17 @@ def reliability(
 ) -> ReliabilityDiagram:
     """Reliability diagram: what was predicted and how often it happened, in bins of the prediction.
 
-    Of two classes predictions are the risk of the event; else confidences, and each bin also shows how far its
-    predicted classes are off one by one (top-label).
+    With two classes, predictions are the risk of the event. Otherwise they are confidences, and each bin also shows the
+    error of its single predicted classes (top-label).
 
-    ``bins`` is a number of equal-width bins, a key of BINNINGS, a list of edges or a scheme; None draws 15 of equal
-    width, whatever the outputs are declared to be. With ``grouped_by``, a recalibrated model's predictions of the same
-    rows, bins are its own, of its values where they are discrete: a bin holds the rows whose recalibrated confidence
-    lies in it, so that base and recalibrated model are judged on the same rows; NotAnswerable where they predict
-    different classes. With ``notion`` "event" bins are of the predicted risk of the event of two classes:
-    ``confidence`` is its mean in a bin, ``accuracy`` how often the event happened, and there are no plusses; without
-    ``bins`` those of ``binning.risk_bins``. None: that for two classes. What can mislead: a star on the diagonal says
-    only that the classes' errors cancel; its plus says how large they are. A bin of few rows is mostly noise.
+    ``bins`` is a number of equal-width bins, a key of BINNINGS, a list of edges or a scheme. None draws 15 bins of
+    equal width, whatever the outputs are declared to be. ``grouped_by`` contains a recalibrated model's predictions of
+    the same rows and defines the bins, one per value where they are discrete. A bin contains the rows with their
+    recalibrated confidence in it, so that base and recalibrated model are judged on the same rows. NotAnswerable where
+    they predict different classes. With ``notion`` "event" bins are of the predicted risk of the event of two classes,
+    without ``bins`` those of ``binning.risk_bins``. ``confidence`` is its mean in a bin, ``accuracy`` the frequency of
+    the event, and there are no plusses. None: that for two classes. What can mislead: a star on the diagonal only means
+    that the classes' errors cancel; its plus shows how large they are. A bin of few rows is mostly noise.
 
     References: P1 §2.1, Fig. 1a and App. F.
 

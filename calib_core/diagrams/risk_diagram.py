@@ -39,10 +39,10 @@ _MOST_SPIKES = 150
 class RiskDiagram(Diagram):
     """Bins of the predicted risk of an event as arrays (bins,), NaN where a bin is empty; the curve; and the spikes.
 
-    ``risk`` is the mean in a bin, ``observed`` the frequency of the event with its exact interval ``low`` to ``high``,
-    ``band_low`` to ``band_high`` where that of a calibrated model would be, all at ``level`` bin by bin. ``curve`` is
-    None where there is none, and ``note`` says why. ``spikes`` counts rows with the event and without it in steps of
-    the risk: ``score`` (the middle), ``events``, ``others``. ``bins`` says which bins these are.
+    ``risk`` is the mean in a bin, ``observed`` the frequency of the event with its exact interval ``low`` to ``high``.
+    ``band_low`` to ``band_high`` contains the frequency for a calibrated model. All are at ``level`` per bin. ``curve``
+    is None where there is none, and ``note`` is the reason. ``spikes`` counts rows with the event and without it in
+    steps of the risk: ``score`` (the middle), ``events``, ``others``. ``bins`` names the bins.
     """
 
     formula: ClassVar[str] = r"\bar p_b = \frac{1}{n_b} \sum_{i \in b} p_i \;\mapsto\; \frac{1}{n_b} \sum_{i \in b} y_i"
@@ -93,8 +93,8 @@ def risk_diagram(
 ) -> RiskDiagram:
     """Observed frequency of the event of two classes against its predicted risk, in bins and as a smooth curve.
 
-    For each bin b the mean risk sum_b p_i / n_b, the observed frequency sum_b y_i / n_b with its exact interval, and
-    the consistency band of ``reliability_bands``; ``bins`` as there. The curve is ``risk.smooth_curve``, over the risks
+    Each bin b has the mean risk sum_b p_i / n_b and the observed frequency sum_b y_i / n_b with its exact interval. The
+    consistency band and ``bins`` are those of ``reliability_bands``. The curve is ``risk.smooth_curve``, over the risks
     that the data have. What can mislead: intervals and band are for one bin each; of ten bins of a calibrated model one
     lies outside its 90 % band on average. The curve smooths away what is finer than its knots. NotAnswerable without an
     event.
@@ -198,8 +198,8 @@ def large_lines(
 ) -> LargeLines:
     """Calibration in the large of the event's predicted risk, for drawing: predicted and observed.
 
-    Mean predicted risk and observed frequency, the ratio of observed to expected events, calibration intercept and
-    slope, each with its interval and its value for a calibrated model (``risk.in_the_large``). The frame has the
+    Mean predicted risk and observed frequency, the ratio of observed to expected events, and calibration intercept and
+    slope. Each has its interval and its value for a calibrated model (``risk.in_the_large``). The frame has the
     measures of ``risk.summary``; those of the smooth curve (ICI, E50, E90, Emax), which take longest, only with
     ``curve``. What can mislead: right on average is not calibrated, since gaps of opposite sign cancel.
 

@@ -26,9 +26,9 @@ MOST_POINTS = 400
 class RiskCoverage(Diagram):
     """Arrays are (m,), an entry for each confidence from which on rows are answered, the surest first.
 
-    ``threshold``: rows of this confidence or more are answered, ``coverage`` of all, ``rows`` (their number, or what
-    they are worth); ``risk``, the share of them that is wrong, with its interval ``low`` to ``high`` at ``level`` by
-    ``method``, each by itself.
+    Rows with a confidence of at least ``threshold`` are answered: ``coverage`` of all rows, ``rows`` in number (or
+    effective sample size). ``risk`` is their error rate, with its interval ``low`` to ``high`` at ``level`` by
+    ``method``, for each threshold separately.
     """
 
     formula: ClassVar[str] = (
@@ -68,10 +68,10 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
 
     For each distinct confidence t: coverage = share of rows with h >= t, risk = share of those that is wrong. Rows of
     one confidence are answered together. The interval is exact at each point (``share_ends``): which rows are answered
-    is known from their confidences alone; rows that belong together count as the fewer that tell as
-    much. Of more than 400 confidences those are drawn that spread evenly over the
-    coverage. What can mislead: intervals of neighbors share most rows, and a point chosen for its risk is one of many
-    looked at; a curve that falls says that surer rows are right more often, not that confidences are right.
+    is known from their confidences only. Rows in groups count as their effective sample size. Of more than 400
+    confidences those are drawn that spread evenly over the coverage. What can mislead: intervals of neighbors share
+    most rows, and a point chosen for its risk is one among many. A falling curve means that rows of higher confidence
+    have a higher accuracy, not that confidences are right.
 
     References: El-Yaniv & Wiener 2010; Geifman & El-Yaniv 2017.
 

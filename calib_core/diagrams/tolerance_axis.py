@@ -22,11 +22,11 @@ from calib_core.text import begun, between, exact_tolerance
 class VerdictStrip(Diagram):
     """One line per model: arrays are (m,), all errors on the scale of the tolerance ``eps``; NaN where there are none.
 
-    ``low`` to ``high`` is the interval at ``level``, ``point`` the estimate it is about, ``value`` what its formula
-    gives, which noise raises, and ``floor`` the 95 % point of that for calibrated models; ``words`` the verdict,
-    empty where there is none and ``notes`` says why; ``title`` the error that is judged. Of an event ``ratio`` is that
-    of observed to expected events with its interval ``ratio_low`` to ``ratio_high``, which has a tolerance of its own,
-    from 1 / ``ratio_limit`` to ``ratio_limit`` (None where nothing is judged by it).
+    ``low`` to ``high`` is the interval at ``level`` and ``point`` its estimate. ``value`` is the raw value, which noise
+    inflates; ``floor`` is the 95 % point of that for calibrated models. ``words`` is the verdict, empty where there is
+    none; ``notes`` is then the reason. ``title`` is the error that is judged. For an event, ``ratio`` is that of
+    observed to expected events with its interval ``ratio_low`` to ``ratio_high``. Its own tolerance is from 1 /
+    ``ratio_limit`` to ``ratio_limit`` (None where nothing is judged by it).
     """
 
     names: tuple[str, ...]
@@ -99,10 +99,10 @@ def verdict_strip(
 ) -> VerdictStrip:
     """Interval, noise floor and verdict of the line that decides about each model, on the scale of the tolerance.
 
-    Squares are shown as roots, means over classes as a share of the most they can be (``on_tolerance_scale``), so that
-    the tolerance means the same for all. Of an event the ratio of observed to expected events stands beside the error,
-    with a tolerance from 1 / ``ratio`` to ``ratio``: both have to hold. What can
-    mislead: an interval that reaches zero is no proof of calibration.
+    Squares are shown as roots and means over classes as a share of their maximum (``on_tolerance_scale``), so that the
+    tolerance means the same for all. For an event, the ratio of observed to expected events is shown next to the error,
+    with a tolerance from 1 / ``ratio`` to ``ratio``. Both tolerances have to be met. What can mislead: an interval that
+    reaches zero also includes errors up to its upper end.
 
     >>> from calib_core import Predictions
     >>> from calib_core.inference import primaries

@@ -36,10 +36,10 @@ class TradeOff(Diagram):
     """A line per calibrator; arrays are (calibrators, numbers of bins), means over the repeats, NaN where none fits.
 
     ``error`` is the debiased squared calibration error of the recalibrated claims, each distinct output a bin of its
-    own, and ``mse`` their mean squared error; ``error_deviation`` and ``mse_deviation`` are the standard deviations
-    over the repeats. ``upper`` is the upper end of the error's interval at ``LEVEL`` and ``plug_in`` the bound that the
-    plug-in error gives (``plug_in_bound``), NaN where they were not asked for. ``base_mse`` is the mean squared error
-    of the claims before recalibration. ``fit_rows`` is how many rows each calibrator was fitted on.
+    own. ``mse`` is their mean squared error. ``error_deviation`` and ``mse_deviation`` are the standard deviations over
+    the repeats. ``upper`` is the upper end of the error's interval at ``LEVEL``. ``plug_in`` is the bound of the
+    plug-in error (``plug_in_bound``). Both are NaN where they were not requested. ``base_mse`` is the mean squared
+    error of the claims before recalibration. ``fit_rows`` is the number of rows that each calibrator was fitted on.
     """
 
     keys: tuple[str, ...]
@@ -71,8 +71,8 @@ class TradeOff(Diagram):
 class TradePoints(Diagram):
     """A point per model: squared calibration error (debiased) and mean squared error of its claims; NaN where none.
 
-    ``upper`` is the upper end of the error's interval at ``LEVEL`` and ``plug_in`` the bound that the plug-in error
-    gives (``plug_in_bound``), NaN where they were not asked for.
+    ``upper`` is the upper end of the error's interval at ``LEVEL``, and ``plug_in`` the bound of the plug-in error
+    (``plug_in_bound``). Both are NaN where they were not requested.
     """
 
     formula: ClassVar[str] = (
@@ -109,11 +109,11 @@ def _known(upper: Float64s) -> tuple[str, ...]:
 
 
 def plug_in_bound(predictions: Predictions, reduction: Reduction, binning: BinningScheme) -> float:
-    """The bound of a squared calibration error that its plug-in estimate gives: the estimate and what noise adds to it.
+    """Upper bound of a squared calibration error: its plug-in estimate plus a margin for noise.
 
-    T + z sd(T*), T the squared error in these bins with nothing taken off for noise, T* its values on ``RESAMPLES``
-    resamples of the rows, z the normal point of (1 + ``LEVEL``)/2. At least 0. What can mislead: T is pushed up by the
-    noise of every bin, so that many bins look worse than they are: the bound is safe, and far from tight.
+    T + z sd(T*), at least 0. T is the squared error in these bins without a correction for noise, and T* are its values
+    on ``RESAMPLES`` resamples of the rows. The normal quantile of (1 + ``LEVEL``)/2 is z. What can mislead: the noise
+    of every bin inflates T, so that many bins look worse than they are. The bound is conservative, and far from tight.
 
     References: P2 App. G.2, Fig. 17 (the plug-in estimator's bound).
 
@@ -139,8 +139,8 @@ def trade_points(
 
     Further left is better calibrated, further down is better all in all. A model that makes no such claims is NaN and
     its note says why; NotAnswerable where none does. With ``upper`` come the upper end of the error's interval and the
-    plug-in bound too. What can mislead: the debiased error can be below 0, and depends on the bins; models that answer
-    different rows do not compare; of many models looked at, the best upper end is no bound of its own model's error.
+    plug-in bound too. What can mislead: the debiased error can be below 0, and depends on the bins. Models that answer
+    different rows are not comparable. The smallest upper end of many models is no valid bound for its own model.
 
     References: P2 §2.1, §4 and Fig. 17.
 
@@ -189,13 +189,13 @@ def trade_off(
     """Mean squared error against calibration error as bins grow in number, for calibrators that bin.
 
     ``repeats`` times, a ``share`` of the rows (drawn at random) fits each of the binary ``calibrators`` (default: all
-    that have a number of bins) in every stratum of the notion, once for each number of bins; the other rows judge it.
-    More bins tell claims better apart (lower mean squared error) until what is estimated in them is mostly noise
-    (higher calibration error); a curve further to the lower left is better at any budget of calibration error. With
+    that have a number of bins). It is fitted in every stratum of the notion, once for each number of bins; the other
+    rows judge it. More bins separate claims better (lower mean squared error) until their estimates are mostly noise
+    (higher calibration error). A curve further to the lower left is better at any budget of calibration error. With
     ``upper`` come the upper ends of the errors' intervals and the plug-in bounds, means over the repeats. What can
-    mislead: the splits share rows, so deviations over them are smaller than for new data; the debiased error can be
-    below 0; class-wise numbers are means over the classes, where P2 adds them up and halves them; ties can leave fewer
-    bins than asked for. ``progress`` is told percent.
+    mislead: the splits share rows, so deviations over them are smaller than for new data. The debiased error can be
+    below 0. Class-wise numbers are means over the classes, where P2 takes half of their sum. Ties can leave fewer bins
+    than requested. ``progress`` receives percent.
 
     References: P2 §2.1, §4, Fig. 3 and Fig. 17.
 

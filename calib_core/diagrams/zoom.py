@@ -25,9 +25,9 @@ from calib_core.reductions.top import TopLabel
 class BinZoom(Diagram):
     """One bin by predicted class; arrays are (classes,), only for classes predicted in the bin.
 
-    Classes that are furthest beyond what chance explains stand first. ``low`` to ``high`` is an exact interval of each
-    accuracy; those of all classes hold together at ``level``. ``star`` is the bin's (mean confidence, accuracy),
-    ``rows`` the positions of its rows in the predictions.
+    Classes furthest beyond what chance explains come first. ``low`` to ``high`` is an exact interval of each accuracy;
+    those of all classes are jointly valid at ``level``. ``star`` is the bin's (mean confidence, accuracy), ``rows`` the
+    positions of its rows in the predictions.
     """
 
     label: str
@@ -71,9 +71,9 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = 
     """Predicted classes in bin ``b`` of the diagram of these predictions, the largest error beyond noise first.
 
     Without ``b``: the bin that adds most to the top-label error. Intervals of the classes' accuracies are exact, at
-    level 1 - (1 - level) / m with m classes in the bin, so that all of them hold together at ``level``. Rows of
-    unequal weight count as the effective sample size of their class in the bin, (sum w)^2 / sum w^2; rows that belong
-    together count as one there.
+    level 1 - (1 - level) / m with m classes in the bin. All of them are therefore jointly valid at ``level``. Rows of
+    unequal weight count as the effective sample size of their class in the bin, (sum w)^2 / sum w^2. The rows of a
+    group count as one there.
 
     What can mislead: a class with three rows in the bin lies anywhere by chance; look at its interval first.
 
@@ -123,10 +123,10 @@ def bin_rows(
 ) -> pd.DataFrame:
     """Rows in bin ``b`` of the diagram of these predictions, in order: prediction and outcome.
 
-    Without ``b``: the bin that adds most to the top-label error. ``numbers`` say where the rows stand in their file,
-    and the columns are those of ``row_table``; ``predicted`` keeps the rows of that predicted class only. Rows that a
+    Without ``b``: the bin that contributes most to the top-label error. ``numbers`` are the row numbers in their file,
+    and the columns are those of ``row_table``. ``predicted`` selects the rows of that predicted class. Rows that a
     model abstains on are in no bin. With ``notion`` "event" the diagram is of the predicted risk, and each row has its
-    ``risk`` and whether the ``event`` happened; None: that for two classes.
+    ``risk`` and whether the ``event`` happened. None means "event" for two classes.
 
     >>> from calib_core.diagrams import reliability
     >>> p = Predictions.from_confidence([0.6, 0.9], [True, False])
