@@ -78,26 +78,23 @@ def paired_difference(
     The method depends on the estimator.
 
     - Debiased squared error, if a row makes one claim (confidence, top-label, one class): an unbiased estimate from
-      pairs of rows that share a cell, with a normal interval from rows and pairs under both models
+      pairs of rows that share a cell. The interval is normal, from rows and pairs under both models
       (``joint_cells.squared_difference``).
     - ECE and debiased ECE of such claims: residuals summed with signs estimated from other rows
       (``joint_cells.absolute_difference``).
     - Both, if the squared residuals sum to fewer than ten outcomes: each model's own interval, as below. In the bins
       of one model: bounds from counts, which never separate the models.
-    - Scores of whole predictions (``reduction`` None), and of the risk of an event: Student's interval for the mean
-    of
-      the rows' differences. Accuracies have a score interval. If one unseen outcome could change much, the interval
-      is a bound (``score_differences``).
-    - Scores of the confidence, by predicted class or not, which are the only scores of bare confidences: the
-    accuracy,
-      and the loss of each confidence as a claim to be right, by the same intervals
+    - Scores of whole predictions (``reduction`` None), and of the risk of an event: Student's interval for the mean of
+      the rows' differences. Accuracies have a score interval. If one unseen outcome could change much, the interval is
+      a bound (``score_differences``).
+    - Scores of the confidence, by predicted class or not, which are the only scores of bare confidences. They are the
+      accuracy, and each confidence's loss as a claim to be right. The intervals are the same
       (``score_differences.of_confidences``).
-    - All others (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are not
-      whole): each model's own interval at level 1 - (1 - level) / 2. The difference is between their extremes if both
-      are valid. This is conservative and wide, because errors that the models share do not cancel. The p-value is the
-      smallest of ``LADDER`` at which the two intervals separate.
-    - Grouped rows always use the last method, or for scores Student's interval of group sums, because pairs of rows
-    and
+    - All others: each model's own interval at level 1 - (1 - level) / 2. Others are RMSCE, MCE, class-wise and top-k
+      errors, kernel and smooth errors, the simplex, and weights that are not whole. The difference is between their
+      extremes if both are valid. This is conservative and wide, because errors that the models share do not cancel. The
+      p-value is the smallest of ``LADDER`` at which the two intervals separate.
+    - Grouped rows always use the last method, or for scores Student's interval of group sums, because pairs of rows and
       folds assume independent rows.
 
     A summary contains no rows, so it is unknown which of them two models share. Each model's own interval decides,
@@ -105,13 +102,13 @@ def paired_difference(
 
     ``bins_of`` "first" or "second" puts every row in that model's cell for both models; both must then make claims
     about the same outcomes. Without bins, the default is as follows (``declared_bins``). If one of the models is
-    declared discrete, both use one bin per value of that model, as required for the base model of a recalibration (P1
+    declared discrete, both use one bin per value of that model. The base model of a recalibration requires this (P1
     App. F). If both are discrete, each uses one bin per value. For others, claims by class are judged in groups of at
     least 20 rows (ECE: 50), each model in its own. ``about`` describes the choice.
 
     Models that make the same claims differ by exactly 0. The rows must be the same in the same order; InputError
     names the first row whose labels differ. (Bare confidences have no labels to compare.) What can mislead: bins are
-    placed by each model's own scores, so errors also differ because of the bins.
+    placed by each model's own scores. Errors therefore also differ because of the bins.
 
     References: P1 App. F; P2 Def. 5.2.
 
@@ -187,10 +184,10 @@ def declared_bins(
 ) -> tuple[BinningScheme | None, BinsOf]:
     """Return the default bins for comparing two models, and the model that defines them.
 
-    Outputs declared discrete have one bin per value, used for both models: wider bins flatter the discrete model, and
+    Outputs declared discrete have one bin per value, used for both models. Wider bins flatter the discrete model, and
     other bins compare bins rather than models. None in three cases: neither model is declared discrete; the estimator
-    has its own bins; bins cannot be shared. The last is so if a row makes several claims, or the two models make
-    claims about different outcomes.
+    has its own bins; bins cannot be shared. The last is so if a row makes several claims, or the two models make claims
+    about different outcomes.
 
     References: P1 App. F, Remark 1.
 
@@ -427,9 +424,9 @@ def compare(
     """Compare every pair of models on the same rows: errors, paired difference, interval and tests.
 
     There is one line per pair: first, second, first_value, second_value, difference, low, high, p, p_holm, verdict,
-    method, tested, about, note. ``difference`` is the estimate inside the interval; it need not equal the difference
-    of the two plug-in values. p_holm is corrected for the number of pairs that have a difference. The intervals, and
-    the verdicts derived from them, are each at ``level``, not simultaneous.
+    method, tested, about, note. ``difference`` is the estimate inside the interval; it need not equal the difference of
+    the two plug-in values. Holm's p-value (p_holm) is corrected for the number of pairs that have a difference. The
+    intervals, and the verdicts derived from them, are each at ``level``, not simultaneous.
 
     ``verdict`` compares the first model with the second at this ``margin`` (``not_worse``). For a pair without a
     difference, for example because the models answer different rows, ``note`` gives the reason. NotAnswerable if no

@@ -82,15 +82,15 @@ class Difference:
 def squared_difference(a: Residuals, b: Residuals, level: float) -> Difference:
     """Interval for the squared error of a less that of b, each over its own cells of two rows or more.
 
-    For each model, r are the residuals, S_c their sum and q_c the sum of their squares in cell c of n_c rows; M is
-    the total number of rows:
+    For each model, r are the residuals. Cell c of n_c rows has S_c, their sum, and q_c, the sum of their squares. The
+    total number of rows is M:
 
         Q = sum_c (S_c^2 - q_c) / (n_c - 1) / M             unbiased: products of different rows only
         psi_i = 2 r_i (S_c - r_i) / ((n_c - 1) M)            contribution of row i
         H = sum_c (q_c^2 - sum r^4) / (n_c - 1)^2 / M^2      variance from pairs of rows
 
-    The difference on N rows is D = Q_a - Q_b, with psi = psi_a - psi_b and H = H_a + H_b - 2 C. C is the same sum of
-    r_a,i r_b,i r_a,j r_b,j over pairs that share both models' cells. Then
+    The difference on N rows is D = Q_a - Q_b, with psi = psi_a - psi_b and H = H_a + H_b - 2 C. Over pairs that share
+    both models' cells, C is the same sum of r_a,i r_b,i r_a,j r_b,j. Then
 
         V = max(0, sum psi^2 - 4 H - 4 D^2 / N) + 2 H
         ends D -+ z sqrt(V), p = 2 Phi(-|D| / sqrt(V))
@@ -131,11 +131,11 @@ class _Pairs:
 def absolute_difference(a: Residuals, b: Residuals, level: float, random_state: int) -> Difference:
     """Interval for the ECE of a less that of b, each over its own cells.
 
-    Rows are divided into five folds. sigma_i is the sign of the sum of r_a in i's cell over the other folds. tau_i is
-    the sign of the sum of r_b in i's cell over all rows, and e_i = sigma_i r_a,i - tau_i r_b,i. The lower end is
-    mean(e) - z sd(e) / sqrt(N). Signs estimated without row i give at most the error of a on average; signs estimated
-    with all rows give at least that of b. The upper end is that of b less a, negated. p is twice the smaller of the
-    two ends' one-sided p-values. ``point`` is the middle of the two means.
+    Rows are divided into five folds. The sign sigma_i is that of the sum of r_a in i's cell over the other folds. The
+    sign tau_i is that of the sum of r_b in i's cell over all rows, and e_i = sigma_i r_a,i - tau_i r_b,i. The lower end
+    is mean(e) - z sd(e) / sqrt(N). Signs estimated without row i give at most the error of a on average; signs
+    estimated with all rows give at least that of b. The upper end is that of b less a, negated. p is twice the smaller
+    of the two ends' one-sided p-values. ``point`` is the middle of the two means.
 
     Folds depend on the contents of rows, ``random_state`` and the outcomes, but not on the order of rows or of
     models. What can mislead: the interval is wide if there are many cells, because signs of noise cancel.
@@ -177,9 +177,9 @@ def _tail(mean: float, error: float) -> float:
 def outer_difference(a: Residuals, b: Residuals, point: float, level: float) -> Difference:
     """Bounds for a difference of errors if too few outcomes went against the predictions for a normal law.
 
-    Each error, absolute or squared, is between 0 and T + X(B) / M. T is the model's ECE over the M judged rows and B
-    the sum of their squared residuals. So the difference is between minus one bound and the other. p is 1 because
-    these bounds always include 0: they never separate two models.
+    Each error, absolute or squared, is between 0 and T + X(B) / M. Here T is the model's ECE over the M judged rows,
+    and B is the sum of their squared residuals. So the difference is between minus one bound and the other. p is 1
+    because these bounds always include 0: they never separate two models.
     """
     low, high = -_upper(b, level), _upper(a, level)
     return Difference(float(np.clip(point, low, high)), low, high, 1.0)
@@ -303,8 +303,9 @@ BinsOf = Literal["each", "first", "second"]
 class PairedDomain:
     """Cases in which simulations confirmed the coverage of intervals; outside, they are a rough guide.
 
-    All conditions apply at once: ``classes`` and ``rows`` (smallest and largest), ``cell_rows`` (smallest mean number
-    of rows per judged cell), ``share`` (smallest share of rows judged), ``level`` (smallest and largest).
+    All conditions apply at once. ``classes`` and ``rows`` are the smallest and largest numbers, and ``cell_rows`` is
+    the smallest mean number of rows per judged cell. ``share`` is the smallest share of rows judged, and ``level`` the
+    smallest and largest level.
     """
 
     notions: tuple[str, ...]

@@ -165,9 +165,10 @@ def grouped_difference(apart: Float64s, weight: Float64s, groups: RowGroups, lev
 def bounded_difference(middle: float, largest: float, surprises: float, n: float, level: float) -> Difference:
     """Interval for a mean of n differences, few of which can vary much: middle -+ D X(B) / n.
 
-    D (``largest``) is the largest change of a row's difference by one outcome. B (``surprises``) is the sum of
-    squares of (difference less its expectation) / D. What can mislead: the interval is wide, since one unseen outcome
-    could change much.
+    D (``largest``) is the largest change of a row's difference by one outcome. The number B (``surprises``) is the sum
+    of squares of (difference less its expectation) / D.
+
+    What can mislead: the interval is wide, since one unseen outcome could change much.
     """
     half = largest * beyond(surprises, (1 - level) / 2) / n
     # The level at which the half width is what was seen, by bisection: the p-value that goes with the interval.
@@ -183,8 +184,8 @@ def accuracy_difference(first: int, second: int, n: int, level: float) -> Differ
     """Score interval for the difference of two accuracies on the same n rows.
 
     Only the first model is right on ``first`` rows, only the second on ``second``. The ends are the delta at which
-    (first - second - n delta) / sqrt(n (2 q + delta (1 - delta))) = -+ z. q is the maximum likelihood estimate, at
-    this delta, of the share of rows where only the second is right. p is McNemar's, 2 Phi(-|first - second| /
+    (first - second - n delta) / sqrt(n (2 q + delta (1 - delta))) = -+ z. Here q is the maximum likelihood estimate, at
+    this delta, of the share of rows where only the second is right. The p-value is McNemar's, 2 Phi(-|first - second| /
     sqrt(first + second)). Summed over all outcomes for n = 10..100 at level 90 %, each end misses in at most 7.5 %.
 
     References: Tango 1998, Statistics in Medicine 17; McNemar 1947.
@@ -240,7 +241,7 @@ _NUMBERS = 1 << 16
 """Numbers that are worked on at a time."""
 _STEPS = 100
 _NEAR = 0.1
-"""So close to what was seen (in standard errors) the saddle point's correction is lost in rounding, and left out."""
+"""Distance to the observed value, in standard errors, below which the saddle point's correction is left out."""
 
 
 def mean_gain(
@@ -260,7 +261,7 @@ def mean_gain(
     for the normal one. So skewed gains, and losses that are rare or have not happened yet, are taken into account.
 
     If rows vary more than expected at the t of the observed mean, ends are moved out by the square root of the ratio
-    phi. phi is the sum of squares of observed less expected gains, divided by the sum of variances. For grouped rows,
+    phi. This is the sum of squares of observed less expected gains, divided by the sum of variances. For grouped rows,
     phi is multiplied by the ratio of the squares of groups' sums to those of rows. This ratio is at least 1. If the
     models expect fewer than five groups with a surprise, it is at least the value for groups with equal outcomes.
     NotAnswerable with fewer than ten groups of one size.

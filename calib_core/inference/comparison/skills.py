@@ -40,13 +40,10 @@ def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level:
     - model; rows: their number, or effective sample size;
     - accuracy; mean_confidence; overconfidence, that less the accuracy (exact, ``share_ends``);
     - skill = 1 - Brier / (a (1 - a)): reduction of the squared error against a constant confidence equal to the
-    accuracy a
-      (delta method);
-    - auroc: the chance that a right row has higher confidence than a wrong one, ties half. Its interval is the wider
-    of
+      accuracy a (delta method);
+    - auroc: the chance that a right row has higher confidence than a wrong one, ties half. Its interval is the wider of
       DeLong's interval and a score interval (``auroc_interval``);
-    - risk_area: area under the risk-coverage curve (``influences.risk_area``); excess_area: that above the best
-    order;
+    - risk_area: area under the risk-coverage curve (``influences.risk_area``); excess_area: that above the best order;
     - accuracy_answered: accuracy of the most confident rows that make up ``coverage``, or a little more because ties
       are not divided; ``answered``: their share (exact);
     - note: the reason for a missing number.

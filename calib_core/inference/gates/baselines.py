@@ -94,8 +94,12 @@ def baseline(measured: Estimate, level: float = LEVEL, name: str = "") -> Baseli
 class Increase(OneLine):
     """Verdict on the increase of a model's error over a baseline, and the sentence that explains it.
 
-    within: the interval of the increase lies below what is ``allowed``. worse: it lies above. too close to call: it
-    holds it. too few rows to tell: it does, and would for a perfectly calibrated model with these predictions too.
+    - within: the interval of the increase is below ``allowed``.
+    - worse: it is above.
+    - too close to call: it includes ``allowed``.
+    - too few rows to tell: it includes ``allowed``, and would for a perfectly calibrated model with these predictions
+      too.
+
     ``low``, ``point`` and ``high`` are on the scale of a tolerance.
     """
 
@@ -140,12 +144,12 @@ _IN_FULL: dict[IncreaseWord, str] = {
 def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level: float = LEVEL) -> Increase:
     """Test whether the error exceeds the baseline's by at most ``allowed``; the rows may differ.
 
-    With the two models' own intervals [a, b] and [c, d] at level 1 - (1 - level) / 2 the difference of the errors lies
-    in [a - d, b - c], whatever rows they have in common: both intervals hold at once with probability ``level`` or
-    more. Each word is wrong in at most (1 - level) / 2 of cases where the intervals' ends hold. Conservative, and wide:
-    ``paired_difference`` on the same rows tells far smaller differences. InputError where the baseline is of another
-    notion, estimator, binning, number of classes or level. What can mislead: each error is the one on its own rows and
-    in bins of its own scores; two baselines that were both "within" may lie ``2 allowed`` apart.
+    The two models have intervals [a, b] and [c, d] at level 1 - (1 - level) / 2. The difference of the errors is then
+    in [a - d, b - c], whatever rows they share. Both intervals are valid jointly with probability ``level`` or more.
+    Each verdict is wrong in at most (1 - level) / 2 of cases if the intervals' ends are valid. This is conservative and
+    wide: ``paired_difference`` on the same rows detects far smaller differences. InputError where the baseline is of
+    another notion, estimator, binning, number of classes or level. What can mislead: each error is that on its own rows
+    and in bins of its own scores. Two baselines that were both "within" may differ by ``2 allowed``.
 
     >>> from calib_core import Predictions, estimate
     >>> right = estimate(Predictions([[0.9, 0.1]] * 2000, [0] * 1800 + [1] * 200))

@@ -114,12 +114,11 @@ def gate_check(
 ) -> GateCheck:
     """Decide whether the error is shown to be below ``limit``, or not to grow by ``allowed``.
 
-    The line is that of ``deciding``, chosen before outcomes are looked at; with a baseline it is the baseline's. The
-    interval alone decides, never the value. NotAnswerable where there is no verdict, InputError where there is nothing
-    to hold the error against. Of the event of two classes the ratio of observed to expected events has to lie within
-    1 / ``ratio`` and ``ratio`` too (``verdict``). What can mislead: several models that are each held against a limit
-    of 5 % pass wrongly in up to one of twenty cases each; all of them together, if all have to pass, no more often than
-    one.
+    The line is that of ``deciding``, fixed before looking at the outcomes; with a baseline it is the baseline's. Only
+    the interval decides, never the value. NotAnswerable where there is no verdict, InputError where there is nothing to
+    compare the error with. Of the event of two classes the ratio of observed to expected events has to lie within 1 /
+    ``ratio`` and ``ratio`` too (``verdict``). What can mislead: of several models that each have a limit of 5 %, each
+    passes wrongly in up to one of twenty cases. If all have to pass, they jointly pass wrongly no more often than one.
 
     >>> right, wrong = ([[0.9, 0.1]] * 4000, [0] * 3600 + [1] * 400), ([[0.9, 0.1]] * 4000, [0] * 4000)
     >>> [gate_check(Predictions(*rows), 0.05).passed for rows in (right, wrong)]

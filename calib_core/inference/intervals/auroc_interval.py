@@ -23,16 +23,16 @@ _EDGE = 1e-9
 def auroc_ends(measure: Influence, rows: ConfidenceRows, level: float) -> tuple[float, float]:
     """Ends of the interval for an AUROC: the widest of DeLong's on log-odds, a score interval and a gamma limit.
 
-    A placement is the share of rows of the other kind on the right side of a row; A is the mean of the placements of
-    either kind. With few rows, or an A near 1, all observed placements are often high, and DeLong's variance misses
-    the few that are not. The score interval inverts (A - theta)^2 = t^2 V(theta) with
+    A placement is the share of rows of the other kind on the right side of a row. The area A is the mean of the
+    placements of either kind. With few rows, or an A near 1, all observed placements are often high, and DeLong's
+    variance misses the few that are not. The score interval inverts (A - theta)^2 = t^2 V(theta) with
 
         V(theta) = theta (1 - theta) (D / (A (1 - A)) + sum_g w_g max(0, h - r_g) / n_g).
 
-    D is DeLong's variance, r_g the variance of the placements of kind g as a share of A (1 - A), and n_g the rows of
-    that kind. h = max(theta / (1 + theta), (1 - theta) / (2 - theta)) is the value for exponential scores on their
-    wide side (Hanley & McNeil). w_g = min(1, 4 / (n_g min(theta, 1 - theta))) is near 1 if few misses are expected,
-    near 0 if many are.
+    Here D is DeLong's variance and n_g is the number of rows of kind g. The variance of the placements of kind g, as a
+    share of A (1 - A), is r_g. The value h = max(theta / (1 + theta), (1 - theta) / (2 - theta)) is that for
+    exponential scores on their wide side (Hanley & McNeil). The weight w_g = min(1, 4 / (n_g min(theta, 1 - theta))) is
+    near 1 if few misses are expected, near 0 if many are.
 
     The gamma limit is the upper end if few rows account for d, the distance of A from 1. It is 1 - d G(B) / B with B
     = d^2 / D, the number of such rows. G(B) is the point that a gamma variable of mean and variance B exceeds with

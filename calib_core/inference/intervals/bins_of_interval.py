@@ -34,10 +34,10 @@ def group_variance(fine: BinTable, worth: Float64s, *, own: bool) -> float | Non
     """Smallest sum of s (1 - s) that groups of these bins should have; None if the bins themselves are sufficient.
 
     ``fine`` are bins of equal edges in every class, ``worth`` (classes, bins) their effective sample sizes.
-    Candidates are 10, 14, 20, 28, ... (steps of sqrt 2). The result is the first for which the upper end of a
-    calibrated model over groups is typically at most ``BUDGET`` times that over the bins of all classes combined.
-    "Typically" means the median over five drawn outcomes, the same for all. So the interval's width falls with the
-    rows like that of the confidence error, and groups become as fine as the rows allow. ``own``: try the bins
+    Candidates are 10, 14, 20, 28, ... (steps of sqrt 2). The result is the first that keeps the upper end over groups
+    typically at most ``BUDGET`` times that over the bins of all classes combined. Both ends are those of a calibrated
+    model. Here "typically" means the median over five drawn outcomes, the same for all. So the interval's width falls
+    with the rows like that of the confidence error, and groups become as fine as the rows allow. ``own``: try the bins
     themselves first. From ten on, groups contain enough outcomes for a normal law (``CellGaps.rich``).
 
     What can mislead: the median of five draws is off by a few percent, so an adjacent size may be chosen. The size
@@ -103,7 +103,7 @@ TOP_LABEL = "top-label"
 FEW_ROWS = 20
 """Smallest number of rows that a cell should have."""
 FEW_VARIANCE = 5.0
-"""What takes the place of rows where every row speaks of every class: the sum of s (1 - s)."""
+"""Effective number of rows where every row has a claim about every class: the sum of s (1 - s)."""
 SPARSE_SHARE = 0.1
 """Share of the rows in cells of too few from which on cells count as sparse."""
 _FEWEST_GROUPS = 2

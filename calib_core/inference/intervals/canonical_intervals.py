@@ -111,8 +111,8 @@ def smoothed_bounds(
                         standard normals, one per row, and labels drawn from the rows, less the rows,
         min(2, T + ``wild.excess``),  a row moving T by at most its ``pull`` times ||r_i||_1, which is 2 at most.
 
-    There is no proof for finite n, because the noise's law is estimated. The coverage table has one law of rows, 200
-    and 500 of 3 and 10 classes. There, ends of level .9 contained the smoothed error in .92 to .95 of the runs of
+    Validity for finite n is not proven, because the noise's law is estimated. The coverage table has one law of rows,
+    200 and 500 of 3 and 10 classes. There, ends of level .9 contained the smoothed error in .92 to .95 of the runs of
     calibrated models, and in all of over-confident ones. These cases are too few for more than a rough guide.
     """
     counted, tail = vectors.counted(), (1.0 - level) / 2

@@ -172,8 +172,8 @@ class GroupsInCells:
     def squares(self, unit: Float64s) -> float:
         """The most that the squares of any signed sum of the cells' residuals add up to over groups.
 
-        max over h in [-1, 1]^cells of sum_g (sum_b h_b S_gb)^2 is at most sum_b,c |sum_g S_gb S_gc|, with S_gb the
-        residuals of group g in cell b, a claim of which weighs ``unit`` (cells,).
+        The maximum over h in [-1, 1]^cells of sum_g (sum_b h_b S_gb)^2 is at most sum_b,c |sum_g S_gb S_gc|. The
+        residuals of group g in cell b are S_gb, where a claim has the weight ``unit`` (cells,).
         """
         sums = (self.outcome - self.score) * unit[self.cell]
         residual = scipy.sparse.csr_array((sums, (self.cell, self.group)), (self.cells, self.groups))
@@ -191,9 +191,9 @@ class GroupsInCells:
 
         n* = n / max(1, V / V0) (z / t)^2. V = sum_g ((O_g - o W_g) / (1 - W_g / n))^2 is the variance observed
         between groups, with O_g outcomes of group g among W_g and o their share. (A large group attracts the share.)
-        V0 = n o (1 - o) is that of independent rows. t has one degree of freedom less than ``fewest``. n* is
-        ``fewest`` if that is below ``FEWEST``, or if fewer than ``SEEN`` groups have a right row, or a wrong one. n*
-        is never less than ``fewest``.
+        For independent rows it is V0 = n o (1 - o). The point t has one degree of freedom less than ``fewest``. The
+        result n* is ``fewest`` if that is below ``FEWEST``, or if fewer than ``SEEN`` groups have a right row, or a
+        wrong one. It is never less than ``fewest``.
 
         References: Korn & Graubard 1998, Survey Methodology 24; Kish 1965, §11.7; Bell & McCaffrey 2002.
         """

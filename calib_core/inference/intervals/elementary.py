@@ -18,7 +18,8 @@ NOISELESS = "this estimator's noiseless value, given these predictions"
 OF_ABOVE = 0.1
 """Part of the chance to miss that own lower ends have for errors that are never smaller than another.
 
-The lines up to that one share the rest."""
+The lines up to that one share the rest.
+"""
 
 
 def around(
@@ -39,8 +40,8 @@ def raised(
 ) -> Interval:
     """The interval of an error that is never smaller than another one.
 
-    ``below`` are the low end, point and high end of that other error. ``low`` is the error's own lower end at the
-    level ``alone`` of this ``share``. p is at most that of the other error, which ``p_of`` names.
+    ``below`` are the low end, point and high end of that other error. ``low`` is the error's own lower end at the level
+    ``alone`` of this ``share``. The p-value is at most that of the other error, which ``p_of`` names.
     """
     least, middle, most = below
     least, most = max(low, least), max(own.high, most)

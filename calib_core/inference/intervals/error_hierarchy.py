@@ -49,12 +49,12 @@ _ABOVE = (2, "max", OF_BINS)
 """Orders of errors that are never smaller than the mean absolute error in the same bins."""
 _SQUARE: Final = 2
 _LARGEST: Final = "max"
-"""Of the same bins the largest error is never smaller than the root mean square."""
+"""Order of the largest error, which is never smaller than the root mean square of the same bins."""
 _OWN = {_SQUARE: 0.8 * OF_ABOVE, _LARGEST: 0.2 * OF_ABOVE, OF_BINS: OF_ABOVE}
-"""What the own lower ends of these errors use of the chance to miss: the largest error takes that of the root, too."""
+"""Shares of the error rate for these errors' own lower ends: the largest error also uses that of the root."""
 _ECE, _RMSCE = "ECE", "RMSCE"
 _IN_BINS = 0.25
-"""What a line in bins may use of the chance to miss, where the mean gap uses 1."""
+"""Share of the error rate for a line in bins, where the mean gap uses 1."""
 _GIVEN = ", given these predictions"
 _OR_OF = ", or the {} in its own bins if that is larger"
 _OR_TOGETHER = ", or over all classes pooled if that is larger"
@@ -69,12 +69,12 @@ class Chain:
 
     For the predicted class: mean gap <= error of confidence <= error class by class (top-label). For a class or an
     event: mean gap <= error in bins. For all classes (class-wise): mean over classes of their mean gaps <= error in
-    the cells. In nested bins that is an order of the true errors. Groups of rows need not be nested in the bins of
-    all classes combined, so the error class by class is defined as the larger of the two.
+    the cells. In nested bins that is an order of the true errors. Groups of rows need not be nested in the bins of all
+    classes combined. The error class by class is therefore defined as the larger of the two.
 
     With probabilities of two classes, the errors of both classes, and so their mean, equal that of the event in
-    mirrored bins: their line is the event's. A claim of confidence c in the less likely class is one of risk 1 - c.
-    The error of confidence averages those of two risks, c and 1 - c, with opposite signs. It is never larger than the
+    mirrored bins. Their line is the event's. A claim of confidence c in the less likely class is one of risk 1 - c. The
+    error of confidence averages those of two risks, c and 1 - c, with opposite signs. It is never larger than the
     event's if a bin of confidence is a bin of the risk and its mirror. A bin of risks around 1/2, and groups, are not
     of this kind, so the event's error is defined as the larger of the two. The error class by class, which splits the
     event's bins at 1/2, is the largest of the three. No point of a mean over more classes is below the mean of the
@@ -85,19 +85,19 @@ class Chain:
         point  the largest of the lines' own points.
 
     w_j is 1 for the mean gap (of the event if there is one) and a quarter for every other line. The mean gap is the
-    main error of most models and is tested by readers themselves, so the cost of testing bins too should be small for
-    it. For all classes (class-wise) each line has 1. a is ``tail``: the value at which the smallest p_j/w_j is at
-    most a in a share r = 0.9 (1 - level)/2 of calibrated draws. p_j of a draw is the share of draws that show as much
-    in line j. a is at least r over the sum of all w_j, and at most r. It depends only on scores, and every line of
-    the same predictions uses it. So no end and no point of a line is below that of one it dominates, and their lower
-    ends miss jointly as often as one may.
+    main error of most models, and readers test it themselves. Testing bins too should therefore cost it little. For all
+    classes (class-wise) each line has 1. The chance a is ``tail``: the value at which the smallest p_j/w_j is at most a
+    in a share r = 0.9 (1 - level)/2 of calibrated draws. For a draw, p_j is the share of draws that show as much in
+    line j. The value a is at least r over the sum of all w_j, and at most r. It depends only on scores, and every line
+    of the same predictions uses it. No end and no point of a line is therefore below that of a line that it dominates.
+    Their lower ends miss jointly as often as one may.
 
     Some errors (root mean square, largest) are never smaller than the mean absolute one of the same bins. Their lower
-    end is the larger of that one's and their own. r leaves a tenth of (1 - level)/2: four fifths of it for the own
-    end of the root mean square, one fifth for that of the largest error. The largest error is never smaller than
-    either (max >= root mean square >= mean) and uses both; its p is at most theirs. If one of them is judged in other
-    bins, ``about`` describes it. Lines share the level with those in the same bins. Therefore p-values can differ a
-    little between 15 equal bins that were requested and 15 by default: by default the classes are judged in groups.
+    end is the larger of that one's and their own. For their own ends r leaves a tenth of (1 - level)/2: four fifths for
+    the root mean square, one fifth for the largest error. The largest error is never smaller than either (max >= root
+    mean square >= mean) and uses both; its p is at most theirs. If one of them is judged in other bins, ``about``
+    describes it. Lines share the level with those in the same bins. Therefore p-values can differ a little between 15
+    equal bins that were requested and 15 by default: by default the classes are judged in groups.
 
     References: min-p adjustment Westfall & Young 1993, Resampling-Based Multiple Testing, §2.3; with weights
     Genovese, Roeder & Wasserman 2006, Biometrika 93(3).
@@ -396,7 +396,7 @@ class Chain:
     def _event_of_two(self) -> InBins | None:
         """The event's line if there are probabilities of two classes: it bounds, or is, the line in question.
 
-        In mirrored bins, both classes have the error of the event, and so has their mean; bins of the predicted class
+        In mirrored bins, both classes have the error of the event, and so has their mean. Bins of the predicted class
         split those of the event. None if there are more classes, if bins are requested that are not symmetric, or if
         one of the notions has no answer.
         """
@@ -501,10 +501,10 @@ def mean_gap(
     """Return the mean gap of the claims of a notion, with ends that are consistent with every verdict.
 
     m = (1/N) sum_i (y_i - s_i) over all claims of a notion with one claim per row (confidence, top-label,
-    class-specific, event); scores s and outcomes y are in [0, 1]. The ends are those of the number of claims that
-    came true (``EventGap``), for an event as in ``risk.in_the_large``. For one of many classes they are those of a
-    sum of residuals (``GapSums``), as in the mean over classes. |m| cannot exceed the calibration error in any bins.
-    Its lower end uses the common level of all lines of these predictions (``Chain``), so an error in ``bins`` is
+    class-specific, event). Scores s and outcomes y are in [0, 1]. The ends are those of the number of claims that came
+    true (``EventGap``), for an event as in ``risk.in_the_large``. For one of many classes they are those of a sum of
+    residuals (``GapSums``), as in the mean over classes. The size |m| cannot exceed the calibration error in any bins.
+    Its lower end uses the common level of all lines of these predictions (``Chain``). An error in ``bins`` is therefore
     never reported smaller than the mean gap. The sign test is two-sided: 0 is excluded if |m| is more than its noise
     explains at ``MeanGap.tail``.
 
@@ -532,9 +532,9 @@ def joint_event_ends(
 ) -> tuple[EventEnds, float, float]:
     """Ends for an event's mean number of events, the chance that the end towards the expected number misses, and p.
 
-    They are those of the mean gap of the event (``mean_gap``), so the event's calibration error in ``bins`` and its
-    calibration in the large cannot contradict each other. Grouped rows have no such level: there the chance is (1 -
-    level)/2 and p that of ``grouped_p_value``.
+    They are those of the mean gap of the event (``mean_gap``). The event's calibration error in ``bins`` and its
+    calibration in the large can therefore not contradict each other. Grouped rows have no such level: there the chance
+    is (1 - level)/2 and p that of ``grouped_p_value``.
     """
     if rows.groups is not None:
         tail = (1.0 - level) / 2

@@ -80,8 +80,8 @@ class EventRows:
     """Predicted risks of an event, (n,), whether it happened, and row weights; ``event`` is the name of its class.
 
     Whole-number weights are ``copies`` of a row; other weights are None or of mean 1. ``groups`` are row groups.
-    ``cells`` are the rows on the fine grid of summaries (None if weights are not copies), so results from them are
-    the same for rows and for counts. ``note`` describes a limitation of every number of these rows.
+    ``cells`` are the rows on the fine grid of summaries (None if weights are not copies). Results from them are the
+    same for rows and for counts. ``note`` describes a limitation of every number of these rows.
     """
 
     scores: Float64s

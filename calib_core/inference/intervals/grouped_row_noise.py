@@ -42,9 +42,8 @@ def of_groups(question: Question, values: Float64s, random_state: int) -> Float6
     - independent outcomes, widened by the ratio of residuals summed by group to those row by row (never narrower);
     - each group's residuals multiplied by one standard normal, so sums within groups are unchanged (wild cluster
       bootstrap);
-    - if surprises are too rare (``poor``), and for the largest error of a bin: outcomes that are equal within groups,
-    the
-      strongest dependence for a calibrated model.
+    - if surprises are too rare (``poor``), and for the largest error of a bin: outcomes that are equal within groups.
+      This is the strongest dependence for a calibrated model.
 
     Errors that use the rows have all three, with the widths of both through their smoothing.
 

@@ -38,9 +38,9 @@ def interval(question: Question, groups: RowGroups, level: float, random_state: 
         max(0, T - q),   q the (1 + level)/2 point for calibrated models (``group_noise.of_groups``),
         min(1, T + M X(B)),   widened to Student's point for this number of groups.
 
-    In bins of one claim per row, no end is below that of the size of the mean gap, which the error cannot be smaller
-    than. That end uses its p-value's level, (1 - level)/2 for both signs. T's own lower end then uses a tenth of
-    that, so that both miss jointly in at most 1.1 (1 - level)/2. p is at most that of the mean gap. The target is T
+    In bins of one claim per row, no end is below that of the size of the mean gap. The error cannot be smaller than it.
+    That end uses its p-value's level, (1 - level)/2 for both signs. The own lower end of T then uses a tenth of that,
+    so that both miss jointly in at most 1.1 (1 - level)/2. The p-value is at most that of the mean gap. The target is T
     itself, which noise raises.
 
     The largest error of a bin has Clopper-Pearson bounds for all bins at once; rows of a group in a bin count as one.

@@ -55,8 +55,7 @@ def interval(
     - binned errors (ECE, RMSCE and their debiased forms): test inversion;
     - the largest error: Clopper-Pearson (canonical: multinomial) bounds for all cells at once;
     - errors that are a norm of the residuals (kernel, smooth, convex, swept, cumulative): bounds on what a norm can
-    gain
-      from noise;
+      gain from noise;
     - the squared kernel error: test inversion, or its blocks;
     - means of rows (log loss, Brier score, accuracy): the percentile bootstrap.
 
@@ -242,4 +241,5 @@ _FORMS: dict[tuple[str, bool], Form] = {
 """Interval of each kind of estimator (``Traits.judged``), and of questions about whole vectors.
 
 Others, and those for which the function returns None, have an untested bootstrap. Means of rows are handled first
-(``mean_scores``)."""
+(``mean_scores``).
+"""

@@ -57,8 +57,8 @@ class CellGaps(OneLine):
     def deviation(self) -> Float64s:
         """Standard deviation of each cell's mean outcome around its unknown truth.
 
-        sqrt(q (1 - q) / n), with q the share of outcomes after adding two rows that behave like the scores. q is
-        corrected for its bias under calibration: E q(1 - q) is below the truth by a share n / (n + 2)^2.
+        sqrt(q (1 - q) / n), with q the share of outcomes after adding two rows that behave like the scores. It is
+        corrected for the bias of q under calibration: E q(1 - q) is below the truth by a share n / (n + 2)^2.
         """
         n = self.rows
         q = (n * self.outcome + 2.0 * self.score) / (n + 2.0)
@@ -112,8 +112,8 @@ def absolute_ends(
 
     ``low_tail`` is the chance with which the lower end may miss, if it is not (1 - level)/2.
 
-    T = sum_b w_b |d_b| with gaps d_b. tail = (1 - level)/2, z is its normal point, R the rows' squared residuals, and
-    u the most one row moves the error. The upper end is that of ``absolute_high``.
+    T = sum_b w_b |d_b| with gaps d_b. Further, tail = (1 - level)/2, z is its normal point, R the rows' squared
+    residuals, and u the largest change of the error by one row. The upper end is that of ``absolute_high``.
 
     The lower end is the smaller of two. (1) Cells that exceed the noise, beyond sqrt(2 log cells) deviations, carry
     the error, and all others draw calibrated outcomes (``null``, gaps (draws, cells)). The end is the theta at which
@@ -149,8 +149,8 @@ def absolute_ends(
 def _mean_gap(gaps: CellGaps) -> float:
     """Size of the mean gap over cells, corrected for noise: no error of these cells is smaller.
 
-    It is the theta at which half of |N(theta, sum w_b^2 s_b^2)| is below the observed |sum_b w_b d_b|. It detects an
-    error spread evenly over cells, although no cell exceeds the noise.
+    It is the theta at which half of |N(theta, sum w_b^2 s_b^2)| is below the observed |sum_b w_b d_b|. An error spread
+    evenly over cells is detected, although no cell exceeds the noise.
     """
     size = abs(float(gaps.weight @ gaps.gap))
     spread = float(np.sqrt((np.square(gaps.weight * gaps.deviation)).sum()))
@@ -162,10 +162,10 @@ def _mean_gap(gaps: CellGaps) -> float:
 def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
     """Upper end for sum_b w_b |true gap_b|: T + u X(R) if cells are poor in outcomes, else inversion plus u D.
 
-    The error is at most T less a noise of mean 0 whose variance u^2 R bounds; X is the Poisson limit in place of z
-    sqrt(R). Near scores of 0 and 1, outcomes can only fall to one side and do not fold, so nothing is subtracted from
-    T. If cells are rich (``CellGaps.rich``, known from scores only), noise folds into T and ``inverted`` subtracts
-    it. u D(outcomes) is the difference between a Poisson limit and a normal one.
+    The error is at most T less a noise of mean 0 whose variance is bounded by u^2 R. The Poisson limit X takes the
+    place of z sqrt(R). Near scores of 0 and 1, outcomes can only fall to one side and do not fold, so nothing is
+    subtracted from T. If cells are rich (``CellGaps.rich``, known from scores only), noise folds into T and
+    ``inverted`` subtracts it. The added u D(outcomes) is the difference between a Poisson limit and a normal one.
     """
     tail = (1.0 - level) / 2
     if not gaps.rich:
@@ -224,8 +224,8 @@ def inverted(
 
     For p = 1 the law depends on how the error is spread over cells, which noise hides. Each end uses a conservative
     direction. The lower one uses only cells that exceed the noise (beyond sqrt(2 log cells) deviations; the largest
-    excess over all cells when all are noise). The upper one is the larger end of two: for the observed gaps with half
-    as much again in proportion to the deviations, and for the deviations only.
+    excess over all cells when all are noise). The upper one is the larger end of two directions: the observed gaps plus
+    half as much again in proportion to the deviations, and the deviations only.
 
     ``null``, values of T under perfect calibration, decide with the normal law whether the lower end is 0. For the
     upper end, a T below the median of noise counts as that median (a power-constrained limit). Bins can fit too well,
@@ -327,9 +327,9 @@ def _low_way(gaps: CellGaps) -> Float64s:
 def _high_ways(gaps: CellGaps, order: int) -> list[Float64s]:
     """Possible distributions of the error over cells for an upper end.
 
-    Squares: the observed one. Absolute errors: the observed gaps with half as much again in proportion to the
-    deviations, and in proportion to the deviations only, which noise hides best. Over many cells, observed gaps are
-    more uneven than true ones, and the more uneven an error is, the less of it folds into noise.
+    Squares: the observed one. Absolute errors: the observed gaps plus half as much again in proportion to the
+    deviations, and the deviations only, which noise hides best. Over many cells, observed gaps are more uneven than
+    true ones, and the more uneven an error is, the less of it folds into noise.
     """
     d, deviation = gaps.gap, gaps.deviation
     if order == 2:

@@ -38,8 +38,8 @@ def sharpen(
 ) -> None:
     """Compute and cache every estimate's interval and noise floor, with the same bits as one by one.
 
-    Estimates of the same predictions, notion and bins share the drawn outcomes and the rows' noise, which is most of
-    the cost: five of them take little longer than one. Scores of whole predictions share the labels drawn for their
+    Estimates of the same predictions, notion and bins share the drawn outcomes and the rows' noise. These are most of
+    the cost: five estimates take little longer than one. Scores of whole predictions share the labels drawn for their
     floors. ``done`` receives progress in percent. An estimate without interval or floor raises NotAnswerable on
     request.
 
@@ -157,7 +157,7 @@ def floors(
 ) -> list[NoiseFloor]:
     """The noise floor of each estimator, all from the same drawn outcomes.
 
-    Estimators that use bin counts share draws, which are counted once in the cells between all their edges; every
+    Estimators that use bin counts share draws. Draws are counted once in the cells between all their edges; every
     binning's bins are runs of these cells. Other estimators have their own draws.
     """
     question = Question(predictions, reduction, None)

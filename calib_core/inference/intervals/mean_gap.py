@@ -98,7 +98,7 @@ class GapSums:
 
         It is the theta at which Phi(-(|m| - theta)/sd) + Phi(-(|m| + theta)/sd) = tail. The size of m is that of a
         normal number regardless of sign, so at theta = 0 both of its tails count. The end is at most |m| less z times
-        the root of the summed squared residuals: if all outcomes are equal, they have no deviations from their mean.
+        the root of the summed squared residuals. If all outcomes are equal, they have no deviations from their mean.
         """
         most = abs(self.gap) - float(norm.isf(tail)) * self.residual
         return max(0.0, min(self._reached(tail), most))
@@ -274,8 +274,8 @@ class EventGap:
     def least(self, tail: float) -> float:
         """Lower end for the size of the gap, missing with this chance: 0 if noise may explain all of it.
 
-        It is the theta at which P(|X - E| >= |O - E|) = tail, with X binomial of N' rows and mean E + theta towards
-        O. Both tails count, because the size has no sign.
+        It is the theta at which P(|X - E| >= |O - E|) = tail, with X binomial of N' rows and mean E + theta towards O.
+        Both tails count, because the size has no sign.
         """
         return self._shift(tail) * self.factor / self.total
 

@@ -60,9 +60,9 @@ class Losses:
         both within the possible range of losses. z is the normal (1 + level)/2 point. (loss - expected)^2 is, on
         average and whatever the truth, at least the loss's variance. If heavy losses are rare, the upper end is that
         of a Poisson count of them, which allows for those that did not happen. Two classes: loss - expected loss is
-        D_i (y_i - s_i). Grouped rows: w_i D_i and w_i (loss_i - expected loss_i) are summed over each group, and c is
-        widened to Student's point for this number of groups. What can mislead: one row with a near-certain claim sets
-        c for all. There is no proof for finite N (the variance is estimated); simulated for 2 to 100 classes.
+        D_i (y_i - s_i). Grouped rows: w_i D_i and w_i (loss_i - expected loss_i) are summed over each group. The range
+        c is widened to Student's point for this number of groups. What can mislead: one row with a near-certain claim
+        sets c for all. Validity for finite N is not proven (the variance is estimated); simulated for 2 to 100 classes.
 
         References: X(B) Fay & Feuer 1997.
         """
@@ -105,9 +105,9 @@ def of_mean(question: Question, level: float) -> MeanBounds | None:
     """Interval for the accuracy, Brier score or log loss of whole predictions, or of claims that share no row.
 
     Accuracy: Clopper-Pearson, exact for equal rows and conservative for others (Hoeffding 1956). Brier score and log
-    loss: ``Losses.bounds``. The log loss is clipped, with probabilities raised to LOG_FLOOR. If a score is exactly 0,
-    the method mentions the floor, because no upper end exists without it. Rows of unequal weight: Kish's number of
-    rows (accuracy), the weights themselves (others); not simulated, a rough guide. None for other questions.
+    loss: ``Losses.bounds``. For the log loss, probabilities are raised to LOG_FLOOR. If a score is exactly 0, the
+    method mentions the floor, because no upper end exists without it. Rows of unequal weight: Kish's number of rows
+    (accuracy), the weights themselves (others); not simulated, a rough guide. None for other questions.
 
     References: Clopper & Pearson 1934; Hoeffding 1956, On the distribution of the number of successes.
     """

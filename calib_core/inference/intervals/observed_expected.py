@@ -225,10 +225,10 @@ def ratio_ends(scores: Float64s, outcomes: Bools, weights: Float64s | None, tail
         pi = sum p^2 / sum p^,  pi' = O/N + (max(pi, O/N) - O/N) max(0, 1 - 5/m),  N' = min(N, O / pi')
         low = N' B(tail; O, N' - O + 1) / E,  high = N' B(1 - tail; O + 1, N' - O) / E
 
-    B is the quantile of a beta distribution: Clopper and Pearson's ends for N' rows, because the variance of O is O
-    (1 - sum p^2 / sum p). N' = N if the scores do not separate rows, and without any event. For fractional weights,
-    rows and events are divided by c = sum w^2 v / sum w v, v = p^ (1 - p^). This is Kish's factor for the variance of
-    the events; it was not simulated like the rest.
+    The function B is the quantile of a beta distribution. These are Clopper and Pearson's ends for N' rows, because the
+    variance of O is O (1 - sum p^2 / sum p). N' = N if the scores do not separate rows, and without any event. For
+    fractional weights, rows and events are divided by c = sum w^2 v / sum w v, v = p^ (1 - p^). This is Kish's factor
+    for the variance of the events; it was not simulated like the rest.
 
     Rows are read on the fine grid of summaries, every cell at its mean score, so counts of rows give the same result.
 

@@ -26,7 +26,7 @@ from calib_core.inference.intervals.inversion import CellGaps, Ends
 from calib_core.inference.intervals.wild_bootstrap import excess, residuals, strata_of, wild_chunks
 
 _PARTS = np.linspace(0.0, 1.0, 17)
-"""How far a grid of rates goes from what was seen, as shares of the way to the farthest."""
+"""Positions of a grid of rates, as shares of the way from the observed rate to the farthest."""
 _HALVINGS = 40
 
 
@@ -34,10 +34,10 @@ _HALVINGS = 40
 class Pairs:
     """Products of residuals of different rows of the same cell, which identify a squared error without its noise.
 
-    ``square`` is Q, the unbiased squared error over cells of two rows and more. ``moved`` is the sum of psi^2, with
-    psi the influence of each row on Q. ``noise`` is H, the variance from pairs of noise only, and ``variance`` is v,
-    the mean variance of a residual; both as estimated from outcomes and from scores. ``share`` is the share of all
-    rows in such cells.
+    ``square`` is Q, the unbiased squared error over cells of two rows and more. ``moved`` is the sum of psi^2, with psi
+    the influence of each row on Q. ``noise`` is H, the variance from pairs of noise only. ``variance`` is v, the mean
+    variance of a residual. Each is estimated from outcomes and from scores. ``share`` is the share of all rows in such
+    cells.
     """
 
     square: float
@@ -58,8 +58,8 @@ class Pairs:
 def pairs(cells: Moments) -> Pairs:
     """The pairs of rows with residuals r = outcome - score in the same cell.
 
-    S_c, q_c, t_c and f_c are the sums of r, r^2, r^3 and r^4 over the n_c rows of cell c; M rows are in cells of two
-    or more. Then
+    S_c, q_c, t_c and f_c are the sums of r, r^2, r^3 and r^4 over the n_c rows of cell c. In cells of two or more there
+    are M rows. Then
 
         Q = sum_c (S_c^2 - q_c)/(n_c - 1)/M
         psi_i = 2 r_i (S_c - r_i)/((n_c - 1) M), squares summing to sum_c 4 (S_c^2 q_c - 2 S_c t_c + f_c)/((n_c - 1)
@@ -132,10 +132,8 @@ def root_high(pairs: Pairs, gaps: CellGaps, level: float) -> float:
     1. Q + z sqrt(2 H + L).
     2. The x with x - Q = z sqrt(2 H + 4 x v/M).
     3. max(Q, 0) plus the largest gain of the cells' plug-in square over true rates r with sum_b n_b kl(z_b || r_b) <=
-    c.
-       kl is the Bernoulli divergence; c = log(1/tail) if all outcomes agree, z^2/2 if they are many. This is the
-       exact
-       limit for one cell of scores 1, and allows for an error in few cells that the noise of the others does not
+       c. kl is the Bernoulli divergence; c = log(1/tail) if all outcomes agree, z^2/2 if they are many. This is the
+       exact limit for one cell of scores 1, and allows for an error in few cells that the noise of the others does not
        show.
 
     References: as ``pairs``; the divergence bound as in profile likelihood, Owen 2001.
@@ -221,17 +219,17 @@ def inverted_pairs(
 ) -> tuple[float, float]:
     """Interval for a squared error of pairs (kernel, two-bin) of binary claims, given the predictions.
 
-    With residuals r = d + e, T = sum over pairs of r_i r_j k_ij is theta + 2 <d, e> + Q. theta is the target, and Q
-    the same sum over the noise e, drawn as residuals times standard normals. <d, e> is normal with standard deviation
-    at most sqrt(theta) sigma, because no kernel value exceeds 1 (sigma^2 is the sum of the squared weights times
-    residuals). If the scores imply larger residuals than observed, noise is enlarged accordingly (``_unseen``).
+    With residuals r = d + e, T = sum over pairs of r_i r_j k_ij is theta + 2 <d, e> + Q. The target is theta, and Q is
+    the same sum over the noise e, drawn as residuals times standard normals. The product <d, e> is normal with standard
+    deviation at most sqrt(theta) sigma, because no kernel value exceeds 1 (sigma^2 is the sum of the squared weights
+    times residuals). If the scores imply larger residuals than observed, noise is enlarged accordingly (``_unseen``).
 
     The lower end is the smallest theta >= 0 with P(T_theta <= T) <= 1 - tail under that law. The upper end uses the
-    square root of the same sum with i = j counted, S = sqrt(sum_s a_s |sum_i r_i phi_i|^2). phi_i of norm 1 are the
-    kernel's features, and a_s is the stratum's share over twice its pairs. S is a norm of the residuals, at least
-    sqrt(theta) for the true ones: theta <= (S + ``wild.excess``)^2. If the estimate counts i = j itself, ``value`` is
-    S^2. It is never of zero width, whatever the outcomes. What can mislead: the upper end contains S's own noise, so
-    strata of few rows make it wide.
+    square root of the same sum with i = j counted, S = sqrt(sum_s a_s |sum_i r_i phi_i|^2). The kernel's features phi_i
+    have norm 1, and a_s is the stratum's share over twice its pairs. S is a norm of the residuals, at least sqrt(theta)
+    for the true ones: theta <= (S + ``wild.excess``)^2. If the estimate counts i = j itself, ``value`` is S^2. It is
+    never of zero width, whatever the outcomes. What can mislead: the upper end contains S's own noise, so strata of few
+    rows make it wide.
 
     References: Widmann et al. 2019, §5; RKHS norms, Gretton et al. 2012.
     """
@@ -264,8 +262,8 @@ def of_blocks(estimator: KernelCalibrationError, claims: Vectors, level: float) 
     the labels). Then most blocks can have the same value, and sd is uninformative. In this case, and for fewer
     blocks, the ends are at least as far from v as (S + ``wild.excess``)^2. S is as in ``inverted_pairs`` (no pairs
     between blocks), with residual vectors r of |r|^2 at most 1 + |p|^2. The width is never zero there. What can
-    mislead: that bound contains each row's own square, so more blocks make it no narrower than mean |r|^2 / rows of a
-    block; larger blocks do.
+    mislead: that bound contains each row's own square. More blocks therefore make it no narrower than mean |r|^2 / rows
+    of a block; larger blocks do.
     """
     blocks, tail = estimator.blocks(claims), (1.0 - level) / 2
     value, m = blocks.mean, len(blocks.values)

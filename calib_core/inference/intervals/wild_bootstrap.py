@@ -32,8 +32,8 @@ def bounds(
 ) -> tuple[float, float]:
     """Interval for an error that is a norm of residuals (smooth, kernel, convex, ...), given the scores.
 
-    Such an error is T = S(r): a norm S of the residuals r = d + e, with d the true deviation of the predictions and e
-    noise of mean 0. The target is S(d). Because S is a norm, S(d) >= T - S(e), and S(r) >= S(d) + g.e for a
+    Such an error is T = S(r): a norm S of the residuals r = d + e. Here d is the true deviation of the predictions and
+    e is noise of mean 0. The target is S(d). Because S is a norm, S(d) >= T - S(e), and S(r) >= S(d) + g.e for a
     subgradient g at d. No row moves S by more than its weight w_i times its residual |r_i| (``reach``). The ends are
 
         max(0, T - q),  q the larger (1 + level)/2 point of S over two kinds of noise: residuals multiplied by
@@ -44,12 +44,12 @@ def bounds(
     Squared residuals are, on average, at least as large as the noise's variance. If outcomes are few (near-certain
     claims, strata of few rows), they do not represent its law, but the scores do. If outcomes are many, X(B) is a
     normal point, z sqrt(B), plus 1.6. If few or none are observed, it is the upper limit of a count (3.0 for none at
-    level .9), so the interval never has zero width. There is no proof for finite n, because the variance is
+    level .9), so the interval never has zero width. Validity for finite n is not proven, because the variance is
     estimated; simulated coverage is the level or more.
 
     The smooth error, whose width is the error itself, is not a norm but has both properties. If smoothing adds its
     own error, as kernel densities do, that is part of the target. What can mislead: the swept error is judged on the
-    bins of its walk, which depend on the outcomes; there the coverage table applies, not the proof. Weights of very
+    bins of its walk, which depend on the outcomes. There the coverage table applies, not the proof. Weights of very
     unequal size widen the upper end (its unit is the largest).
 
     References: wild bootstrap, Wu 1986; Liu 1988; X of one weight, Fay & Feuer 1997.

@@ -38,10 +38,10 @@ class FineCells:
     """The claims in cells finer than a table's bins, whose outcomes are binomial at the cell's mean score.
 
     The sum of n outcomes of scores s in a cell of width w has variance sum s (1 - s). The binomial one of the same
-    mean has n var(s) more: at most n w^2 / 4, and at most a share w / (1 - w) of it. (In the first and last cell
-    var(s) <= m (w - m) by Bhatia & Davis, m the mean's distance from 0 or 1; elsewhere s (1 - s) >= w (1 - w).) That
-    is 1 part in 1,000 if cells are 1/1,024 wide. The binomial sum is larger in convex order. The floor of an error,
-    which is convex in the outcomes, therefore has at least the mean of that from single rows.
+    mean has n var(s) more: at most n w^2 / 4, and at most a share w / (1 - w) of it. (In the first and last cell var(s)
+    <= m (w - m) by Bhatia & Davis, m the mean's distance from 0 or 1. Elsewhere s (1 - s) >= w (1 - w).) That is 1 part
+    in 1,000 if cells are 1/1,024 wide. The binomial sum is larger in convex order. The floor of an error, which is
+    convex in the outcomes, therefore has at least the mean of that from single rows.
 
     References: Hoeffding 1956, On the distribution of the number of successes in independent trials.
     """
@@ -96,7 +96,7 @@ _POWERS = {"second": 2, "third": 3, "fourth": 4}
 LEAST_OUTCOMES = 30.0
 """Expected variance from which a cell's sum counts as normal."""
 _FARTHEST, _LEAST_FAR = 9.0, 40
-"""How many deviations, and outcomes, beyond its mean a binomial sum is looked up."""
+"""Range of the table of a binomial sum: deviations from its mean, and at least so many outcomes."""
 
 Outcomes = Callable[[np.random.Generator, int], Float64s]
 """From a stream and a number of replicates to outcome sums (count, strata, bins)."""

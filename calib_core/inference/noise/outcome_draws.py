@@ -27,7 +27,7 @@ _FEW_CLASSES, _ROWS_OF_FEW = 50, 256
 """Up to this number of classes, a uniform is compared with each bound in turn, for as many rows as fit in cache."""
 
 MOST_TOTAL = 1.0 + 1e-3
-"""What a row's probabilities may add up to, rounding and all."""
+"""Maximum sum of a row's probabilities, with rounding."""
 
 
 class Uniforms(Protocol):

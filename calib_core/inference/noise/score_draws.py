@@ -60,10 +60,10 @@ Drawn: TypeAlias = Callable[[np.random.Generator, int], Float64s]
 def calibrated_scores(questions: Sequence[Question]) -> Drawn:
     """Draw scores (log loss, Brier score, accuracy) of labels that are drawn from the same predictions.
 
-    Labels are drawn row by row, one for all scores. For many rows (``MANY_ROWS``, or ``MANY_CLAIMS`` probabilities),
-    a mean over rows is drawn from the normal law of the same mean and variance, which are exact sums over rows. This
-    needs a Berry-Esseen ratio rho of at most ``NORMAL``. The first correction of that law, at most rho / 6 max |z^2 -
-    1| phi(z) = rho / 15, is then below .0067. That is the standard error of the 95 % point's level in 1,000 draws.
+    Labels are drawn row by row, one for all scores. With many rows (``MANY_ROWS``, or ``MANY_CLAIMS`` probabilities), a
+    mean over rows is drawn from a normal law. Its mean and variance are exact sums over rows. This needs a Berry-Esseen
+    ratio rho of at most ``NORMAL``. The first correction of that law, at most rho / 6 max |z^2 - 1| phi(z) = rho / 15,
+    is then below .0067. That is the standard error of the 95 % point's level in 1,000 draws.
 
     References: Edgeworth's expansion, Feller 1971, XVI.4.
     """

@@ -29,7 +29,7 @@ _BERRY_ESSEEN = 0.56
 """The law of a sum is off from the normal one by at most this times the ratio."""
 _DRAWN_NUMBERS = 20_000_000
 _RESAMPLES = 199, 4999
-"""So many draws that p = .1 is known to .005 (one standard error) up to 5,500 rows."""
+"""Numbers of draws: p = .1 has a standard error of at most .005 up to 5,500 rows."""
 _NORMAL_LAW = "normal law"
 _ROUNDING = 1e-9
 """Brier scores of a row that differ by less are equal."""
@@ -101,8 +101,8 @@ def _of_sums(name: str, sums: LossSums, *, careful: bool = False) -> TestOfCalib
 def _by_group(name: str, predictions: Predictions, terms: Float64s, spread: Float64s) -> TestOfCalibration:
     """The test with terms (observed less expected, (rows,)) summed by group; ``spread`` is that of single rows.
 
-    The variance is the larger of sum_g (sum of terms of g)^2 and that of independent rows. If surprises are too rare
-    to estimate it by group (``clusters.poor``), or there are fewer than ten groups, it is the largest possible one,
+    The variance is the larger of sum_g (sum of terms of g)^2 and that of independent rows. Surprises can be too rare to
+    estimate it by group (``clusters.poor``), or there are fewer than ten groups. It is then the largest possible one,
     sum_g (sum of spreads of g)^2. The law is Student's, with one degree of freedom less than groups.
     """
     groups = predictions.row_groups
@@ -119,14 +119,15 @@ def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCa
     """Test for a calibration error of any size: Spiegelhalter's test with the Brier score, for every sample size.
 
     T = sum_i w_i [S(p_i, y_i) - E S(p_i, k)], k ~ p_i, with S the Brier score of the whole prediction. The test is
-    two-sided by Z = T / sqrt(sum_i w_i^2 Var S(p_i, k)). If only a claim is known (bare confidences, top-label) or
-    rows need not sum to 1 (per-class), S is that of the claim: (h, 1 - h) against (right, wrong). Abstained rows are
-    left out; those of a group are summed.
+    two-sided by Z = T / sqrt(sum_i w_i^2 Var S(p_i, k)). If only a claim is known (bare confidences, top-label) or rows
+    need not sum to 1 (per-class), S is that of the claim. It compares (h, 1 - h) with (right, wrong). Abstained rows
+    are left out; those of a group are summed.
 
     The p-value is the normal one if rho is at most ``NORMAL``, with rho = sum_i w_i^3 E|S - E S|^3 / (sum_i w_i^2 Var
-    S)^(3/2). rho is known from the scores, and the normal law is off by at most 0.56 rho. Otherwise p is the rank of
-    |T| among draws of the outcomes from the predictions, (1 + #{|T*| >= |T|}) / (R + 1). That rejects calibrated
-    models at most at its level for every n. For a summary, which has no rows, p is the normal one plus 1.12 rho.
+    S)^(3/2). This ratio is known from the scores, and the normal law is off by at most 0.56 rho. Otherwise p is the
+    rank of |T| among draws of the outcomes from the predictions, (1 + #{|T*| >= |T|}) / (R + 1). That rejects
+    calibrated models at most at its level for every n. For a summary, which has no rows, p is the normal one plus 1.12
+    rho.
 
     Whole-number weights are copies. An outcome with probability 0 is impossible under calibration: p = 0. If every
     outcome was certain and came true, or no outcome changes the score (uniform rows), there is nothing to test: p =
@@ -217,8 +218,8 @@ def kuiper(predictions: Predictions, reduction: str | Reduction | None = None) -
 
     It needs no bins and no bandwidth, and detects over- and under-confidence, even where they cancel in a mean.
     Whole-number weights are copies; others multiply each row's difference and the deviation of its outcome. What can
-    mislead: with few rows, or scores near 0 and 1 only, D is not close to a Brownian path (the noise floor of the
-    "max-deviation" estimator is exact).
+    mislead: with few rows, or scores near 0 and 1 only, D is not close to a Brownian path. The noise floor of the
+    "max-deviation" estimator is exact.
 
     References: Arrieta-Ibarra et al. 2022; Feller 1951, The asymptotic distribution of the range of sums.
 

@@ -1,13 +1,13 @@
 """Exact tests of calibration for many places at once: bins, slices and classes, and which are significantly off.
 
-A place is a bin of the diagram, a predicted class, a predicted class in a bin, a class's probability, or a value of a
-metadata column. It is tested once, exactly (``count_test``; ``share_test`` for weights and groups of rows), if its
-effective sample size is at least ``FEWEST``. The p-value is corrected in two steps that no view changes:
+A place is a bin of the diagram, a predicted class, a predicted class in a bin, or a class's probability. A value of a
+metadata column is a place too. It is tested once, exactly (``count_test``; ``share_test`` for weights and groups of
+rows), if its effective sample size is at least ``FEWEST``. The p-value is corrected in two steps that no view changes:
 
 1. Holm's rule among the places of its family: the bins of this model, its predicted classes, ..., the values of one
    column.
-2. A fixed split: of F kinds of places (``kinds_of_places``) each gets an F-th of the 5 %, and of the share of the
-   slices each of C columns gets a C-th. So p_corrected = F * Holm for bins and classes, and F * C * Holm for slices.
+   2. A fixed split: of F kinds of places (``kinds_of_places``) each gets an F-th of the 5 %. Of the share of the slices
+      each of C columns gets a C-th. So p_corrected = F * Holm for bins and classes, and F * C * Holm for slices.
 
 p_corrected depends only on the rows, not on the other places displayed, so every view agrees on whether a place is
 off. Holm's rule is valid for tests of the same rows, and the split is valid for families that share rows. The chance
@@ -71,8 +71,8 @@ def score_nodes(scores: Floats | None = None) -> Float64s:
 def node_counts(nodes: Float64s, count: Float64s, score: Float64s) -> Float64s:
     """Assign claims between nodes to the nodes: counts (..., G - 1) and sums of scores become counts (..., G).
 
-    A claim between two nodes is divided between them with the same mean score. The variance of a sum falls by a share
-    of less than 4e-5 on the nodes of ``score_nodes()``, and is unchanged if the scores are nodes themselves.
+    A claim between two nodes is divided between them with the same mean score. On the nodes of ``score_nodes()`` the
+    variance of a sum falls by a share of less than 4e-5. It is unchanged if the scores are nodes themselves.
 
     >>> node_counts(np.array([0.0, 0.5, 1.0]), np.array([1.0, 2.0]), np.array([0.25, 1.0])).tolist()
     [0.5, 2.5, 0.0]
@@ -112,8 +112,8 @@ def count_test(nodes: Float64s, counts: Float64s, positives: Float64s) -> Float6
 
     The null hypothesis is that each row's score is its probability, not only that their means agree. A binomial law
     of the mean score spreads as much as any law of that mean, and misses errors that this one finds. NaN if there are
-    no claims. What can mislead: rows are assumed to be independent. If single scores are wrong but their mean is
-    right, the test rejects a little more often than its level, because the rows are not calibrated.
+    no claims. What can mislead: rows are assumed to be independent. Single scores can be wrong although their mean is
+    right. The test then rejects a little more often than its level, because the rows are not calibrated.
 
     References: Hong 2013 (the law by Fourier transform).
 
@@ -257,8 +257,8 @@ def p_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
 def worth_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
     """Effective sample size of each cell (cells,), with ``cell`` (n,) the cell of each row.
 
-    It is the number of rows, or of their copies. For other weights, and for grouped rows, it is (sum w)^2 over the
-    sum over groups of (its weight in the cell)^2, as if a group were one outcome.
+    It is the number of rows, or of their copies. For other weights, and for grouped rows, it is (sum w)^2 over the sum
+    over groups of (its weight in the cell)^2. Each group counts as one outcome.
 
     >>> p = Predictions.from_confidence([0.9] * 4, [True] * 4, groups=[0, 0, 1, 2])
     >>> worth_of_cells(p, np.array([0, 0, 0, 1]), 2).round(2).tolist()  # 3^2 / (2^2 + 1)
@@ -296,19 +296,18 @@ def per_class_tests(
 
     - class, rows (claims about it), error (the class's ECE), calibrated (mean error of calibrated models);
     - beyond = (error - calibrated) * rows / n: what the class adds to the error of all n rows beyond noise (below 0:
-    less
-      than noise);
+      less than noise);
     - p, and p_holm corrected for the number of classes; NaN for a class without claims.
 
-    If the classes are one of several ``families`` of places, p_holm is multiplied by their number, and a class of
-    fewer than ``fewest`` rows is not tested (``picked_out``).
+    If the classes are one of several ``families`` of places, p_holm is multiplied by their number. A class of fewer
+    than ``fewest`` rows is then not tested (``picked_out``).
 
-    The statistic is n times the ECE, T = sum_b |k_b - S_b|, with k_b claims of bin b that came true and S_b the sum
-    of its scores. Under calibration k_b is Poisson-binomial and the bins are independent. Their laws are computed by
-    Fourier transform and convolved. So p = P(T* >= T) needs no random draws and can be small enough to survive many
-    classes (a thousand draws could not show anything at 50). A score counts as the mean of its slice, a sixteenth of
-    a bin. This widens the laws by under a percent, so the test is slightly conservative. Distances are rounded to a
-    grid, in the data and in the laws; its steps are small compared with the spread of T.
+    The statistic is n times the ECE, T = sum_b |k_b - S_b|. In bin b, k_b claims came true and S_b is the sum of its
+    scores. Under calibration k_b is Poisson-binomial and the bins are independent. Their laws are computed by Fourier
+    transform and convolved. So p = P(T* >= T) needs no random draws and can be small enough to survive many classes (a
+    thousand draws could not show anything at 50). A score counts as the mean of its slice, a sixteenth of a bin. This
+    widens the laws by under a percent, so the test is slightly conservative. Distances are rounded to a grid, in the
+    data and in the laws; its steps are small compared with the spread of T.
 
     What can mislead: classes share rows, so errors of several classes can be one error; a class of few rows passes
     whatever the model does. NotAnswerable for row weights that are not whole numbers, and for grouped rows.
@@ -365,7 +364,7 @@ def predicted_classes(
     """Test the rows predicted as each class, one line per class, corrected as in every view (``picked_out``).
 
     The columns are those of ``per_class_tests`` in the top-label notion. For grouped rows, and weights that are not
-    counts, they are only class, rows, p and p_holm, by Hoeffding's bound on the mean gap of the class.
+    counts, they are only class, rows, p and p_holm. Hoeffding's bound on the mean gap of the class then gives p.
 
     >>> p = Predictions.from_confidence([0.9] * 40, predicted=[0] * 40, labels=[0] * 20 + [1] * 20)
     >>> predicted_classes(p, 5)["p_holm"].round(3).tolist()  # class 1 is never predicted

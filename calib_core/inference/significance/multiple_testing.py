@@ -13,9 +13,9 @@ def holm(p: ArrayLike) -> Float64s:
     """p-values (m,) corrected by Holm's step-down rule, in the order given; at most 1, NaN (no test) stays NaN.
 
     With m tests and p_(1) <= ... <= p_(m): corrected p_(j) = max over i <= j of min(1, (m - i + 1) p_(i)). Rejecting
-    hypotheses with a corrected p of at most alpha causes any false alarm with probability at most alpha, however the
-    tests depend on each other. Never larger than Bonferroni's m p. What can mislead: with very many tests only strong
-    effects remain.
+    hypotheses with a corrected p of at most alpha causes any false alarm with probability at most alpha. This is true
+    however the tests depend on each other. Never larger than Bonferroni's m p. What can mislead: with very many tests
+    only strong effects remain.
 
     References: Holm 1979.
 
@@ -36,7 +36,7 @@ def benjamini_hochberg(p: ArrayLike) -> Float64s:
     With m tests and p_(1) <= ... <= p_(m): corrected p_(j) = min over i >= j of min(1, m p_(i) / i). Among rejections
     at alpha, the expected share of false ones is at most alpha if the tests are independent or depend on each other
     positively. Never larger than ``holm``. What can mislead: it limits the share of false alarms, not the chance of
-    any; tests of the same rows in opposite directions need not depend positively.
+    any. Tests of the same rows in opposite directions need not depend positively.
 
     References: Benjamini & Hochberg 1995.
 

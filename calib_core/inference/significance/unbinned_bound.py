@@ -66,9 +66,9 @@ def unbinned_bound(
 
     The target is (1/N) sum_i |r(s_i) - s_i|, with r the (unknown) observed frequency at each score, given the scores.
     Over strata of claims (top-label: classes) it is their weighted mean, each with its own r under the same
-    assumption. U is the upper end of the default interval of the binned L1 error at level 2 ``level`` - 1, so that it
-    fails by 1 - ``level``. w_b are the cells' weights in the aggregate. By default the claims are of the event of two
-    classes, else of the confidence.
+    assumption. The upper end U is that of the default interval of the binned L1 error at level 2 ``level`` - 1, so that
+    it fails by 1 - ``level``. The cells' weights in the aggregate are w_b. By default the claims are of the event of
+    two classes, else of the confidence.
 
     "lipschitz": g(s) = r(s) - s changes by at most L = ``constant`` per unit of score. The bound is
     U + L sum_b w_b GMD_b, with GMD_b = mean |s_i - s_j| over all pairs of rows of cell b (i = j counted).
@@ -77,10 +77,10 @@ def unbinned_bound(
     s_b| and s_b the cell's mean score. (``constant`` is not used.)
 
     Proof of the added terms. In a cell E|g| <= |E g| + E|g - E g|, E over its rows; |E g| adds up to the binned
-    error. Lipschitz: with S' an independent copy of S, E|g(S) - E g| <= E|g(S) - g(S')| <= L E|S - S'|. (L MAD_b is
-    no bound: S = -1, 0, 0, 0, 0, 1 and g = |S| - 1/3 have E g = 0, E|g| = 4/9 and MAD = 1/3.) Monotone: E|g - E g| <=
-    E|r - E r| + MAD_b. E|r - E r| is at most half the range of r in the cell, and the ranges within a stratum add up
-    to at most 1.
+    error. Lipschitz: with S' an independent copy of S, E|g(S) - E g| <= E|g(S) - g(S')| <= L E|S - S'|. The smaller L
+    MAD_b is no bound: S = -1, 0, 0, 0, 0, 1 and g = |S| - 1/3 have E g = 0, E|g| = 4/9 and MAD = 1/3. Monotone: E|g - E
+    g| <= E|r - E r| + MAD_b. E|r - E r| is at most half the range of r in the cell, and the ranges within a stratum add
+    up to at most 1.
 
     Default bins: of equal mass, sqrt(rows per stratum) / 1.5 of them within 10 to 100. Bins must be fixed by the
     scores. What can mislead: L is an assumption and must be chosen before looking at the plot. If the assumption is

@@ -140,17 +140,17 @@ def unbinned_tests(models: Mapping[str, Predictions], notion: str | None = None)
     There is one line per model and test: model, test, subject, statistic and p. If the predictions do not contain
     enough, a note replaces the last two. ``subject`` is what the test examines:
 
-    - "event" or "confidence" (Kuiper's): ``notion``, by default ``notion_looked_at`` of the first model; confidence
-    if a model has no event;
+    - "event" or "confidence" (Kuiper's): ``notion``, by default ``notion_looked_at`` of the first model; confidence if
+      a model has no event;
     - "whole" predictions;
     - "claims", if only those are known.
 
     ``p`` is the chance that a perfectly calibrated model shows as much (``kuiper``, ``spiegelhalter`` with the log
-    loss). With the Brier score, the test is exactly the one reported next to a verdict (``shown_at_all``), with
-    simulated p-values if the normal law might be off. ``p_holm`` and ``p_bh`` are corrected for the number of other
-    lines (``holm``, ``benjamini_hochberg``). The test next to a verdict is fixed in advance, one per model, so its p
-    is not corrected. What can mislead: the tests can miss a mean gap that ``risk.in_the_large``, a test of that gap
-    only, detects.
+    loss). With the Brier score, the test is exactly the one reported next to a verdict (``shown_at_all``). Its p-values
+    are simulated if the normal law might be off. ``p_holm`` and ``p_bh`` are corrected for the number of other lines
+    (``holm``, ``benjamini_hochberg``). The test next to a verdict is fixed in advance, one per model, so its p is not
+    corrected. What can mislead: the tests can miss a mean gap that ``risk.in_the_large``, a test of that gap only,
+    detects.
 
     >>> p = Predictions.from_confidence([0.5] * 4, [True] * 4)
     >>> unbinned_tests({"one": p})[["subject", "statistic"]].round(2).values.tolist()
@@ -201,7 +201,7 @@ def unbinned_bounds(first: Mapping[str, PrimaryLine], level: float = LEVEL) -> p
     """Upper bounds on each model's error including errors within bins, in its primary notion, under each assumption.
 
     There is one line per model and assumption: model, notion, assumption, value = binned + added (at most 1), level
-    (one-sided, (1 + ``level``) / 2), bins, and a sentence (``unbinned_bound`` with slope ``SLOPE``). What can
+    (one-sided, (1 + ``level``) / 2), and bins. A sentence follows (``unbinned_bound`` with slope ``SLOPE``). What can
     mislead: the assumptions are not tested; if they are false, the bounds are too low.
 
     >>> from calib_core.inference import primaries
@@ -284,7 +284,7 @@ def coverage_table() -> pd.DataFrame:
     """Coverage of default intervals in simulations, one line per case.
 
     Columns: the law of the scores and the truth about them (``law``, ``truth``), ``classes``, ``rows``, ``notion``,
-    ``estimator``, ``binning`` ("default" if no bins were given) and nominal ``level``. ``coverage`` is the share of
+    ``estimator``, and nominal ``level``. ``binning`` is "default" if no bins were given. ``coverage`` is the share of
     ``runs`` whose interval contained the truth; in ``below`` the truth was below the interval, in ``above`` above it.
     ``half`` is the coverage of the same intervals at half their width, which must be clearly lower.
 
@@ -359,7 +359,7 @@ def _table(name: str) -> pd.DataFrame:
 NORMS = {"L1": "ece", "L2": "rmsce"}
 """Names of the norms, and the estimator of the canonical error in each."""
 WITHOUT_CELLS = ("none: Dirichlet kernels", "L1")
-"""What the line without cells has for its partition and its norm."""
+"""Partition and norm of the line without cells."""
 
 
 def canonical_errors(
@@ -372,8 +372,8 @@ def canonical_errors(
 ) -> pd.DataFrame:
     """Canonical calibration error on the cells of each partition, in L1 and L2, with interval, noise floor and p.
 
-    L1 = sum over cells b of w_b ||E[Y | b] - mean prediction in b||_1, in [0, 2], with w_b the share of the rows in
-    b. ||.||_1 is the sum over classes of absolute differences. L2 is the root of the same average of squared
+    L1 = sum over cells b of w_b ||E[Y | b] - mean prediction in b||_1, in [0, 2], with w_b the share of the rows in b.
+    The norm ||.||_1 is the sum over classes of absolute differences. L2 is the root of the same average of squared
     Euclidean distances.
 
     There is one line per ``partition`` and ``norm`` with the fields of an ``EstimateLine`` at the nominal ``level``,

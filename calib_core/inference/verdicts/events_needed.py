@@ -60,9 +60,9 @@ def events_needed(
 ) -> EventsNeeded:
     """Return the number of expected events needed to reach a verdict on the ratio with probability ``power``.
 
-    O is a Poisson number with mean ``stated`` * E. Its exact ends (Garwood), each failing by (1 - level)/2, are
-    divided by E. They must lie inside (1/ratio, ratio), or for "outside" entirely beyond one side. The answer is the
-    smallest E such that every E from there on has the power: power is not monotone, because O is a whole number.
+    O is a Poisson number with mean ``stated`` * E. Its exact ends (Garwood), each failing by (1 - level)/2, are divided
+    by E. Both must be inside (1/ratio, ratio), or for "outside" entirely beyond one side. The answer is the smallest E
+    such that every E from there on has the power. Power is not monotone, because O is a whole number.
 
     Parameters
     ----------
