@@ -146,14 +146,20 @@ Output = Literal["full", "per-class", "top-label", "top-k", "same"]
 class Contract:
     """Properties of a calibrator, declared with it and enforced by tests over the registry.
 
-    output: kind of predictions it returns ("same": as given); keeps_argmax: the predicted class never changes;
-    sums_to_one: rows stay distributions; monotone: a higher score never gets a lower output (within a stratum);
-    min_rows: fewest calibration rows for a fit; needs_matrix: works on full probability rows only;
-    may_refuse: it raises NotAnswerable if the calibration rows are insufficient for the requested guarantee;
-    abstains: it may leave rows unanswered; exported: it can be written as steps (``exporting.steps_of``);
-    keeps_order: no two classes of a row change places, or only the claims made are recalibrated; profile: how it is
-    introduced to a user who chooses one; classes: the only number of classes it supports. ``bins`` and ``rows`` name
-    the parameter that sets the number of bins, or of rows per bin; empty if there is none.
+    - output: kind of predictions it returns ("same": as given).
+    - keeps_argmax: the predicted class never changes.
+    - sums_to_one: rows stay distributions.
+    - monotone: a higher score never gets a lower output (within a stratum).
+    - min_rows: fewest calibration rows for a fit.
+    - needs_matrix: works on full probability rows only.
+    - may_refuse: it raises NotAnswerable if the calibration rows are insufficient for the requested guarantee.
+    - abstains: it may leave rows unanswered.
+    - exported: it can be written as steps (``exporting.steps_of``).
+    - keeps_order: no two classes of a row change places, or only the claims made are recalibrated.
+    - profile: its introduction for a user who chooses a calibrator.
+    - classes: the only number of classes it supports.
+
+    ``bins`` and ``rows`` name the parameter that sets the number of bins, or of rows per bin; empty if there is none.
     """
 
     output: Output
@@ -325,7 +331,7 @@ class Calibrator(Adjustable):
     def fit(self, X: ArrayLike | Logits, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit on probabilities (n, K) and labels (n,): codes 0..K-1, or names as scikit-learn's classifiers take them.
 
-        Names are assigned to the columns in sorted order, or to the DataFrame columns of the same names; ``classes_``
+        Names are assigned to the columns in sorted order, or to the DataFrame columns of the same names. ``classes_``
         then contains the names, and ``predict`` returns them. Raises InputError if there are not K names.
         """
         predictions = _predictions(X, y, sample_weight)
@@ -359,7 +365,7 @@ class Calibrator(Adjustable):
         ----------
         parts : a list of predictions, or a ``cc.readers.StreamedFile``: any iterable that can be iterated repeatedly.
 
-        Calibrators with ``by_sums`` are fitted by sums of gradients and curvatures over the parts: the map equals that
+        Calibrators with ``by_sums`` are fitted by sums of gradients and curvatures over the parts. The map equals that
         of all rows at once, up to rounding. Otherwise calibrators with ``reads_counts`` are fitted on a ``Summary`` of
         the parts, whose scores are those of the grid. Raises NotAnswerable for all others, which need every row at
         once, and for weights that are not counts of copies.
@@ -439,8 +445,8 @@ class Calibrator(Adjustable):
         """Return recalibrated probabilities, row by row, of the claims that this calibrator changes.
 
         The shape is (n, K) for calibrators of full rows and of single classes. Confidence and top-label calibrators
-        return the probability of the predicted class only, (n,), and top-k calibrators those of the k largest classes,
-        (n, k): they do not recalibrate the other classes.
+        return the probability of the predicted class only, (n,). Top-k calibrators return those of the k largest
+        classes, (n, k). They do not recalibrate the other classes.
         """
         calibrated = self.apply(_predictions(X, None, None))
         if calibrated.kind in ("full", "per-class"):
@@ -487,9 +493,9 @@ class MapShape:
     """Declared properties of a binary calibrator's map; ``smooth``: it has few parameters and never decreases.
 
     ``bins`` and ``rows`` name the parameter that sets the number of bins, or of rows per bin. ``counts``: whether it
-    can be fitted on counts in cells of a grid, and which score then represents a claim: the lower end of its cell
-    ("edges"), the mean of all claims of its cell ("cells"), or of those that came true, or did not, as the claim itself
-    ("outcomes"). ``numbers``: how many parameters it fits, if they are few.
+    can be fitted on counts in cells of a grid, and which score then represents a claim. It is the lower end of its cell
+    ("edges"), the mean of all claims of its cell ("cells"), or the mean of those with the claim's outcome ("outcomes").
+    ``numbers``: how many parameters it fits, if they are few.
     """
 
     smooth: bool = False

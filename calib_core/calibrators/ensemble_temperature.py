@@ -41,10 +41,10 @@ _RIDGE = 1e-10
 class EnsembleTemperature(Calibrator):
     """Weighted average of the temperature-scaled probabilities, the original ones and the uniform distribution.
 
-    q = w1 softmax(log p / T) + w2 p + w3 / K with w1 + w2 + w3 = 1, none negative. In two stages, as in the paper:
-    T minimizes the log loss of temperature scaling, then w that of the mixture with T fixed; the pair is not the
-    joint minimum. The second stage is convex, and its log loss on the calibration rows is never above that of
-    temperature scaling or of the uncalibrated model. The predicted class never changes.
+    q = w1 softmax(log p / T) + w2 p + w3 / K with w1 + w2 + w3 = 1, none negative. In two stages, as in the paper, T
+    minimizes the log loss of temperature scaling, then w that of the mixture with T fixed. The pair is not the joint
+    minimum. The second stage is convex, and its log loss on the calibration rows is never above that of temperature
+    scaling or of the uncalibrated model. The predicted class never changes.
 
     ``weights_`` are (w1, w2, w3), ``temperature_`` is T; ``status_`` and ``note`` report whether T was identified, as
     in temperature scaling. With fewer than 10 rows T is 1 and the weights are (1, 0, 0): the rows do not change. If T

@@ -25,7 +25,7 @@ _EDGE_SHARE, _EDGE_ROWS = 0.25, 20
 """Rows that set the edges if scores tie: a quarter of all rows, and at most 20 per bin.
 
 Few such rows give bins of unequal mass, many leave few rows to average. With 20 to 100 points per bin the smallest bin
-has most rows left at a quarter to a fifth; with more points, 20 per bin set the edges about as well as all rows.
+has most rows left at a quarter to a fifth. With more points, 20 per bin set the edges about as well as all rows.
 """
 
 _FEW_LEVELS = 1000
@@ -42,36 +42,38 @@ _FEW_LEVELS = 1000
 class Histogram(BinaryCalibrator):
     """Replaces a score by the observed frequency in its bin; all bins have about the same number of rows.
 
-    With B = floor(n / points_per_bin) bins (or the given number), thresholds are the order statistics of the scores
-    at ranks ceil(b (n + 1) / B), b = 1..B-1; a bin is closed on the left; its value is the mean outcome of the rows
-    strictly between two thresholds, (mean + u) / (1 + delta) with u uniform on [0, delta], so that no two bins return
-    the same value. There are never more bins than distinct scores. What can mislead: inside a bin all differences
-    between scores are lost, and the order of two scores can flip across bins.
+    There are B = floor(n / points_per_bin) bins (or the given number). Thresholds are the order statistics of the
+    scores at ranks ceil(b (n + 1) / B), b = 1..B-1, and a bin is closed on the left. Its value is the mean outcome of
+    the rows strictly between two thresholds, (mean + u) / (1 + delta). The u uniform on [0, delta] ensures that no two
+    bins return the same value. There are never more bins than distinct scores. What can mislead: inside a bin all
+    differences between scores are lost, and the order of two scores can flip across bins.
 
-    *Ties.* If another row has the score of a threshold, order statistics do not divide the rows as the theorem needs,
-    and equal scores must stay in one bin. Then m = min(n / 4, 20 B) rows, drawn at random without their outcomes, set
-    the edges: bins contain as nearly m / B of them as equal scores allow, and never less than half of that. A bin's
-    value is the mean outcome of the *other* rows in it, averaged over all draws of as many rows among equal scores: of
-    g rows with one score, h of them true and e drawn for the edges, g - e count, with h (g - e) / g true. So the seed
+    *Ties.* If another row has the score of a threshold, order statistics do not divide the rows as the theorem needs.
+    Equal scores must stay in one bin. Then m = min(n / 4, 20 B) rows, drawn at random without their outcomes, set the
+    edges. Bins contain as nearly m / B of them as equal scores allow, and never less than half of that. A bin's value
+    is the mean outcome of the *other* rows in it, averaged over all draws of as many rows among equal scores. Of g rows
+    with one score, h of them true and e drawn for the edges, g - e count, with h (g - e) / g true. So the seed
     determines the edges, but not which outcomes count, and the order of the rows has no effect.
 
     *Bounds.* The true value of bin b is pi_b = P(Y = 1 | score in bin b) for the fitted edges. Without ties at
     thresholds this is P1 Theorem 1. Its threshold rows are left out because the thresholds fix their scores, while the
     rows strictly between are independent draws from the distribution between. A score equal to a threshold is covered
     if it has probability 0, as with continuous scores. With ties: let G be the edge rows' scores and the *bins* of the
-    other rows (not their scores: given those, the mean outcome would estimate the mean of P(Y = 1 | score) over these
-    rows instead of pi_b). The draw is independent of the rows, so the others are independent of the edges; given G the
-    n_b outcomes in bin b are independent, each true with probability pi_b, and their mean v has E[exp(t (v - pi_b)) |
-    G] <= exp(t^2 / (8 n_b)) (Hoeffding's lemma). The value returned is the mean of v given all rows and the number
-    drawn of each score, which is finer than G; by Jensen's inequality it satisfies the same bound, hence P(|value -
-    pi_b| >= eps | G) <= 2 exp(-2 n_b eps^2): Theorem 1 with n_b rows averaged instead of k - 1, as no row is used up by
-    a threshold. The probability is over the rows and the draw. All scores determine whether there are ties, so the
-    proof covers two events: no ties at thresholds *and* the first bound fails; ties *and* the second bound fails. Each
-    has probability at most alpha. Only one of them can occur for scores that (nearly) always tie, or never.
+    other rows. (G does not contain their scores: given those, the mean outcome would estimate the mean of P(Y = 1 |
+    score) over these rows instead of pi_b.) The draw is independent of the rows, so the others are independent of the
+    edges. Given G the n_b outcomes in bin b are independent, each true with probability pi_b. Their mean v has E[exp(t
+    (v - pi_b)) | G] <= exp(t^2 / (8 n_b)) (Hoeffding's lemma). The value returned is the mean of v given all rows and
+    the number drawn of each score, which is finer than G. By Jensen's inequality it satisfies the same bound, hence
+    P(|value - pi_b| >= eps | G) <= 2 exp(-2 n_b eps^2). This is Theorem 1 with n_b rows averaged instead of k - 1, as
+    no row is used up by a threshold. The probability is over the rows and the draw. All scores determine whether there
+    are ties, so the proof covers two events. One is no ties at thresholds *and* failure of the first bound; the other
+    is ties *and* failure of the second. Each has probability at most alpha. Only one of them can occur for scores that
+    (nearly) always tie, or never.
 
-    ``thresholds_`` and ``values_`` are the map, ``counts_`` the rows of each bin, ``averaged_`` those that its value
-    averages, ``placing_`` the number of rows that only set the edges (0 without ties). Weighted rows: whole numbers are
-    copies; other weights are scaled to Kish's effective sample size, and rows tied with a threshold share its place.
+    ``thresholds_`` and ``values_`` are the map. ``counts_`` are the rows of each bin and ``averaged_`` those that its
+    value averages. ``placing_`` is the number of rows that only set the edges (0 without ties). Weighted rows: whole
+    numbers are copies; other weights are scaled to Kish's effective sample size, and rows tied with a threshold share
+    its place.
 
     References: P1 Algorithm 8 and Appendix B.1, after Gupta & Ramdas 2021, Algorithm 2.
 
@@ -282,8 +284,8 @@ class EqualWidthHistogram(BinaryCalibrator):
     """Replaces a score by the observed frequency in its bin; bins have equal width.
 
     Bins [0, 1/B), [1/B, 2/B), ..., [1 - 1/B, 1]; a bin's value is the weighted mean outcome of its calibration rows.
-    A score in a bin without calibration rows does not change: nothing is known there, and a bin's midpoint or 0, which
-    other packages return, would present a guess as an estimate. What can mislead: confident models leave most bins
+    A score in a bin without calibration rows does not change, since nothing is known there. Other packages return the
+    bin's midpoint or 0, which would present a guess as an estimate. What can mislead: confident models leave most bins
     with few rows or none, and there is no guarantee; equal-mass histogram binning has one.
 
     ``values_`` are the bins' values (0 where empty), ``counts_`` their weights.
@@ -330,8 +332,8 @@ class LeceHistogram(BinaryCalibrator):
 
     g(s) = s - mean over the bin's calibration rows of (s_i - z_i), clipped to [0, 1] (the authors' code lets results
     leave it). Histogram binning assumes equal class distributions within a bin; this assumes equal errors. A bin
-    without calibration rows does not change scores. What can mislead: scores near 0 or 1 in a wide bin are
-    shifted as far as those in its middle, and clipping then sends them to exactly 0 or 1.
+    without calibration rows does not change scores. What can mislead: scores near 0 or 1 in a wide bin are shifted as
+    far as those in its middle. Clipping then sends them to exactly 0 or 1.
 
     P3 specifies only that classical binning has bins of equal size, the default here, and draws 5 of equal width.
     ``edges_`` are the inner edges, ``errors_`` the mean errors.

@@ -116,12 +116,16 @@ FAMILY_TITLES: dict[str, tuple[str, str]] = {
 class Profile:
     """Introduction of a calibrator, declared with it.
 
-    family: the group in which it is listed. sentence: what it does, in plain words. rows = (a, b, c): it needs about
-    a + b K + c K^2 calibration rows for K classes, fifty per fitted number or bin. needs_classes: the
-    predicted classes must be known. promises: some fits have a distribution-free guarantee. first_for: the kinds of
-    predictions for which it is among the first to try, with the reason ``why_first`` in one sentence. first_for_event:
-    it is among the first to try for the risk of an event. candidate_for: the kinds for which it is a candidate when a
-    calibrator is chosen by cross-validation, up to ``most_classes`` classes.
+    - family: the group in which it is listed.
+    - sentence: a plain description.
+    - rows = (a, b, c): it needs about a + b K + c K^2 calibration rows for K classes, fifty per fitted number or bin.
+    - needs_classes: the predicted classes must be known.
+    - promises: some fits have a distribution-free guarantee.
+    - first_for: the kinds of predictions for which it is among the first to try, with the reason ``why_first`` in one
+      sentence.
+    - first_for_event: it is among the first to try for the risk of an event.
+    - candidate_for: the kinds for which it is a candidate when a calibrator is chosen by cross-validation, up to
+      ``most_classes`` classes.
 
     >>> Profile(rows=(0, 100, 0)).rows_needed(10)
     1000

@@ -110,12 +110,12 @@ _PLACES = np.linspace(0.0, 1.0, 21)
 class VennAbers(BinaryCalibrator):
     """Returns a probability between two isotonic fits, with the row itself counted as false and as true.
 
-    p0(s) and p1(s) are the values at s of isotonic regression on the calibration rows and one more row, (s, 0) or
-    (s, 1); the probability is p1 / (1 - p0 + p1), which is between them and minimizes the maximum regret in log loss.
+    p0(s) and p1(s) are the values at s of isotonic regression on the calibration rows and one more row, (s, 0) or (s,
+    1). The probability is p1 / (1 - p0 + p1), which is between them and minimizes the maximum regret in log loss.
     ``interval(scores)`` returns (p0, p1): wide if there are few calibration rows near a score. Neither decreases in s.
 
     If calibration rows and new rows are exchangeable, the member of the pair selected by the outcome is perfectly
-    calibrated, E[Z | p_Z] = p_Z. This is a property of the pair, not of the probability between them or of rows divided
+    calibrated: E[Z | p_Z] = p_Z. This is a property of the pair, not of the probability between them or of rows divided
     by their sum. What can mislead: the interval is not a confidence interval of the event's probability, and its width
     goes to 0 with many rows.
 
@@ -124,8 +124,8 @@ class VennAbers(BinaryCalibrator):
 
     p0 steps at scores ``lower_thresholds_`` (m,), from one of ``lower_`` (m + 1,) to the next, p1 just above scores
     ``thresholds_`` (k,), along ``upper_`` (k + 1,). Nearly every score of a row with a false outcome is one of
-    ``thresholds_``: with many classes the map is larger than its calibration rows (three times as large for 50,000 rows
-    of 1,000 classes in single precision).
+    ``thresholds_``. With many classes the map is therefore larger than its calibration rows (three times as large for
+    50,000 rows of 1,000 classes in single precision).
 
     References: Vovk, Petej & Fedorova 2015, §2 and Algorithms 1-4 (inductive Venn-ABERS predictors, log loss).
 
@@ -191,7 +191,7 @@ def with_one_more(weight: Float64s, hits: Float64s) -> Float64s:
     """Isotonic value at each of m ascending scores, (m,), after adding one true row at that score.
 
     weight (m,) > 0 are the rows at each score, hits (m,) those that came true. With X, Y their running sums, the value
-    at score j is the slope of the line that touches from below both the points (X, Y) up to j, shifted by (-1, -1), and
+    at score j is the slope of a line. It touches from below both the points (X, Y) up to j, shifted by (-1, -1), and
     those after j. As j grows, that line's start and end only move forward: all values take one pass, O(m).
 
     A run of scores with equal outcomes takes one step: the line starts within the run only if its outcomes are false.

@@ -112,13 +112,13 @@ _APPLIED_ROWS = 256
 class VectorScaling(Calibrator):
     """Multiplies each class's logit by its own weight and adds an intercept: softmax(w x + b).
 
-    w, b (K,) minimize the mean log loss of the calibration rows. x are the raw logits if the predictions have them
-    (``Logits``, or an upload with logits), else log-probabilities, as ``input_`` records. The two give different maps,
-    since a shift of all logits of a row changes w x but not the row's probabilities; a map fitted on logits refuses
-    predictions without them.
+    w, b (K,) minimize the mean log loss of the calibration rows. The inputs x are the raw logits if the predictions
+    have them (``Logits``, or an upload with logits), else log-probabilities; ``input_`` records which. The two give
+    different maps, since a shift of all logits of a row changes w x but not the row's probabilities. A map fitted on
+    logits refuses predictions without them.
 
     A ridge towards the identity of weight 1e-8 makes the minimum unique: intercepts sum to about zero. If rows are
-    separable, or a class never occurs, the loss without it has no minimum; the fit then stops at probabilities near
+    separable, or a class never occurs, the loss without it has no minimum. The fit then stops at probabilities near
     1e-7 and ``status_`` is "at bound" (otherwise "converged", or "not converged"). On the calibration rows the log loss
     is never above that of the uncalibrated predictions. The predicted class can change. 2K numbers are fitted: with few
     rows per class, prefer temperature scaling.
@@ -263,14 +263,14 @@ class _Affine(Calibrator):
 class MatrixScaling(_Affine):
     """Replaces each class's logit by a weighted sum of all logits, with penalties on off-diagonals and intercepts.
 
-    q = softmax(W x + b), W (K, K), b (K,) minimizing
-    mean log loss + λ / (K(K-1)) sum_{i≠j} W_ij² + μ / K sum_j b_j² (ODIR), λ = ``off_diagonal``, μ = ``intercept``.
-    x are the raw logits if the predictions have them, else log-probabilities, as ``input_`` records; a map fitted on
-    logits refuses predictions without them. With ``cross_validate``, λ and then μ are chosen from
-    0.01, 0.1, ..., 10,000 by the held-out log loss; ``off_diagonal_`` and ``intercept_`` are the values used.
+    q = softmax(W x + b), W (K, K), b (K,) minimizing mean log loss + λ / (K(K-1)) sum_{i≠j} W_ij² + μ / K sum_j b_j²
+    (ODIR), λ = ``off_diagonal``, μ = ``intercept``. The inputs x are the raw logits if the predictions have them, else
+    log-probabilities; ``input_`` records which. A map fitted on logits refuses predictions without them. With
+    ``cross_validate``, λ and then μ are chosen from 0.01, 0.1, ..., 10,000 by the held-out log loss; ``off_diagonal_``
+    and ``intercept_`` are the values used.
 
-    W with the same row added to all its rows, and b plus a constant, give the same map: the penalties choose
-    off-diagonal columns that sum to zero; if λ or μ is 0, a ridge towards the identity of weight 1e-8 chooses columns
+    W with the same row added to all its rows, and b plus a constant, give the same map. The penalties choose
+    off-diagonal columns that sum to zero. If λ or μ is 0, a ridge towards the identity of weight 1e-8 chooses columns
     of W that sum to one and intercepts that sum to zero. That ridge also bounds the fit if rows are separable or a
     class never occurs: ``status_`` is then "at bound" (otherwise "converged", or "not converged"). On the calibration
     rows the log loss is never above that of the uncalibrated predictions.
@@ -299,10 +299,10 @@ class MatrixScaling(_Affine):
 class Dirichlet(_Affine):
     """Replaces each class's log-probability by a weighted sum of all of them, with a penalty on other classes' weights.
 
-    q = softmax(W log p + b), W (K, K), b (K,) minimizing
-    mean log loss + λ / (K(K-1)) sum_{i≠j} W_ij² + μ / K sum_j b_j² (ODIR), λ = ``off_diagonal``, μ = ``intercept``:
-    the correct map if the predictions of each class follow a Dirichlet distribution. Raw logits are never
-    used. Everything else is as in matrix scaling; λ = μ = 0 is the unregularized map of P3 §4.1.
+    q = softmax(W log p + b), W (K, K), b (K,) minimizing mean log loss + λ / (K(K-1)) sum_{i≠j} W_ij² + μ / K sum_j
+    b_j² (ODIR), λ = ``off_diagonal``, μ = ``intercept``. It is the correct map if the predictions of each class follow
+    a Dirichlet distribution. Raw logits are never used. Everything else is as in matrix scaling; λ = μ = 0 is the
+    unregularized map of P3 §4.1.
 
     A class that never occurs among the calibration rows gets probabilities near 0 if μ is 0; a positive μ, as in the
     default, prevents that.

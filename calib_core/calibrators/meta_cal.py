@@ -90,8 +90,8 @@ def guaranteed_miscoverage(scores: Float64s, alpha: float, risk: float) -> tuple
 class CoverageCurve:
     """Accuracy l(s) among rows with scores up to s, fitted to decrease in s; arrays have one entry per bin.
 
-    ``scores``: mean score of each bin; ``accuracies``: fitted values; ``observed``: accuracy of all rows up to the
-    bin's end; ``shares``: share of rows up to it.
+    ``scores`` are the mean scores of the bins and ``accuracies`` the fitted values. ``observed`` is the accuracy of all
+    rows up to the bin's end, and ``shares`` the share of rows up to it.
     """
 
     scores: Float64s
@@ -163,14 +163,14 @@ class ScoredRows:
 def guaranteed_accuracy(scores: Float64s, correct: Bools, others: ScoredRows, accuracy: float, risk: float) -> float:
     """Loosest threshold that passes fixed-sequence tests of the accuracy among answered rows, at this risk.
 
-    Thresholds, their order and the first one tested are fixed from *other* rows. Conditional on those and on the number
-    of held-out rows that a threshold answers, the number of correct ones is binomial, and Clopper-Pearson bounds are
-    exact. Thresholds are equally spaced in rank among the others' scores, from the one that is expected to answer just
-    enough rows to pass without an error. They are tested from strict to loose, each at the full risk, until one fails.
-    The first one tested is the loosest whose probability of passing, by the others' accuracy up to it, is within .01 of
-    the best. The probability of a threshold with a true accuracy below the target is then at most ``risk``: the first
-    such threshold in the sequence must pass its test. Raises NotAnswerable if the first one fails; a refusal does not
-    violate the guarantee.
+    Thresholds, their order and the first one tested are fixed from *other* rows. Given those and the number of held-out
+    rows that a threshold answers, the number of correct ones is binomial. Clopper-Pearson bounds are therefore exact.
+    Thresholds are equally spaced in rank among the others' scores. The first is expected to answer just enough rows to
+    pass without an error. They are tested from strict to loose, each at the full risk, until one fails. The first one
+    tested is the loosest whose probability of passing, by the others' accuracy up to it, is within .01 of the best. The
+    probability of a threshold with a true accuracy below the target is then at most ``risk``. The first such threshold
+    in the sequence must pass its test. Raises NotAnswerable if the first one fails; a refusal does not violate the
+    guarantee.
 
     References: Geifman & El-Yaniv 2017 (selective risk control); fixed-sequence testing: Wiens 2003.
     """
@@ -329,15 +329,16 @@ class MetaCal(Calibrator):
 class MetaCalMiscoverage(MetaCal):
     """Abstains on the least certain rows with a limit on withheld correct ones; recalibrates the rest.
 
-    The ranking score is the entropy of the uncalibrated row. min(correct rows / 10, 500) correct rows are held out;
-    the threshold r is an order statistic of their scores. Rows with a score above r get the uniform vector and are
-    marked as abstentions; the base calibrator is fitted on the other calibration rows up to r. Miscoverage F0 is the
-    share of correct rows that are withheld. ``rule="paper"`` takes the ceil((n1 + 1)(1 - alpha))-th score, for which F0
-    exceeds alpha with the probability of eq. (5), .14 to .49 with 20 to 500 rows. ``"guaranteed"`` takes the smallest
-    for which this probability is at most ``risk``, and refuses if too few rows are held out. The bound concerns correct
-    rows of the uncalibrated model. So any base calibrator is possible that answers every row with probabilities of all
-    classes that sum to one (P4 §4.2, remark i), even one that changes the predicted class. What can mislead: withheld
-    rows are not answers, so accuracy and calibration afterwards are about the answered rows only; check the coverage.
+    The ranking score is the entropy of the uncalibrated row. The number of correct rows held out is min(correct rows /
+    10, 500), and the threshold r is an order statistic of their scores. Rows with a score above r get the uniform
+    vector and are marked as abstentions. The base calibrator is fitted on the other calibration rows up to r.
+    Miscoverage F0 is the share of correct rows that are withheld. ``rule="paper"`` takes the ceil((n1 + 1)(1 -
+    alpha))-th score, for which F0 exceeds alpha with the probability of eq. (5), .14 to .49 with 20 to 500 rows.
+    ``"guaranteed"`` takes the smallest for which this probability is at most ``risk``, and refuses if too few rows are
+    held out. The bound concerns correct rows of the uncalibrated model. So any base calibrator is possible that answers
+    every row with probabilities of all classes that sum to one (P4 §4.2, remark i). It may even change the predicted
+    class. What can mislead: withheld rows are not answers, so accuracy and calibration afterwards are about the
+    answered rows only; check the coverage.
 
     ``threshold_`` is r (infinite if all rows are answered), ``exceed_probability_`` is P(F0 > alpha) by eq. (5),
     ``n_held_out_`` and ``n_fit_`` are numbers of rows, and ``base_`` is the fitted base calibrator.
@@ -407,14 +408,14 @@ class MetaCalAccuracy(MetaCal):
     """Abstains on the least certain rows until the others reach a target accuracy; recalibrates those.
 
     As for miscoverage, with min(rows / 10, 500) rows held out, correct or not, and the threshold l^-1(beta), l(s) the
-    accuracy among rows with scores up to s. ``rule="paper"`` estimates l: equal-mass bins of the scores, (mean score of
-    the bin, accuracy of all rows up to its end), a decreasing isotonic fit, interpolated. It has no allowance for
-    sampling error: in simulations (7 distributions, 120 to 500 held-out rows) it met an attainable beta in 37 to 100 %
-    of the splits that it did not refuse, by target and distribution, and an unattainable one in none. ``"guaranteed"``
-    tests thresholds from strict to loose with exact binomial bounds: over the held-out rows, with probability at least
-    1 - ``risk`` it meets beta or refuses. If all rows together reach beta nothing is withheld; if no threshold does,
-    fit raises NotAnswerable with the attainable range. What can mislead: accuracy costs coverage, so check the
-    coverage; and if beta is unattainable, the few fits that are not refused all miss it.
+    accuracy among rows with scores up to s. ``rule="paper"`` estimates l. It takes equal-mass bins of the scores, (mean
+    score of the bin, accuracy of all rows up to its end), and interpolates a decreasing isotonic fit. It has no
+    allowance for sampling error. In simulations (7 distributions, 120 to 500 held-out rows) it met an attainable beta
+    in 37 to 100 % of the splits that it did not refuse, by target and distribution. It never met an unattainable one.
+    ``"guaranteed"`` tests thresholds from strict to loose with exact binomial bounds: over the held-out rows, with
+    probability at least 1 - ``risk`` it meets beta or refuses. If all rows together reach beta nothing is withheld; if
+    no threshold does, fit raises NotAnswerable with the attainable range. What can mislead: accuracy costs coverage, so
+    check the coverage; and if beta is unattainable, the few fits that are not refused all miss it.
 
     References: P4 Algorithm 2 and §4.2; the published code averages over bins instead of rows and includes empty bins.
 

@@ -49,8 +49,8 @@ class Distance(Protocol):
 class KullbackLeibler:
     """Kullback-Leibler divergence KL(p || q) = sum_l p_l log(p_l / q_l), up to a constant of p: -sum_l p_l log q_l.
 
-    0 log 0 = 0; infinite where q is 0 and p is not. All terms are non-negative, so a product in float32
-    has a small *relative* error however near the points are; undecided cases are computed again in float64.
+    0 log 0 = 0; infinite where q is 0 and p is not. All terms are non-negative, so a product in float32 has a small
+    *relative* error however near the points are. Undecided cases are computed again in float64.
     """
 
     def __init__(self, points: Floats) -> None:
@@ -97,9 +97,9 @@ class Euclidean:
 class Nearest:
     """The k nearest of fixed points, as a sparse matrix (b, n) with row sums k, for b rows and each requested k.
 
-    Points nearer than the k-th count in full. All points at the distance of the k-th, to within ``band`` (relative, the
-    rounding of the inputs), share the remainder of k equally: no tie is broken by the order of the points.
-    With ``weights`` a point counts by its weight.
+    Points nearer than the k-th count in full. Points at the distance of the k-th, to within ``band`` (relative, the
+    rounding of the inputs), share the remainder of k equally. No tie is broken by the order of the points. With
+    ``weights`` a point counts by its weight.
     """
 
     distance: Distance
@@ -420,14 +420,15 @@ class Lece(Neighbours):
     """Subtracts from a row the mean error (probability minus outcome) of the most similar calibration rows.
 
     Neighbors are the k calibration rows p_i with the smallest KL(p || p_i) (0 log 0 = 0, infinite where p_i is 0 and p
-    is not) or Euclidean distance; with CE = mean(p_i - onehot(y_i)) over them, q = p - CE; an entry stays at p where p
-    <= t or q <= t (to within rounding); the row is divided by its sum. k is floor(share * n) or as given, t the
-    ``threshold``. Rows at the distance of the k-th nearest, to within rounding, share the last places equally: results
-    do not depend on row order. With few rows per class the neighborhoods are wide and the assumption of equal errors is
-    doubtful; P3 then finds better results after temperature scaling (``ts+lece``) with t about 0.01.
+    is not) or Euclidean distance. With CE = mean(p_i - onehot(y_i)) over them, q = p - CE. An entry stays at p where p
+    <= t or q <= t (to within rounding), and the row is divided by its sum. The number k is floor(share * n) or as
+    given, and t is the ``threshold``. Rows at the distance of the k-th nearest, to within rounding, share the last
+    places equally: results do not depend on row order. With few rows per class the neighborhoods are wide and the
+    assumption of equal errors is doubtful. P3 then finds better results after temperature scaling (``ts+lece``) with t
+    about 0.01.
 
-    ``neighbours_`` and ``threshold_`` are k and t, ``losses_`` the cross-validated log losses (share, threshold), from
-    10 seeded folds that depend on the rows' contents and not on their order.
+    ``neighbours_`` and ``threshold_`` are k and t. ``losses_`` are the cross-validated log losses (share, threshold),
+    from 10 seeded folds that depend on the rows' contents and not on their order.
 
     References: P3 Algorithm 1 and §3.2.
 

@@ -144,22 +144,22 @@ _STRIDE = 16
 class OrderPreserving(Calibrator):
     """Maps the log-probabilities of all classes by one increasing curve, so the ranking of classes never changes.
 
-    q = softmax(m(log p_1), ..., m(log p_K)) with m strictly increasing, the same for every class: the diagonal
+    q = softmax(m(log p_1), ..., m(log p_K)) with m strictly increasing, the same for every class. This is the diagonal
     subfamily of the intra-order-preserving maps, where the output of a class depends on its own input only. Ties stay
-    ties. The paper's m is a monotone neural network of raw logits; here it is a piecewise linear function of
+    ties. The paper's m is a monotone neural network of raw logits. Here it is a piecewise linear function of
     log-probabilities, which has a unique best fit: the log loss is convex in the slopes.
 
     m is linear between B - 1 knots, which divide the rows evenly by the log-probability of their second class;
-    B = min(8, 1 + n / 100) for n calibration rows. With slopes r_b / T, T that of temperature scaling, r minimizes
-    mean log loss + λ/n (sum_b (r_b - r_(b+1))² + sum_b (r_b - 1 - log r_b)), λ = ``smoothness``, by Newton's method.
-    The penalty is 0 at temperature scaling, where all r are 1, so the log loss of the calibration rows never exceeds
-    that of temperature scaling; the logarithm keeps slopes above 0.
+    B = min(8, 1 + n / 100) for n calibration rows. Slopes are r_b / T, with T that of temperature scaling. Newton's
+    method finds the r that minimize mean log loss + λ/n (sum_b (r_b - r_(b+1))² + sum_b (r_b - 1 - log r_b)), λ =
+    ``smoothness``. The penalty is 0 at temperature scaling, where all r are 1. The log loss of the calibration rows
+    therefore never exceeds that of temperature scaling; the logarithm keeps slopes above 0.
 
     ``temperature_`` is T, ``knots_`` (B - 1,) are the knots, ``slopes_`` (B,) the slopes from the least log-probability
     up. If the rows do not identify T (``status_``, as in temperature scaling), the map is that of T only.
 
-    What can mislead: there is a single slope below the lowest knot, where one row in B has its second class and
-    confident rows have most of their classes.
+    What can mislead: there is a single slope below the lowest knot. One row in B has its second class there, and
+    confident rows have most of their classes there.
 
     References: Rahimi, Shaban, Cheng, Hartley & Boots 2020, §3 (diagonal intra-order-preserving functions).
 

@@ -38,15 +38,15 @@ T = TypeVar("T")
 class Reduced(Calibrator):
     """Recalibrates the binary claims of a notion, with a separate binary map for each stratum.
 
-    The claims of the calibration rows are split into the notion's strata; in each, the binary calibrator is fitted
-    on (score, outcome); new claims go through their stratum's map. A stratum with fewer rows than the binary
-    calibrator needs is *small*: small strata are pooled into one (``small="pool"``), or keep their scores
-    (``small="leave"``, as in the authors' code). With fewer than two rows in all they keep their scores.
-    ``pooled_`` and ``left_alone_`` list them by name. Weighted rows count as their effective sample size (Kish) unless
-    the weights are whole numbers, which are copies.
+    The claims of the calibration rows are split into the notion's strata. In each, the binary calibrator is fitted on
+    (score, outcome); new claims go through their stratum's map. A stratum with fewer rows than the binary calibrator
+    needs is *small*. Small strata are pooled into one (``small="pool"``), or keep their scores (``small="leave"``, as
+    in the authors' code). With fewer than two rows in all they keep their scores. ``pooled_`` and ``left_alone_`` list
+    them by name. Weighted rows count as their effective sample size (Kish) unless the weights are whole numbers, which
+    are copies.
 
-    ``class_points`` = (k_1, ..., k_L) replaces the binary part's number of points per bin by one number per stratum:
-    class l of class-wise binning gets floor(n / k_l) bins of the n rows, as every row makes a claim about every class.
+    ``class_points`` = (k_1, ..., k_L) replaces the binary part's number of points per bin by one number per stratum.
+    Class l of class-wise binning gets floor(n / k_l) bins of the n rows, as every row makes a claim about every class.
     A larger k_l makes the bound of class l tighter and its map coarser; the bound for all classes is the loosest one.
     Pooled small strata use their largest number.
 

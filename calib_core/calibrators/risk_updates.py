@@ -1,8 +1,8 @@
 """Updates of a predicted risk: a new intercept, or intercept and slope, for all rows or by a column's values.
 
 Log-odds of the event in a row of value v: eta + z . u_v, with eta the common update and u_v (k,) normal around 0 with
-standard deviations tau (k,). tau maximizes the marginal likelihood (Laplace's approximation, as for mixed models),
-and u_v is the mode given tau. If the values agree within noise, tau and all offsets are 0.
+standard deviations tau (k,). The value of tau maximizes the marginal likelihood (Laplace's approximation, as for mixed
+models), and u_v is the mode given tau. If the values agree within noise, tau and all offsets are 0.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def pooled_offsets(
     """Partially pooled offsets (V, k) of the values, and their standard deviations tau (k,).
 
     ``design`` is (k, n), with ones in its first row: a shift first, then (for k = 2) a change of slope. Every shift is
-    limited to one standard error around the estimate from the value's own rows (with Jeffreys' prior), so many values
-    without an error do not mask one with a large error (Efron & Morris 1972).
+    limited to one standard error around the estimate from the value's own rows (with Jeffreys' prior). Many values
+    without an error therefore do not mask one with a large error (Efron & Morris 1972).
 
     References: Efron & Morris 1972, JASA 67 (limited translation); Breslow & Clayton 1993, JASA 88.
     """
@@ -334,19 +334,20 @@ def _log_odds(predictions: Predictions, event: int) -> Float64s:
 class InterceptUpdate(RiskUpdate):
     """Shifts the log-odds of a predicted risk so that expected and observed numbers of events agree.
 
-    logit p' = a + logit p, p the probability of the event of two classes (``Predictions.event``), p from 2^-52 up and 1
-    - p likewise. a is the maximum likelihood estimate: sum p' = number of events over the calibration rows, so observed
-    : expected becomes 1. The ranking of the rows does not change. If all outcomes are equal, a has no maximum and is
-    Firth's (Jeffreys' prior): (events + 1/2) / (n + 1) for equal risks; ``status_`` is then "separated".
+    logit p' = a + logit p, p the probability of the event of two classes (``Predictions.event``), p from 2^-52 up and
+    1 - p likewise. The intercept a is the maximum likelihood estimate: sum p' = number of events over the calibration
+    rows, so the ratio of observed to expected becomes 1. The ranking of the rows does not change. If all outcomes are
+    equal, a has no maximum and is Firth's (Jeffreys' prior): (events + 1/2) / (n + 1) for equal risks; ``status_`` is
+    then "separated".
 
-    ``by`` names a metadata column whose values are updated separately: value v has the intercept a + u_v, with u_v
-    normal around 0 and a standard deviation that maximizes the marginal likelihood (partial pooling: a value is nearer
-    to the common update if it has fewer events and if the values differ less). It is limited to one standard error
-    around the estimate from its own rows, so one site with a large error gets its own update although many others need
-    none. A value that is missing or was not seen in fitting gets the common update, and the predictions' ``notes``
-    report it. Such a map needs ``fit_on`` and ``apply``, since a matrix of probabilities has no column. ``only`` names
-    one value of that column, or a range of its numbers ("40..60" from 40 to below 60, "75..", "..40"): only its rows
-    are used and updated, and all others keep their risk bit for bit.
+    ``by`` names a metadata column whose values are updated separately: value v has the intercept a + u_v. Here u_v is
+    normal around 0, with a standard deviation that maximizes the marginal likelihood. This is partial pooling: a value
+    is nearer to the common update if it has fewer events and if the values differ less. It is limited to one standard
+    error around the estimate from its own rows. One site with a large error therefore gets its own update although many
+    others need none. A value that is missing or was not seen in fitting gets the common update, and the predictions'
+    ``notes`` report it. Such a map needs ``fit_on`` and ``apply``, since a matrix of probabilities has no column.
+    ``only`` names one value of that column, or a range of its numbers ("40..60" from 40 to below 60, "75..", "..40").
+    Only its rows are used and updated, and all others keep their risk bit for bit.
 
     ``intercept_`` is a, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,) and ``deviations_`` (1,), the
     standard deviation of u, belong to the column. Weighted rows count as their effective sample size, whole weights as
@@ -387,17 +388,17 @@ class LogisticRecalibration(RiskUpdate):
     """Scales and shifts the log-odds of a predicted risk: a new intercept and a new calibration slope.
 
     logit p' = a + b logit p, p the probability of the event of two classes (``Predictions.event``), p from 2^-52 up and
-    1 - p likewise. a and b are the maximum likelihood estimates of Cox's calibration intercept and slope, with b >= 0,
-    so the ranking of the rows does not change. b < 1 moderates risks that were too extreme. If the risks separate the
-    outcomes, or all outcomes are equal, a and b are Firth's (Jeffreys' prior) and ``status_`` is "separated". It is
-    "constrained" if b is 0 because higher risks came true less often, and "not identified" if all risks are equal, with
-    b = 1.
+    1 - p likewise. The numbers a and b are the maximum likelihood estimates of Cox's calibration intercept and slope.
+    The ranking of the rows does not change, since b >= 0. A slope b < 1 moderates risks that were too extreme. If the
+    risks separate the outcomes, or all outcomes are equal, a and b are Firth's (Jeffreys' prior) and ``status_`` is
+    "separated". It is "constrained" if b is 0 because higher risks came true less often, and "not identified" if all
+    risks are equal, with b = 1.
 
-    ``by`` names a metadata column whose values are updated separately, as in the intercept update: value v has log-odds
-    a + b x + u_v + w_v (x - m), u and w normal around 0 with standard deviations that maximize the marginal likelihood,
-    m the mean of x = logit p weighted by p' (1 - p'); u_v is limited to one standard error around the estimate from the
-    value's own rows. A slope below 0 becomes 0. A value that was not seen gets the common update, with a note. ``only``
-    names one value, or number range, and only its rows are updated.
+    ``by`` names a metadata column whose values are updated separately, as in the intercept update. Value v has log-odds
+    a + b x + u_v + w_v (x - m), with m the mean of x = logit p weighted by p' (1 - p'). Here u and w are normal around
+    0 with standard deviations that maximize the marginal likelihood. The shift u_v is limited to one standard error
+    around the estimate from the value's own rows. A slope below 0 becomes 0. A value that was not seen gets the common
+    update, with a note. ``only`` names one value, or number range, and only its rows are updated.
 
     ``intercept_`` and ``slope_`` are a and b, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,),
     ``slopes_`` (V,) and ``deviations_`` (2,) belong to the column. Raises NotAnswerable if there are not two classes.

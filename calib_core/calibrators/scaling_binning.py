@@ -25,14 +25,14 @@ from calib_core.text import several
 class ScalingBinning(BinaryCalibrator):
     """Averages a smooth map over equal-mass bins: as stable as scaling, as verifiable as binning.
 
-    (1) g, a scaling map, is fitted on T1; (2) B bins contain equally many g(s_i) of T2, with ties in one bin; (3) a
-    bin's value is the mean of g(s_i) over the rows of T3 in it, not of the outcomes, which vary far more. With B bins
-    this needs about 1/eps^2 + B rows for an error of eps, and histogram binning B/eps^2 (P2 Thm 4.1).
+    (1) A scaling map g is fitted on T1. (2) Each of B bins contains equally many g(s_i) of T2, with ties in one bin.
+    (3) A bin's value is the mean of g(s_i) over the rows of T3 in it. The mean of the outcomes would vary far more.
+    With B bins this needs about 1/eps^2 + B rows for an error of eps, and histogram binning B/eps^2 (P2 Thm 4.1).
 
-    ``splits`` = 3 draws disjoint thirds T1, T2, T3 at random, as the theorem requires; 1 uses all rows three times, as
-    in the authors' code, which is best in practice. The thirds depend on the seed and on the set of rows,
-    not on their order. A bin without rows of T3 takes T2's mean; with fewer than 3 rows every step uses all of
-    them. Step 1 minimizes the log loss, as in the authors' code; the paper has the squared error.
+    ``splits`` = 3 draws disjoint thirds T1, T2, T3 at random, as the theorem requires. The value 1 uses all rows three
+    times, as in the authors' code, which is best in practice. The thirds depend on the seed and on the set of rows, not
+    on their order. A bin without rows of T3 takes T2's mean; with fewer than 3 rows every step uses all of them. Step 1
+    minimizes the log loss, as in the authors' code; the paper has the squared error.
 
     ``map_`` is the fitted g, ``thresholds_`` the inner edges on the scale of g, ``values_`` the bins' values.
 

@@ -37,9 +37,9 @@ def is_smooth(flags: MapShape) -> bool:
 class ScalingMap(BinaryCalibrator):
     """Base class of non-decreasing maps with a few parameters that include the identity.
 
-    Subclasses implement ``_fit_logs`` and ``_map_logs`` on log s and log(1 - s), both clipped at the common floor of
-    the logarithm, so scores of exactly 0 and 1 are valid. ``floored_`` counts the calibration rows whose outcome had a
-    probability below that floor: a few such rows can dominate the fit.
+    Subclasses implement ``_fit_logs`` and ``_map_logs`` on log s and log(1 - s). Both are clipped at the common floor
+    of the logarithm, so scores of exactly 0 and 1 are valid. ``floored_`` counts the calibration rows whose outcome had
+    a probability below that floor: a few such rows can dominate the fit.
     """
 
     status_: str
@@ -80,20 +80,20 @@ class Platt(ScalingMap):
     """Fits a slope and a shift of log-odds by logistic regression of the outcome.
 
     g(s) = sigmoid(a log(s / (1 - s)) + b) with a in [0, 1000] and b minimizing the log loss of the calibration rows,
-    without Platt's smoothing of the outcomes. a = 1, b = 0 is the identity, so on these rows the map is never worse
+    without Platt's smoothing of the outcomes. The identity is a = 1, b = 0, so on these rows the map is never worse
     than no calibration.
 
-    ``prior`` = m pseudo-rows, off by default, prevents extreme fits of few rows: it adds
-    m / 8 ((a - 1)^2 + d^2) to the summed log loss, d = (a - 1) x + b with x the mean log-odds weighted by s (1 - s).
-    a and d are then normal around the identity with variance 4 / m, the information of m rows with a probability of one
-    half. With 50 to 300 rows 4 pseudo-rows (variance 1) were best in simulations of well and badly calibrated models;
-    16 are better for nearly calibrated models, and worse for badly calibrated ones.
+    ``prior`` = m pseudo-rows, off by default, prevents extreme fits of few rows. It adds m / 8 ((a - 1)^2 + d^2) to the
+    summed log loss, d = (a - 1) x + b with x the mean log-odds weighted by s (1 - s). Then a and d are normal around
+    the identity with variance 4 / m, the information of m rows with a probability of one half. With 50 to 300 rows 4
+    pseudo-rows (variance 1) were best in simulations of well and badly calibrated models. With 16, results are better
+    for nearly calibrated models, and worse for badly calibrated ones.
 
     ``a_`` and ``b_`` are the parameters. ``status_`` is "converged"; "constrained" if higher scores came true less
-    often and a is 0 (the map is then constant and never reverses the scores); "at bound" if scores separate the
-    outcomes (a is 1000, with the step in the gap) or all outcomes are equal; "not identified" if all scores are equal
-    (a is 1). With a prior only the first two occur. What can mislead: if the relation is curved in log-odds, one slope
-    is wrong at both ends; see beta calibration.
+    often and a is 0 (the map is then constant and never reverses the scores). It is "at bound" if scores separate the
+    outcomes (a is 1000, with the step in the gap) or all outcomes are equal. It is "not identified" if all scores are
+    equal (a is 1). With a prior only the first two occur. What can mislead: if the relation is curved in log-odds, one
+    slope is wrong at both ends; see beta calibration.
 
     References: Platt 1999; P2 App. E, g(z; a, c).
 
@@ -131,17 +131,17 @@ class Beta(ScalingMap):
     """Fits one slope of log-odds near 0, another near 1, and a shift: correct if each class's scores are beta.
 
     g(s) = sigmoid(a log s - b log(1 - s) + c), a and b in [0, 1000] and c minimizing the log loss of the calibration
-    rows. a = b is Platt scaling, a = b = 1 with c = 0 the identity: on these rows the map is never worse than either.
-    The constraints are enforced by constrained optimization. The published code drops the feature with a negative slope
-    and refits, which gives the same result if one constraint binds; it can differ if that changes the sign of the other
-    slope.
+    rows. Platt scaling has a = b, and the identity a = b = 1 with c = 0. On these rows the map is therefore never worse
+    than either. The constraints are enforced by constrained optimization. The published code drops the feature with a
+    negative slope and refits, which gives the same result if one constraint binds. It can differ if that changes the
+    sign of the other slope.
 
-    ``prior`` = m pseudo-rows, off by default, adds m / 8 ((a - 1)^2 / 2 + (b - 1)^2 / 2 + d^2) to the summed log loss,
-    d the map's log-odds minus the score's at the mean of log s and log(1 - s) weighted by s (1 - s): for a = b it is
-    the prior of Platt scaling. 4 pseudo-rows were best in simulations with 50 to 300 rows.
+    ``prior`` = m pseudo-rows, off by default, adds m / 8 ((a - 1)^2 / 2 + (b - 1)^2 / 2 + d^2) to the summed log loss.
+    The shift d is the map's log-odds minus the score's, at the mean of log s and log(1 - s) weighted by s (1 - s). For
+    a = b it is the prior of Platt scaling. In simulations with 50 to 300 rows, 4 pseudo-rows were best.
 
     ``a_``, ``b_`` and ``c_`` are the parameters. ``status_`` is "converged"; "constrained" if a or b is 0; "at bound"
-    if scores separate the outcomes or all outcomes are equal; "not identified" if there are fewer than three distinct
+    if scores separate the outcomes or all outcomes are equal. It is "not identified" with fewer than three distinct
     scores, which cannot separate a from b (both are then Platt's slope). With a prior only the first two occur. What
     can mislead: with a = 0 a score of exactly 0 no longer maps to 0, and likewise with b = 0 at 1.
 
@@ -191,8 +191,8 @@ class BinaryTemperature(ScalingMap):
     """Divides a score's log-odds by one number T > 0, which moves all scores towards one half or away from it.
 
     g(s) = sigmoid(log(s / (1 - s)) / T) with T minimizing the log loss of the calibration rows: multiclass
-    temperature scaling of the two columns (1 - s, s). What can mislead: 1/2 always maps to 1/2, so T corrects little if
-    all scores are too high or too low, as those of a rare class can be; see Platt scaling.
+    temperature scaling of the two columns (1 - s, s). What can mislead: 1/2 always maps to 1/2. T therefore corrects
+    little if all scores are too high or too low, as those of a rare class can be; see Platt scaling.
 
     ``temperature_`` is T, ``status_`` and ``note`` as for multiclass temperature scaling: with fewer than 10 rows, or
     scores that separate the outcomes at 1/2, T is 1.

@@ -209,22 +209,22 @@ NOT_CONVERGED = "the fit stopped before it converged: another function could fit
 class GaussianProcess(Calibrator):
     """Adds one smooth function g of the log-probability to it, the same for all classes.
 
-    q = softmax(f(log p_1), ..., f(log p_K)) with f(z) = z + g(z), where g has a Gaussian process prior: mean 0,
-    covariance s^2 z z' + a^2 exp(-(z - z')^2 / (2 l^2)), slope s = 1, amplitude a and length scale l. Without data f is
-    the identity; a linear g is temperature scaling. g is represented by its values at nodes spaced by 1/4 from 0 down
-    to the least log-probability of the calibration rows, linear in between and constant below. The values are the
-    posterior mode given the labels (Laplace's approximation), found by Newton's method in the few directions in which
-    the prior varies: one convex problem with about 10 to 80 unknowns, whatever n and K.
+    q = softmax(f(log p_1), ..., f(log p_K)) with f(z) = z + g(z). Here g has a Gaussian process prior with mean 0 and
+    covariance s^2 z z' + a^2 exp(-(z - z')^2 / (2 l^2)): slope s = 1, amplitude a and length scale l. Without data f is
+    the identity; a linear g is temperature scaling. The function g is represented by its values at nodes spaced by 1/4
+    from 0 down to the least log-probability of the calibration rows. It is linear in between and constant below. The
+    values are the posterior mode given the labels (Laplace's approximation). Newton's method finds it in the few
+    directions in which the prior varies: one convex problem with about 10 to 80 unknowns, whatever n and K.
 
-    If ``amplitude`` or ``length`` is None, it maximizes the marginal likelihood over 0.1, 0.3, 1, 3 or 1, 2, 4, 8, with
-    a quadratic approximation of the log loss around the fit with a = 1 and l = 2. Rows count as in the paper's model:
-    whole weights as copies, others scaled to the effective sample size. Predictions are those of the most probable f:
-    they do not average over its uncertainty, as the paper's default does.
+    If ``amplitude`` or ``length`` is None, it maximizes the marginal likelihood over 0.1, 0.3, 1, 3 or 1, 2, 4, 8. The
+    log loss is then approximated by a quadratic around the fit with a = 1 and l = 2. Rows count as in the paper's
+    model: whole weights as copies, others scaled to the effective sample size. Predictions are those of the most
+    probable f: they do not average over its uncertainty, as the paper's default does.
 
-    ``shifts_`` (G,) is g at the log-probabilities ``points_`` (G,), ascending; ``amplitude_`` and ``length_`` are a and
-    l, ``status_`` is "converged" or "not converged". g can fall faster than z rises: two classes of a row may then
-    change places, and the predicted class can change. What can mislead: the highest probabilities are close together in
-    log-probability, and the classes that were not predicted mainly determine the map there.
+    ``shifts_`` (G,) is g at the log-probabilities ``points_`` (G,), ascending. ``amplitude_`` and ``length_`` are a and
+    l; ``status_`` is "converged" or "not converged". The function g can fall faster than z rises: two classes of a row
+    may then change places, and the predicted class can change. What can mislead: the highest probabilities are close
+    together in log-probability, and the classes that were not predicted mainly determine the map there.
 
     References: Wenger, Kjellström & Triebel 2020, §3 (a variational approximation there; covariance of one squared
     exponential and noise); Rasmussen & Williams 2006, §3.4-3.5 (Laplace's approximation); Wilson & Nickisch 2015
@@ -361,11 +361,12 @@ _APART = 1e-12
 class BinaryKernel(BinaryCalibrator):
     """Moves a score by the smoothed mean error of nearby scores: the kernel reliability curve as a map.
 
-    g(s) = s + sum_i K_h(x - x_i) (z_i - s_i) / sum_i K_h(x - x_i), clipped to [0, 1], x the score on the ``scale``
-    (log-odds by default), h the kernel's standard deviation by the ``bandwidth`` rule, scores s_i and outcomes z_i of
-    the calibration rows, mirrored at both ends: the curve of the diagram of that name. It is evaluated at grid nodes
-    and interpolated linearly. Nodes with less than a quarter of one row's weight are skipped, and beyond the outer
-    nodes the last error is used. P5 proposes the curve as a diagram, and a calibrator from it as an extension.
+    g(s) = s + sum_i K_h(x - x_i) (z_i - s_i) / sum_i K_h(x - x_i), clipped to [0, 1]. Here x is the score on the
+    ``scale`` (log-odds by default), and h is the kernel's standard deviation by the ``bandwidth`` rule. Scores s_i and
+    outcomes z_i are those of the calibration rows, mirrored at both ends. This is the curve of the diagram of that
+    name. It is evaluated at grid nodes and interpolated linearly. Nodes with less than a quarter of one row's weight
+    are skipped, and beyond the outer nodes the last error is used. P5 proposes the curve as a diagram, and a calibrator
+    from it as an extension.
 
     ``scores_`` and ``values_`` (m,) are the points of the map, ``bandwidth_`` is h. The map can decrease. What can
     mislead: the bandwidth suits the density of the scores, not the best map. A wide one smooths out real deviations, a

@@ -33,10 +33,11 @@ class SimplexBinning(Calibrator):
     h(p) = 1/n_b sum over the n_b calibration rows of p's cell b of their one-hot labels. A cell without calibration
     rows returns the uniform vector 1/K; the paper has 1/B, which is not a distribution. Rows on which a plane was
     placed are not used (``Projection``). What can mislead: inside a cell all differences between predictions are lost,
-    including the predicted class; with more than four or five classes most cells are empty.
+    including the predicted class. With more than four or five classes most cells are empty.
 
-    ``cells_`` are the numbers of the cells with rows, ``counts_`` the rows used in each, ``values_`` (B, K) their
-    frequencies, ``planes_`` the fitted planes, if any. Every cell's bound follows from its count; see ``guarantee``.
+    ``cells_`` are the numbers of the cells with rows and ``counts_`` the rows used in each. ``values_`` (B, K) are
+    their frequencies; ``planes_`` are the fitted planes, if any. Every cell's bound follows from its count; see
+    ``guarantee``.
 
     References: P1 Appendix G.
 

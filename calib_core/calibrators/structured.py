@@ -42,13 +42,13 @@ class StructuredScaling(Calibrator):
     """Temperature scaling, then weights between classes and offsets, with a stronger penalty if rows are few.
 
     q = softmax((I + diag(v) + M) x + b), x = log((n r + 1/K) / (n + 1)), r = softmax(log p / T) with T of temperature
-    scaling. v, b (K,) and M (K, K), zero on its diagonal, minimize the mean log loss of the n calibration rows + λ K/n
-    (|v|² + |b|²) + λ K(K-1)/n |M|², λ = ``strength``: normal priors with standard deviations 1 / sqrt(2 λ K) of v and b
-    and 1 / sqrt(2 λ K(K-1)) of M, smaller if there are more numbers. With few rows all of them stay near 0 and the map
-    is nearly temperature scaling. The penalized loss is strictly convex: it has one minimum, even on separable rows.
-    Rows are shrunk towards the uniform distribution by a weight of 1 in n + 1, so that a probability of nearly 0 does
-    not dominate the fit. On the calibration rows the log loss is never above that of temperature scaling with this
-    shrinkage.
+    scaling. The parameters are v, b (K,) and M (K, K), zero on its diagonal. They minimize the mean log loss of the n
+    calibration rows + λ K/n (|v|² + |b|²) + λ K(K-1)/n |M|², λ = ``strength``. These are normal priors with standard
+    deviations 1 / sqrt(2 λ K) of v and b and 1 / sqrt(2 λ K(K-1)) of M, smaller if there are more numbers. With few
+    rows all of them stay near 0 and the map is nearly temperature scaling. The penalized loss is strictly convex: it
+    has one minimum, even on separable rows. Rows are shrunk towards the uniform distribution by a weight of 1 in n + 1,
+    so that a probability of nearly 0 does not dominate the fit. On the calibration rows the log loss is never above
+    that of temperature scaling with this shrinkage.
 
     With ``mixing`` off, or above 200 classes, M = 0: a weight and an offset for each class; ``note`` reports it.
     The predicted class can change. Weighted rows count as their effective sample size, whole weights as copies.
@@ -57,12 +57,12 @@ class StructuredScaling(Calibrator):
 
     What can mislead: the strength is the authors' rule of thumb, which did well on many data sets; it is not chosen for
     these rows. If temperature scaling is the true map, the many weights have a cost: in simulations .006 to .03 of
-    log loss (500 rows of 100 classes) and still .006 to .01 (5,000). Ten times the strength reduced the cost to .002,
-    but kept only two thirds of the gain if classes are mixed up (.019 of .029 on average over 18 small models).
+    log loss (500 rows of 100 classes) and still .006 to .01 (5,000). Ten times the strength reduced the cost to .002.
+    It kept only two thirds of the gain if classes are mixed up (.019 of .029 on average over 18 small models).
     ``choose`` compares both on other rows; matrix scaling can choose its own strength by cross-validation.
 
-    References: Berta, Holzmüller, Jordan & Bach 2025. Preprocessing, squared penalties and their strengths are those
-    of the authors' package since its version 1.1; the minimum is found by Newton's method or L-BFGS, to more digits.
+    References: Berta, Holzmüller, Jordan & Bach 2025. Preprocessing, squared penalties and their strengths are those of
+    the authors' package since its version 1.1. The minimum is found by Newton's method or L-BFGS, to more digits.
 
     >>> p = np.tile([[0.6, 0.4]], (1000, 1))
     >>> cal = StructuredScaling().fit(p, [0] * 800 + [1] * 200)

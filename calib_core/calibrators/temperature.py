@@ -71,19 +71,20 @@ class Temperature(Calibrator):
     """Divides all log-probabilities by one number T > 0, which lowers or raises all confidences.
 
     q = softmax(log p / T) with T minimizing the mean log loss of the calibration rows. Raw logits, if the predictions
-    have them, replace log p: this gives the same q without the rounding of p to 0 or 1; the output has the logits
-    divided by T. The log loss is convex in 1/T: the root of its derivative is found by Newton steps inside a shrinking
-    bracket, first on some of the rows. The predicted class never changes.
+    have them, replace log p. This gives the same q without the rounding of p to 0 or 1; the output has the logits
+    divided by T. The log loss is convex in 1/T. Newton steps inside a shrinking bracket find the root of its
+    derivative, first on some of the rows. The predicted class never changes.
 
     T is exact to a relative 1e-10 or so; for float32 rows, whose arithmetic is float32, to about 1e-6.
 
-    ``temperature_`` is T. ``status_`` is "converged", or the reason why T is not an estimate. T is 1 with "too few
-    rows" (fewer than 10; weighted rows count as their effective sample size, whole weights as copies), with "no finite
-    optimum" (the true class has the largest probability in every row, so T -> 0 fits best and would make every later
-    row certain), and with "not identified" (all rows uniform). T is a bound with "at bound": the loss still falls at T
-    = 1000, as the log-probabilities carry no or wrong information about the labels and nearly uniform rows fit best, or
-    at T = 0.001. ``note`` explains the status in a sentence. ``floored_`` counts calibration rows whose true class had
-    a probability below the floor of the logarithm, or a logit of minus infinity: a few such rows can dominate T.
+    ``temperature_`` is T. ``status_`` is "converged", or the reason why T is not an estimate. T is 1 in three cases.
+    With "too few rows" there are fewer than 10; weighted rows count as their effective sample size, whole weights as
+    copies. With "no finite optimum" the true class has the largest probability in every row, so T -> 0 fits best and
+    would make every later row certain. With "not identified" all rows are uniform. T is a bound with "at bound". The
+    loss then still falls at T = 1000, as the log-probabilities have no or wrong information about the labels and nearly
+    uniform rows fit best, or at T = 0.001. ``note`` explains the status in a sentence. ``floored_`` counts calibration
+    rows whose true class had a probability below the floor of the logarithm, or a logit of minus infinity. A few such
+    rows can dominate T.
 
     References: Guo et al. 2017; P3 §2.5.
 

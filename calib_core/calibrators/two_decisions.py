@@ -92,7 +92,7 @@ def worst(cloud: Cloud) -> HalfSpace:
 def _directions(rows: Float64s, residuals: Float64s) -> Float64s:
     """First left singular vectors of rows' @ residuals, one per line.
 
-    With far more classes than rows they are computed within the span of the rows, which contains them: the whole matrix
+    With far more classes than rows they are computed within the span of the rows, which contains them. The whole matrix
     would have K^2 numbers and take K^3 steps.
 
     >>> rows, residuals = np.random.default_rng(0).normal(size=(2, 3, 600))
@@ -180,20 +180,21 @@ class DecisionCalibration(Calibrator):
     """Shifts the rows on both sides of a cut by their mean error, for the worst cut of each round.
 
     A choice between two actions by expected loss depends on the side of a plane on which p is: H = {p: w . p > c}.
-    Predictions are calibrated for all such decisions if E[(y - p) 1_H] = 0 for every H and its complement, with y the
-    label as a vector. Each round searches for the H with the largest gap (||E[(y - p) 1_H]||^2 + ||E[(y - p) 1_not
-    H]||^2)^(1/2) on the calibration rows (from several normals, with an exact threshold, then optimized with a soft
-    edge; the maximum is not proven to be global). It adds the mean of y - p to the rows of each side, and projects them
-    onto the simplex. No round raises the Brier score on the calibration rows. The fit ends after ``rounds`` rounds, or
-    if the gap is below ``tolerance``; without a tolerance, if it is below ``floor_``, the average gap of two searches
-    with labels drawn from the current rows. Rounds after the smallest gap are dropped.
+    Predictions are calibrated for all such decisions if E[(y - p) 1_H] = 0 for every H and its complement. Here y is
+    the label as a vector. Each round searches for the H with the largest gap (||E[(y - p) 1_H]||^2 + ||E[(y - p) 1_not
+    H]||^2)^(1/2) on the calibration rows. The search starts from several normals, with an exact threshold, then
+    optimizes with a soft edge; the maximum is not proven to be global. It adds the mean of y - p to the rows of each
+    side, and projects them onto the simplex. No round raises the Brier score on the calibration rows. The fit ends
+    after ``rounds`` rounds, or if the gap is below ``tolerance``. Without a tolerance, it ends if the gap is below
+    ``floor_``, the average gap of two searches with labels drawn from the current rows. Rounds after the smallest gap
+    are dropped.
 
-    ``gaps_`` (rounds + 1,) are the gaps before each round and at the end; ``normals_`` (rounds, K), ``thresholds_``
+    ``gaps_`` (rounds + 1,) are the gaps before each round and at the end. ``normals_`` (rounds, K), ``thresholds_``
     (rounds,) and ``shifts_`` (rounds, 2, K), first for the rows outside H, define the rounds. The predicted class can
-    change. What can mislead: projected probabilities can be exactly 0, where the log loss is at its floor; grouped rows
-    make ``floor_`` too low, so noise is fitted. It is better after temperature scaling
-    (``ts+decision``), as in P3. A fit stores about four copies of the calibration rows in double precision. Raises
-    NotAnswerable if rows times classes are more than 10 million.
+    change. What can mislead: projected probabilities can be exactly 0, where the log loss is at its floor. Grouped rows
+    make ``floor_`` too low, so noise is fitted. It is better after temperature scaling (``ts+decision``), as in P3. A
+    fit stores about four copies of the calibration rows in double precision. Raises NotAnswerable if rows times classes
+    are more than 10 million.
 
     References: Zhao, Kim, Sahoo, Ma & Ermon 2021, Algorithm 1-2 with two actions; P3 §2.5.
 

@@ -29,8 +29,8 @@ _STUCK = 1e-6
 class LineFit:
     """Fitted slopes (k,), intercept and status.
 
-    status: "converged"; "constrained" if a slope is 0 because the unconstrained maximum is negative;
-    "at bound" when a slope is STEEPEST or all outcomes agree; "not identified" when all scores are equal.
+    The status is "converged"; "constrained" if a slope is 0 because the unconstrained maximum is negative; "at bound"
+    when a slope is STEEPEST or all outcomes agree. It is "not identified" when all scores are equal.
     """
 
     slopes: Float64s
@@ -43,13 +43,14 @@ def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None
 
     ``features`` (k, n) all increase with one score, their sum strictly, and slopes of 1 with intercept 0 are the
     identity; weights are positive. In three cases the likelihood has no maximum, or several:
-    outcomes that all agree (then slopes are 0 and the constant is the floor of the logarithm from 0 or 1); scores that
-    are all equal (slopes stay 1, and the intercept matches the observed frequency); scores that separate the outcomes
-    (slopes are STEEPEST, the maximum over the box, and the intercept is solved for).
 
-    A ``prior`` of m > 0 pseudo-rows adds m / 8 (mean_j (slope_j - 1)^2 + d^2) to the summed log loss: slopes and the
-    shift d are normal around the identity with variance 4 / m, as m rows with a probability of one half would leave
-    them. The shift d is the log-odds at the center of the features, less those of the identity there; the center is
+    - All outcomes agree. Then slopes are 0 and the constant is the floor of the logarithm from 0 or 1.
+    - All scores are equal. Slopes stay 1, and the intercept matches the observed frequency.
+    - Scores separate the outcomes. Slopes are STEEPEST, the maximum over the box, and the intercept is solved for.
+
+    A ``prior`` of m > 0 pseudo-rows adds m / 8 (mean_j (slope_j - 1)^2 + d^2) to the summed log loss. Slopes and the
+    shift d are normal around the identity with variance 4 / m, the information of m rows with a probability of one
+    half. The shift d is the log-odds at the center of the features, less those of the identity there. The center is
     their mean weighted by s (1 - s), where shift and slopes do not trade off. The maximum is then always unique.
     """
     if prior > 0:

@@ -529,8 +529,8 @@ _Sampled: TypeAlias = tuple[Any, ...]
 class Parts:
     """Predictions in parts, with their total weight and a regular sample of rows, from one pass.
 
-    Raises InputError if they cannot be read twice or differ in kind, and NotAnswerable for weights that are not counts
-    of copies, since each part's weights were rescaled separately.
+    Raises InputError if they cannot be read twice or differ in kind. Raises NotAnswerable for weights that are not
+    counts of copies, since each part's weights were rescaled separately.
     """
 
     def __init__(self, parts: Iterable[Predictions]) -> None:
