@@ -112,20 +112,19 @@ class Traits:
     """Declared traits of an estimator: its input, and properties of its numbers.
 
     ``takes``: binary "claims" (a call), whole "vectors" (``of_vectors``), whole "predictions" (``of``, and ``losses``
-    row by row). ``judged``: which interval is made for it, an untested bootstrap where it says nothing: by residuals
-    in the "bins" of its ``binning`` (vectors: ``of_labels``), as a norm of "residuals" (``image``) or of "smoothed"
-    vectors (``smoother``), by "pairs" of rows (``paired``; vectors: ``blocks``), as a "share" of rows, by "losses" a
-    row can have (``label_terms``, ``label_losses``, ``claim_losses``). ``scale``: from its parameters to that of its
-    numbers.
-    ``counts``: whether counts in bins are all it looks at (``of_table``, ``of_outcomes``), never, always, or unless
-    rows are weighted. ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its
-    kinds. ``unit``: how its numbers are read, as shares (of rows, of probability) or as scores on a scale of their own.
-    ``floored``: its probabilities are raised to the one floor of the logarithm. ``curve``: it is the distance of a
-    curve without bins from the diagonal, which diagrams draw. ``together``: whether one with these parameters answers
-    many samples of one size at once (``of_samples``), as calls one by one would but for the order of their sums.
-    ``in_one_stratum``: the key of the estimator that gives the same number where all claims are one stratum.
-    ``redrawn``: its strata are functions of sums of outcomes at places that scores decide (``redrawn``), so that
-    thousands of outcomes cost one look at the scores.
+    row by row). ``judged``: the method of its interval, an untested bootstrap where it is empty. It works by residuals
+    in the "bins" of its ``binning`` (vectors: ``of_labels``), or as a norm of "residuals" (``image``) or of "smoothed"
+    vectors (``smoother``). It works by "pairs" of rows (``paired``; vectors: ``blocks``), as a "share" of rows, or by
+    the possible "losses" of a row (``label_terms``, ``label_losses``, ``claim_losses``). ``scale``: from its parameters
+    to that of its numbers. ``counts``: whether counts in bins are all it looks at (``of_table``, ``of_outcomes``),
+    never, always, or unless rows are weighted. ``shared_bins``: it looks at bins that all strata share, so that one bin
+    a value is none of its kinds. ``unit``: how its numbers are read, as shares (of rows, of probability) or as scores
+    on a scale of their own. ``floored``: its probabilities are raised to the one floor of the logarithm. ``curve``: it
+    is the distance of a curve without bins from the diagonal, which diagrams draw. ``together``: whether one with these
+    parameters answers many samples of one size in one call (``of_samples``). The results equal those of single calls
+    but for the order of their sums. ``in_one_stratum``: the key of the estimator that gives the same number where all
+    claims are one stratum. ``redrawn``: its strata are functions of sums of outcomes at places that scores decide
+    (``redrawn``). Thousands of outcomes then cost one look at the scores.
     """
 
     takes: tuple[Literal["claims", "vectors", "predictions"], ...] = ("claims",)
@@ -174,7 +173,7 @@ class Question(OneLine):
     reduction: Reduction | None
     estimator: Any
     free: bool = False
-    """Were no bins asked for, so that its interval may be about wider ones?"""
+    """True where no bins were requested, so that its interval may be about wider ones."""
 
     def answer(self, predictions: Predictions) -> Estimated:
         """The same question about other predictions: a resample, other labels."""
@@ -234,10 +233,11 @@ def _inference() -> Inference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(OneLine):
-    """A number together with what it is an estimate of and what it is made of.
+    """Value of an estimator, with its estimand and its parts.
 
-    ``value`` in [0, 1] for calibration errors; ``strata`` and ``per_stratum`` the strata's own values (NaN for
-    strata without claims) with aggregate weights ``shares``; ``recipe`` the (reduction, estimator) that made it.
+    ``value`` is in [0, 1] for calibration errors. ``strata`` and ``per_stratum`` are the strata's own values (NaN for
+    strata without claims), with aggregate weights ``shares``. ``recipe`` is the (reduction, estimator) that computed
+    it.
     """
 
     value: float
@@ -278,8 +278,8 @@ class Estimate(OneLine):
         """The chance that a perfectly calibrated model shows as much of what the interval is about.
 
         It is the p-value of tables and verdicts. Where the interval has none of its own, it is that of ``value``
-        (``noise_floor.p_value``, which can differ: an interval over other bins, or one that respects the mean gap, is
-        about another statistic than the plug-in value), or that of a smaller error (``Interval.p_bound``).
+        (``noise_floor.p_value``), or that of a smaller error (``Interval.p_bound``). The first can differ: an interval
+        over other bins, or one that respects the mean gap, is about another statistic than the plug-in value.
         """
         try:
             return self.p_value_at(LEVEL)
@@ -380,9 +380,10 @@ def titled(reduction: Recipe | None, estimator: Recipe, *, of_event: bool = Fals
     """An error by the names of its notion and its estimator; a score by what it scores.
 
     A score of the claim to be right is another quantity than the score of whole predictions, except that both have one
-    accuracy; of an event it has the score's own name, and the Brier score of whole predictions that have one
-    (``of_event``) is twice as much and says so. The share of rows that have the event is no accuracy. Classes only
-    matter to a score that averages over them, so that confidence and top-label share a name as they share the value.
+    accuracy. For an event it has the score's own name. The Brier score of whole predictions that have an event
+    (``of_event``) is twice as much, and its title states this. The share of rows that have the event is no accuracy.
+    Classes only matter to a score that averages over them, so that confidence and top-label share a name as they share
+    the value.
 
     >>> from calib_core.reductions import REDUCTIONS
     >>> notions, score = map(REDUCTIONS.recipe, ("confidence", "event", "class-wise")), ESTIMATORS.recipe("log-loss")
@@ -464,8 +465,8 @@ BY_DEFAULT = "by-default"
 """The default of functions that take scores of whole predictions, in which None is a question of its own.
 
 One rule: a notion that is left out is the event of two classes, else the confidence. ``estimate``,
-``paired_difference``, ``not_worse`` and ``compare`` alone take None for whole predictions (log loss, Brier score,
-accuracy); in all others None is the same as leaving the notion out.
+``paired_difference``, ``not_worse`` and ``compare`` take None for whole predictions (log loss, Brier score, accuracy).
+In all others None is the same as leaving the notion out.
 """
 
 

@@ -36,8 +36,8 @@ from calib_core.registry.registry import Choice, Flag, Part
 def distances(table: SimplexTable, outcomes: Float64s, order: int | str) -> Float64s:
     """Binned canonical errors (replicates,), of outcome sums (replicates, B, K) in place of the table's own.
 
-    With weight w_b, label frequencies f_b and mean prediction h_b of cell b: sum_b w_b ||f_b - h_b||_1 for order 1,
-    max_b ||f_b - h_b||_1 for "max", (sum_b w_b ||f_b - h_b||_2^2)^(1/2) for order 2.
+    With weight w_b, label frequencies f_b and mean prediction h_b of cell b, it is sum_b w_b ||f_b - h_b||_1 for order
+    1. It is max_b ||f_b - h_b||_1 for "max", and (sum_b w_b ||f_b - h_b||_2^2)^(1/2) for order 2.
     """
     gap = np.abs(outcomes - table.score) / table.count[:, None]
     if order == 2:
@@ -79,14 +79,14 @@ _TRAITS = Traits(
 class Binned:
     """Weighted mean over bins of |mean outcome - mean score|^p, to the power 1/p; p = max takes the worst bin.
 
-    (sum_s w_s sum_b n_sb/n_s |z_sb - c_sb|^p)^(1/p) with n_sb rows, mean outcome z_sb and mean score c_sb in bin b of
-    stratum s, w_s the stratum's aggregate weight; empty bins are left out. In [0, 1]. What can mislead: it is biased
-    upward by noise (a calibrated model of 500 rows shows about 0.04 with 15 bins) and downward by wide bins.
+    (sum_s w_s sum_b n_sb/n_s |z_sb - c_sb|^p)^(1/p), over bins b of stratum s with n_sb rows, mean outcome z_sb and
+    mean score c_sb. The stratum's aggregate weight is w_s; empty bins are left out. In [0, 1]. What can mislead: it is
+    biased upward by noise (a calibrated model of 500 rows shows about 0.04 with 15 bins) and downward by wide bins.
 
-    In the canonical notion ``binning`` is a partition of the simplex; with weight w_b, frequencies f_b of the classes
-    and mean prediction h_b of cell b: sum_b w_b ||f_b - h_b||_1 for p = 1 and max_b ||f_b - h_b||_1 for p = max, both
-    in [0, 2] (P1 does not halve the norm: with two classes this is twice the error of one class), and
-    (sum_b w_b ||f_b - h_b||_2^2)^(1/2) for p = 2, in [0, sqrt 2].
+    In the canonical notion ``binning`` is a partition of the simplex. Cell b has the weight w_b, frequencies f_b of the
+    classes and the mean prediction h_b. The error is sum_b w_b ||f_b - h_b||_1 for p = 1 and max_b ||f_b - h_b||_1 for
+    p = max. Both are in [0, 2] (P1 does not halve the norm: with two classes this is twice the error of one class). For
+    p = 2 it is (sum_b w_b ||f_b - h_b||_2^2)^(1/2), in [0, sqrt 2].
 
     References: P1 §2, eq. (16)-(17) and App. G.4, P2 Def. 2.2, P3 §2.4.
 
@@ -218,15 +218,15 @@ _SHARED = r"\sum_l w_l\,\frac{1}{n_l} \sum_b \Bigl|\sum_{i \in l} a_{ib}\,(z_i -
 )
 @dataclass(frozen=True)
 class ConvexBinned:
-    """ECE on any bins with every row shared by the two of them whose centers it lies between.
+    """ECE on any bins, with every row shared between the two bins with the nearest centers.
 
-    1/n sum_b |sum_i w_ib (s_i - z_i)| in each stratum of n claims (s_i, z_i), w_ib the share of row i that counts in
-    bin b (``Convex``); in [0, 1]; strata are averaged as the notion says. The bins of the result hold sums of shares,
-    not whole rows. What can mislead: it is a plug-in estimate with the upward bias of the ECE, and differences of
-    opposite sign in neighboring bins partly cancel, so that it is often below the ECE on the same bins.
+    1/n sum_b |sum_i w_ib (s_i - z_i)| in each stratum of n claims (s_i, z_i), in [0, 1]. The share of row i that counts
+    in bin b is w_ib (``Convex``). Strata are averaged according to the notion. The bins of the result hold sums of
+    shares, not whole rows. What can mislead: as a plug-in estimate it has the upward bias of the ECE. Differences of
+    opposite sign in neighboring bins partly cancel. It is therefore often below the ECE on the same bins.
 
-    ``attainable`` places bins over the scores' possible range ([1/K, 1] for confidences, as the authors' code does)
-    instead of [0, 1], where the bins of every notion and model are the same.
+    ``attainable`` places bins over the scores' possible range ([1/K, 1] for confidences, as the authors' code does).
+    The default is [0, 1], where the bins of every notion and model are the same.
 
     References: P5 §4.3, Def. 4-5 and eq. (1).
 

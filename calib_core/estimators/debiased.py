@@ -45,23 +45,23 @@ _MORE_THAN_ONE = 1 + 1e-9
 )
 @dataclass(frozen=True)
 class DebiasedL2:
-    """Squared calibration error less what the noise of the bins' outcomes alone adds to it.
+    """Squared calibration error less the contribution of noise in the bins' outcomes.
 
     sum_b n_b/n [(s_b - z_b)^2 - z_b (1 - z_b) / (n_b - 1)] in each stratum, for bin b of n_b rows with mean score s_b
-    and mean outcome z_b; z_b (1 - z_b) / (n_b - 1) is the unbiased estimate of the variance of z_b. A bin of one row
-    keeps its squared difference and has no correction: its noise cannot be told from one row. (P2 prints
-    z (1 - z)^2; its derivation in Lemma F.8 and its code have z (1 - z). The code drops bins of one row.)
+    and mean outcome z_b. The subtracted z_b (1 - z_b) / (n_b - 1) is the unbiased estimate of the variance of z_b. A
+    bin of one row keeps its squared difference and has no correction: one row does not show its noise. (P2 prints z
+    (1 - z)^2; its derivation in Lemma F.8 and its code have z (1 - z). The code drops bins of one row.)
 
     The squared error is reported, from -1 to 1: an unbiased estimate of a small square is negative now and then, and
     averages of estimates need those. ``root`` shows the root instead, of the aggregate and of each stratum, negative
-    ones as 0; it is on the scale of the RMSCE and biased upward. What can mislead: the target is the error of the
-    binned model, below that of the model itself; with equal-width bins most bins can hold single rows.
+    ones as 0. It is on the scale of the RMSCE and biased upward. What can mislead: the target is the error of the
+    binned model, which is below that of the model itself. With equal-width bins most bins can contain single rows.
 
     Weights: whole ones are copies of rows, n_b their sum; others state importance, and n_b = (sum w)^2 / sum w^2,
     which keeps the correction unbiased.
 
-    In the canonical notion, on a partition of the simplex with frequencies f_b and mean predictions h_b: sum_b n_b/n
-    [||f_b - h_b||_2^2 - sum_l f_bl (1 - f_bl) / (n_b - 1)], the same summed over the classes l; from -1 to 2.
+    In the canonical notion, on a partition of the simplex with frequencies f_b and mean predictions h_b, it is the same
+    summed over the classes l: sum_b n_b/n [||f_b - h_b||_2^2 - sum_l f_bl (1 - f_bl) / (n_b - 1)], from -1 to 2.
 
     References: P2 Def. 5.2, Lemma F.8, after Broecker 2012 and Ferro & Fricker 2012.
 
@@ -142,13 +142,13 @@ class DebiasedL2:
 )
 @dataclass(frozen=True)
 class DebiasedECE:
-    """ECE less what the noise of the bins' outcomes alone adds to it, by a normal approximation.
+    """ECE less the contribution of noise in the bins' outcomes, by a normal approximation.
 
-    2 P - E, P = sum_b n_b/n |s_b - z_b| the ECE of a stratum and E = sum_b n_b/n E|s_b - R_b| with
-    R_b ~ N(z_b, z_b (1 - z_b) / n_b): drawing outcomes anew around the observed ones adds about as much as drawing them
-    around the truth did. E|N(m, v^2)| = v sqrt(2/pi) exp(-m^2 / 2v^2) + m erf(m / (v sqrt 2)) needs no simulation.
-    From -1 to 1, never above the ECE, negative now and then. What can mislead: it takes off only part of the bias where
-    the model is nearly calibrated; a bin of one row, or whose outcomes all agree, has no correction.
+    2 P - E, with P = sum_b n_b/n |s_b - z_b| the ECE of a stratum and E = sum_b n_b/n E|s_b - R_b|, R_b ~ N(z_b, z_b
+    (1 - z_b) / n_b). Drawing outcomes around the observed ones adds about as much as drawing them around the truth did.
+    E|N(m, v^2)| = v sqrt(2/pi) exp(-m^2 / 2v^2) + m erf(m / (v sqrt 2)) needs no simulation. From -1 to 1, never above
+    the ECE, negative now and then. What can mislead: it subtracts only part of the bias if the model is nearly
+    calibrated. A bin of one row, or whose outcomes all agree, has no correction.
 
     Weights: as for the debiased squared error.
 

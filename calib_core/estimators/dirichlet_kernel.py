@@ -107,20 +107,22 @@ class Smoother:
 )
 @dataclass(frozen=True)
 class DirichletKernelError:
-    """Mean distance between a row and the labels of the other rows, those most like it counting most.
+    """Mean distance between a row and the labels of the other rows, with most weight on similar rows.
 
-    (1/n) sum_j ||sum_i w_ji e_i - p_j||_1, e the one-hot labels, w_ji = k(p_j; p_i) / sum_i k(p_j; p_i) over the rows
-    i other than j, and k(. ; p_i) the density of a Dirichlet distribution with parameters p_i / h + 1: a kernel that
-    needs no mirror at the simplex's faces. h is ``bandwidth``, or, where that is None, the one of 13 from 0.001 to 1
-    under which the rows are most likely, each by the others' kernels. In [0, 2]; no partition of the simplex is needed.
+    (1/n) sum_j ||sum_i w_ji e_i - p_j||_1 with e the one-hot labels and w_ji = k(p_j; p_i) / sum_i k(p_j; p_i) over the
+    rows i other than j. The kernel k(. ; p_i) is the density of a Dirichlet distribution with parameters p_i / h + 1:
+    it needs no mirror at the simplex's faces. The bandwidth h is ``bandwidth``. If that is None, it is the one of 13
+    from 0.001 to 1 under which the rows are most likely, each by the others' kernels. In [0, 2]; no partition of the
+    simplex is needed.
 
-    Where all other rows are so far away that their kernels underflow, those whose logarithms are largest count, and
-    a probability of 0 has the logarithm of the smallest this library knows. A whole weight is that many copies, which
-    are other rows to each other. What can mislead: smoothing adds an error of its own, the wider the more, and the
-    noise of few rows near a row another, so that calibrated models show much more than 0: compare it with the noise
-    floor. The interval is about the part of it that is the labels': the same mean of ||sum_i w_ji (e_i - p_i)||_1,
-    which is 0 but for noise where the model is calibrated. NotAnswerable for a single row, and where pairs of rows
-    times classes are more than 20 million (1,414 rows of 10 classes), since every row is compared with every other.
+    Where all other rows are so far away that their kernels underflow, those with the largest logarithms count. A
+    probability of 0 has the logarithm of the smallest probability in this library. A whole weight is that many copies,
+    which are other rows to each other. What can mislead: smoothing adds an error of its own, and more with a wider
+    kernel. The noise of few rows near a row adds another. Calibrated models therefore show much more than 0: compare it
+    with the noise floor. The interval is about the part that is due to the labels: the same mean of ||sum_i w_ji (e_i -
+    p_i)||_1. For a calibrated model this is 0 but for noise. NotAnswerable for a single row. NotAnswerable also where
+    pairs of rows times classes are more than 20 million (1,414 rows of 10 classes), since every row is compared with
+    every other.
 
     References: Popordanoska, Sayer & Blaschko 2022, eq. 8-10.
 

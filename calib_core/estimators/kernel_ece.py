@@ -43,16 +43,17 @@ _LINES = 8
 class KernelECE:
     """Mean distance between the score and a smooth curve of how often claims of that score come true.
 
-    Integral of |P(z=1|s) - s| f(s) over the range of the scores, with P(z=1|s) = f(s|z=1) P(z=1) / f(s): density f of
-    all scores and f(.|1) of those that came true by the same kernel and bandwidth, the bandwidth chosen from all scores
-    of the stratum. Scores are binned linearly on 4,097 nodes (a step of at most 0.00025) and mirrored at 0 (at 1/K
-    where the score is the largest of K probabilities) and at 1, or smoothed by their log-odds (``scale``); the beta
-    kernel needs no mirrors. Strata are averaged by their weights: class-wise this is the plain mean over classes, each
-    with its own bandwidth. In [0, 1]. With ``smoothed`` = "gaps" the curve is s plus the smoothed z - s instead, which
-    leaves a calibrated model on the diagonal but for noise whatever the bandwidth, at the ends too; the paper's formula
-    smooths outcomes. What can mislead: on confident networks Silverman's bandwidth falls below the grid's step and the
-    value is noise far above the ECE; a wide fixed bandwidth adds error at the ends. Compare bandwidths before believing
-    either. Of outcomes that are all 0 the paper's curve is 0 and the error the mean score.
+    Integral of |P(z=1|s) - s| f(s) over the range of the scores, with P(z=1|s) = f(s|z=1) P(z=1) / f(s). The density f
+    is that of all scores and f(.|1) that of those that came true, by the same kernel and bandwidth. The bandwidth is
+    chosen from all scores of the stratum. Scores are binned linearly on 4,097 nodes (a step of at most 0.00025). They
+    are mirrored at 0 (at 1/K where the score is the largest of K probabilities) and at 1, or smoothed by their log-odds
+    (``scale``). The beta kernel needs no mirrors. Strata are averaged by their weights: class-wise this is the plain
+    mean over classes, each with its own bandwidth. In [0, 1]. With ``smoothed`` = "gaps" the curve is s plus the
+    smoothed z - s instead. It leaves a calibrated model on the diagonal but for noise, whatever the bandwidth, and at
+    the ends too. The paper's formula smooths outcomes. What can mislead: on confident networks Silverman's bandwidth
+    falls below the grid's step. The value is then noise far above the ECE. A wide fixed bandwidth adds error at the
+    ends. Compare bandwidths before believing either. Of outcomes that are all 0 the paper's curve is 0 and the error
+    the mean score.
 
     References: P5 §4.4-4.5, Definition 6.
 
@@ -151,12 +152,12 @@ def limits(
     """Lower and upper ends (cells + 1,) around the curve at the nodes of a grid; NaN where the curve is.
 
     They are about the noiseless curve: its value were every outcome replaced by its probability, given the scores. At
-    node x the curve is s + sum_i w_i (z_i - s_i), or sum_i w_i z_i, with weights w_i known from the scores alone, so
-    that its noise is sum_i w_i (z_i - r_i) either way. With W = max w_i and B = sum_i (w_i e_i / W)^2, e_i the outcome
-    less the curve fitted without it (at most 1), the ends are curve -+ W X(B), X(B) = G(B + 1) - B, G(a) the upper
-    tail-point of the gamma law of shape a: exact for one weight and rare outcomes of one kind, log(1/tail) W wide
-    where all outcomes are alike, normal where many are not. The tail is (1 - level) / 2, or, for the ``whole`` curve,
-    that of the normal point c at which
+    node x the curve is s + sum_i w_i (z_i - s_i), or sum_i w_i z_i, with weights w_i that depend on scores only. Its
+    noise is therefore sum_i w_i (z_i - r_i) either way. Let W = max w_i and B = sum_i (w_i e_i / W)^2, with e_i the
+    outcome less the curve fitted without it (at most 1). The ends are curve -+ W X(B), X(B) = G(B + 1) - B, with G(a)
+    the upper tail-point of the gamma law of shape a. This is exact for one weight and rare outcomes of one kind. It is
+    log(1/tail) W wide where all outcomes agree, and normal where many do not. The tail is (1 - level) / 2, or, for the
+    ``whole`` curve, that of the normal point c at which
 
         m 2 (1 - Phi(c)) + k / pi exp(-c^2 / 2) = 1 - level,
 

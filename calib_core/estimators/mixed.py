@@ -35,16 +35,16 @@ from calib_core.registry.registry import Part
 class MaxOfBins:
     """The largest error of any bin, where a bin's error is the mean over its classes, weighted by their rows in it.
 
-    max_b Delta_b with Delta_b = sum_l w_lb |z_lb - c_lb| / sum_l w_lb: mean outcome z_lb and mean score c_lb of the
-    claims of stratum l in bin b, w_lb their weight in the aggregate (``BinTable.weight``: in the top-label notion the
-    share of rows predicted as l in b). In [0, 1]. In one stratum it is the MCE; in several it lies between the largest
-    |sum_l w_lb (z_lb - c_lb)| / sum_l w_lb, the confidence MCE where strata are predicted classes, and the largest
-    |z_lb - c_lb| of any class in any bin, P1's eq. (17), which is the key ``mce``.
+    max_b Delta_b with Delta_b = sum_l w_lb |z_lb - c_lb| / sum_l w_lb, from the mean outcome z_lb and mean score c_lb
+    of the claims of stratum l in bin b. Their weight in the aggregate is w_lb (``BinTable.weight``: in the top-label
+    notion the share of rows predicted as l in b). In [0, 1]. In one stratum it is the MCE. In several it is at least
+    the largest |sum_l w_lb (z_lb - c_lb)| / sum_l w_lb, the confidence MCE where strata are predicted classes. It is at
+    most the largest |z_lb - c_lb| of any class in any bin, P1's eq. (17), which is the key ``mce``.
 
     P1 defines TL-MCE by eq. (17), and its tables print this number, the largest distance of a plus from the diagonal in
-    a top-label reliability diagram. What can mislead: a bin of few rows easily is the worst; a single class that is far
-    off hardly shows among many. Bins have to be the same for all strata: NotAnswerable for bins placed by scores,
-    stratum by stratum.
+    a top-label reliability diagram. What can mislead: a bin of few rows is easily the worst, and a single class with a
+    large error hardly shows among many. Bins have to be the same for all strata: NotAnswerable for bins placed by
+    scores, stratum by stratum.
 
     References: P1 §2 (TL-MCE) and the top-label reliability diagrams (the pluses).
 

@@ -16,7 +16,7 @@ from calib_core.estimators.base import Estimated, Traits
 Sizes: TypeAlias = Callable[[Float64s], Float64s]
 
 NORM = Traits(judged="residuals", redrawn=True)
-"""What such errors declare; they then have an ``image``, and what outcomes drawn anew need."""
+"""Traits of such errors: they have an ``image``, and what redrawn outcomes need."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +24,9 @@ class Image:
     """Sums of residuals at ``size`` places in one stratum, and the error computed from them.
 
     Claim i adds its residual to place ``first[i]`` and, where ``beyond`` is given, that share of it to the next place
-    instead. ``errors`` maps such sums (draws, size), divided by the stratum's rows, to errors (draws,): a norm. Of an
-    image of outcomes (``OfOutcomes``) it maps sums of outcomes to the stratum's own values; where ``times`` (n,) is
-    given, claim i adds so many times what it would.
+    instead. ``errors`` maps such sums (draws, size), divided by the stratum's rows, to errors (draws,): a norm. For an
+    image of outcomes (``OfOutcomes``) it maps sums of outcomes to the stratum's own values. Where ``times`` (n,) is
+    given, claim i counts so many times.
     """
 
     first: Codes

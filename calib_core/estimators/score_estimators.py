@@ -31,8 +31,8 @@ _LOG_LOSS = replace(_SCORE, floored=True)
 class LogLoss:
     """Mean of minus the log probability of what happened, in nats.
 
-    -log p_y of whole predictions, -log s or -log(1 - s) of claims; probabilities are raised to the one documented
-    floor first, so a single confident miss costs at most 36. What can mislead: those few rows can decide the mean.
+    -log p_y of whole predictions, -log s or -log(1 - s) of claims. Probabilities are first raised to the documented
+    floor, so a single confident miss costs at most 36. What can mislead: those few rows can decide the mean.
 
     >>> round(LogLoss().of(Predictions([[0.5, 0.5]], [0])), 4)
     0.6931
@@ -79,7 +79,7 @@ class Brier:
     """Mean squared distance between the probabilities and what happened.
 
     Summed over classes for whole predictions (0 to 2, as P3; some packages halve it or divide it by K), (s - z)^2
-    for claims (0 to 1). Of two classes "Brier score" is the name of the event's, (risk - outcome)^2; the sum is twice
+    for claims (0 to 1). For two classes "Brier score" is the name of the event's, (risk - outcome)^2. The sum is twice
     as much, and its title ends in "summed over classes".
 
     >>> round(Brier().of(Predictions([[0.5, 0.5]], [0])), 4)

@@ -50,16 +50,16 @@ class BlockEstimates:
 )
 @dataclass(frozen=True)
 class KernelCalibrationError:
-    """Mean, over pairs of rows, of how alike their residuals are, counting pairs by how alike their predictions are.
+    """Mean similarity of the residuals of two rows, over pairs weighted by the similarity of their predictions.
 
-    SKCE = mean over pairs i < j of (e_i - p_i) . (e_j - p_j) exp(-TV(p_i, p_j) / scale), with p the probabilities, e
-    the one-hot outcome and TV half the sum of absolute differences. In the canonical notion rows are dealt into
-    blocks and only pairs within a block are looked at: n blocks of b rows cost n b K and need b^2 memory. In binary
-    notions the residual is z - s, TV is |s - s'|, and all pairs of a stratum enter, after one sort (for two classes
-    the canonical value is twice that of one class). It is unbiased for a *squared* error: for a calibrated model it
-    is as often below 0 as above, and its size is not comparable to an ECE; ask whether it differs from 0 (the p-value
-    of an estimate is that of outcomes drawn from the predictions themselves, valid for any n and K). What can
-    mislead: with many classes most pairs are equally far apart, and a local error then hardly shows.
+    SKCE = mean over pairs i < j of (e_i - p_i) . (e_j - p_j) exp(-TV(p_i, p_j) / scale). The probabilities are p, the
+    one-hot outcome is e, and TV is half the sum of absolute differences. In the canonical notion rows are assigned to
+    blocks and only pairs within a block count. With n blocks of b rows, the cost is n b K and the memory b^2. In binary
+    notions the residual is z - s and TV is |s - s'|. All pairs of a stratum enter, after one sort (for two classes the
+    canonical value is twice that of one class). It is unbiased for a *squared* error: for a calibrated model it is as
+    often below 0 as above, and its size is not comparable to an ECE. Ask whether it differs from 0. The p-value of an
+    estimate is that of outcomes drawn from the predictions themselves, valid for any n and K. What can mislead: with
+    many classes most pairs are equally far apart, and a local error then hardly shows.
 
     The dealing depends on ``random_state`` and on what the rows hold, not on their order. A whole weight is that many
     copies (with more than one block: copies that stay in one block); a stratum without pairs has the value 0.
@@ -82,7 +82,7 @@ class KernelCalibrationError:
     random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the dealing into blocks"] = SEED
 
     with_self: ClassVar[bool] = False
-    """Is each claim a pair with itself?"""
+    """True where each claim is also a pair with itself."""
 
     def of_vectors(self, vectors: Vectors) -> Estimated:
         """The canonical estimate: the mean over the pairs of all blocks."""

@@ -46,16 +46,17 @@ _TOGETHER = 16
 )
 @dataclass(frozen=True)
 class SmoothECE:
-    """Distance between what is said and what happens after smoothing, with the smoothing as wide as the error is.
+    """Distance between predictions and outcomes after smoothing, with a bandwidth equal to the error.
 
-    smECE_s = integral over t in [0, 1] of |(1/n) sum_i (z_i - s_i) k_s(t, s_i)| for scores s_i with outcomes z_i and
-    k_s the Gaussian of standard deviation s reflected at 0 and 1; reported is the one s* with smECE_{s*} = s*. It has
-    no bins to choose and changes little when scores change little. In [0, 1], within a constant factor of the distance
-    to the nearest calibrated prediction. What can mislead: waves of error narrower than s* cancel, so it can be below
-    a finely binned ECE; like any plug-in error it is above 0 for a calibrated model of finite size.
+    smECE_s = integral over t in [0, 1] of |(1/n) sum_i (z_i - s_i) k_s(t, s_i)| for scores s_i with outcomes z_i. The
+    kernel k_s is the Gaussian of standard deviation s reflected at 0 and 1. The value is that at the one s* with
+    smECE_{s*} = s*. It has no bins to choose and changes little when scores change little. In [0, 1], within a constant
+    factor of the distance to the nearest calibrated prediction. What can mislead: waves of error narrower than s*
+    cancel. The value can therefore be below a finely binned ECE. Like any plug-in error it is above 0 for a calibrated
+    model of finite size.
 
-    The cosine series of the residuals, a_k = (1/n) sum_i (z_i - s_i) cos(pi k s_i), damped by exp(-(pi k s)^2 / 2), is
-    summed on a grid of 4,097 nodes, or 32,769 where s* is below four of its steps: O(n + grid), nothing is sorted.
+    The cosine series of the residuals is a_k = (1/n) sum_i (z_i - s_i) cos(pi k s_i), damped by exp(-(pi k s)^2 / 2).
+    It is summed on a grid of 4,097 nodes, or 32,769 where s* is below four of its steps: O(n + grid), without sorting.
     Below a width of 0.0001 the binning itself smooths noticeably.
 
     References: Błasiok & Nakkiran 2023, "Smooth ECE: principled reliability diagrams via kernel smoothing", §3.
@@ -102,8 +103,8 @@ def fixed_points(masses: Float64s, totals: Float64s | float, grid: ScoreGrid) ->
 def _met(spectrum: Float64s, grid: ScoreGrid, start: Float64s) -> Float64s:
     """Widths w with error(w) = w, of all spectra a step at a time, by the secant within a bracket (Illinois rule).
 
-    error(w) - w = v falls at least as fast as w rises: the width looked for lies between any w and w + v, and where v
-    is ``_CLOSE`` to 0 it is as close.
+    error(w) - w = v falls at least as fast as w rises. The required width is therefore between any w and w + v, and
+    where v is ``_CLOSE`` to 0 it is as close.
     """
     frequency = np.pi * np.arange(grid.cells + 1)
 

@@ -60,7 +60,7 @@ class Walk:
         return found
 
     def tally(self, sums: Float64s, bins: int) -> tuple[Floats, Tally]:
-        """Inner edges and sums of so many bins, for one outcome sum a distinct score."""
+        """Inner edges and sums of this number of bins, from one outcome sum per distinct score."""
         ends = self.ends(bins)
         parts = (self._upto, running(sums), self._claimed)
         count, outcome, score = (np.diff(part[ends])[None, :] for part in parts)
@@ -142,10 +142,10 @@ class EceSweep:
     """ECE with as many equal-mass bins as the data bear before the bins' outcomes stop rising with the score.
 
     In each stratum B is the largest number such that for every B' <= B the mean outcomes of B' equal-mass bins are
-    non-decreasing, found by walking up from B = 1; the value is sum_b n_b/n |z_b - s_b| on those B bins, in [0, 1].
-    Equal scores stay in one bin, so different B can be the same bins. What can mislead: it presumes that outcomes truly
-    rise with the score; a stratum whose outcomes never fall (all of one kind, or perfectly ranked) gets a bin per
-    distinct score. The table of bins is left out beyond a million cells.
+    non-decreasing. It is found by walking up from B = 1. The value is sum_b n_b/n |z_b - s_b| on those B bins, in [0,
+    1]. Equal scores stay in one bin, so different B can be the same bins. What can mislead: it presumes that outcomes
+    truly rise with the score. A stratum whose outcomes never fall (all of one kind, or perfectly ranked) gets one bin
+    per distinct score. The table of bins is left out beyond a million cells.
 
     References: Roelofs, Cain, Shlens & Mozer 2022, Mitigating bias in calibration error estimation (equal-mass form).
 
@@ -194,15 +194,15 @@ class EceSweep:
 class MaxDeviation:
     """Largest share by which claims of any run of neighboring scores came true too often or too rarely.
 
-    max_j D_j - min_j D_j (Kuiper), D_j = 1/n sum of (z_i - s_i) over the rows with the j smallest distinct scores,
-    D_0 = 0: the largest |sum of (z_i - s_i)| / n over intervals of scores, in [0, 1]. No bins and no bandwidth; equal
-    scores are summed as one, so that the order of rows plays no part. Strata are averaged as the notion says. It is at
+    max_j D_j - min_j D_j (Kuiper), D_j = 1/n sum of (z_i - s_i) over the rows with the j smallest distinct scores, D_0
+    = 0. This is the largest |sum of (z_i - s_i)| / n over intervals of scores, in [0, 1]. No bins and no bandwidth;
+    equal scores are summed as one, so the order of rows has no effect. Strata are averaged as the notion says. It is at
     most the ECE of the finest bins, and it sees miscalibration in any direction where it lasts over many rows.
 
-    The same number is the cutoff calibration error of these rows, sup over intervals I of |E[(z - s) 1{s in I}]|, and
-    the key ``cutoff`` finds it: unlike an ECE without bins it can be told from rows alone, and a decision that acts
-    where the score lies in an interval is off by no more. What can mislead: rows count, so a gross error in few rows is
-    small; a calibrated model shows about 0.6 / sqrt(n).
+    The same number is the cutoff calibration error of these rows, sup over intervals I of |E[(z - s) 1{s in I}]|; its
+    second key is ``cutoff``. Unlike an ECE without bins it can be estimated from rows. A decision that acts where the
+    score is in an interval is off by no more. What can mislead: rows count, so a gross error in few rows is small. A
+    calibrated model shows about 0.6 / sqrt(n).
 
     References: Arrieta-Ibarra, Gujral, Tannen, Tygert & Xu 2022, Metrics of calibration for probabilistic predictions;
     Rossellini, Soloff, Barber, Ren & Willett 2025, Can a calibration metric be both testable and actionable?

@@ -27,27 +27,28 @@ from calib_core.estimators.residuals import Image
 class TwoBin:
     """The squared errors of two bins, averaged over every place in [0, 1] at which the two could meet.
 
-    ATB = integral over v in [0, 1] of D(v)^2 + (D - D(v))^2, with D(v) = 1/n sum of (z_i - s_i) over the claims with
-    scores s_i < v and outcomes z_i, D over all. The same number is 1/n^2 sum over all i, j of
-    (z_i - s_i)(z_j - s_j)(1 - |s_i - s_j|): residuals of like claims that point the same way. In [0, 1], a *square*;
-    its root is at most the ECE of the finest bins and at most sqrt(2) times the largest cumulative deviation, and
-    sqrt(2) times its root is at least the difference of the mean outcome and the mean score. No bins to choose, and it
-    changes little when scores do; one sort, O(n log n). Strata are averaged as the notion says.
+    ATB = integral over v in [0, 1] of D(v)^2 + (D - D(v))^2. Here D(v) = 1/n sum of (z_i - s_i) over the claims with
+    scores s_i < v and outcomes z_i, and D is that over all claims. The same number is 1/n^2 sum over all i, j of (z_i -
+    s_i)(z_j - s_j)(1 - |s_i - s_j|): residuals of like claims that point the same way. In [0, 1], a *square*. Its root
+    is at most the ECE of the finest bins and at most sqrt(2) times the largest cumulative deviation. The root times
+    sqrt(2) is at least the difference of the mean outcome and the mean score. No bins to choose, and it changes little
+    when scores do; one sort, O(n log n). Strata are averaged as the notion says.
 
-    It is truthful: over outcomes that are independent given the rows, its mean is the same number for q_i - s_i in
-    place of z_i - s_i, plus 1/n^2 sum q_i (1 - q_i), q_i the true chances. The first is 0 for s = q and never negative,
-    the second does not depend on the scores: so no scores have a smaller mean than the true chances, which of an ECE in
-    bins is false. This holds where each stratum holds all rows (confidence, one class, class-wise); where the classes
-    predicted are the strata the second part does depend on which classes these are.
+    It is truthful. Let outcomes be independent given the rows, with true chances q_i. Its mean is then the same number
+    for q_i - s_i in place of z_i - s_i, plus 1/n^2 sum q_i (1 - q_i). The first is 0 for s = q and never negative, and
+    the second does not depend on the scores. No scores therefore have a smaller mean than the true chances, which is
+    false of a binned ECE. This is valid where each stratum contains all rows (confidence, one class, class-wise). Where
+    the predicted classes are the strata, the second part does depend on which classes these are.
 
-    What can mislead: the last part is noise: a calibrated model shows about mean s (1 - s) / n, never 0, and only above
-    the noise floor is there anything to see; like any sum over rows it hides a gross error in few rows. It rewards no
-    sharpness: scores that are calibrated given the rows, such as the mean chance said of all, have the same mean as the
-    true chances.
+    What can mislead: the last part is noise. A calibrated model shows about mean s (1 - s) / n, never 0, and only
+    values above the noise floor are informative. Like any sum over rows it hides a gross error in few rows. It rewards
+    no sharpness. Scores that are calibrated given the rows, such as the mean chance predicted for all, have the same
+    mean as the true chances.
 
-    References: Hartline, Hu & Wu 2025 (COLT 2026, PMLR 336), "A perfectly truthful calibration measure": the averaged
+    References: Hartline, Hu & Wu 2025 (COLT 2026, PMLR 336), "A perfectly truthful calibration measure". The averaged
     two-bin error ATB is this number, the mean over a threshold v uniform on [0, 1] of the two bins' squared sums over
-    n^2; their l1-ATB, of absolute sums, is another. Truthfulness as defined by Haghtalab, Qiao, Yang & Zhao 2024.
+    n^2. Their l1-ATB, of absolute sums, is another number. Truthfulness as defined by Haghtalab, Qiao, Yang & Zhao
+    2024.
 
     >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
@@ -57,7 +58,7 @@ class TwoBin:
     """
 
     with_self: ClassVar[bool] = True
-    """Is each claim a pair with itself?"""
+    """True: each claim is also a pair with itself."""
 
     def __call__(self, claims: Claims) -> Estimated:
         return by_stratum(claims, [_error(claims.stratum(s)) for s in range(len(claims.strata))])
