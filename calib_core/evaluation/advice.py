@@ -69,7 +69,7 @@ def held_out_slice(held_out: Predictions) -> str:
     """The slice of held-out rows whose risk is off more than that of the others, in a sentence; empty where none is.
 
     It is the one of the largest gap among those that ``slices.by_column`` calls significantly off. What can mislead: it
-    is for advice chosen on calibration rows in which no value is off (``own_update``); a calibrator that is chosen
+    is for advice chosen on calibration rows in which no value is off (``own_update``). A calibrator that is chosen
     because of it has no rows left that judge it.
 
     >>> held_out_slice(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10))
@@ -102,10 +102,10 @@ def shown_error(
 ) -> str:
     """Sentence on a significant error without a recommended calibrator; empty if there is no significant error.
 
-    In this order, the first that shows one: the event's mean risk (``risk.in_the_large``), the verdict, the calibration
-    slope's interval, Spiegelhalter's test, the p-value of the primary measure, and other notions
-    (``inference.other_errors``). ``event`` is the name of the event, by default its class; ``level`` is that of the
-    intervals; the rest as in ``inference.primary``. What can mislead: each is tried at its own level, so that a
+    It is about the first of these that shows one: the event's mean risk (``risk.in_the_large``), the verdict, the
+    calibration slope's interval, and Spiegelhalter's test. The p-value of the primary measure and other notions
+    (``inference.other_errors``) follow. ``event`` is the name of the event, by default its class; ``level`` is that of
+    the intervals; the rest as in ``inference.primary``. What can mislead: each is tried at its own level, so that a
     calibrated model has one of them more often than in 1 of 20 samples.
 
     >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0] * 90 + [1] * 10))[:60]
@@ -204,8 +204,8 @@ def sentences(
     """Return the advice in sentences, the same on every page: what to use, whether that is enough, and for which rows.
 
     The first has the error before and after (of ``left``), what changes, and the score. ``update`` (``own_update``)
-    adds the effect of one calibrator for all rows on the column value that is off or, without a significant gain, the
-    gains of its own update and of one calibrator for all; ``error`` (``shown_error``) is used if nothing is
+    adds the effect of one calibrator for all rows on the column value that is off. Without a significant gain it adds
+    the gains of its own update and of one calibrator for all. ``error`` (``shown_error``) is used if nothing is
     recommended. ``whose`` names the rows of the advice if the reader looks at others, ``all_rows`` the control that
     judges all rows. ``held_out`` (``held_out_slice``) is the last sentence if no value of the calibration rows is off.
 

@@ -1,4 +1,4 @@
-"""Which candidate did best on rows its maps have not seen, which do equally well, and whether to use any of them."""
+"""Contest of candidates on held-out rows: the best, those equally good, and whether to use any of them."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ from calib_core.inference.intervals.mean_gap import GapSums
 ENOUGH = 2.0
 """Nats by which the mixture of the candidates must beat the model: outcomes e^2 = 7.4 times as likely."""
 RATE = 0.35
-"""How fast the mixture's weights follow the log likelihood: at 1 they trust single rows too much."""
+"""Rate at which the mixture's weights follow the log likelihood: at 1 they trust single rows too much."""
 HALF = 0.5
 """A candidate that does equally well has at least so much of the best gain, however uncertain the difference is."""
 MOST = 0.9
-"""So much of the best gain does equally well, however certain the difference is."""
+"""Share of the best gain that counts as equally good, however certain the difference is."""
 CLEARLY, NATS = 0.05, 5.0
-"""A candidate does not do equally well whose log loss is so much larger than the best one's, as a share of it, where it
-also makes the rows' outcomes so many nats less likely."""
+"""Excess log loss, as a share of the best, and lost nats of likelihood that exclude an equally good candidate.
+
+Both must be exceeded.
+"""
 BOLD = 0.5
 """The share of its gain that one outcome which a candidate all but rules out may cost."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """What m candidates gain over the model in n rows, by maps that were not fitted on them; the model comes first.
+    """Gains of m candidates over the model in n rows, by maps that were not fitted on them; the model comes first.
 
     ``gains`` (m, n): by how much less a row loses, 0 for the model; minus infinity where a candidate gives a class a
-    probability of 0. ``bold`` and ``price`` (m, n): how often the model expects, in a row, an outcome that the
-    candidate all but rules out, and how much more that would then cost the candidate, on average (``bold_claims``).
-    ``weights`` (n,) of the rows, their mean 1; ``units`` (n,) what each row belongs to; ``simplicity``: of the
-    candidates, simplest least; ``level`` of the paired tests; ``losses`` (n,) what the model loses in each row, where
-    that is a log loss; ``risks`` (m, n) of an event after each candidate, NaN of one that could not be fitted, and
-    ``happened`` (n,), where the rows are risks.
+    probability of 0. ``bold`` (m, n) is the expected number, by the model, of outcomes in a row that the candidate all
+    but rules out. ``price`` (m, n) is the mean additional cost of such an outcome to the candidate (``bold_claims``).
+    ``weights`` (n,) of the rows have a mean of 1, and ``units`` (n,) are their groups. ``simplicity`` of the candidates
+    is least for the simplest; ``level`` is that of the paired tests. ``losses`` (n,) are the model's, where these are
+    log losses. Where the rows are risks, ``risks`` (m, n) are those of the event after each candidate, NaN of one that
+    could not be fitted. ``happened`` (n,) are then its outcomes.
     """
 
     gains: Float64s
@@ -61,32 +63,34 @@ class Contest:
         return np.asarray(self.gains[:, rows] @ self.weights[rows])
 
     def risk(self, rows: Bools) -> Float64s:
-        """What one outcome would cost that a candidate all but rules out, (m,): as often as the model expects, at most
-        once in all these rows."""
+        """Cost of one outcome that a candidate all but rules out, (m,).
+
+        It counts as often as the model expects, at most once in all these rows.
+        """
         w = self.weights[rows]
         expected, cost = self.bold[:, rows] @ w, (self.bold[:, rows] * self.price[:, rows]) @ w
         return np.asarray(cost / np.maximum(expected, 1.0))
 
     def eligible(self, rows: Bools) -> Bools:
-        """Which candidates gain in these rows, and by more than twice what one bold claim may cost, (m,)."""
+        """Mask of candidates that gain in these rows by more than twice the cost of one bold claim, (m,)."""
         totals = self.totals(rows)
         found = np.isfinite(totals) & (totals > 0) & (self.risk(rows) <= BOLD * totals)
         found[0] = False
         return np.asarray(found)
 
     def best(self, rows: Bools) -> int:
-        """The eligible candidate of the largest gain; 0, the model as it is, where there is none."""
+        """The eligible candidate of the largest gain; 0, the uncalibrated model, where there is none."""
         return int(np.where(self.eligible(rows), self.totals(rows), 0.0).argmax())
 
     def equals(self, rows: Bools) -> list[int]:
         """Eligible candidates that do as well as the best.
 
-        They have at least ``HALF`` of its gain and the paired interval of the difference (Student's, of the sums of
-        units) includes 0; or they have ``MOST`` of it, which is as much as matters. Neither counts where a candidate is
-        clearly worse by the log loss that is left (``CLEARLY`` and ``NATS``): where a few rows make most of the gain,
-        any map has most of it, and their losses make the interval too wide to show that others differ. Nor does a map
-        of an event's risk whose mean is significantly off where that of the best is not (``off_on_average``): a
-        temperature pulls every risk towards 50 %, and so moves the mean of risks that are mostly small.
+        They have at least ``HALF`` of its gain, and the paired interval of the difference (Student's, of the sums of
+        units) includes 0. Or they have ``MOST`` of it, which is all that matters. A candidate does not count where it
+        is clearly worse by the remaining log loss (``CLEARLY`` and ``NATS``). A few rows can make most of the gain. Any
+        map then has most of it, and their losses make the interval too wide to show differences. A map of an event's
+        risk does not count either if its mean is significantly off where that of the best is not (``off_on_average``).
+        A temperature pulls every risk towards 50 %, and so moves the mean of risks that are mostly small.
         """
         best, totals = self.best(rows), self.totals(rows)
         if not best:
@@ -104,7 +108,8 @@ class Contest:
         ]
 
     def off_on_average(self, which: int, rows: Bools) -> bool:
-        """Does the mean risk after this candidate differ significantly from the observed frequency in these rows?
+        """True where the mean risk after this candidate differs significantly from the observed frequency in these
+        rows.
 
         By the test of the mean gap (``GapSums.chance``); rows of a unit vary together. False without an event.
         """
@@ -143,13 +148,13 @@ class Contest:
         return float(sums.mean() - half)
 
     def evidence(self, fold: Codes, worth: float) -> float:
-        """By how many nats a mixture of all candidates beats the model, on folds that had no say in its weights.
+        """Advantage in nats of a mixture of all candidates over the model, on folds that did not enter its weights.
 
-        On fold f the mixture gives what happened in row i the probability sum_m w_fm o_im, where o_im is what candidate
-        m gave it and w_fm is proportional to exp(``RATE`` times its log likelihood on the other folds); nothing is
-        fitted again. ``worth`` is the effective number of rows. Where the model is calibrated the exponential of the
-        result has a mean of about 1, so that it exceeds e^2 in at most 13.5 % of cases (Markov), in practice in far
-        fewer: mixing costs likelihood.
+        On fold f the mixture gives the outcome of row i the probability sum_m w_fm o_im, where o_im is that of
+        candidate m. The weight w_fm is proportional to exp(``RATE`` times its log likelihood on the other folds);
+        nothing is fitted again. ``worth`` is the effective number of rows. For a calibrated model the exponential of
+        the result has a mean of about 1, so that it exceeds e^2 in at most 13.5 % of cases (Markov). In practice it
+        does in far fewer, since mixing costs likelihood.
 
         What can mislead: that bound needs folds that were not dealt out by label. Such folds repeat the sampling error
         of the class frequencies that the maps were fitted to.
@@ -168,7 +173,7 @@ class Contest:
 
 
 def bold_claims(before: Float64s, after: Float64s, least: float) -> tuple[Float64s, Float64s]:
-    """How often a row is expected to have an outcome that is all but ruled out, and what that costs then; (n,) each.
+    """Expected number of outcomes in a row that are all but ruled out, and their mean cost; (n,) each.
 
     ``before`` and ``after`` (n, K) are the model's probabilities p and a candidate's q. Of a row count the classes with
     q < p and q < ``least``, 1 over the number of rows: too rare for these rows to show. The first is the sum of p over

@@ -1,4 +1,4 @@
-"""Candidates for recalibration, and what each gains over the model as it is on rows that its maps have not seen."""
+"""Candidates for recalibration, and the gain of each over the uncalibrated model on held-out rows."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ SCORES: dict[str, Callable[[Predictions], Float64s]] = {"log-loss": _log_losses,
 
 
 def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
-    """The calibrators that are tried for such predictions where none are named, the model as it is first.
+    """Default candidates for such predictions; the uncalibrated model is first.
 
-    They are what the registry declares: for whole rows temperature, ensemble temperature and vector scaling, Dirichlet
-    calibration (up to 20 classes), top-label histogram binning and isotonic regression; for confidences histogram
-    binning and the smooth binary maps, with their ``prior`` where they have one: without it rows that scores separate
-    get probabilities of nearly 0 and 1.
+    They are declared in the registry. For whole rows they are temperature, ensemble temperature and vector scaling,
+    Dirichlet calibration (up to 20 classes), top-label histogram binning and isotonic regression. For confidences they
+    are histogram binning and the smooth binary maps, with their ``prior`` where they have one. Without it, rows that
+    scores separate get probabilities of nearly 0 and 1.
 
     >>> [recipe.key for recipe in candidates_for(Predictions.from_confidence([0.9], [True]))][:2]
     ['identity', 'confidence']
@@ -85,9 +85,9 @@ def _prior(entry: Any) -> dict[str, float]:
 def simplicity(recipe: Recipe, classes: int, *, of_event: bool = False) -> tuple[float, ...]:
     """The order in which calibrators that do equally well are preferred, the least first.
 
-    An update of one value alone comes first, as it leaves all other rows as they are. Where classes are predicted those
-    that change no predicted class come next, then those that fit fewer numbers, which is declared: fifty rows for every
-    number (``Profile.rows``, ``Shape.numbers``). The risk of an event (``of_event``) predicts no class: there the
+    An update of one value comes first, as it leaves all other rows unchanged. Where classes are predicted, calibrators
+    that change no predicted class come next, then those that fit fewer numbers. The number is declared: fifty rows for
+    every number (``Profile.rows``, ``Shape.numbers``). The risk of an event (``of_event``) predicts no class. There the
     number of numbers comes first, and bins, which give many rows one risk, come after all smooth maps. Of as many
     numbers those come first that can move a risk across 50 %: what cannot leaves a wrong mean risk wrong. One that
     declares nothing comes last of its kind, as one by the values of a column does.
@@ -107,14 +107,14 @@ def simplicity(recipe: Recipe, classes: int, *, of_event: bool = False) -> tuple
 
 
 def _numbers(recipe: Recipe, classes: int) -> float:
-    """How many numbers a calibrator fits, or bins it fills, as declared; infinite where that is not."""
+    """Declared number of fitted numbers of a calibrator, or of its bins; infinite where it is not declared."""
     if dict(recipe.params).get("by"):
         return np.inf
     return rows_needed(recipe, classes) / ROWS_A_NUMBER or np.inf
 
 
 def rows_needed(recipe: Recipe, classes: int) -> int:
-    """How many calibration rows a calibrator needs, about, as it declares or its binary calibrator does; 0 if neither.
+    """Approximate number of calibration rows needed, as declared by a calibrator or its binary one; 0 if neither does.
 
     >>> rows_needed(Recipe("CALIBRATORS", "temperature"), 3)
     50
@@ -154,7 +154,7 @@ ALL_ROWS, EACH_FOLD = "all rows", "each fold"
 
 
 class FoldTrial:
-    """Rows in folds, on which candidates are compared with the model as it is."""
+    """Rows in folds, on which candidates are compared with the uncalibrated model."""
 
     def __init__(self, rows: Predictions, fold: Codes, folds: int, score: str, level: float) -> None:
         self.rows, self.fold, self.folds, self.score, self.level = rows, fold, folds, score, level
@@ -177,11 +177,11 @@ class FoldTrial:
         return float(self.weights @ values / self.weights.sum())
 
     def seen(self, after: Predictions, where: Codes | None) -> Predictions:
-        """What a candidate says of rows, in a form that has a score."""
+        """Predictions after a candidate, in a form that has a score."""
         return _whole(self.rows if where is None else self.rows.take(where), after)
 
     def gains(self, after: Predictions, where: Codes | None, *, judged: bool = False) -> Float64s:
-        """How much less each row loses than with the model as it is, (n,): minus infinity where it has a new 0.
+        """Reduction of each row's loss against the uncalibrated model, (n,): minus infinity where it has a new 0.
 
         A class given a probability of 0 costs infinitely much once it happens: a row counts so whatever happened in it.
         Where what was picked is ``judged``, only what happened counts, a 0 as in every log loss here.
@@ -197,7 +197,7 @@ class FoldTrial:
         return np.asarray(np.where(impossible & np.isinf(new), 0.0, losses - new))
 
     def bold_claims(self, seen: Predictions) -> tuple[Float64s, Float64s]:
-        """How often a row may have an outcome that a candidate all but rules out, and what it would then cost."""
+        """Expected number of outcomes in a row that a candidate all but rules out, and their cost."""
         n = self.rows.n_rows
         chances, costs = np.zeros(n), np.zeros(n)
         if not np.isinf(SCORES[self.score](_NEVER)).any():
@@ -267,9 +267,9 @@ class FoldTrial:
     def by_likelihood(self, recipe: Recipe, line: dict[str, Any], tilts: int) -> dict[str, Any] | None:
         """The line of a map of one number with the interval of the best such map, by the likelihood ratio.
 
-        Few rows (``FEW_ROWS``) show that the best temperature, or the best shift of a risk, lowers the log loss well
-        before they show that the fitted one does. None where they do not (at ``SURE``, corrected for the number of such
-        maps), where the map gains nothing in the folds, and for other maps, scores and weighted rows.
+        With few rows (``FEW_ROWS``) a gain of the best temperature or the best shift of a risk is significant earlier
+        than that of the fitted one. None where the gain is not significant (at ``SURE``, corrected for the number of
+        such maps), and where the map gains nothing in the folds. None also for other maps, scores and weighted rows.
         """
         if self.score != "log-loss" or self.rows.weights is not None or self.rows.n_rows > FEW_ROWS:
             return None
@@ -283,7 +283,7 @@ class FoldTrial:
         return line | {"low": best.low, "high": best.high, "p": best.p_value}
 
     def _tilt(self, recipe: Recipe) -> Float64s | None:
-        """What a map of one number tilts the base rows' probabilities by, (n, K); None for other maps."""
+        """Factors by which a map of one number tilts the base rows' probabilities, (n, K); None for other maps."""
         rows = self.base
         if not is_tilt(recipe):
             return None
@@ -310,7 +310,7 @@ class FoldTrial:
         return {"accuracy": after.accuracy, **_ends("accuracy", gain.point, gain.low, gain.high)}
 
     def _order(self, after: Predictions) -> dict[str, float]:
-        """How often the event's rows have a higher risk than others, or right rows more confidence than wrong ones.
+        """AUROC of the event's risk, or of the confidence of right and wrong rows, as a mean over folds.
 
         The mean over folds, as scores of two maps are not compared: a map that keeps the ranking, fitted in every fold,
         changes nothing. Folds of one outcome are left out. The AUROC of all rows together is another number.
@@ -336,7 +336,7 @@ class FoldTrial:
 
 
 def is_tilt(recipe: Recipe) -> bool:
-    """Is this a map of one number, by which the model's log probabilities are tilted?
+    """True for a map of one number that tilts the model's log probabilities.
 
     >>> [is_tilt(Recipe("CALIBRATORS", key)) for key in ("temperature", "intercept", "vector")]
     [True, True, False]
@@ -367,11 +367,11 @@ def right_or_wrong(rows: Predictions) -> Predictions:
 
 
 def _whole(base: Predictions, after: Predictions) -> Predictions:
-    """What is said after recalibration, as rows that have a score.
+    """Predictions after recalibration, as rows that have a score.
 
-    Where the base rows hold single claims, these become the two classes wrong and right; where the candidate makes the
-    claim h of the predicted class c alone, class j gets the rest in the old proportion, (1 - h) p_j / sum_{l != c} p_l,
-    and an equal share where these are all 0. NotAnswerable for what cannot be put so.
+    Where the base rows contain single claims, these become the two classes wrong and right. A candidate may make only
+    the claim h of the predicted class c. Class j then gets the rest in the old proportion, (1 - h) p_j / sum_{l != c}
+    p_l, and an equal share where these are all 0. NotAnswerable for what cannot be put so.
     """
     if after.abstained is not None:
         raise NotAnswerable("it leaves rows unanswered, so that its score is one of other rows")

@@ -165,20 +165,20 @@ class CalibratorChoice(OneLine):
     """Choice of a calibrator with its gain and uncertainty.
 
     ``recipe`` is recommended: the identity unless recalibrating is shown to help. ``winner`` has the best score on all
-    ``rows`` (of ``among``) by cross-validation; ``equals`` do as well as it, and the simplest of them is recommended
-    (the identity is among them where no gain is shown);
-    ``picks`` are what the same rule recommends without each fold. ``about`` is the recommended calibrator or, where
-    none is, the one that comes nearest to being it; ``gain`` is its gain over the model, whose score is ``before``, on
-    the ``held_out`` rows or, where these are 0, on all rows, cross-fitted, with its interval at ``level``: the numbers
-    of its line in the table. ``choosing`` is the gain of the picks, each on its own fold; ``evidence`` is, by log loss,
-    by how many nats a mixture of the candidates beats the model. ``tested``: whether intervals hold at their level;
-    ``why`` there is none, where there is none. ``recipes`` are the candidates, ``table`` has a line for each; ``kind``
-    is that of the predictions, and ``floored`` the rows judged in which the model's log loss is at its most, since it
-    gave the true class a probability of (nearly) 0. ``order`` says how simple each of ``recipes`` is, simplest least
-    (``candidates.simplicity``), and ``of_value`` how many rows an update of one value of a column is fitted on.
-    ``others`` is the gain of the recommended calibrator without the ``floored`` rows, by the same fits; None where none
-    is recommended, or no row is floored. ``same_events``: whether calibration and held-out rows have the same share of
-    events, so that the gain of an update of the mean risk is a little too large.
+    ``rows`` (of ``among``) by cross-validation. ``equals`` do as well, and the simplest of them is recommended (the
+    identity is among them if no gain is shown). ``picks`` are the recommendations of the same rule without each fold.
+    ``about`` is the recommended calibrator or, if there is none, the one that is nearest to a recommendation. ``gain``
+    is its gain over the model, whose score is ``before``, with its interval at ``level``. It is on the ``held_out``
+    rows or, if these are 0, on all rows, cross-fitted: the numbers of its line in the table. ``choosing`` is the gain
+    of the picks, each on its own fold. ``evidence`` is, for log loss, the advantage in nats of a mixture of the
+    candidates over the model. ``tested``: whether intervals are valid at their level. ``why`` is the reason for a
+    missing interval. ``recipes`` are the candidates, ``table`` has a line for each, and ``kind`` is that of the
+    predictions. ``floored`` is the number of judged rows in which the model gave the true class a probability of
+    (nearly) 0. Its log loss there is at its maximum. ``order`` is the simplicity of each of ``recipes``, least for the
+    simplest (``candidates.simplicity``). ``of_value`` is the number of rows that an update of one value of a column is
+    fitted on. ``others`` is the gain of the recommended calibrator without the ``floored`` rows, by the same fits. It
+    is None without a recommendation or without floored rows. ``same_events``: whether calibration and held-out rows
+    have the same share of events. The gain of an update of the mean risk is then a little too large.
     """
 
     recipe: Recipe
@@ -210,16 +210,25 @@ class CalibratorChoice(OneLine):
     def frame(self) -> pd.DataFrame:
         """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
 
-        Columns: calibrator, title, score; gain over the model, its interval low to high and p-value, alone (p) and
-        corrected for the number of candidates (p_holm); gain_in_folds, the gain by cross-validation, which is another
-        where the table is of held-out rows; picked, the number of folds it was chosen for; accuracy and
-        auroc (the chance that a row of the event has a higher risk than another; where there is no event, that a
-        correct prediction has higher confidence than a wrong one; ties half), the change of each, with an interval;
-        ranked_in, whether auroc compares all rows or is the mean of those of each fold, whose maps differ;
-        mean_confidence; mean_risk of an event; rows_needed, about; equal_to_best, whether it does as well as the best;
-        note, why a number is missing or the candidate is excluded. Scores are those of ``judged_on``; gain_in_folds,
-        picked and equal_to_best, which follow from it, are always by cross-validation. What can mislead: the largest of
-        many gains is partly luck, and no interval here corrects for that.
+        Columns:
+
+        - calibrator, title, score;
+        - gain over the model, its interval low to high and p-value, uncorrected (p) and corrected for the number of
+          candidates (p_holm);
+        - gain_in_folds, the gain by cross-validation, which differs where the table is of held-out rows;
+        - picked, the number of folds it was chosen for;
+        - accuracy and auroc, the change of each, with an interval (auroc: the chance that a row of the event has a
+          higher risk than another, ties half; without an event, that a correct prediction has higher confidence than a
+          wrong one);
+        - ranked_in, whether auroc compares all rows or is the mean of those of each fold, whose maps differ;
+        - mean_confidence, and mean_risk of an event;
+        - rows_needed, approximately;
+        - equal_to_best, whether it does as well as the best;
+        - note, why a number is missing or the candidate is excluded.
+
+        Scores are those of ``judged_on``; gain_in_folds, picked and equal_to_best, which follow from it, are always by
+        cross-validation. What can mislead: the largest of many gains is partly luck, and no interval here corrects for
+        that.
         """
         return self.table.replace([np.inf, -np.inf], np.nan)
 
@@ -513,8 +522,7 @@ class CalibratorChoice(OneLine):
         return f" Without other folds, the choice is {listed}. {why}"
 
     def _corrected(self) -> str:
-        """Explain a corrected p-value of a recommended calibrator that is not significant; empty if it is
-        significant."""
+        """Explain a corrected p-value of the recommended calibrator above the limit; empty if it is significant."""
         _, line = self._lines
         if not self.recalibrate or not line["p_holm"] > SIGNIFICANCE:
             return ""
@@ -610,43 +618,45 @@ def choose(
 ) -> CalibratorChoice:
     """Choose a calibrator by cross-validation; the model stays unchanged unless recalibration helps.
 
-    Every candidate is fitted ``folds`` times (3 or more, by default 7, or as many as there are rows or groups) and
+    Every candidate is fitted ``folds`` times (3 or more, by default 7, or as many as there are rows or groups). It is
     judged on the fold that it has not seen. Folds are random and are not stratified by label (``plain_folds``); groups
     stay whole. Then two questions, in this order:
 
-    1. *With what?* Of the candidates that do as well as the best (``Contest.equals``: a paired test at ``level``) the
-       simplest (``candidates.simplicity``): first an update of the one value of a column whose risk is off; then those
-       that change no predicted class, and of these the one that fits the fewest numbers. For the risk of an event the
-       number of numbers comes first, and bins come last. The same rule without each fold gives the ``picks``; a
-       candidate that no fold picked is not recommended.
-    2. *Recalibrate at all?* Only where the interval of that candidate's gain lies above 0 and, by log loss, a mixture
-       of all candidates, its weights from the other folds, makes the outcomes more than e^2 = 7.4 times as likely as
-       the model does (``Contest.evidence``); by the Brier score, where the gain of the picks is above 0, too. Else, by
-       log loss, where a map of one number (temperature, an intercept) gains in the folds, and the likelihood ratio of
-       the best such map rejects the model at .05, corrected for the number of such maps: then the interval of the gain
-       is that of the best such map (``tilts.best_gain``), and lies above 0. Else the model stays, bit for bit.
+    1. *With what?* Candidates are those that do as well as the best (``Contest.equals``: a paired test at ``level``).
+       The simplest is taken (``candidates.simplicity``). First comes an update of the one value of a column whose risk
+       is off. Then come those that change no predicted class, and of these the one that fits the fewest numbers. For
+       the risk of an event the number of numbers comes first, and bins come last. The same rule without each fold gives
+       the ``picks``. A candidate that no fold picked is not recommended.
+    2. *Recalibrate at all?* Yes, if the interval of that candidate's gain is above 0 and a second condition is met. By
+       log loss, a mixture of all candidates makes the outcomes more than e^2 = 7.4 times as likely as the model does
+       (``Contest.evidence``). Its weights are from the other folds. By the Brier score, the gain of the picks is above
+       0, too. Otherwise, by log loss, a map of one number (temperature, an intercept) is enough under two conditions.
+       It gains in the folds, and the likelihood ratio of the best such map rejects the model at .05, corrected for the
+       number of such maps. The interval of the gain is then that of the best such map (``tilts.best_gain``), and is
+       above 0. In all other cases the model stays, bit for bit.
 
     With ``held_out`` rows (other predictions of the same model) every candidate is fitted on all of ``predictions`` and
-    judged on them: the table, ``before`` and ``gain`` are of these rows, and a candidate whose gain there can be 0 is
-    not recommended. The interval's ends are those of ``inference.mean_gain``.
+    judged on them. The table, ``before`` and ``gain`` are of these rows. A candidate whose gain there can be 0 is not
+    recommended. The interval's ends are those of ``inference.mean_gain``.
 
-    With few rows caution has a price. Over calibrated models and logits 2 or 0.7 times the true ones, 100 to 500 rows
-    of 2 to 10 classes, the mean excess log loss is .0038, where temperature scaling whatever happens has .0029 (Monte
-    Carlo error .0003): a T of 0.7 is too small to be seen in 100 rows of two classes. With two laws that no temperature
-    mends it is .0156 against .0252 (tests/simulations/few_rows_choice.py).
+    With few rows caution has a price. The mean excess log loss was measured over calibrated models and logits 2 or 0.7
+    times the true ones, with 100 to 500 rows of 2 to 10 classes. It is .0038, and .0029 for temperature scaling in
+    every case (Monte Carlo error .0003). A T of 0.7 is too small to be seen in 100 rows of two classes. With two laws
+    that no temperature mends it is .0156 against .0252 (tests/simulations/few_rows_choice.py).
 
     ``candidates`` are keys, recipes or calibrators, by default ``candidates_for``; the model is always among them. Rows
-    of the predicted class alone are judged as two classes, right and wrong, by Brier as (c - z)^2; where a candidate
-    recalibrates the predicted class alone, the other classes share the rest in the old proportions. Excluded are: by
-    log loss, a candidate that gives a class probability 0 where the model did not; one that all but rules out outcomes
-    (less than one expected in all rows) when a single one of them would cost more than half of its gain; one that
-    cannot be fitted in some fold, as where a class is missing, or leaves rows unanswered; and one that is not named and
-    needs more than ``FEW`` times these rows. The table says why. Above ``MOST_NUMBERS`` rows times classes rows are
-    drawn. ``progress`` is told percent. NotAnswerable where no advice can be given (``doubts.blocking``: one
-    observed class, predictions that equal the labels, scores no better than chance), or such rows do not have a score.
+    with only the predicted class are judged as two classes, right and wrong, by Brier as (c - z)^2. Where a candidate
+    recalibrates only the predicted class, the other classes share the rest in the old proportions. Candidates are
+    excluded in four cases. (1) By log loss, a class gets probability 0 where the model did not give it. (2) A single
+    one of the outcomes that are all but ruled out (less than one expected in all rows) would cost more than half of the
+    gain. (3) It cannot be fitted in some fold, for example where a class is missing, or leaves rows unanswered. (4) It
+    is not named and needs more than ``FEW`` times these rows. The table gives the reason. Above ``MOST_NUMBERS`` rows
+    times classes rows are drawn. ``progress`` receives percent. NotAnswerable where no advice can be given
+    (``doubts.blocking``: one observed class, predictions that equal the labels, scores no better than chance).
+    NotAnswerable also where such rows do not have a score.
 
-    What can mislead: folds share rows to fit on, and the interval takes the fitted maps as they are; where future rows
-    differ from these, nothing is known. "Equal" means that the rows show no difference that matters.
+    What can mislead: folds share rows to fit on, and the interval treats the fitted maps as fixed. It does not cover
+    future rows from another distribution. "Equal" means that the rows show no difference that matters.
 
     References: Bayle, Bayle, Janson & Mackey 2020 (the interval); Yao, Vehtari, Simpson & Gelman 2018 (weights from
     likelihoods of rows left out); Vovk & Wang 2021 (likelihood ratios as evidence).

@@ -37,14 +37,14 @@ def cross_fitted(
 ) -> Predictions:
     """Recalibrate all rows, each by a calibrator fitted on the rows of the other folds.
 
-    Rows are divided into ``folds`` folds (2 to n): seeded and stratified by label; rows of a group stay in one
-    fold, so no map is evaluated on a group in its fit. The rows keep their order and metadata; ``notes``
-    reports the cross-fitting. Raises InputError if there are fewer rows or groups than folds, and the calibrator's
-    errors if the rows of the other folds are too few; the given calibrator stays unfitted. ``progress`` gets the
-    percentage done, with equal shares for all folds; an exception in it stops the work.
+    Rows are divided into ``folds`` folds (2 to n), seeded and stratified by label. Rows of a group stay in one fold, so
+    no map is evaluated on a group in its fit. The rows keep their order and metadata; ``notes`` reports the
+    cross-fitting. Raises InputError if there are fewer rows or groups than folds, and the calibrator's errors if the
+    rows of the other folds are too few. The given calibrator stays unfitted. ``progress`` gets the percentage done,
+    with equal shares for all folds; an exception in it stops the work.
 
-    What can mislead: the evaluated maps are each fitted on a share 1 - 1/folds of the rows, but the final map is fitted
-    on all and is usually slightly better. Intervals and tests of the result treat the maps as fixed: they approximately
+    What can mislead: the evaluated maps are each fitted on a share 1 - 1/folds of the rows. The final map is fitted on
+    all and is usually slightly better. Intervals and tests of the result treat the maps as fixed. They approximately
     cover other rows with these maps, but not the variation of the fits. With tens of rows, folds stratified by label
     make scores slightly optimistic.
 
@@ -62,9 +62,9 @@ def cross_fitted(
 def plain_folds(predictions: Predictions, folds: int, random_state: int = SEED) -> Codes:
     """Random folds that ignore labels, (n,) codes 0..folds-1: seeded, of equal size, with whole groups.
 
-    Gains are tested on these, not on ``Predictions.folds``. Folds stratified by label repeat the sampling error
-    of the class frequencies on which the maps were fitted, so an offset fitted to noise looks
-    like a gain. What can mislead: with few rows of a class, the other folds can lack it.
+    Gains are tested on these, not on ``Predictions.folds``. Folds stratified by label repeat the sampling error of the
+    class frequencies on which the maps were fitted. An offset fitted to noise then looks like a gain. What can mislead:
+    with few rows of a class, the other folds can lack it.
 
     >>> np.bincount(plain_folds(Predictions([[0.7, 0.3]] * 7, [0] * 7), 3)).tolist()
     [3, 2, 2]

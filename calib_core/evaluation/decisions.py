@@ -63,7 +63,7 @@ def cost_matrix(costs: ArrayLike | str, n_classes: int) -> Float64s:
 def decisions(predictions: Predictions, costs: ArrayLike | str = "") -> Codes:
     """Return the decision for each row, (n,) codes: the class with the least expected cost by its probabilities.
 
-    d_i = argmin_d sum_l p_il C[d, l], the first of several with equal costs up to rounding of the probabilities: at a
+    d_i = argmin_d sum_l p_il C[d, l], the first of several with equal costs up to rounding of the probabilities. At a
     threshold itself it is class 0, as in ``diagrams.decision_curve``. If every mistake costs 1 it is the predicted
     class. Raises NotAnswerable if rows are not whole distributions.
 
@@ -76,8 +76,8 @@ def decisions(predictions: Predictions, costs: ArrayLike | str = "") -> Codes:
 def cost_threshold(costs: ArrayLike | str) -> float | None:
     """Return the probability of class 1 above which it is decided, for costs of two classes; None if there is none.
 
-    t = a / (a + b), where a = C[1, 0] - C[0, 0] is the extra cost of a wrong class 1 and b = C[0, 1] - C[1, 1] that of
-    a wrong class 0; both must be positive.
+    t = a / (a + b), where a = C[1, 0] - C[0, 0] is the extra cost of a wrong class 1. The extra cost of a wrong class 0
+    is b = C[0, 1] - C[1, 1]. Both must be positive.
 
     >>> round(cost_threshold("0 5; 1 0"), 3), cost_threshold("0.2"), cost_threshold("0 -1; 1 0")
     (0.167, 0.2, None)
@@ -95,17 +95,21 @@ def decision_costs(
 ) -> pd.DataFrame:
     """Return expected and actual costs per row of decisions by each model's probabilities, one row per model.
 
-    ``costs`` as for ``cost_matrix``; ``bases`` names the original of a recalibrated model. Columns: model, rows
-    (answered); expected, the mean cost by its own probabilities; realized, the mean cost for the true classes, with its
-    interval realised_low to realised_high; gap, realized minus expected (ends gap_low, gap_high): above 0 the model
-    underestimates costs; change, realized minus the original's (change_low, change_high, and p of no change), changed,
-    the share of rows with another decision; note, the reason for missing values.
+    ``costs`` as for ``cost_matrix``; ``bases`` names the original of a recalibrated model. Columns:
 
-    Intervals at ``level`` are for the expected cost of these rows, given the predictions: bounds from the possible
-    costs of a row (``inference.means.Losses.bounds``), which allow for rare large costs; changes are paired, with
-    Student's interval or such bounds if few outcomes matter. Costs of grouped rows are summed; fewer than 10 groups
-    have no interval. What can mislead: miscalibrated probabilities cost nothing if they are on the correct side of the
-    threshold; with non-whole weights the intervals are rough guides.
+    - model, rows (answered);
+    - expected, the mean cost by its own probabilities;
+    - realized, the mean cost for the true classes, with its interval realised_low to realised_high;
+    - gap, realized minus expected (ends gap_low, gap_high): above 0 the model underestimates costs;
+    - change, realized minus the original's (change_low, change_high, and p of no change);
+    - changed, the share of rows with another decision;
+    - note, the reason for missing values.
+
+    Intervals at ``level`` are for the expected cost of these rows, given the predictions. They are bounds from the
+    possible costs of a row (``inference.means.Losses.bounds``), which allow for rare large costs. Changes are paired,
+    with Student's interval or such bounds if few outcomes matter. Costs of grouped rows are summed; fewer than 10
+    groups have no interval. What can mislead: miscalibrated probabilities cost nothing if they are on the correct side
+    of the threshold; with non-whole weights the intervals are rough guides.
 
     References: Elkan 2001 (decisions of least expected cost).
 
@@ -144,12 +148,16 @@ def net_benefits(
     """Return the net benefit of acting above one threshold, one row per model, then for acting on all and on none.
 
     ``positive`` and the net benefit as for ``diagrams.decision_curve``; ``bases`` as for ``decision_costs``. Columns:
-    model, acted (share of the rows); benefit, with its interval benefit_low to benefit_high; over_all, the difference
-    to acting on all (over_all_low, over_all_high); change, the difference to the original (change_low, change_high, p
-    of no change); note, the reason for missing values. Acting on none has benefit 0. Changes are paired: only rows
-    count on which exactly one of both models acts. Acting on all and on none is for the answered rows: if models answer
-    different rows, each set of rows has both lines. Raises InputError for models of other rows, weights or groups. What
-    can mislead: as for ``diagrams.decision_curve``.
+
+    - model, acted (share of the rows);
+    - benefit, with its interval benefit_low to benefit_high;
+    - over_all, the difference to acting on all (over_all_low, over_all_high);
+    - change, the difference to the original (change_low, change_high, p of no change);
+    - note, the reason for missing values.
+
+    Acting on none has benefit 0. Changes are paired: only rows count on which exactly one of both models acts. Acting
+    on all and on none is for the answered rows: if models answer different rows, each set of rows has both lines.
+    Raises InputError for models of other rows, weights or groups. What can mislead: as for ``diagrams.decision_curve``.
 
     References: Vickers & Elkin 2006.
 

@@ -24,12 +24,12 @@ class TiltGain:
 def best_gain(probs: Float64s, labels: Codes, t: Float64s, units: Codes, level: float) -> TiltGain | None:
     """Return the interval of the gain in mean log loss of the best map q(b) over a model; None without a maximum.
 
-    q_ik(b) is proportional to p_ik exp(b t_ik) for ``probs`` p (n, K), 0 in p staying 0; b = 0 is the model. t = log p
-    is temperature scaling (1/T = 1 + b); t = 1 for the event alone is an intercept update. With l(b) the log likelihood
-    of the ``labels`` (n,) and b^ its maximum, the interval of b has 2 (l(b^) - l(b)) <= phi q^2, with q Student's
-    quantile at ``level`` and phi the overdispersion of the summed scores of ``units`` (n,) under the model with b^, at
-    least 1. The gain at b is the mean of sum_k q_ik(b) log(q_ik(b) / p_ik), and its ends are those over the interval of
-    b. The lower end is above 0 exactly if the likelihood ratio test rejects b = 0.
+    q_ik(b) is proportional to p_ik exp(b t_ik) for ``probs`` p (n, K), 0 in p staying 0; b = 0 is the model. With t =
+    log p it is temperature scaling (1/T = 1 + b). With t = 1 for the event only it is an intercept update. With l(b)
+    the log likelihood of the ``labels`` (n,) and b^ its maximum, the interval of b has 2 (l(b^) - l(b)) <= phi q^2.
+    Here q is Student's quantile at ``level``. The overdispersion of the summed scores of ``units`` (n,) under the model
+    with b^ is phi, at least 1. The gain at b is the mean of sum_k q_ik(b) log(q_ik(b) / p_ik), and its ends are those
+    over the interval of b. The lower end is above 0 exactly if the likelihood ratio test rejects b = 0.
 
     What can mislead: the gain is that of the best b; a b fitted to n rows has about 1 / (2 n) less. And if
     no one-parameter map is correct, it is a gain by the rows' likelihood only.

@@ -56,11 +56,11 @@ def measured(
 ) -> pd.DataFrame:
     """Return accuracy, proper scores and raw calibration errors of models: one row per model, one column per measure.
 
-    The column ``bins`` describes the bins of the errors, the most common rule first; ``note`` is the reason for an
-    undefined measure, which is NaN. Without ``bins``, models with declared discrete outputs
-    have one bin per value, others 15 equal-width bins. What can mislead: noise inflates raw errors,
-    more so with fewer rows per bin; ``estimate`` gives intervals and noise floors. If a model abstains,
-    make the rows equal first (``study.over_same_rows_by_name``). ``progress`` gets the percentage done.
+    The column ``bins`` describes the bins of the errors, the most common rule first. An undefined measure is NaN, and
+    ``note`` is the reason. Without ``bins``, models with declared discrete outputs have one bin per value, others 15
+    equal-width bins. What can mislead: noise inflates raw errors, more so with fewer rows per bin; ``estimate`` gives
+    intervals and noise floors. If a model abstains, make the rows equal first (``study.over_same_rows_by_name``).
+    ``progress`` gets the percentage done.
 
     References: METHODS of the estimators in ``study.MEASURES``; accuracy, log loss and Brier score of whole rows.
 
@@ -116,9 +116,10 @@ def costs(models: Mapping[str, Predictions]) -> pd.DataFrame:
 def promises(calibrators: Mapping[str, Calibrator], alpha: float = ALPHA) -> pd.DataFrame:
     """Return each fitted calibrator's distribution-free guarantee with probability 1 - alpha, or the reason for none.
 
-    One row per calibrator: calibrator, holds, the sentence, and ``set_aside``: groups too small for a map of
-    their own, and caveats about the fitted map. alpha in (0, 1) is over the draw of calibration rows.
-    What can mislead: a guarantee is for new rows drawn independently from the distribution of the calibration rows.
+    One row per calibrator: calibrator, holds, the sentence, and ``set_aside``. The last are groups too small for a map
+    of their own, and caveats about the fitted map. The probability alpha in (0, 1) is over the draw of calibration
+    rows. What can mislead: a guarantee is for new rows drawn independently from the distribution of the calibration
+    rows.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> promises({"Temperature": CALIBRATORS.make("temperature").fit_on(p)})["holds"].tolist()
@@ -143,13 +144,13 @@ def side_effects(
 ) -> pd.DataFrame:
     """Return the side effects of recalibration on decisions: changed accuracy, changed classes, abstained rows.
 
-    One row for each of ``after``, with its original rows in ``before`` by the same name: calibrator, accuracy_change
-    (after minus before, on the rows each answers), class_changed (share of rows with another predicted class; NaN if
-    classes are unknown) and abstained (share of rows). Then accuracy and accuracy_before, and the number and accuracy
-    of rows with a confidence of 95 % or more (``sure_rows``): sure, sure_right and the same _before. Fitted
-    ``calibrators`` add keeps_class, keeps_order and sums_to_one. With ``notion`` "event" the predicted risk of the
-    event replaces the confident rows: its mean over the answered rows, risk and risk_before, and the observed
-    frequency, observed.
+    One row for each of ``after``, with its original rows in ``before`` by the same name. Columns: calibrator,
+    accuracy_change (after minus before, on the rows each answers), class_changed (share of rows with another predicted
+    class; NaN if classes are unknown) and abstained (share of rows). Then accuracy and accuracy_before, and the number
+    and accuracy of rows with a confidence of 95 % or more (``sure_rows``): sure, sure_right and the same _before.
+    Fitted ``calibrators`` add keeps_class, keeps_order and sums_to_one. With ``notion`` "event" the predicted risk of
+    the event replaces the confident rows. Its mean over the answered rows is in risk and risk_before, and the observed
+    frequency in observed.
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
     >>> side_effects({"swap": p}, {"swap": p.with_probs([[0.96, 0.04], [0.4, 0.6]])}, notion="event").round(2).values[
@@ -236,14 +237,22 @@ def gains(
 
     ``first`` are the primary measures (``inference.primaries``) by name, for ``after`` as far as present, and for
     their original models, by the names in ``bases``. ``before`` has, by the names of ``after``,
-    the original rows. Columns: calibrator; title, point, low, high and verdict of its primary measure
-    for the tolerance ``eps``, and for an event also for ``ratio`` (observed : expected events) with ratio,
-    ratio_low, ratio_high and ratio_limit, else NaN; and point_before, the original model's point in the same notion;
-    log_loss and log_loss_before, both over the rows it answers (of correctness if ``before`` has no
-    more than that; NaN if a calibrator of whole rows has none); rows, changed (rows with another predicted
-    class) and abstained (rows); promised, with the reason in ``promise``, with probability 1 - ``alpha``; set_aside,
-    caveats about the fit; fitted, its parameters in few words. What can mislead: the best of many on
-    the same rows is optimistic; a difference of two points can be within the noise of both.
+    the original rows. Columns:
+
+    - calibrator;
+    - title, point, low, high and verdict of its primary measure for the tolerance ``eps``;
+    - for an event also, for ``ratio`` (observed : expected events), ratio, ratio_low, ratio_high and ratio_limit, else
+      NaN;
+    - point_before, the original model's point in the same notion;
+    - log_loss and log_loss_before, both over the rows it answers (of correctness if ``before`` has no more than that;
+      NaN if a calibrator of whole rows has none);
+    - rows, changed (rows with another predicted class) and abstained (rows);
+    - promised, with the reason in ``promise``, with probability 1 - ``alpha``;
+    - set_aside, caveats about the fit;
+    - fitted, its parameters in few words.
+
+    What can mislead: the best of many on the same rows is optimistic; a difference of two points can be within the
+    noise of both.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> fitted = {"T": CALIBRATORS.make("temperature").fit_on(p)}

@@ -32,7 +32,7 @@ FEWEST = 15
 class ClassSets:
     """Class sets of n rows: numbers of classes ``sizes`` (n,), and ``hits`` (n,), whether the true class is included.
 
-    ``slope`` is the derivative of the mean size by the target share, in classes: a sample with easy true classes by
+    ``slope`` is the derivative of the mean size by the target share, in classes. A sample with easy true classes by
     chance also has sharper thresholds, which the interval of the size must include. ``share`` is the target; ``few`` is
     the reason for a missing interval of the size, or empty.
     """
@@ -80,13 +80,14 @@ def class_sets(
 ) -> ClassSets:
     """Return class sets with a target coverage, each row's set from the rows of the other half.
 
-    A row's conformity to class j is its probability p_j ("lac"), or the total probability of the less probable classes,
-    the sum of p_l over p_l < p_j, and -1 if p_j is 0 ("aps": the most probable classes first, until the remainder is
-    small; not randomized, so sets are rather too large than too small). The set has all classes whose conformity
-    reaches a threshold, the k-th smallest conformity of the true class in the n rows of the other half, k = floor((n +
-    1) (1 - share)); all classes if k is 0. Halves are random with the seed ``random_state`` and not stratified, as the
-    guarantee requires: every row's set contains its class with probability ``share`` or more for any model, if rows are
-    independent and from one distribution. Groups stay in one half, and there is no guarantee for their rows.
+    With "lac" a row's conformity to class j is its probability p_j. With "aps" it is the total probability of the less
+    probable classes, the sum of p_l over p_l < p_j, and -1 if p_j is 0. The most probable classes then come first,
+    until the remainder is small; without randomization sets are rather too large than too small. The set has all
+    classes whose conformity reaches a threshold. It is the k-th smallest conformity of the true class in the n rows of
+    the other half. Here k = floor((n + 1) (1 - share)); all classes if k is 0. Halves are random with the seed
+    ``random_state`` and not stratified, as the guarantee requires. Every row's set contains its class with probability
+    ``share`` or more for any model, if rows are independent and from one distribution. Groups stay in one half, and
+    there is no guarantee for their rows.
 
     Only answered rows count, with whole-number weights as copies. ``share`` is in (0, 1). Raises NotAnswerable for
     other weights, for rows without a probability of every class, and for fewer than two rows or groups. What can
@@ -131,11 +132,18 @@ def set_sizes(
 ) -> pd.DataFrame:
     """Return set sizes of each model at a target coverage, one row per model and method.
 
-    Columns, with ends of intervals at ``level`` as _low and _high: model; method, a key of ``METHODS``; rows; size, the
-    mean number of classes; coverage, the share of sets with the true class (Clopper and Pearson, for the
-    given thresholds); single and empty, shares of sets with one class, and with none; note, the reason for a missing
-    number. Sets as in ``class_sets``. The size has an interval if each half leaves 10 rows or more out of
-    their sets. What can mislead: with two classes a set of one adds little to the prediction.
+    Columns, with ends of intervals at ``level`` as _low and _high:
+
+    - model;
+    - method, a key of ``METHODS``;
+    - rows;
+    - size, the mean number of classes;
+    - coverage, the share of sets with the true class (Clopper and Pearson, for the given thresholds);
+    - single and empty, shares of sets with one class, and with none;
+    - note, the reason for a missing number.
+
+    Sets as in ``class_sets``. The size has an interval if each half leaves 10 rows or more out of their sets. What can
+    mislead: with two classes a set of one adds little to the prediction.
 
     References: Sadinle et al. 2019; Romano et al. 2020.
 
@@ -212,8 +220,8 @@ def _threshold(own: Float64s, share: float) -> float:
 def _conformities(method: str, block: Floats, labels: Codes) -> tuple[Float64s, Float64s]:
     """Conformities of a block of rows to all classes, in any order, (n, K), and to the true class, (n,).
 
-    Probabilities below a class are summed from the least one up, so small sums are exact, and equal
-    probabilities have equal conformities for any order of classes. Classes of probability 0 come after all others.
+    Probabilities below a class are summed from the least one up, so small sums are exact. Equal probabilities have
+    equal conformities for any order of classes. Classes of probability 0 come after all others.
     """
     probs = block.astype(np.float64)
     own = np.take_along_axis(probs, labels[:, None], axis=1)

@@ -43,13 +43,17 @@ def parts_of_scores(
 ) -> pd.DataFrame:
     """Decompose scores before and after recalibration into calibration and refinement loss.
 
-    One row for each of ``after``, score (a key of ``choice.SCORES``) and part: the whole score; the calibration loss,
-    score minus refinement loss; and the refinement loss, the score after the best map among ``candidates`` (by default
-    the first two of ``choice.candidates_for`` that change something) and the identity. Maps are fitted and selected in
-    ``folds`` folds (3 or more) without their evaluation rows, as in ``choice.choose``. ``before`` has the original rows
-    by the same names. Columns: before and after, each with its interval at ``level``, that of ``estimate`` for the
-    whole score; change (after minus before) with its interval, low to high; note, the reason for a missing number. Rows
-    with a single probability are evaluated as correct or not, before and after.
+    One row for each of ``after``, score (a key of ``choice.SCORES``) and part. Parts are the whole score, the
+    calibration loss (score minus refinement loss) and the refinement loss. The last is the score after the best map
+    among ``candidates`` (by default the first two of ``choice.candidates_for`` that change something) and the identity.
+    Maps are fitted and selected in ``folds`` folds (3 or more) without their evaluation rows, as in ``choice.choose``.
+    ``before`` has the original rows by the same names. Columns:
+
+    - before and after, each with its interval at ``level``, that of ``estimate`` for the whole score;
+    - change (after minus before) with its interval, low to high;
+    - note, the reason for a missing number.
+
+    Rows with a single probability are evaluated as correct or not, before and after.
 
     What can mislead: there may be a better map than these, so the true calibration loss can
     be larger and the refinement loss smaller. The estimate can be negative by chance if there is nothing to gain. The

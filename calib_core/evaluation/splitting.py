@@ -39,9 +39,9 @@ class Division(OneLine):
     """Calibration rows ``fit`` and test rows ``test``, their positions in their tables, and the rule of the division.
 
     ``whole`` contains all rows before the division; None if the test rows are separate predictions.
-    ``merging`` describes the merged classes of the test rows if three of them are the corners of a triangle, and
-    ``where`` the slice of test rows, in words. ``folds`` is the fold of every row of the file if rows are
-    cross-fitted: all are both calibration rows and test rows; None if rows are divided in two.
+    ``merging`` describes the merged classes of the test rows if three of them are the corners of a triangle. ``where``
+    is the slice of test rows, in words. ``folds`` is the fold of every row of the file if rows are cross-fitted: all
+    are both calibration rows and test rows. It is None if rows are divided in two.
     """
 
     fit: Predictions
@@ -269,19 +269,21 @@ def divide(
     Parameters
     ----------
     share, random_state : share of calibration rows (by default half), drawn at random and stratified by class; and
-        the seed. folds : instead of a share, the number of random folds (``cross_fitting.plain_folds``) for
-        cross-fitting: all rows are evaluated, each after a map fitted on the other folds (``recalibrated``); the final
-        map is fitted on all (``fitted``). marked : instead, the rows marked by a column of the file (``marked_rows``).
-        test : instead, predictions for other rows: then ``whole`` are all calibration rows. like : instead, the
-        division of another model's predictions for the same rows.
+        the seed.
+    folds : instead of a share, the number of random folds (``cross_fitting.plain_folds``) for cross-fitting. All rows
+        are evaluated, each after a map fitted on the other folds (``recalibrated``). The final map is fitted on all
+        (``fitted``).
+    marked : instead, the rows marked by a column of the file (``marked_rows``).
+    test : instead, predictions for other rows: then ``whole`` are all calibration rows.
+    like : instead, the division of another model's predictions for the same rows.
 
-    Raises InputError if ``test`` has other classes, ``like`` has other rows, ``folds`` is given with one of these, or
-    there are fewer rows or groups than folds. Groups stay whole if rows are divided here; if a column or two
-    files divide them and a group has rows on both sides, ``warning`` reports it. What can mislead: rows of an
-    unknown group may be on both sides. A division stratified by class gives both parts the
-    same class frequencies: an update of the mean risk (``intercept``, ``logistic-recalibration``) is then evaluated on
-    the frequency of its fit, and its gain is slightly too large (for an intercept, over 150 calibrated models
-    of 1,500 rows on average +.0002 in log loss instead of -.0008). Folds are not stratified by class.
+    Raises InputError if ``test`` has other classes, ``like`` has other rows, or ``folds`` is given with one of these.
+    Raises InputError also if there are fewer rows or groups than folds. Groups stay whole if rows are divided here. If
+    a column or two files divide them and a group has rows on both sides, ``warning`` reports it. What can mislead: rows
+    of an unknown group may be on both sides. A division stratified by class gives both parts the same class
+    frequencies. An update of the mean risk (``intercept``, ``logistic-recalibration``) is then evaluated on the
+    frequency of its fit, and its gain is slightly too large. For an intercept, over 150 calibrated models of 1,500
+    rows, it is on average +.0002 in log loss instead of -.0008. Folds are not stratified by class.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")), random_state=3)

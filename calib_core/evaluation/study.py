@@ -60,7 +60,7 @@ SCORES = ("accuracy", "log-loss", "brier")
 def notion_of_score(key: str, *models: Predictions) -> str | None:
     """Notion for a score of whole predictions: the event for the Brier score of two classes, else None.
 
-    For an event the Brier score is the mean of (risk - outcome)^2, half of the sum over both classes, so that a risk
+    For an event the Brier score is the mean of (risk - outcome)^2, half of the sum over both classes. A risk therefore
     has the same number everywhere.
 
     >>> p, three = Predictions([[0.7, 0.3]], [0]), Predictions([[0.7, 0.2, 0.1]], [0])
@@ -170,12 +170,12 @@ def recalibrated(fit: Predictions, test: Predictions, calibrator: str | Calibrat
 def over_same_rows(models: Sequence[Predictions], rows: Counting = "answered") -> list[Predictions]:
     """Return the models' predictions over common rows, for comparable numbers.
 
-    ``rows`` = "answered": the rows that every model answers. "all": every row, where the vector of an abstained row
-    (uniform for Meta-Cal) counts as a prediction, of the first class if all are equal; P4's
-    errors are those of this map on all rows. Models that answer all rows are returned unchanged. What can
-    mislead: answered rows are easy rows, for the other models, too. If they count as
-    predictions, withheld rows are correct about one time in K and calibrated by construction, so the error
-    of a model that withholds many rows is too optimistic. Raises NotAnswerable if no row is answered by all.
+    ``rows`` = "answered": the rows that every model answers. With "all", every row counts. The vector of an abstained
+    row (uniform for Meta-Cal) is then a prediction, of the first class if all are equal. The errors of P4 are those of
+    this map on all rows. Models that answer all rows are returned unchanged. What can mislead: answered rows are easy
+    rows, for the other models, too. If they count as predictions, withheld rows are correct about one time in K and
+    calibrated by construction. The error of a model that withholds many rows is then too optimistic. Raises
+    NotAnswerable if no row is answered by all.
 
     References: P4 Table 1, §3 and Proposition 6.
 
@@ -249,7 +249,7 @@ def evaluate(
 
     One row per number: calibrator, reduction, estimator, value, its bins, its rows, and a note instead of a value that
     this combination does not have. The first rows of a calibrator are accuracy, log loss and Brier score, without a
-    reduction; for two classes the Brier score is that of the event. Without ``reductions`` these are confidence,
+    reduction. For two classes the Brier score is that of the event. Without ``reductions`` these are confidence,
     top-label and class-wise, for two classes the event before them. Without ``bins``, declared discrete outputs have
     one bin per value, others 15 equal-width bins (``binning.bins_of``), so rows can differ in their bins; see the
     column. If a calibrator abstains, all numbers are over the same rows by ``over_same_rows``. ``fit`` and ``test``

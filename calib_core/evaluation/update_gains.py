@@ -47,7 +47,8 @@ class UpdateGains(OneLine):
     """Gains of several updates of a risk on held-out rows.
 
     ``value`` is the value of the ``column`` with the largest error, or the range of its numbers ("75..",
-    ``of_ranges``), ``off`` whether it differs significantly from the other rows; ``table`` is the result of ``frame``.
+    ``of_ranges``). ``off`` is True if it differs significantly from the other rows; ``table`` is the result of
+    ``frame``.
     """
 
     column: str
@@ -130,20 +131,26 @@ def update_gains(
     predictions : rows of two classes with an event.
     column : a metadata column whose values may be updated separately; for numbers that slices cut into ranges
         (``slices.cut``), the ranges.
-        folds : 2 to n plain folds (``plain_folds``); groups of rows stay in one fold.
-        level : confidence level of the intervals of the gains.
+    folds : 2 to n plain folds (``plain_folds``); groups of rows stay in one fold.
+    level : confidence level of the intervals of the gains.
 
-    Updates: ``none``; ``intercept``, logit p' = a + logit p for all rows; ``intercept of one value``, the same for only
-    the rows of the value with the largest error; ``intercept by column``; ``logistic recalibration``, logit p' = a + b
-    logit p; ``logistic recalibration by column``. Each row is evaluated after a map fitted on the other folds, which
-    also choose the single value: the one with the largest z = (O - E) / sqrt(sum p (1 - p)), p after one intercept for
-    all. The gain is the mean log loss of ``none`` minus that of the update, its interval and p those of ``mean_gain``;
-    ``helps`` is True if the gain is positive and p, corrected by Holm for five updates, is at most 1 - ``level``. O:E
-    is observed over expected events.
+    Updates:
 
-    The value in the sentence is the one chosen on all rows; it counts as off if its gap differs significantly
-    from that of all other rows (``slices.table``, ``differs``). Raises InputError for a missing column,
-    and NotAnswerable if there is no event, or the column has one value.
+    - ``none``;
+    - ``intercept``, logit p' = a + logit p for all rows;
+    - ``intercept of one value``, the same for only the rows of the value with the largest error;
+    - ``intercept by column``;
+    - ``logistic recalibration``, logit p' = a + b logit p;
+    - ``logistic recalibration by column``.
+
+    Each row is evaluated after a map fitted on the other folds, which also choose the single value. It is the one with
+    the largest z = (O - E) / sqrt(sum p (1 - p)), p after one intercept for all. The gain is the mean log loss of
+    ``none`` minus that of the update; its interval and p are those of ``mean_gain``. ``helps`` is True if the gain is
+    positive and p, corrected by Holm for five updates, is at most 1 - ``level``. O:E is observed over expected events.
+
+    The value in the sentence is the one chosen on all rows. It counts as off if its gap differs significantly from that
+    of all other rows (``slices.table``, ``differs``). Raises InputError for a missing column, and NotAnswerable if
+    there is no event, or the column has one value.
 
     What can mislead: with few events a ratio is uncertain. The evaluated maps are fitted on nearly all rows, and the
     interval treats them as fixed. If the column was chosen as the worst of several, the gains of its updates are
@@ -216,9 +223,9 @@ def worst_column(predictions: Predictions, random_state: int = SEED) -> str | No
 def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:
     """Updates of the value of a column with a significant error, and by that column; empty if there is none.
 
-    The column is that of ``worst_column``; its value is the one furthest from the expectation after one intercept for
+    The column is that of ``worst_column``. Its value is the one furthest from the expectation after one intercept for
     all, if it differs significantly from all other rows. For a column of numbers that slices cut into ranges it is only
-    the range: an update by the column would be one for each of its numbers.
+    the range. An update by the column would be one for each of its numbers.
 
     >>> own_recipes(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10))
     ()

@@ -36,21 +36,31 @@ def changes(
     """Return the effect of recalibration on ranking, selective prediction and set sizes, one row per model and measure.
 
     ``before`` has the original rows by the same names; if a model leaves rows unanswered, both are
-    evaluated on the answered rows. Columns: calibrator; measure; its title and unit; before, after, change (after
-    minus before) with its interval low to high at ``level``; note, the reason for a missing number. Measures:
+    evaluated on the answered rows. Columns:
 
-    - auroc, the probability that a correct row has a higher confidence than an incorrect one, ties half; class_auroc,
-      for two classes, the probability that a row with the event has a higher risk than one without it (DeLong); -
-      reversed, the share of all pairs of rows whose order by confidence, or by the risk of an event, is reversed, and
-      tied, whose order is lost (``order_changes``): a fact about these rows, without an interval; with ``fold`` (n,),
-      over pairs within a fold only, since scores of different folds' maps are not comparable; - surest_right, the
-      accuracy of the most confident rows with total share ``coverage`` (``surest_right``), and risk_area, the area
-      under the risk-coverage curve (``inference.skills``); - lac_size and aps_size, mean sizes of sets with the true
-      class in a ``share`` of rows (``prediction_sets.class_sets``), and lac_hits, aps_hits, their coverage.
+    - calibrator;
+    - measure, its title and unit;
+    - before, after, change (after minus before) with its interval low to high at ``level``;
+    - note, the reason for a missing number.
 
-    Changes are paired: they use the difference of each row's terms and Student's interval, which needs
-    10 correct and 10 incorrect rows and, for sets, 10 rows outside their sets in each half. What can mislead: intervals
-    are not corrected for their number.
+    Measures:
+
+    - auroc, the probability that a correct row has a higher confidence than an incorrect one, ties half;
+    - class_auroc, for two classes, the probability that a row with the event has a higher risk than one without it
+      (DeLong);
+    - reversed, the share of all pairs of rows whose order by confidence, or by the risk of an event, is reversed;
+    - tied, the share of pairs whose order is lost (``order_changes``);
+    - surest_right, the accuracy of the most confident rows with total share ``coverage`` (``surest_right``);
+    - risk_area, the area under the risk-coverage curve (``inference.skills``);
+    - lac_size and aps_size, mean sizes of sets with the true class in a ``share`` of rows
+      (``prediction_sets.class_sets``), and lac_hits, aps_hits, their coverage.
+
+    The shares reversed and tied are facts about these rows, without an interval. With ``fold`` (n,) they are over
+    pairs within a fold only, since scores of different folds' maps are not comparable.
+
+    Changes are paired: they use the difference of each row's terms and Student's interval. This needs 10 correct and 10
+    incorrect rows and, for sets, 10 rows outside their sets in each half. What can mislead: intervals are not corrected
+    for their number.
 
     References: DeLong, DeLong & Clarke-Pearson 1988; Geifman, Uziel & El-Yaniv 2019; Sadinle et al. 2019.
 
@@ -141,9 +151,9 @@ def _ties(values: np.ndarray[tuple[int], np.dtype[np.complex128 | np.float64]]) 
 def surest_right(rows: ConfidenceRows, coverage: float = COVERAGE) -> Influence:
     """Accuracy of the most confident rows with total share ``coverage`` c or, with ties, slightly more.
 
-    Terms: (1{h >= t} (z - r) / c) + (r - value), t their threshold of confidence and r the accuracy there; a sample
-    with many confident rows has a higher t. r is the accuracy of the rows within a step sqrt(c (1 - c) / n) of
-    coverage; if these are all tied, t does not move.
+    Terms: (1{h >= t} (z - r) / c) + (r - value), with t their threshold of confidence and r the accuracy there. A
+    sample with many confident rows has a higher t. The accuracy r is that of the rows within a step sqrt(c (1 - c) / n)
+    of coverage. If these are all tied, t does not move.
 
     >>> surest_right(ConfidenceRows.of(Predictions.from_confidence([0.9, 0.8, 0.7], [True, False, True])), 0.5).value
     0.5
