@@ -112,11 +112,11 @@ def test_one_group_of_different_scores_passes_nothing():
     code, out, _ = gate(claims([0.5] * 19 + [1.0] * 19, right), 0.25)
     assert (code, out.split(":")[0]) == (NOT_WITHIN, TOO_FEW)
     assert "0 to 22 %" in out
-    assert "about 40 rows would be needed" in out
+    assert "About 40 judged rows would be needed" in out
     # More rows are still one group if few of them differ: eight of 53 need 133 rows to count as twenty.
     code, out, _ = gate(claims([0.1] * 8 + [0.9] * 45, [1] + [0] * 7 + [1] * 41 + [0] * 4), 0.3)
     assert (code, out.split(":")[0]) == (NOT_WITHIN, TOO_FEW)
-    assert "about 140 rows would be needed" in out
+    assert "About 140 judged rows would be needed" in out
     code, out, _ = gate(claims([0.75] * 38, right), 0.25)
     assert (code, out.split(":")[0]) == (WITHIN, in_full("within"))
 

@@ -355,8 +355,9 @@ def of_lines(w: World, model: str) -> dict[str, float]:
 
 RULES = [
     # Numbers computed only for the sentence have no column: required rows, and the remaining error.
-    (of_line, r"About {any_rows} rows would be needed: with that many, a model with no error is within {limit} % in "
-              r"{any_eight} of {any_ten} samples \(about {any_more} rows for one with an error of {half} %\)"),
+    (of_line, r"About {any_rows} judged rows would be needed; there are {rows}. With that many, a model without error "
+              r"is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an error of {half} % "
+              r"needs about {any_more}"),
     (of_own_error, r"Error {point} → {any_left} %(?: \({level} % interval {any_low} to {any_high} %\))?"),
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),
@@ -376,7 +377,7 @@ RULES = [
     (of_line, r"(?:error|risk) is estimated (?:at|to be) {point} %(?: and at most {high} %)?"),
     (of_line, r"after [^:]+? at {point} %(?: and at most {high} %)?"),
     (of_line, r"is estimated (?:at|to be) {point} % \({level} % interval {low} to {high} %\)"),
-    (of_line, r"(?:tolerance of|tolerance|be within|errs by less than) {limit} (?:%|points)"),
+    (of_line, r"(?:tolerance of|tolerance|be within|an error below) {limit} (?:%|points)"),
     (of_line, r"the {limit} % tolerance"),
     (of_line, r", includes {limit} %"),
     (of_line, r"observed {ratio} times as often as predicted"),
@@ -477,7 +478,7 @@ def without_cells(w: World, text: str) -> str:
         about = [each.partition(", given")[0].replace(OR_CONFIDENCE, "") for each in frame["about"]]
         groups = [each.partition(" over ")[2] for each in about]
         for cell in (*frame["bins"], *about, *filter(None, groups)):
-            text = text.replace(cell.partition(" (")[0], "").replace(cell.removesuffix(", chosen from the scores"), "")
+            text = text.replace(cell.partition(" (")[0], "").replace(cell.removesuffix(" with similar scores"), "")
     return text
 
 

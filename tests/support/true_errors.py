@@ -86,8 +86,9 @@ def grouping(question, claims):
 def judged(made, claims):
     """Return the claims of the interval and their cells: the bins of the value unless its words name others."""
     about = made.interval().about
-    cells = grouping(made.question, claims) if "chosen from the scores" in about else bin_cells(claims, made.bins)
-    if "two rows and more" not in about:
+    pooled = "with similar scores" in about or "one group of all rows" in about
+    cells = grouping(made.question, claims) if pooled else bin_cells(claims, made.bins)
+    if "two or more rows" not in about:
         return claims, cells
     _, cell, rows = np.unique(cells, return_inverse=True, return_counts=True)
     kept = rows[cell] > 1

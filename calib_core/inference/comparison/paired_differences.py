@@ -397,7 +397,7 @@ def _where(binning: Any, bins_of: BinsOf, cells: tuple[int, int], alone: int) ->
     number = f"{cells[0]}" if bins_of != "each" or cells[0] == cells[1] else f"{cells[0]} and {cells[1]}"
     if cuts(binning).pools:
         what = (
-            f"over {number} groups of at least {binning.rows} rows, chosen from the scores; finer errors are not "
+            f"over {number} groups of at least {binning.rows} rows with similar scores; errors within groups are not "
             "measured"
         )
     else:

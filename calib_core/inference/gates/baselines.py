@@ -186,10 +186,10 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
         needed = rows_to_tell(question, limit, after.level) if limit > 0 else None
         many = ""
         if needed is not None and math.isfinite(needed):
-            many = f"; with about {rows(needed)} rows a model with no error is, in 8 of 10 samples"
+            many = f" With about {rows(needed)} judged rows, a model without error would be, in 8 of 10 samples."
         text = (
-            f"Too few rows to tell: {found}, and even a perfectly calibrated model with these predictions would "
-            f"typically not be shown to be below {limit_words}{many}."
+            f"Too few rows to tell: {found}. Even a perfectly calibrated model would usually not be shown to be below "
+            f"{limit_words} with these rows.{many}"
         )
         return Increase(TOO_FEW, *ends, text, before, needed)
     return Increase(TOO_CLOSE, *ends, f"Too close to call: {found}, on both sides of {limit_words}.", before)

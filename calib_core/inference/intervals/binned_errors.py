@@ -52,8 +52,10 @@ _WHAT: dict[int | str, str] = {
     "max": "the largest error",
     OF_BINS: "the largest error, averaged over classes,",
 }
+KINDS = tuple(sorted(_WHAT.values(), key=len, reverse=True))
+"""Beginnings of what an interval is about; where the error is measured follows."""
 _GIVEN = "in these bins, given these predictions"
-_CHOSEN = "chosen from the scores, given these predictions; finer errors are not measured"
+_WITHIN_GROUPS = "given these predictions; errors within groups are not measured"
 
 
 def one_claim_a_row(question: Question) -> bool:
@@ -320,10 +322,10 @@ class InBins:
         if cuts(self._question.estimator.binning).pools:
             number = len(self.gaps.rows)
             few = self._claims.same_rows or self._by_variance
-            each = "with enough rows" if few else f"of at least {FEW_ROWS} rows each"
-            groups = "one group of all rows" if number == 1 else f"{number:,} groups {each}"
+            each = "of rows" if few else f"of at least {FEW_ROWS} rows"
+            groups = "one group of all rows" if number == 1 else f"{number:,} groups {each} with similar scores"
             pooled = "" if self._table.joined is None else ", classes of few rows pooled"
-            return f"{what} over {groups}{pooled}, {_CHOSEN}"
+            return f"{what} over {groups}{pooled}, {_WITHIN_GROUPS}"
         if order == 2 and self._of_pairs and (share := self._pairs.share) <= 1 - 1e-9:
             return f"{what} {_GIVEN}, over bins with two or more rows ({short_percent(share)} of the rows)"
         return f"{what} {_GIVEN}"

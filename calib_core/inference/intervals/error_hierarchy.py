@@ -55,10 +55,11 @@ _OWN = {_SQUARE: 0.8 * OF_ABOVE, _LARGEST: 0.2 * OF_ABOVE, OF_BINS: OF_ABOVE}
 _ECE, _RMSCE = "ECE", "RMSCE"
 _IN_BINS = 0.25
 """Share of the error rate for a line in bins, where the mean gap uses 1."""
-_GIVEN = ", given these predictions"
+GIVEN = ", given these predictions"
+"""End of what an interval is about; errors that it does not measure follow."""
 _OR_OF = ", or the {} in its own bins if that is larger"
 _OR_TOGETHER = ", or over all classes pooled if that is larger"
-_OR_EVENT = ", or over all classes pooled or of the event if that is larger"
+_OR_EVENT = ", or over all classes pooled, or of the event, whichever is largest"
 OR_CONFIDENCE = ", or of the confidence if that is larger"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """Cached results of calibrated draws: every line of the same predictions needs them."""
@@ -151,7 +152,7 @@ class Chain:
         share = _OWN[of[0]]
         found = raised(own, bins.interval(estimator, alone(level, share)).low, (low, point, high), p, p_of, share)
         wider = " or the ".join(name for name, other in others.items() if not _same_bins(bins, other))
-        return replace(found, about=own.about.replace(_GIVEN, _OR_OF.format(wider) + _GIVEN)) if wider else found
+        return replace(found, about=own.about.replace(GIVEN, _OR_OF.format(wider) + GIVEN)) if wider else found
 
     @property
     def estimator(self) -> Any:
@@ -188,10 +189,10 @@ class Chain:
         """Meaning of the interval, in words."""
         about, event = self._bins.about(1), self._event is not None
         if self._notion == EVENT and event:
-            return about.replace(_GIVEN, f"{OR_CONFIDENCE}{_GIVEN}")
+            return about.replace(GIVEN, f"{OR_CONFIDENCE}{GIVEN}")
         if self._notion != TOP_LABEL or self._nested:
             return about
-        return about.replace(_GIVEN, f"{_OR_EVENT if event else _OR_TOGETHER}{_GIVEN}")
+        return about.replace(GIVEN, f"{_OR_EVENT if event else _OR_TOGETHER}{GIVEN}")
 
     @property
     def _nested(self) -> bool:

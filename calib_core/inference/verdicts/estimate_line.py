@@ -10,7 +10,8 @@ from typing import Any
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale, is_score, titled
-from calib_core.inference.intervals.error_hierarchy import OR_CONFIDENCE
+from calib_core.inference.intervals.binned_errors import KINDS
+from calib_core.inference.intervals.error_hierarchy import GIVEN, OR_CONFIDENCE
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.predictions.validation import rows_and_copies
@@ -243,12 +244,55 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     ([''], ('Intervals are for the error in these bins.',))
     >>> marked([("one", True), ("", None), ("two", False)])
     (['a', '', 'b*'], ('Intervals are for (a) one; (b) two.', '*: a rough guide; coverage was not simulated there.'))
+
+    Errors of several kinds in the same cells share a letter, because the name of a line states its kind.
+
+    >>> here = ", given these predictions"
+    >>> lines = [(f"the error in 3 bins{here}", True), (f"the largest error in 3 bins{here}", True), ("x", True)]
+    >>> marked(lines)
+    (['a', 'a', 'b'], ('Intervals are for (a) the named error in 3 bins, given these predictions; (b) x.',))
     """
     # The event's error is the larger of the two except for errors within bins: in a table its name is enough.
-    every = [(about and str(about).replace(OR_CONFIDENCE, ""), tested) for about, tested in intervals]
+    every = _folded([(about and str(about).replace(OR_CONFIDENCE, ""), tested) for about, tested in intervals])
     abouts = list(dict.fromkeys(about for about, _ in every if about))
     letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
-    targets = "; ".join(f"({letters[about]}) {about}" if letters else about for about in abouts)
+    short, common = _without_repeats(abouts)
+    targets = "; ".join(
+        f"({letters[about]}) {text}" if letters else text for about, text in zip(abouts, short, strict=True)
+    )
     star = any("*" in mark for mark in marks)
-    return marks, (*([f"Intervals are for {targets}."] if targets else []), *([ROUGH_GUIDE] if star else []))
+    return marks, (*([f"Intervals are for {targets}.{common}"] if targets else []), *([ROUGH_GUIDE] if star else []))
+
+
+_GROUPS = "; errors within groups are not measured"
+
+
+def _without_repeats(abouts: list[str]) -> tuple[list[str], str]:
+    """Return descriptions without the endings that several share, and the sentences that replace these endings."""
+    given = sum(GIVEN in about for about in abouts) > 1
+    grouped = sum(about.endswith(_GROUPS) for about in abouts) > 1
+    if grouped:
+        abouts = [about.removesuffix(_GROUPS) for about in abouts]
+    if given:
+        abouts = [about.replace(GIVEN, "") for about in abouts]
+    fixed = " The intervals of errors take these predictions as given." if given else ""
+    return abouts, fixed + (" Errors within groups are not measured." if grouped else "")
+
+
+def _folded(intervals: list[tuple[str, bool | None]]) -> list[tuple[str, bool | None]]:
+    """Describe errors of different kinds in the same cells, as "the named error" in these cells."""
+    places = [_after_kind(about or "") for about, _ in intervals]
+    kinds: dict[str, set[str]] = {}
+    for (about, _), place in zip(intervals, places, strict=True):
+        kinds.setdefault(place, set()).add(about)
+    return [
+        (f"the named error {place}" if place and len(kinds[place]) > 1 else about, tested)
+        for (about, tested), place in zip(intervals, places, strict=True)
+    ]
+
+
+def _after_kind(about: str) -> str:
+    """Return where an error is measured, without its kind; empty if the text is about something else."""
+    kind = next((kind for kind in KINDS if about.startswith(f"{kind} ")), None)
+    return "" if kind is None else about.removeprefix(f"{kind} ")

@@ -12,7 +12,7 @@ from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, Question, error_scale, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
-from calib_core.inference.intervals.error_hierarchy import OR_CONFIDENCE, joint_event_ends
+from calib_core.inference.intervals.error_hierarchy import GIVEN, OR_CONFIDENCE, joint_event_ends
 from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.significance.calibration_tests import shown_at_all
@@ -27,6 +27,7 @@ from calib_core.text import (
     between,
     called,
     chance,
+    count,
     exact_tolerance,
     rows,
     score,
@@ -161,21 +162,24 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
     limit = on_scale_of(estimate, eps)
     low, point, high = (on_tolerance_scale(estimate, end) for end in (span.low, span.point, span.high))
     found = f"({at_level(level)} interval {between(low, high, eps)})"
+    limits = _limits(span.about)
     words = f"{_what(estimate, span.about)} is estimated at {short_percent(point)} {found}"
     ends = (low, point, high)
     if span.high < limit:
         if (more := rows_for_groups(question, eps)) is not None:
             text = f"Too few rows to tell: {words}, below the tolerance of {exact_tolerance(eps)}, {of_one_mean(more)}"
             return Verdict(TOO_FEW, eps, text, *ends, rows_needed=more)
-        return Verdict(WITHIN, eps, f"Within tolerance: {words}, below the tolerance of {exact_tolerance(eps)}.", *ends)
+        return Verdict(
+            WITHIN, eps, f"Within tolerance: {words}, below the tolerance of {exact_tolerance(eps)}.{limits}", *ends
+        )
     if span.low > limit:
         p = estimate.p_value_at(level)
         if p <= (1.0 - level) / 2:
-            text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}."
+            text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}.{limits}"
             return Verdict(MISCALIBRATED, eps, text, *ends)
         text = (
             f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but {chance(p)}: "
-            "calibrated models exceed this value too often."
+            f"calibrated models exceed this value too often.{limits}"
         )
         return Verdict(TOO_CLOSE, eps, text, *ends)
     # The dependence within groups is unknown before outcomes are seen; grouped rows are worth at most as many.
@@ -185,12 +189,12 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
         needed = rows_to_tell(question, limit, level)
         off = rows_with_error(question, limit, limit / 2, level)
         text = (
-            f"Too few rows to tell: {words}, and even a perfectly calibrated model with these predictions would "
-            f"typically not be shown to be within {exact_tolerance(eps)}. "
-            f"{of_sample_size(needed, eps, off, independent=grouped)}"
+            f"Too few rows to tell: {words}.{limits} Even if the model were perfectly calibrated, these rows would "
+            f"usually be too few to show an error below {exact_tolerance(eps)}. "
+            f"{of_sample_size(needed, eps, off, judged=_independent_rows(estimate), independent=grouped)}"
         )
         return Verdict(TOO_FEW, eps, text, *ends, rows_needed=needed, rows_with_error=off)
-    text = f"Too close to call: {words}, on both sides of the tolerance of {exact_tolerance(eps)}."
+    text = f"Too close to call: {words}, on both sides of the tolerance of {exact_tolerance(eps)}.{limits}"
     return Verdict(TOO_CLOSE, eps, text, *ends)
 
 
@@ -199,30 +203,48 @@ def why_no_verdict(estimate: Estimate) -> str:
     return f"{estimate.recipe[1].title} is a score, not a calibration error, so the tolerance does not apply to it"
 
 
-def of_sample_size(needed: float, eps: float, with_error: float | None = None, *, independent: bool = False) -> str:
-    """Describe the number of rows at which a model is shown to be within a tolerance, in a sentence.
+def of_sample_size(
+    needed: float,
+    eps: float,
+    with_error: float | None = None,
+    *,
+    judged: int | None = None,
+    independent: bool = False,
+) -> str:
+    """Describe the number of rows at which a model is shown to be within a tolerance, in sentences.
 
-    >>> print(of_sample_size(7310, 0.02, 14650))
-    About 7,400 rows would be needed: with that many, a model with no error is within 2 % in 8 of 10 samples (about
-    15,000 rows for one with an error of 1 %).
+    ``judged`` is the number of rows that were evaluated. A file can have more, on which calibrators are fitted.
+
+    >>> print(of_sample_size(7310, 0.02, 14650, judged=750))
+    About 7,400 judged rows would be needed; there are 750. With that many, a model without error is shown to be within
+    2 % in 8 of 10 samples. A model with an error of 1 % needs about 15,000.
     """
     more = (
         ""
         if with_error is None
-        else f" (about {rows(with_error)} rows for one with an error of {exact_tolerance(eps / 2)})"
+        else f" A model with an error of {exact_tolerance(eps / 2)} needs about {rows(with_error)}."
     )
-    kind = "independent rows" if independent else "rows"
+    kind = "independent judged rows" if independent else "judged rows"
+    there = "" if judged is None else f"; there are {count(judged)}"
     return (
-        f"About {rows(needed)} {kind} would be needed: with that many, a model with no error is within "
-        f"{exact_tolerance(eps)} in 8 of 10 samples{more}."
+        f"About {rows(needed)} {kind} would be needed{there}. With that many, a model without error is shown to be "
+        f"within {exact_tolerance(eps)} in 8 of 10 samples.{more}"
     )
+
+
+def _independent_rows(estimate: Estimate) -> int | None:
+    """Return the number of rows that were evaluated; None if they are grouped or weighted."""
+    assert estimate.question is not None
+    rows = estimate.question.predictions.answered
+    return rows.n_rows if rows.row_groups is None and rows.weights is None else None
 
 
 def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Verdict:
     """Return the verdict on an event by its error and by its ratio of observed to expected events."""
     vacuous = error.eps >= (ratio.tolerance - 1) * ratio.expected / ratio.rows
     tolerated = tolerated_ratios(ratio.tolerance)
-    times = f"{_ratio(ratio.value)} times as often as predicted"
+    value = _ratio(ratio.value)
+    times = "as often as predicted" if value == "1" else f"{value} times as often as predicted"
     ends = f"{at_level(level)} interval {ratio_range(ratio.low, ratio.high, ratio.tolerance)}"
     counts = f"{_count(ratio.observed)} observed, {_count(ratio.expected)} predicted"
     found = f"{called(name)} was observed {times} ({counts}; {ends})"
@@ -241,8 +263,8 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
     by_error = error.sentence.partition(": ")[2]
     few = f"about {rows(ratio.needed)} expected events would be needed"
     if error.word == MISCALIBRATED:
-        of_ratio = {"within": "within", "outside": "outside", "undecided": "on both sides of a limit of"}[ratio.word]
-        text = f"{error.sentence} {begun(found)}, {of_ratio} the tolerance of {tolerated}."
+        where = {"within": "within", "outside": "outside", "undecided": _PARTLY}[ratio.word]
+        text = f"{error.sentence} {begun(found)}, {where} the tolerance of {tolerated}."
         return replace(error, ratio=ratio, sentence=f"{text}{scale}")
     if ratio.word == "outside":
         but = f"the average error is within {exact_tolerance(error.eps)}, but " if error.word == WITHIN else ""
@@ -255,11 +277,14 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
     if not ratio.enough or by_rows is not None:
         needed = ratio.rows * ratio.needed / ratio.expected
         why = f": {few}, and there are {_count(ratio.expected)}" if not ratio.enough else ""
-        text = f"Too few rows to tell: {found}, on both sides of a limit of {tolerated}{why}. {begun(by_error)}"
+        text = f"Too few rows to tell: {found}, {_PARTLY} the tolerance of {tolerated}{why}. {begun(by_error)}"
         most = max(needed if not ratio.enough else 0.0, by_rows or 0.0)
         return replace(error, word=TOO_FEW, ratio=ratio, sentence=f"{text}{scale}", rows_needed=most, shown=None)
-    text = f"Too close to call: {found}, on both sides of a limit of {tolerated}. {begun(by_error)}{scale}"
+    text = f"Too close to call: {found}, {_PARTLY} the tolerance of {tolerated}. {begun(by_error)}{scale}"
     return replace(error, word=TOO_CLOSE, ratio=ratio, sentence=text)
+
+
+_PARTLY = "with an interval partly outside"
 
 
 def _count(events: float) -> str:
@@ -293,8 +318,8 @@ def ratio_range(low: float, high: float, tolerance: float) -> str:
 def of_one_mean(needed: float) -> str:
     """Explain why an interval below a limit shows nothing if all rows form one group."""
     return (
-        f"but this compares only two means, and errors that cancel in them are not visible; about {rows(needed)} "
-        "rows would be needed to compare groups of rows."
+        f"but this compares only two means, in which errors can cancel. About {rows(needed)} judged rows would be "
+        "needed to compare groups of rows."
     )
 
 
@@ -344,7 +369,7 @@ def _what(estimate: Estimate, about: str) -> str:
     """Return what the interval is about, as the subject of a sentence."""
     question = estimate.question
     assert question is not None
-    subject, _, finer = about.partition(", given these predictions")
+    subject = about.partition(GIVEN)[0]
     subject = subject.removesuffix(OR_CONFIDENCE)  # whose answer is the event's, or less: a sentence needs no more
     subject = subject.replace("this estimator's noiseless value", f"the noiseless {estimate.recipe[1].title}")
     if _scale(estimate)[1] < 1.0:
@@ -356,7 +381,13 @@ def _what(estimate: Estimate, about: str) -> str:
     among = "" if rows.abstained is None else f" (of the {rows.answered.n_rows:,} of {rows.n_rows:,} rows answered)"
     if rows.row_groups is not None:
         among += f", of rows in {rows.row_groups.words},"
-    return subject + (" (finer errors are not measured)" if "finer" in finer else "") + among
+    return subject + among
+
+
+def _limits(about: str) -> str:
+    """Return the sentence on errors that the interval does not measure; empty if there are none."""
+    unmeasured = about.partition(GIVEN)[2].removeprefix("; ")
+    return f" {begun(unmeasured)}." if "not measured" in unmeasured else ""
 
 
 def _sane(estimate: Estimate, *ends: float) -> None:

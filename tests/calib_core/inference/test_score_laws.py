@@ -75,11 +75,11 @@ def test_what_the_words_of_an_interval_say_is_what_is_computed(monkeypatch):
     """One group of all claims makes the error the mean gap; with two rows and more, single-row cells are left out."""
     one = sample("two decimals", "wave .05", 300, 20, 0)
     made, gap = estimate(one.predictions, "top-label", bins=EqualMass(40)), one.truth - one.predictions.confidence
-    grouped = "the error over one group of all rows, chosen from the scores"
+    grouped = "the error over one group of all rows"
     object.__setattr__(made.interval(), "about", grouped)
     monkeypatch.setattr(true_errors, "grouping", lambda question, claims: np.zeros(300, dtype=int))
     assert true_errors.target(made, one, "top-label", "ece") == (pytest.approx(abs(gap.mean()), abs=1e-12), 300)
-    object.__setattr__(made.interval(), "about", "the error in these bins, over bins of two rows and more")
+    object.__setattr__(made.interval(), "about", "the error in these bins, over bins with two or more rows")
     claims = true_errors.listed(one, "top-label")
     cells = true_errors.bin_cells(claims, made.bins)
     several = [gap[cells == c] for c in np.unique(cells) if (cells == c).sum() > 1]

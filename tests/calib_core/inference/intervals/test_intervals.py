@@ -29,6 +29,7 @@ from calib_core.inference.noise import cell_sums
 from calib_core.inference.noise.cell_sums import claimed_covariance, column_sums, listed_sums, normal, unit_noise
 from calib_core.inference.noise.noise_floor import null_outcomes
 from calib_core.reductions import as_reduction
+from calib_core.text import rows as about_rows
 
 NOTIONS = [key for key in REDUCTIONS if key != "canonical"]
 
@@ -68,8 +69,8 @@ def test_cells_of_very_few_rows_are_judged_in_groups_unless_bins_were_given():
     free, given = estimate(rows, "top-label"), estimate(rows, "top-label", bins=15)
     assert free.value == given.value
     assert (free.bins.count > 0).sum() > 1000 / 5
-    assert "groups with enough rows" in free.interval().about
-    assert "finer errors are not measured" in free.interval().about
+    assert "groups of rows with similar scores" in free.interval().about
+    assert "errors within groups are not measured" in free.interval().about
     chosen = judged_bins(free.question).estimator.binning
     assert isinstance(chosen, Groups)
     assert chosen.variance >= RICH
@@ -311,7 +312,8 @@ def test_verdicts_follow_their_rule():
     few = estimate(Predictions.from_confidence(scores[:30], rng.random(30) < scores[:30])).verdict()
     assert (few.word, few.eps) == ("too few rows to tell", 0.02)
     assert few.rows_needed > 1000
-    assert "rows would be needed: with that many, a model with no error is within 2 %" in few.sentence
+    assert f"About {about_rows(few.rows_needed)} judged rows would be needed; there are 30." in few.sentence
+    assert "within 2 % in 8 of 10 samples" in few.sentence
     near = estimate(Predictions.from_confidence(scores, rng.random(20_000) < scores - 0.02)).verdict(0.02)
     assert near.word == "too close to call"
     assert "There is evidence of some error (" in near.sentence

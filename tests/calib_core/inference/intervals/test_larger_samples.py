@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -72,9 +74,11 @@ def test_what_takes_very_many_rows_is_not_named():
 
 
 def test_the_sentence_states_the_model_and_how_often():
-    assert of_sample_size(7310, 0.02) == (
-        "About 7,400 rows would be needed: with that many, a model with no error is within 2 % in 8 of 10 samples."
-    )
+    alone, both = of_sample_size(7310, 0.02), of_sample_size(7310, 0.02, 14650, judged=750)
+    assert re.findall(r"\d[\d,]*", alone) == ["7,400", "2", "8", "10"]
+    assert re.findall(r"\d[\d,]*", both) == ["7,400", "750", "2", "8", "10", "1", "15,000"]
+    assert "7,400 judged rows" in alone
+    assert "7,400 independent judged rows" in of_sample_size(7310, 0.02, independent=True)
 
 
 # ---- simulations with the stated number of fresh rows --------------------------------------------------------
