@@ -28,7 +28,7 @@ VALUE = (
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
     "the share of such models with a raw value at least as large. If a name follows in parentheses, p is that of the "
-    "named error, which this error is never smaller than. p is corrected for the choice among these errors."
+    "named error, which is never larger. It is corrected for the choice among these errors."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "

@@ -157,7 +157,7 @@ class BinByClass(Exhibit):
             f"{_which(scene)}: {count(len(zoom.rows))} rows, {star}. {marks}",
             f"{ends_said(scene)}: accuracy of {n} predicted classes against their mean confidence.",
             (
-                f"Exact intervals, simultaneous for the {n} classes of this bin at {at_level(zoom.level)}. "
+                f"Exact intervals, simultaneous for the {n} classes of this bin at {at_level(zoom.level)}.",
                 "Findings are corrected for all bins, classes and slices, so a class marked here need not be "
                 "significant there. The class with the largest error beyond noise is first.",
             ),

@@ -259,6 +259,47 @@ def row_weight() -> str:
     )
 
 
+def p_value() -> str:
+    """Draw the errors of calibrated models as a hill, with the part beyond the observed error filled."""
+    floor, seen = 78.0, 82.0
+    hill = [(x, floor - 62 * math.exp(-(((x - 52) / 22) ** 2))) for x in range(int(_LEFT), 113, 2)]
+    tail = [(x, y) for x, y in hill if x >= seen]
+    curve, part = ("L".join(f"{x:.1f} {y:.1f}" for x, y in points) for points in (hill, tail))
+    return _picture(
+        [
+            f'<path d="M{seen} {floor}L{part}V{floor}Z" fill="{_ORANGE}" fill-opacity=".7"/>',
+            f'<path d="M{curve}" stroke="{REFERENCE}" stroke-width="2"/>',
+            line(_LEFT, floor, WIDE - _LEFT, floor, REFERENCE, 1.4),
+            line(seen, 20, seen, floor, _ORANGE, 2.2),
+        ]
+    )
+
+
+def multiple_testing() -> str:
+    """Draw twenty tests; one exceeds the ordinary limit, none the corrected one."""
+    floor, limit, strict = 80, 46, 22
+    heights = (10, 22, 6, 16, 28, 12, 20, 8, 25, 14, 44, 18, 9, 26, 13, 5, 21, 11, 17, 24)
+    tests = (
+        line(12 + 5 * i, floor, 12 + 5 * i, floor - height, _ORANGE if floor - height < limit else _BLUE, 3)
+        for i, height in enumerate(heights)
+    )
+    lines = (line(_LEFT, y, WIDE - _LEFT, y, REFERENCE, 1.6, dash) for y, dash in ((limit, DASHED), (strict, "")))
+    return _picture([*tests, *lines, line(_LEFT, floor, WIDE - _LEFT, floor, REFERENCE, 1.4)])
+
+
+def spiegelhalter() -> str:
+    """Draw the Brier scores of calibrated models as a hill, with both tails filled and the model's in one of them."""
+    floor = 78.0
+    hill = [(x, floor - 62 * math.exp(-(((x - 60) / 20) ** 2))) for x in range(int(_LEFT), 113, 2)]
+    parts = []
+    for tail in ([each for each in hill if each[0] <= 30], [each for each in hill if each[0] >= 90]):
+        edge = "L".join(f"{x:.1f} {y:.1f}" for x, y in tail)
+        parts.append(f'<path d="M{tail[0][0]} {floor}L{edge}V{floor}Z" fill="{_ORANGE}" fill-opacity=".7"/>')
+    curve = "L".join(f"{x:.1f} {y:.1f}" for x, y in hill)
+    parts.append(f'<path d="M{curve}" stroke="{REFERENCE}" stroke-width="2"/>')
+    return _picture([*parts, line(_LEFT, floor, WIDE - _LEFT, floor, REFERENCE, 1.4), dot(100, floor, 5, _ORANGE)])
+
+
 def _cost(of: Callable[[float], float]) -> str:
     """Draw the loss of a probability from 0.035 to 1 as a curve over its axis."""
     floor, span = 78.0, WIDE - 2 * _LEFT

@@ -5,6 +5,7 @@ Popovers show these; the page of all terms adds the formula, who defined it, and
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,8 @@ from dashboard.selection import Selection
 class Term:
     """Term with its definition, its picture as SVG, and a description of the picture.
 
-    ``formula`` is in TeX, ``reference`` is its source, ``live`` is an example of its use.
+    ``formula`` is in TeX, ``reference`` is its source, ``live`` is an example of its use. ``named`` is a regular
+    expression of the technical names for it: a text that contains one needs the definition.
     """
 
     key: str
@@ -31,6 +33,7 @@ class Term:
     formula: str = ""
     reference: str = ""
     live: Selection | None = None
+    named: str = ""
 
 
 def _on(demo: str, view: str, **choices: Any) -> Selection:
@@ -65,6 +68,7 @@ TERMS = {
             r"\inf\bigl\{t : P(T^* \le t) \ge 0.95\bigr\}, \quad z^*_i \sim \mathrm{Bernoulli}(s_i)",
             "Bröcker and Smith 2007",
             _on("wine-logistic", "overview", calibrators=()),
+            named=r"[Nn]oise floor",
         ),
         Term(
             "tolerance",
@@ -85,6 +89,42 @@ TERMS = {
             "Ten intervals in a column; nine include the dashed line, one misses it.",
             rf"P(\ell \le \theta \le u) \approx {LEVEL}",
             live=_on("digits-mlp", "estimators"),
+        ),
+        Term(
+            "p-value",
+            "Probability value (p-value)",
+            "The probability that a calibrated model with these predictions would show an error at least as large. A "
+            "small p is evidence of an error, not of its size.",
+            sketches.p_value(),
+            "A hill of errors of calibrated models; the part to the right of the observed error is filled.",
+            r"p = P(T^* \ge T), \quad z^*_i \sim \mathrm{Bernoulli}(s_i)",
+            "Bröcker and Smith 2007",
+            _on("wine-logistic", "estimators"),
+            named=r"\bp-value|\bp:|\bp \(",
+        ),
+        Term(
+            "multiple-testing",
+            "Correction for multiple testing",
+            "One of twenty tests of a calibrated model has p below 0.05 by chance. Holm's correction limits the "
+            "probability of any false alarm, Benjamini and Hochberg's their share.",
+            sketches.multiple_testing(),
+            "Twenty bars; one exceeds the lower, dashed limit, none the upper one.",
+            r"p_{(j)} \le 0.05 \big/ (m - j + 1) \text{ for the } j \text{ smallest of } m",
+            "Holm 1979; Benjamini and Hochberg 1995",
+            _on("language-model", "slices"),
+            named=r"Holm|Benjamini|[Mm]ultiple testing",
+        ),
+        Term(
+            "spiegelhalter",
+            "Spiegelhalter's test",
+            "Compares the Brier score with the one expected if every predicted probability were true. It needs no "
+            "bins, and it also rejects scores that are too good.",
+            sketches.spiegelhalter(),
+            "A hill of Brier scores of calibrated models, both ends filled; the model's score is in one of them.",
+            r"z = \frac{\sum_i (z_i - s_i)(1 - 2 s_i)}{\sqrt{\sum_i (1 - 2 s_i)^2 s_i (1 - s_i)}}",
+            "Spiegelhalter 1986",
+            _on("digits-mlp", "tests"),
+            named=r"Spiegelhalter",
         ),
         Term(
             "event",
@@ -151,6 +191,7 @@ TERMS = {
             r"\mathrm{ICI} = \tfrac{1}{n} \textstyle\sum_i \bigl| \hat c(s_i) - s_i \bigr|",
             "Austin and Steyerberg 2019",
             _on("breast-cancer-svm", "reliability"),
+            named=r"\bICI\b|\bE50\b|\bE90\b",
         ),
         Term(
             "effective-rows",
@@ -162,6 +203,7 @@ TERMS = {
             r"n_\text{eff} = p (1 - p) \big/ \widehat{\mathrm{Var}}(\hat p)",
             "Kish 1965",
             _on("patients", "overview"),
+            named=r"[Ee]ffective (?:sample size|rows)",
         ),
         Term(
             "confidence",
@@ -184,6 +226,7 @@ TERMS = {
             REDUCTIONS["top-label"].formula,
             REDUCTIONS["top-label"].reference,
             _on("example-1", "classes", calibrators=()),
+            named=r"[Tt]op-label (?!histogram)",
         ),
         Term(
             "class-wise",
@@ -195,6 +238,7 @@ TERMS = {
             REDUCTIONS["class-wise"].formula,
             REDUCTIONS["class-wise"].reference,
             _on("imbalanced-forest", "estimators", notion="class-wise"),
+            named=r"[Cc]lass-wise",
         ),
         Term(
             "canonical",
@@ -206,6 +250,7 @@ TERMS = {
             REDUCTIONS["canonical"].formula,
             REDUCTIONS["canonical"].reference,
             _on("synthetic-three-class", "simplex"),
+            named=r"[Cc]anonical",
         ),
         Term(
             "bins",
@@ -237,6 +282,7 @@ TERMS = {
             "All points are below the diagonal, further so at higher confidence.",
             r"P\bigl(Y = c(X) \mid h(X)\bigr) < h(X)",
             live=_on("language-model", "reliability", calibrators=()),
+            named=r"[Oo]ver-confident",
         ),
         Term(
             "log-loss",
@@ -329,6 +375,7 @@ TERMS = {
             r"\max_{g,\, I} \; \Bigl| \tfrac{1}{n} \textstyle\sum_{i \in g,\; s_i \in I} (z_i - s_i) \Bigr|",
             "Hébert-Johnson et al. 2018",
             _on("language-model", "slices"),
+            named=r"[Mm]ulticalibration",
         ),
         Term(
             "two-bin-error",
@@ -356,3 +403,13 @@ TERMS = {
     )
 }
 """Terms by key; a notion of calibration has that of its reduction."""
+
+
+def named_in(*texts: str) -> tuple[str, ...]:
+    """Return the keys of the terms that texts mention by a technical name, in the order of the glossary.
+
+    >>> named_in("Holm: the probability of any false alarm is at most 5 %.", "Noise floor: 95 % of models are below.")
+    ('noise-floor', 'multiple-testing')
+    """
+    text = "\n".join(texts)
+    return tuple(key for key, term in TERMS.items() if term.named and re.search(term.named, text))

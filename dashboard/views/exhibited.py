@@ -28,7 +28,7 @@ from dashboard.exhibits import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.columns import NOT_KNOWN, Column, best_cells, written
 from dashboard.exhibits.exhibit import also_on
 from dashboard.export import csv_bytes
-from dashboard.glossary import the_words
+from dashboard.glossary import named_in, the_words
 from dashboard.selection import Focus, Selection
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
@@ -252,7 +252,8 @@ def exhibited(
         _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick)
         _marks_told(exhibit, frame)
     below(replace(words, notes=()))
-    _take_home(exhibit, scene, frame, name, words.notes, exhibit.terms_in(scene))
+    terms = *exhibit.terms_in(scene), *named_in(words.caption, *words.headline, *words.notes)
+    _take_home(exhibit, scene, frame, name, words.notes, tuple(dict.fromkeys(terms)))
     return click
 
 

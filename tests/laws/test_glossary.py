@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from dashboard.exhibits import EXHIBITS
-from dashboard.glossary import TERMS, Term
+from dashboard.glossary import TERMS, Term, named_in
 from tests.laws.test_words import code_in
 
 MOST_WORDS = 30
@@ -43,6 +43,12 @@ def test_exhibits_name_terms_that_are() -> None:
     assert {term for terms in named.values() for term in terms} <= TERMS.keys()
     assert all(len(set(terms)) == len(terms) for terms in named.values())
     assert sum(map(bool, named.values())) > 8
+
+
+def test_names_of_methods_in_a_text_are_explained() -> None:
+    assert named_in("p: see below. Spiegelhalter's test.") == ("p-value", "spiegelhalter")
+    assert named_in("Holm's correction.") == named_in("corrected for multiple testing") == ("multiple-testing",)
+    assert named_in("Top-label histogram binning keeps the class.", "a stamp (p. 7)") == ()
 
 
 def test_the_sketch_of_over_confidence_lies_below_the_diagonal() -> None:
