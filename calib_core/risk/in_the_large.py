@@ -46,13 +46,12 @@ class InTheLarge(OneLine):
 
     ``rows`` and ``events`` are numbers (weights added up), ``expected`` the sum of the risks. The ends of ``observed``,
     ``gap`` (observed less mean predicted, as of every bin, class and slice), ``ratio`` (observed to expected events)
-    and ``intercept`` come from one statistic, the number of events: all of them exclude calibration, or none does.
-    ``p_value`` is of the test that the gap is 0 and the ratio 1 (``joint_event_ends``). It decides whether there is a
-    gap (``differs``), as for every place: at most .05 where intervals at level .9 exclude calibration. The intervals
-    say how large it is.
-    ``tail`` is the chance to miss of their end towards the expected number of events, (1 - level)/2 at most, which they
-    share with the event's calibration error (``inference.mean_gap``). ``tested`` is False where the intervals were not
-    simulated; notes give reasons for missing numbers.
+    and ``intercept`` come from the number of events. Either all of them exclude calibration, or none does. ``p_value``
+    is of the test that the gap is 0 and the ratio 1 (``joint_event_ends``). It decides whether there is a gap
+    (``differs``), as for every place: at most .05 where intervals at level .9 exclude calibration. The intervals say
+    how large it is. ``tail`` is the chance to miss of their end towards the expected number of events, at most (1 -
+    level)/2. They share it with the event's calibration error (``inference.mean_gap``). ``tested`` is False where the
+    intervals were not simulated; notes give reasons for missing numbers.
     """
 
     event: str
@@ -97,8 +96,10 @@ class InTheLarge(OneLine):
         return self.p_value <= SIGNIFICANCE
 
     def frame(self) -> pd.DataFrame:
-        """One line per measure: ``measure``, ``title``, ``value``, ``low``, ``high``, ``floor``, ``reference`` (its
-        value under calibration, NaN where there is none) and ``note``.
+        """One line per measure, with its value, interval, floor and reference.
+
+        Columns: ``measure``, ``title``, ``value``, ``low``, ``high``, ``floor``, ``reference`` (its value under
+        calibration, NaN where there is none) and ``note``.
 
         A measure without a point has no interval here either, and its note says what it needs.
         """
@@ -122,14 +123,15 @@ def in_the_large(
 ) -> InTheLarge:
     """Compare the mean predicted risk of the event with its observed frequency; fit calibration intercept and slope.
 
-    With O events of N rows and E = sum s: gap = (O - E) / N, ratio = O / E, intercept b: sum expit(log-odds s + b) = O
-    (slope fixed at 1), slope: the coefficient of log-odds s in a logistic regression of the events, by maximum
-    likelihood, by Firth's where that has no maximum. Ends of the first four: Clopper and Pearson's for the mean number
-    of events (``ratio_ends``); the end away from E misses with (1 - level)/2, the one towards E with ``tail``, the
-    level that the event's calibration error in ``bins`` shares (``inference.mean_gap``): neither contradicts the other.
-    So E is left out of less than 1 - level of the intervals of a calibrated model. Ends of the slope: Firth's profile
-    (``firth.slope_profile``), and where the point lies beyond one of them, the end of the likelihood's own profile on
-    that side. A slope has no point below 5 events, or 5 rows without one; its interval is given all the same.
+    With O events of N rows and E = sum s, gap = (O - E) / N and ratio = O / E. The intercept is b with sum
+    expit(log-odds s + b) = O (slope fixed at 1). The slope is the coefficient of log-odds s in a logistic regression of
+    the events, by maximum likelihood, or by Firth's where that has no maximum. Ends of the first four are Clopper and
+    Pearson's for the mean number of events (``ratio_ends``). The end away from E misses with (1 - level)/2. The one
+    towards E misses with ``tail``, the level that the event's calibration error in ``bins`` shares
+    (``inference.mean_gap``), so neither contradicts the other. So E is left out of less than 1 - level of the intervals
+    of a calibrated model. Ends of the slope are those of Firth's profile (``firth.slope_profile``). Where the point is
+    beyond one of them, the end of the likelihood's own profile replaces it. A slope has no point below 5 events, or 5
+    rows without one; its interval is given all the same.
 
     What can mislead: no gap on average is not calibration, since gaps of opposite sign cancel. Risks of 0 and 1 are
     moved to 2.2e-16 from there before their log-odds are taken, and decide the slope; the note counts them. Weights
@@ -301,15 +303,15 @@ _NO_NOISE = "no interval: every row contributes the same, so that the noise is n
 def scores(predictions: Predictions, level: float = LEVEL) -> pd.DataFrame:
     """Brier score, scaled Brier score, log loss and AUROC of the event's risk: one line each, with intervals.
 
-    brier = mean (s - y)^2, half of the Brier score summed over two classes; scaled = 1 - brier / (a (1 - a)), a the
-    observed frequency: 0 for a model that predicts a for everyone, 1 for a perfect one; log loss = mean of minus the
-    log probability of what happened, in nats, probabilities raised to 2.2e-16; auroc: the chance that a row with the
-    event has the higher risk than one without, ties half. Intervals: bounds for means of losses (``inference.means``),
-    the delta method (from 10 events and 10 rows without one on), and for the AUROC the wider of DeLong's and a score
-    interval (``inference.auroc_interval``, from 5 and 5 on).
+    brier = mean (s - y)^2, half of the Brier score summed over two classes. scaled = 1 - brier / (a (1 - a)), a the
+    observed frequency: 0 for a model that predicts a for everyone, 1 for a perfect one. log loss = mean of minus the
+    log probability of the outcome, in nats, probabilities raised to 2.2e-16. auroc: the chance that a row with the
+    event has the higher risk than one without, ties half. Intervals are bounds for means of losses
+    (``inference.means``) or by the delta method (from 10 events and 10 rows without one). For the AUROC it is the wider
+    of DeLong's and a score interval (``inference.auroc_interval``, from 5 and 5).
 
-    What can mislead: scores depend on how common the event is, so that they compare on the same rows only; an AUROC
-    near 1 says nothing about calibration.
+    What can mislead: scores depend on how common the event is, so that they compare on the same rows only. An AUROC
+    near 1 implies nothing about calibration.
 
     References: Brier 1950; Steyerberg et al. 2010, Epidemiology 21 (scaled Brier); DeLong et al. 1988.
 
@@ -412,10 +414,14 @@ def summary(
 ) -> pd.DataFrame:
     """Every measure of the predicted risk of the event, one line each.
 
-    Columns: measure, title, value, low, high (interval at ``level``), floor (95 % point of what a calibrated model
-    shows, of ICI, E50 and E90), reference (the value under calibration, NaN where there is none) and note. Measures:
-    mean-predicted, observed, gap, ratio, intercept and slope (``in_the_large``), ici, e50, e90 and emax
-    (``smooth_curve``; value free of the upward bias of noise), brier, scaled-brier, log-loss and auroc (``scores``).
+    Columns: measure, title, value, low, high (interval at ``level``), floor, reference (the value under calibration,
+    NaN where there is none) and note. The floor is the 95 % point of what a calibrated model shows, for ICI, E50 and
+    E90. Measures:
+
+    - mean-predicted, observed, gap, ratio, intercept and slope (``in_the_large``);
+    - ici, e50, e90 and emax (``smooth_curve``; value free of the upward bias of noise);
+    - brier, scaled-brier, log-loss and auroc (``scores``).
+
     ``intervals=False`` leaves out those of the curve, which take longest: its values then are not corrected for noise,
     nor are those of rows in groups. ``bins`` as in ``in_the_large``.
 

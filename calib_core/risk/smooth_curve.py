@@ -57,7 +57,7 @@ class LocalCurve:
 def loess(trials: Trials) -> LocalCurve:
     """R's ``loess(y ~ s)``: local parabolas over three quarters of the rows, tricube weights, at the cells' vertices.
 
-    Cells of the scores are halved until they hold 15 % of the rows or fewer; between vertices the curve is a cubic
+    Cells of the scores are halved until they contain 15 % of the rows or fewer. Between vertices the curve is a cubic
     polynomial with the local fits' values and slopes.
 
     References: Cleveland, Grosse & Shyu 1992; Cleveland & Grosse 1991, Statistics and Computing 1.
@@ -215,10 +215,10 @@ _ROOM = 5
 class SmoothCurve(OneLine):
     """The observed frequency of an event as a smooth function of its predicted risk, and its distance from it.
 
-    ``score`` ascending from the 1st to the 99th percentile of the risks (or the 5th row from each end), ``observed``
-    with a pointwise band ``low`` to ``high`` at ``level``, all (m,). ``distances`` has a line for each of ICI, E50, E90
-    and Emax: value, raw (of the curve itself, which noise raises), low, high, floor_mean and floor (mean and 95 % point
-    of what a calibrated model shows), note. ``knots`` is 0 for loess and 2 for a line in log-odds.
+    ``score`` is ascending from the 1st to the 99th percentile of the risks (or the 5th row from each end). ``observed``
+    has a pointwise band ``low`` to ``high`` at ``level``; all are (m,). ``distances`` has a line for each of ICI, E50,
+    E90 and Emax: value, raw (of the curve itself, which noise inflates), low, high, floor_mean, floor, note. The floors
+    are the mean and 95 % point of what a calibrated model shows. ``knots`` is 0 for loess and 2 for a line in log-odds.
     """
 
     event: str
@@ -253,14 +253,15 @@ def smooth_curve(
 ) -> SmoothCurve:
     """Fit a smooth curve of the observed frequency of the event against its predicted risk.
 
-    "spline": logistic regression on a natural cubic spline of x = log-odds s with knots at the .05, .35, .65 and .95
-    quantiles of x (three knots below 50 events, a line below 20; events or rows without one, whichever is fewer; fewer
-    knots, too, where the median standard error of the fitted log-odds over the rows exceeds 1).
-    "loess": local regression of the outcomes on s of degree 2 with span .75, as R's ``loess``. "lowess": of degree 1
-    with span 2/3, as R's ``lowess(iter = 0)``, the curve of rms::val.prob.
+    - "spline": logistic regression on a natural cubic spline of x = log-odds s with knots at the .05, .35, .65 and .95
+      quantiles of x. There are three knots below 50 events, and a line below 20 (events or rows without one, whichever
+      is fewer). There are also fewer knots where the median standard error of the fitted log-odds over the rows exceeds
+      1.
+    - "loess": local regression of the outcomes on s of degree 2 with span .75, as R's ``loess``.
+    - "lowess": of degree 1 with span 2/3, as R's ``lowess(iter = 0)``, the curve of rms::val.prob.
 
-    With T the mean (ICI), median (E50) or 90 % point (E90) of the distances |curve(s) - s| over the rows, beta the
-    spline's coefficients, beta0 those of the diagonal, V and V0 their covariances, F(beta) the distance at 120
+    T is the mean (ICI), median (E50) or 90 % point (E90) of the distances |curve(s) - s| over the rows. The spline's
+    coefficients are beta, those of the diagonal beta0, and their covariances V and V0. F(beta) is the distance at 120
     quantiles of the risks, and a = (1 - level)/2:
 
         floor = F(beta0 + V0^(1/2) Z): mean and 95 % point of 400 draws
@@ -271,21 +272,23 @@ def smooth_curve(
                 2 T - mean of F(beta + V^(1/2) Z), and not below that of the mean gap
 
     A spline with an intercept has the mean of the outcomes, so that its ICI is never smaller than the mean gap. Ends
-    and value of the ICI are at least those of the mean gap (``inference.mean_gap`` of the event, in ``bins``), whose
-    lower end misses with a chance that is known from the scores; a of the ICI's own lower end is what that leaves.
+    and value of the ICI are at least those of the mean gap (``inference.mean_gap`` of the event, in ``bins``). The
+    lower end of the mean gap misses with a chance that is known from the scores; a of the ICI's own lower end is the
+    remainder.
 
-    So the values are those of one curve, and E50 <= E90 <= Emax; the ends of E50 are at most those of E90 (the lower
-    end of E50 and the upper one of E90 give way, which can only widen an interval), and each value is inside its ends.
+    So the values are those of one curve, and E50 <= E90 <= Emax. The ends of E50 are at most those of E90. For this the
+    lower end of E50 and the upper one of E90 are adjusted, which can only widen an interval. Each value is inside its
+    ends.
 
     Distances of loess curves have no interval or floor; Emax has neither. ``intervals=False`` leaves them out, and the
     values are raw ones, not corrected for noise.
 
     What can mislead: the target is the same spline fitted to the true chances; what is finer than four knots is
-    smoothed away. A raw distance is never 0 and is raised by noise: compare it with the floor. The upper end of E50
-    is too low more often than stated where the model is off: with 1,000 rows, at level 90 %, in .075 of 480 samples of
-    12 cells, and in .12 of 140 where all odds are 1.7 times too low. Intervals are not given where rows belong to
-    groups or risks nearly separate events from other rows, and were not simulated for weights. NotAnswerable where all
-    risks are equal.
+    smoothed away. A raw distance is never 0 and is raised by noise: compare it with the floor. The upper end of E50 is
+    too low more often than stated where the model is off. With 1,000 rows, at level 90 %, it was so in .075 of 480
+    samples of 12 cells, and in .12 of 140 where all odds are 1.7 times too low. Intervals are not given where rows
+    belong to groups or risks nearly separate events from other rows, and were not simulated for weights. NotAnswerable
+    where all risks are equal.
 
     References: Austin & Steyerberg 2014 and 2019, Statistics in Medicine 33 and 38; Harrell 2015, §2.4 (spline);
     Cleveland, Grosse & Shyu 1992 (loess).
@@ -402,8 +405,10 @@ class Spline:
 
     @classmethod
     def of(cls, trials: Trials, knots_used: int | None = None) -> Spline:
-        """Fit the events; with fewer knots where the likelihood has no maximum, or one that the data hardly determine
-        (``UNSTEADY``); as a line by Firth's where a line has none.
+        """Fit the events, with fewer knots where needed; a line if no spline has a steady maximum.
+
+        Fewer knots are needed where the likelihood has no maximum, or one that the data hardly determine
+        (``UNSTEADY``). The line is Firth's where a line has no maximum either.
 
         ``knots_used``: of a curve to be compared with this one, whose number of knots it gets.
         """
@@ -496,8 +501,9 @@ def natural_spline(x: Float64s, knots: Float64s) -> Float64s:
 class Distances:
     """Distances of the curve of a calibrated model, and of one as far off as observed.
 
-    ``scores`` (places,), ``design`` there, ``diagonal`` and ``away`` the diagonal's coefficients and what the fit adds,
-    ``noise`` and ``calm`` draws of log-odds (places, draws) under the fit and under calibration.
+    ``scores`` are (places,) and ``design`` is that there. ``diagonal`` and ``away`` are the diagonal's coefficients and
+    the fit's difference from them. ``noise`` and ``calm`` are draws of log-odds (places, draws) under the fit and under
+    calibration.
     """
 
     scores: Float64s

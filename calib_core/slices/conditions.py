@@ -139,9 +139,9 @@ Condition: TypeAlias = Value | Span
 class Slice:
     """Rows that meet one condition on a metadata column, or two on different columns.
 
-    Its text is what a link or a command says, ``Slice.read`` its inverse: ``subject=law``, ``age=40..60`` (from 40 to
-    below 60), ``age=..40``, ``age=60..``, ``subject=`` (not given), two of them joined by ``&``. Names and values that
-    hold signs of this language stand in double quotes, which are doubled inside.
+    Its text is the form used in links and commands, and ``Slice.read`` is its inverse. Examples are ``subject=law``,
+    ``age=40..60`` (from 40 to below 60), ``age=..40``, ``age=60..``, ``subject=`` (not given), and two of them joined
+    by ``&``. Names and values with signs of this language are in double quotes, which are doubled inside.
 
     >>> where = Slice.read("subject=law & age=40..60")
     >>> str(where), where.title
@@ -182,8 +182,7 @@ class Slice:
         return ", ".join(condition.short for condition in self.conditions)
 
     def narrowed(self, other: Slice) -> Slice:
-        """The intersection with another slice; its own conditions on the same column, or on too many columns, are
-        dropped.
+        """The intersection with another slice, without its own conditions on the same or on too many columns.
 
         >>> law = Slice.read("subject=law")
         >>> str(law.narrowed(Slice.read("model=small"))), str(law.narrowed(Slice.read("subject=history")))
@@ -215,8 +214,8 @@ def as_slice(where: str | Slice) -> Slice:
 def part(predictions: Predictions, where: str | Slice) -> Predictions:
     """Return the rows of a slice; NotAnswerable if there are none, or no such column.
 
-    Of a summary the counts of the values of the column that lie in it, where it keeps these: of the predicted class's
-    confidence and whether it was right, and of no other class.
+    For a summary, the counts of the values of the column that are in the slice, if it has these. They are of the
+    predicted class's confidence and whether it was right, and of no other class.
 
     >>> import pandas as pd
     >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=pd.DataFrame({"age": [39, 40]}))

@@ -59,14 +59,14 @@ def cut(
     ----------
     by : name of the column, or of two.
     edges : where a column of numbers is cut, ascending; slices then hold low <= number < high, the outermost are open.
-    parts : without edges, a column of more than 12 different numbers is cut into so many ranges of about equally many
-        rows; equal numbers are never parted, so that fewer can result.
+    parts : without edges, a column of more than 12 different numbers is cut into this number of ranges of about equally
+        many rows. Equal numbers are never separated, so that fewer ranges can result.
 
-    Values are compared as text. Rows for which the column says nothing are a slice of their own, "not given".
-    NotAnswerable for a column of more than 200 values, or of more than 12 and than half as many as there are rows:
-    that is an identifier. Of rows chosen from others (``Predictions.take``, a split, a slice) numbers are cut where
-    those of all rows are, so that "age 40 to 52" means the same everywhere. What can mislead: a cut chosen after
-    looking at what came true finds gaps that are none; quantiles of another file lie elsewhere.
+    Values are compared as text. Rows with a missing value are a slice of their own, "not given". NotAnswerable for a
+    column of more than 200 values, or of more than 12 and than half as many as there are rows: that is an identifier.
+    For rows chosen from others (``Predictions.take``, a split, a slice) numbers are cut where those of all rows are. So
+    "age 40 to 52" means the same everywhere. What can mislead: a cut chosen after looking at the outcomes finds gaps
+    due to chance. Quantiles of another file differ.
 
     >>> columns = pd.DataFrame({"age": [9, 40, 60, None], "site": list("abab")})
     >>> p = Predictions([[0.7, 0.3]] * 4, [0] * 4, metadata=columns)
@@ -123,7 +123,7 @@ def cut_column(
     """One column cut, as `cut` does; a condition that no row meets can be among those of given edges.
 
     ``rows`` (n,): how many rows have each of the values; None: one each. ``every``: the same column of all rows, where
-    these are some of them: numbers are cut where those of all are, into the ranges that hold some of these.
+    these are some of them. Numbers are cut where those of all are, into the ranges that contain some of these.
     """
     as_whole(parts, "parts", 2, MOST_VALUES)
     if edges is not None:

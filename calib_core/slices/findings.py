@@ -60,8 +60,11 @@ SHOWN = 12
 """Largest number of places in a chart, worst first."""
 CELL, BIN, PREDICTED, OVERALL = "class and bin", "bin", "predicted class", "direction"
 CLASS, SLICE = "class", "slice"
-"""Kinds of places: a predicted class in a bin, a bin of all rows, a predicted class at any confidence, all rows; the
-probability of one class, a slice."""
+"""Kinds of places.
+
+They are a predicted class in a bin, a bin of all rows, a predicted class at any confidence, and all rows. Others are
+the probability of one class, and a slice.
+"""
 
 
 def findings(
@@ -77,33 +80,40 @@ def findings(
 
     All rows come first if they are significantly off and the gaps of all tested places have the same direction.
 
-    The places: "bin", the bins of the reliability diagram; "class and bin", the rows of each predicted class in each
-    bin of the confidence; "predicted class", all rows of each predicted class; "class", the probability of each class
-    over all rows; "slice", the rows that share a value of one of the metadata columns ``by`` (by default all that
-    divide rows into groups); and "direction", all rows. Each line compares the mean score (``says``) with the observed
-    frequency (``right``) of its ``rows``; p is that of the number of events if every score is the true probability
-    (Poisson-binomial, ``count_test``), for a predicted class that of its errors over all bins (``per_class_tests``).
+    The places:
 
-    ``stands_out``: p_corrected is at most 0.05. p_corrected is Holm's p in the family (bins, classes, values of one
-    column), times the number of kinds of places, and for slices times the number of columns: the probability of any
-    false alarm among all places is at most 5 %, and a place has this p in every view (``inference.picked_out``). All
-    rows are the one test fixed in advance: its p accounts for the errors that it bounds, not for the other places, and
-    p and interval are those of ``diagrams.overall_gap`` and ``risk.in_the_large``.
+    - "bin", the bins of the reliability diagram;
+    - "class and bin", the rows of each predicted class in each bin of the confidence;
+    - "predicted class", all rows of each predicted class;
+    - "class", the probability of each class over all rows;
+    - "slice", the rows that share a value of one of the metadata columns ``by`` (by default all that divide rows into
+      groups);
+    - "direction", all rows.
+
+    Each line compares the mean score (``says``) with the observed frequency (``right``) of its ``rows``. The p-value p
+    is that of the number of events if every score is the true probability (Poisson-binomial, ``count_test``). For a
+    predicted class it is that of its errors over all bins (``per_class_tests``).
+
+    ``stands_out``: p_corrected is at most 0.05. It is Holm's p in the family (bins, classes, values of one column),
+    times the number of kinds of places, and for slices times the number of columns. The probability of any false alarm
+    among all places is at most 5 %. A place has this p in every view (``inference.picked_out``). All rows are the one
+    test fixed in advance. Its p accounts for the errors that it bounds, not for the other places; p and interval are
+    those of ``diagrams.overall_gap`` and ``risk.in_the_large``.
 
     ``low`` to ``high`` is the exact interval of the mean probability behind ``right``, at ``level``, for this place
     only. ``rows_off``: rows times the smallest gap in the interval. Places with an effective sample size below
     ``fewest`` are listed last, without p. Classes in bins of discrete outputs have one bin per value. Rows that a model
     abstains on are left out. Weights that are no counts of copies, and rows in groups, count with their effective
-    sample size ``worth``, (sum w)^2 over the sum over ``groups`` of (its weight)^2, by Hoeffding's bound, which is
-    valid for any dependence within a group. The interval of rows in groups is Korn and Graubard's, as in the
-    reliability diagram. What can mislead: ``stands_out`` follows p_corrected; the interval is not corrected and can
-    disagree with it. Places selected for a large gap were partly unlucky: their true gap is smaller on average. Gaps
-    that cancel within a place are not visible; a place that is not significant is not shown to be calibrated; rows of
-    different groups, or all rows without groups, are assumed to be independent.
+    sample size ``worth``, (sum w)^2 over the sum over ``groups`` of (its weight)^2. The test then uses Hoeffding's
+    bound, which is valid for any dependence within a group. The interval of rows in groups is Korn and Graubard's, as
+    in the reliability diagram. What can mislead: ``stands_out`` follows p_corrected; the interval is not corrected and
+    can disagree with it. Places selected for a large gap were partly unlucky: their true gap is smaller on average.
+    Gaps that cancel within a place are not visible, and a place that is not significant is not shown to be calibrated.
+    Rows of different groups, or all rows without groups, are assumed to be independent.
 
     With ``notion`` "event" (None: where there are two classes) the places are the bins of the predicted risk, all rows,
-    and slices: ``says`` is the mean risk, ``right`` the observed frequency of the event, and ``words`` the names of
-    rows and event: ("patients", "died"). Without ``bins`` those of the risk are ``binning.risk_bins``.
+    and slices. ``says`` is then the mean risk and ``right`` the observed frequency of the event. ``words`` are the
+    names of rows and event: ("patients", "died"). Without ``bins`` those of the risk are ``binning.risk_bins``.
 
     References: Holm 1979; Clopper & Pearson 1934; Hoeffding 1956, 1963; Korn & Graubard 1998; Hong 2013
     (Poisson-binomial law).

@@ -42,13 +42,14 @@ def against_rest(
 ) -> pd.DataFrame:
     """Difference between the gap of each group of rows and that of all other rows, one line each.
 
-    ``groups`` are positions, ``among`` which the others are looked for (None: all). Columns: beyond = (right - claimed)
-    in the group minus the same outside, beyond_low and beyond_high its interval at ``level``, p_beyond. NaN where the
-    rows on either side are worth fewer than ``fewest``. Both mean confidences are known; what is unsure are the two
-    mean chances of being right. Counted rows: Clopper and Pearson's ends l, u of both, put together by Newcombe's
-    hybrid: beyond - sqrt((right - l)^2 + (u' - right')^2), and so above; p is the least miss at which the interval
-    leaves out 0. Others: beyond is a sum of outcomes times a_i = w_i / W within and -w_i / W' outside, so that by
-    Hoeffding p = 2 exp(-2 beyond^2 / sum over groups of rows of (sum |a_i|)^2), however these hang together.
+    ``groups`` are positions, and ``among`` is where the other rows are (None: all). Columns: beyond = (right - claimed)
+    in the group minus the same outside, beyond_low and beyond_high its interval at ``level``, p_beyond. Values are NaN
+    where the effective sample size on either side is below ``fewest``. Both mean confidences are known; the two mean
+    chances of being right are uncertain. Counted rows: Clopper and Pearson's ends l, u of both are combined by
+    Newcombe's hybrid, beyond - sqrt((right - l)^2 + (u' - right')^2), and likewise above. The p-value is the smallest
+    miss probability at which the interval excludes 0. Others: beyond is a sum of outcomes times a_i = w_i / W within
+    and -w_i / W' outside. By Hoeffding p = 2 exp(-2 beyond^2 / sum over groups of rows of (sum |a_i|)^2), for any
+    dependence within groups.
 
     References: Newcombe 1998, Statistics in Medicine 17, 873; Hoeffding 1963.
     """
@@ -170,34 +171,41 @@ def table(
 ) -> pd.DataFrame:
     """One line per slice: mean confidence, accuracy, and whether it is significantly off; the largest such gap first.
 
-    With ``notion`` "event" claimed is the mean predicted risk of the event of two classes and right the share of rows
-    in which it happened; None: that for two classes, else confidence, and confidence for a summary, which keeps no
-    slices of the event.
+    With ``notion`` "event", claimed is the mean predicted risk of the event of two classes and right its observed
+    frequency. None means "event" for two classes and else confidence. For a summary, which has no slices of the event,
+    it means confidence.
 
-    ``by``, ``edges``, ``parts``: as for ``cut``. ``columns``: how many columns are looked at; by default all that
-    divide these rows into groups, so that a slice has the same corrected p alone, among all columns and in
+    ``by``, ``edges``, ``parts``: as for ``cut``. ``columns`` is the number of columns to correct for, by default all
+    that divide these rows into groups. A slice then has the same corrected p by itself, among all columns and in
     ``findings``. Slices of fewer than ``fewest`` rows are not tested.
 
-    Columns: slice (in words), where (its text), rows, worth, share (of all), claimed (mean confidence), right (share
-    right), gap = right - claimed, low and high (interval of the mean chance of being right, ``share_ends`` at
-    ``level``), floor (how far noise alone takes |gap| in 95 % of cases, ``share_floor``), p, p_corrected, stands_out
-    (p_corrected at most 0.05), adds = share * (|gap| - floor). First come those that stand out, the largest |gap|
-    first, then the others by p. p is that of as many rows being right if every row's chance is its confidence
-    (Poisson-binomial, ``count_test``); ``stands_out`` follows it, so that at the margin the interval, which holds
-    whatever the single rows' chances are, can still include ``claimed``. p_corrected = F * C * Holm's p among these
-    slices, with C ``columns`` and F kinds of places (``inference.picked_out``): the chance of any false alarm among all
-    slices, bins and classes is at most 5 %.
+    Columns:
 
-    Where the model is off over all rows, every large slice stands out. So each is set against all other rows, too:
-    beyond = gap - their gap, beyond_low to beyond_high its interval at ``level``, p_beyond, and ``differs`` where that,
-    C times Holm's, is at most 0.05 (Newcombe's hybrid of two exact intervals; NaN where the others are too few).
+    - slice (in words), where (its text), rows, worth, share (of all), claimed (mean confidence), right (accuracy);
+    - gap = right - claimed;
+    - low and high (interval of the mean chance of being right, ``share_ends`` at ``level``);
+    - floor (the 95 % point of |gap| by noise only, ``share_floor``);
+    - p, p_corrected, stands_out (p_corrected at most 0.05);
+    - adds = share * (|gap| - floor).
 
-    Rows in groups (then with ``groups``, how many), and of weights that are no copies, are ``worth`` fewer of equal
-    weight: (sum w)^2 over the sum over groups of (its weight)^2; of others worth = rows. Floor and p are then
-    Hoeffding's, 2 exp(-2 worth gap^2), which hold however the rows of a group depend on each other. So is the interval
-    where there are weights; of rows in groups it is Korn and Graubard's, as in the reliability diagram. Rows the model
-    abstains on are left out. NotAnswerable for more than 1,000 slices. What can mislead: gaps inside a slice can
-    cancel; crossings and other cuts looked at in turn are further families of tests (``scan`` looks at all).
+    Significant slices come first, by |gap|, then the others by p. The p-value is that of the number of correct rows if
+    every row's chance is its confidence (Poisson-binomial, ``count_test``). ``stands_out`` follows it, so that at the
+    margin the interval can still include ``claimed``: it is valid whatever the chances of single rows are. Then
+    p_corrected = F * C * Holm's p among these slices, with C ``columns`` and F kinds of places
+    (``inference.picked_out``). The chance of any false alarm among all slices, bins and classes is at most 5 %.
+
+    Where the model is off over all rows, every large slice is significant. Each slice is therefore also compared with
+    all other rows: beyond = gap - their gap, with its interval beyond_low to beyond_high at ``level``, and p_beyond.
+    ``differs`` where that, C times Holm's, is at most 0.05 (Newcombe's hybrid of two exact intervals; NaN where the
+    others are too few).
+
+    For rows in groups (then with ``groups``, their number), and for weights that are no copies, ``worth`` is the
+    effective sample size. It is (sum w)^2 over the sum over groups of (its weight)^2; otherwise worth = rows. Floor and
+    p are then Hoeffding's, 2 exp(-2 worth gap^2), which hold however the rows of a group depend on each other. So is
+    the interval where there are weights; of rows in groups it is Korn and Graubard's, as in the reliability diagram.
+    Rows the model abstains on are left out. NotAnswerable for more than 1,000 slices. What can mislead: gaps inside a
+    slice can cancel. Crossings and other cuts that are examined in turn are further families of tests (``scan``
+    corrects for all).
 
     References: Clopper & Pearson 1934; Hoeffding 1956, 1963; Holm 1979; Korn & Graubard 1998; Newcombe 1998; Hong 2013
     (Poisson-binomial law).
@@ -263,9 +271,9 @@ def by_column(
 
     ``columns`` are names, by default all but those that tell rows apart instead of groups of them, or say the same of
     every row. The columns of the frame and their numbers are those of ``table``, with ``column`` first and ``spread``,
-    the same for all slices of a column. With gaps g_j of the slices, shares w_j, mean gap g and noise
-    floors f_j: spread = sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2], how far slices lie from one another beyond noise, in
-    squared probability; below 0: not further than noise puts them; NaN, and last, where no slice is tested.
+    the same for all slices of a column. With gaps g_j of the slices, shares w_j, mean gap g and noise floors f_j,
+    spread = sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2]. This is the variance between slices beyond noise, in squared
+    probability. Below 0 it is no larger than by noise. It is NaN, and last, where no slice is tested.
 
     ``notion`` as for ``table``. NotAnswerable where no column is left.
     What can mislead: a column can tell rows apart only

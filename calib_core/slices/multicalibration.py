@@ -93,7 +93,7 @@ class Runs:
         clusters: Codes | None = None,
         fewest_clusters: int = 0,
     ) -> Runs:
-        """Of rows by ascending score (n,) and families of that order; groups of ``fewest`` rows or more.
+        """Families of groups of at least ``fewest`` rows, from rows by ascending score (n,).
 
         Where rows belong together, in ``clusters`` (n,), also of rows of ``fewest_clusters`` or more.
         """
@@ -144,18 +144,18 @@ class Runs:
 RESAMPLES = 1000
 """Draws of outcomes; half as many of residuals times standard normals."""
 _FEWEST_DRAWS, _MOST_NUMBERS = 200, 50_000_000
-"""Of so many rows that draws would hold more numbers than these there are fewer, but never fewer than so many."""
+"""Fewest draws, and largest count of drawn numbers: with more rows there are fewer draws."""
 _AT_ONCE = 4_000_000
 """Drawn numbers held at a time."""
 _TAIL = 0.05
-"""Where Student's point is compared with the normal one, to widen noise that few clusters tell of."""
+"""Level at which Student's point is compared with the normal one, to widen noise estimated from few clusters."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeighedClaims:
     """Scores, weights and weighted residuals (n,) by ascending score, in an order that no order of rows decides.
 
-    ``clusters``: the rows that belong together; None where each stands alone.
+    ``clusters``: groups of dependent rows; None where all are independent.
     """
 
     scores: Float64s
@@ -192,10 +192,11 @@ class WeighedClaims:
     def laws(self, runs: Runs, random_state: int) -> tuple[list[Float64s], list[Float64s]]:
         """Errors of groups that noise makes, (draws, groups), by each law for calibrated claims, and for any claims.
 
-        Outcomes drawn from the scores, and residuals multiplied by standard normals, one a row. Where rows belong
-        together: the first as much wider, group by group, as the second is with one normal a cluster; the second so,
-        for both; and, where surprises are rare, outcomes that are alike within clusters. Both wider by Student's point
-        for as many clusters.
+        Outcomes drawn from the scores, and residuals multiplied by standard normals, one per row. For grouped rows
+        there are up to three laws. The first is as much wider, group by group, as the second is with one normal per
+        cluster. The second has one normal per cluster, for calibrated and for any claims. If surprises are rare,
+        outcomes that are equal within clusters are the third. All are widened by Student's point for this number of
+        clusters.
         """
         null = np.concatenate([runs.errors(part) for part in self._calibrated(random_state)])
         single = np.concatenate([runs.errors(part) for part in self._multiplied(random_state, None)])
@@ -211,7 +212,7 @@ class WeighedClaims:
         return found, found
 
     def hidden(self, tail: float) -> float:
-        """What one-sided noise can have hidden of a sum over all claims, as a share of all weight."""
+        """Largest part of a sum over all claims that one-sided noise can hide, as a share of all weight."""
         total = float(self.weights.sum())
         moved = together(np.abs(self.moved), self.clusters) / total
         return widened(self.clusters, tail) * excess(moved, self._most / total, tail)
@@ -236,7 +237,7 @@ class WeighedClaims:
                 yield self.weights * ((rng.random((part, len(self.scores))) < self.scores) - self.scores)
 
     def _multiplied(self, random_state: int, clusters: RowGroups | None) -> Iterator[Float64s]:
-        """Weighted residuals times standard normals, one a row or one a cluster, (draws, n) at a time."""
+        """Weighted residuals times standard normals, one per row or one per cluster, (draws, n) at a time."""
         rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(1,)))
         for part in self._parts(max(self._draws // 2, _FEWEST_DRAWS)):
             if clusters is None:
@@ -347,9 +348,9 @@ def multicalibration(
 
     Parameters
     ----------
-    groups : names of metadata columns, each of whose values is a group (numbers are cut into ``parts`` ranges, as
-        ``cut`` does), by default all; or groups by name, each (n,) True where a row is in it, which may overlap. All
-        rows together are always one of the groups.
+    groups : names of metadata columns, each of whose values is a group, by default all (numbers are cut into ``parts``
+        ranges, as by ``cut``). Or groups by name, each (n,) True where a row is in it, which may overlap. All rows
+        together are always one of the groups.
     reduction : a notion in which each row makes one claim of one kind: confidence, or one class. None: the event of two
         classes, else the confidence.
     crossings : whether values of two columns that meet are groups, too.
@@ -365,19 +366,25 @@ def multicalibration(
     rows. ``rescaled`` is the largest deviations_g times sigma of all rows (MCGrad's ``mce``); deviations_g is infinite
     where scores of 0 and 1 are contradicted.
 
-    The value is a norm of the residuals: its interval is max(0, value - q) to value + X, q the (1 + level)/2 point of
-    noise and X what one-sided noise can have hidden (``inference.wild.bounds``), for any number of groups; simulated
-    for independent rows of one weight (``inference.domain``). Rows that belong together: noise is that of whole
-    clusters (``WeighedClaims.laws``), groups of rows of fewer than ten of them are left out, too. Columns of
-    the frame: group, rows, share (of all weight), error, low, high (at ``level`` for all groups at once: low by the
-    largest of all groups' noise, in units of each one's, high by a union bound), deviations, p, stands_out. p is the
-    chance that in a calibrated model any of the groups is as far beyond its mean noise, in units of its own deviation,
-    as this one: exact up to 1,000 draws (200 of millions of rows), however the groups overlap (single-step maxT).
+    The value is a norm of the residuals. Its interval is max(0, value - q) to value + X, with q the (1 + level)/2 point
+    of noise and X the part that one-sided noise can hide (``inference.wild.bounds``). It is valid for any number of
+    groups, and was simulated for independent rows of one weight (``inference.domain``). Rows that belong together:
+    noise is that of whole clusters (``WeighedClaims.laws``), groups of rows of fewer than ten of them are left out,
+    too. Columns of the frame:
+
+    - group, rows, share (of all weight), error;
+    - low, high (at ``level`` for all groups jointly: low by the largest of all groups' noise, in units of each one's,
+      high by a union bound);
+    - deviations, p, stands_out.
+
+    The p-value is the chance that in a calibrated model any of the groups is as far beyond its mean noise, in units of
+    its own deviation, as this one. It is exact up to 1,000 draws (200 of millions of rows), however the groups overlap
+    (single-step maxT).
 
     NotAnswerable for rows of fewer than ten clusters, summaries, notions of several claims a row, and where no group
-    has rows enough. What can mislead: ``value`` counts a small group little, and so does its noise floor: whether a
-    small group is off is told by its own line. Errors of two directions in one group and one interval cancel. Groups
-    chosen after looking at what came true are none of these.
+    has rows enough. What can mislead: ``value`` gives a small group little weight, and so does its noise floor. The
+    group's own line shows whether a small group is off. Errors of two directions in one group and one interval cancel.
+    Groups chosen after looking at what came true are none of these.
 
     References: Hébert-Johnson et al. 2018 (by mass: a small group may be further off); Tax et al. 2025
     (MCGrad); Westfall & Young 1993 (maxT); Wu 1986.

@@ -43,8 +43,8 @@ MOST_CELLS = 1000
 class SliceScan(Diagram):
     """Result of a scan: slices found on some rows and tested on the others, one line each in ``found``.
 
-    ``looked`` slices were looked at, ``picked`` of them stood out on ``first`` rows, and the largest of these were
-    tested on ``second`` others by the ``test``. ``columns`` were looked at, ``left_out`` were not, each with the
+    ``looked`` slices were examined, and ``picked`` of them were significant on ``first`` rows. The largest of these
+    were tested on ``second`` others by the ``test``. ``columns`` were looked at, ``left_out`` were not, each with the
     reason; ``uncrossed`` pairs of columns make too many slices.
     """
 
@@ -130,17 +130,17 @@ def scan(
 
     On the first rows every slice has the p-value of ``table`` (Poisson-binomial, ``count_test``); those worth fewer
     than 20 rows are not looked at. Then Benjamini and Yekutieli's correction for all that were looked at, which holds
-    however slices overlap. Those at most
-    0.05 are ordered by share * (|gap| - noise floor), but for crossings that are no further off, beyond noise, than a
-    column's slice they lie in. The first 30 are tested on the rows kept apart by the same test, corrected by Holm:
-    ``stands_out`` where the corrected p is at most 0.05 and the gap goes the same way. The outcomes kept apart had no
-    part in the choice, so that calling any slice wrongly off has a chance of at most 5 %, whatever was looked at.
-    Groups of rows stay on one side. A crossing of the same rows as a column's slice is not looked at.
+    however slices overlap. Those at most 0.05 are ordered by share * (|gap| - noise floor). Crossings are left out if
+    they are no further off, beyond noise, than a column's slice that contains them. The first 30 are tested on the
+    held-out rows by the same test, corrected by Holm. ``stands_out`` where the corrected p is at most 0.05 and the gap
+    has the same sign. The held-out outcomes had no part in the choice. The chance of a false alarm for any slice is
+    therefore at most 5 %, whatever was examined. Groups of rows stay on one side. A crossing of the same rows as a
+    column's slice is not looked at.
 
-    The frame: the columns of ``table``, all other rows being those kept apart, with p_holm for p_corrected, and
-    first_gap and first_rows, the gap and rows that chose it. What can mislead: half of the rows see less than all;
-    where the model is off everywhere, so is every slice (``differs`` says where it is off in another way); slices found
-    overlap, and several can be one finding.
+    The frame has the columns of ``table``, on the held-out rows, with p_holm for p_corrected. Further columns are
+    first_gap and first_rows, the gap and the number of rows that selected the slice. What can mislead: half of the rows
+    see less than all. Where the model is off everywhere, so is every slice (``differs`` marks slices that are off in
+    another way). Slices overlap, and several can be one finding.
 
     References: Benjamini & Yekutieli 2001; Holm 1979; Hong 2013 (Poisson-binomial law).
 
@@ -187,8 +187,8 @@ class _Cells:
 
     Each row's confidence lies ``between`` a node of these ``nodes`` and the next one, as ``count_test`` reads them.
     ``sides`` are rows and K - sum h of every column's own slices. ``together`` (n,) are the groups of the rows,
-    ascending, each a group of its own where it carries a weight that is no count; None where rows count alike, or
-    copies of them.
+    ascending, each a group of its own where it has a weight that is no count. None where rows count equally, or as
+    copies.
     """
 
     sizes: tuple[int, ...]
@@ -228,8 +228,8 @@ class _Cells:
     def looked_at(self, columns: tuple[int, ...]) -> Float64s:
         """Slices of one or two crossed columns that have enough rows and are not a slice of one column.
 
-        Lines: place of the slice, rows, K - sum h, the 95 % point of its noise, its p, and whether it is new: a
-        column's, or further off than those of one column that it lies in, by more than noise.
+        Lines: place of the slice, rows, K - sum h, the 95 % point of its noise, its p, and whether it is new. A slice
+        is new if it is a column's, or further off, by more than noise, than those of one column that contain it.
         """
         sizes = [self.sizes[i] for i in columns]
         code = self.codes[columns[0]].astype(np.intp)
