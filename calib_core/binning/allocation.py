@@ -61,10 +61,10 @@ class Hard:
 class Convex:
     """Divides each score between the two bins with the nearest centers; the nearer one gets the larger share.
 
-    For centers c_b <= s <= c_(b+1), bin b + 1 gets (s - c_b) / (c_(b+1) - c_b) and bin b the rest; beyond the outermost
+    For centers c_b <= s <= c_(b+1), bin b + 1 gets (s - c_b) / (c_(b+1) - c_b) and bin b the rest. Beyond the outermost
     centers the outer bin gets all. Centers are the midpoints of the bins' intervals in [0, 1], not the means of their
-    scores. The shares are continuous in the score: no score jumps from bin to bin. What can mislead:
-    a bin does not contain exactly the rows between its edges, and the authors' published code swaps the two shares.
+    scores. The shares are continuous in the score: no score jumps from bin to bin. What can mislead: a bin does not
+    contain exactly the rows between its edges, and the authors' published code swaps the two shares.
 
     References: P5 §4.3, Def. 5 (convex mapping; linear binning in kernel density estimation).
 

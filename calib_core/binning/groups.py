@@ -33,18 +33,18 @@ class Groups:
     still have too few rows, the smallest of the other classes is pooled with them. So every group has ``rows`` rows
     unless all classes together have fewer. Only scores and classes matter, never outcomes.
 
-    If every row makes a claim about every class (class-wise), a score near 0 or 1 carries little information: a group
-    is full if the scores' variances sum(s (1 - s)) reach rows / 4, the value of ``rows`` rows at one half. In a bin
-    between l and u the variances count with their lower bound, sum(s (1 - l - u) + l u). Whole weights count as copies
-    of rows, others as (sum w)^2 / sum w^2 equal ones (Kish 1965).
+    If every row makes a claim about every class (class-wise), a score near 0 or 1 contains little information. A group
+    is then full if the scores' variances sum(s (1 - s)) reach rows / 4, the value of ``rows`` rows at one half. In a
+    bin between l and u the variances count with their lower bound, sum(s (1 - l - u) + l u). Whole weights count as
+    copies of rows, others as (sum w)^2 / sum w^2 equal ones (Kish 1965).
 
-    With ``variance`` v above 0, variances replace rows: a group is full if n m (1 - m), summed over its bins
-    (with n rows of mean score m each), reaches v. Classes with less are pooled with others of similar mean score,
-    in as many clusters as reach v, so not all small classes are in one group. A remainder joins the
-    cluster below or, if there is none, the class with the least variance.
+    With ``variance`` v above 0, variances replace rows. A group is then full if n m (1 - m), summed over its bins (with
+    n rows of mean score m each), reaches v. Classes with less are pooled with others of similar mean score. There are
+    as many clusters as reach v, so not all small classes are in one group. A remainder joins the cluster below or, if
+    there is none, the class with the least variance.
 
-    What can mislead: the error over groups is at most that in their bins, since errors of opposite sign
-    in one group cancel; finer errors are hidden.
+    What can mislead: the error over groups is at most that in their bins, since errors of opposite sign in one group
+    cancel. Finer errors are hidden.
 
     >>> Groups(rows=2, bins=4).edges(np.array([0.1, 0.3, 0.6, 0.8, 0.9]), None).tolist()
     [0.5]
@@ -270,7 +270,7 @@ def _runs(parts: Float64s, least: float) -> Codes:
 def tabulate_alike(before: Claims, after: Claims, bins: int | str | BinningScheme) -> tuple[BinTable, BinTable]:
     """Tables of both models' claims in the bins of the second one, which are sets of rows.
 
-    With bins on the scores h(x) of the recalibrated model, the uncalibrated model's groups are {x : c(x) = l, h_l(x) in
+    Bins are on the scores h(x) of the recalibrated model. The uncalibrated model's groups are {x : c(x) = l, h_l(x) in
     bin}, which is P1's {x : c(x) = l, h_l(x) = r} if a bin is a value r. If h is monotone within a stratum, these are
     intervals of the uncalibrated scores (the bins' preimages), but this is not required. Edges of the first table are
     the least and the largest score of its groups, which may overlap. Raises NotAnswerable if the models do not make the

@@ -225,8 +225,8 @@ def bins_said(scheme: BinningScheme, table: BinTable | None = None) -> str:
 FULLEST, FEWEST_BINS, GROUPS = 2 / 3, 5, 10
 """Limits for equal-width bins, and the number of equal-mass groups otherwise.
 
-Equal-width bins are used if no bin has more than the first number as share of the rows and at least the second
-number of bins have rows.
+Equal-width bins are used under two conditions. No bin has more than the first number as share of the rows, and at least
+the second number of bins have rows.
 """
 
 
@@ -234,9 +234,9 @@ def risk_bins(claims: Claims, bins: int | str | Sequence[float] | BinningScheme 
     """Return the given bins, or default bins that resolve these risks.
 
     The default is 15 equal-width bins over 0 to 1, as for confidences. If one of those would have more than two thirds
-    of the rows, or fewer than five would have any, as for a rare event, it is ten equal-mass groups (tenths of risk).
-    Only scores decide, so tests in these bins keep their level. What can mislead: equal-mass groups of another model
-    have other edges.
+    of the rows, it is ten equal-mass groups (tenths of risk). The same applies if fewer than five would have any rows,
+    as for a rare event. Only scores decide, so tests in these bins keep their level. What can mislead: equal-mass
+    groups of another model have other edges.
 
     >>> import numpy as np
     >>> from calib_core import Predictions

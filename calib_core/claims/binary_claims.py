@@ -1,7 +1,7 @@
 """Claims: predicted probabilities of binary outcomes, by stratum, with weights.
 
 They have two forms. ``FlatClaims`` lists every claim. ``ColumnClaims`` is a matrix with one stratum per column: the
-claim (i, j) predicts that the class of row i is j; 50,000 x 1,000 of them are never copied.
+claim (i, j) predicts that the class of row i is j. Even 50,000 x 1,000 of them are never copied.
 """
 
 from __future__ import annotations
@@ -111,11 +111,11 @@ def _runs(values: Float64s, starts: NDArray[np.intp]) -> Float64s:
 class Claims(Protocol):
     """Predicted probabilities of binary outcomes, in strata: row-level, or aggregated in cells.
 
-    Binned estimators, their intervals, noise levels, verdicts and diagrams of claims that share no row need only
-    ``strata``, ``shares``, ``dtype``, ``floor``, ``weights``, ``same_rows``, ``tally``, ``moments`` and ``refined``. So
-    claims known only by counts on a fine grid implement them, too: ``Moments.coarsened`` of the counts gives ``tally``
-    and ``moments`` for edges on their grid; ``refined`` returns its resolution; ``weights`` is None, because weights
-    are already counts; ``stratum`` and ``reweighed`` raise NotAnswerable.
+    Claims that share no row need few attributes for binned estimators, their intervals, noise levels, verdicts and
+    diagrams. These are ``strata``, ``shares``, ``dtype``, ``floor``, ``weights``, ``same_rows``, ``tally``, ``moments``
+    and ``refined``. So claims known only by counts on a fine grid implement them, too. ``Moments.coarsened`` of the
+    counts gives ``tally`` and ``moments`` for edges on their grid. ``refined`` returns its resolution; ``weights`` is
+    None, because weights are already counts. ``stratum`` and ``reweighed`` raise NotAnswerable.
     """
 
     @property
@@ -221,8 +221,9 @@ class ClaimsOfRows(Claims, Protocol):
     def reaches(self, ranks: int = 1) -> Float64s:
         """Bound on the change of the aggregate by each row, whatever its outcome, (rows,): a bound on ``influence``.
 
-        It is the row's weight in the aggregate if a row makes one claim. Claims about several classes of a row, one of
-        which occurs, have residuals whose absolute sum is at most 1 + (sum of the row's scores): 2 for distributions.
+        It is the row's weight in the aggregate if a row makes one claim. A row can have claims about several classes,
+        one of which occurs. The absolute sum of their residuals is at most 1 + (sum of the row's scores): 2 for
+        distributions.
         """
 
     def influence(self, ranks: int = 1, none: Float64s | None = None) -> Float64s:

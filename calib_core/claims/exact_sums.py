@@ -245,10 +245,10 @@ class Tally(OneLine):
 class Moments(Tally):
     """A tally with the further sums that intervals need for claims that share no row, each (strata, cells).
 
-    With residuals r = outcome - score and predicted variances v = s (1 - s) of single claims of score s, the sums of
-    r^2 ``second``, r^3 ``third``, r^4 ``fourth``, v ``claim`` and v^2 ``claim_square``. Integer weights are copies.
-    Other weights w belong to one outcome: then r means w r and v means w^2 v; ``squares`` is the sum of w^2, and
-    ``plain_second`` and ``plain_claim`` are those of w r^2 and w v.
+    With residuals r = outcome - score, they are the sums of r^2 ``second``, r^3 ``third`` and r^4 ``fourth``. Single
+    claims of score s have the predicted variance v = s (1 - s), with the sums of v ``claim`` and v^2 ``claim_square``.
+    Integer weights are copies. Other weights w belong to one outcome: then r means w r and v means w^2 v. ``squares``
+    is the sum of w^2, and ``plain_second`` and ``plain_claim`` are those of w r^2 and w v.
 
     >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
@@ -308,7 +308,7 @@ _INTS = {np.dtype(np.float32): (np.int32, 16), np.dtype(np.float64): (np.int64, 
 def places(edges: Floats, scores: Floats) -> Codes:
     """Number of ascending edges at or below each score in [0, 1]: ``searchsorted`` from the right.
 
-    It takes a tenth of the time for many of both. Floats from 0 up are ordered like the integers of their bits: the
+    It takes a tenth of the time for many of both. Floats from 0 up are ordered like the integers of their bits. The
     upper bits of a score determine the edges below it, except the few that share them, which are compared one by one.
 
     >>> places(np.array([0.5]), np.array([0.1, 0.5])).tolist()

@@ -44,9 +44,9 @@ class SharedRows(OneLine):
 
     ``residual`` (cells, cells) sums r_c r_d; ``claimed`` sums its mean if a row's class follows its scores,
     diag(s) - s s'. ``sizes`` (2, lines, lines) sums |r_j| |r_k| over the ``lines`` of claims per row (classes, or
-    ranks), in two parts: the value of the first plus 2^-20 times the second. ``most`` is the largest sum of a row's
+    ranks). It has two parts: the value of the first plus 2^-20 times the second. ``most`` is the largest sum of a row's
     scores. Everything is additive over rows and exact to the bit: sums of parts are the whole. For many classes, claims
-    of scores below .01 for other classes are omitted from ``residual``, and from the products of scores; correlations
+    of scores below .01 for other classes are omitted from ``residual``, and from the products of scores. Correlations
     are then at most a tenth nearer to 0.
 
     >>> both = RowClaims(np.array([[0], [1]]), np.array([[0.75], [0.25]]), np.array([[True], [False]]))
@@ -166,8 +166,8 @@ def _products(row: Codes, cell: Codes, score: Float64s, rows: int, cells: int, a
 def _sizes(moved: Float64s) -> ExactSums:
     """Return sums over rows of products of two lines' numbers in [0, 1], (lines, rows): (2, lines, lines).
 
-    For numbers h + l, h a multiple of 2^-20 and l of 2^-40 below it, h h' and 2^20 (h l' + l h') are sums of multiples
-    of 2^-40 that float64 adds exactly in any order; l l' is omitted.
+    For numbers h + l, h is a multiple of 2^-20 and l of 2^-40 below it. Then h h' and 2^20 (h l' + l h') are sums of
+    multiples of 2^-40 that float64 adds exactly in any order; l l' is omitted.
     """
     high, low = exact_sums.halves(moved)
     cross = high @ low.T

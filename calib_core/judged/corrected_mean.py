@@ -39,9 +39,9 @@ _ABOUT_OTHERS = "the accuracy in the rows that people did not mark"
 class JudgeErrors(OneLine):
     """Error rates of a judge by people's marks, and the accuracy corrected for them.
 
-    ``passes_right`` is the judge's mean mark of rows that people call right (for verdicts its sensitivity),
-    ``passes_wrong`` that of rows they call wrong (1 - specificity), of ``right`` and ``wrong`` rows; NaN if there
-    are none. ``interval`` is for the corrected share, None for the reason ``why``.
+    ``passes_right`` is the judge's mean mark of rows that people call right (for verdicts its sensitivity), from
+    ``right`` rows. ``passes_wrong`` is that of rows they call wrong (1 - specificity), from ``wrong`` rows. Each is NaN
+    if there are none. ``interval`` is for the corrected share, None for the reason ``why``.
     """
 
     passes_right: float
@@ -74,22 +74,23 @@ class JudgeErrors(OneLine):
 def judge_errors(judge: Float64s, human: Float64s, known: Bools, groups: RowGroups | None, level: float) -> JudgeErrors:
     """Estimate the accuracy in rows that people did not mark from the judge's marks, corrected for its errors.
 
-    With f_i in [0, 1] the judge's mark of row i, q its mean over the N rows that people did not mark, and m1 and m0 its
-    means over the rows that people call right and wrong:
+    The judge's mark of row i is f_i in [0, 1], and q is its mean over the N rows that people did not mark. Its means
+    over the rows that people call right and wrong are m1 and m0:
 
         value = (q - m0) / (m1 - m0),   of verdicts (q + specificity - 1) / (sensitivity + specificity - 1).
 
-    The interval is Fieller's: all shares p with (q - p m1 - (1 - p) m0)^2 <= z^2 V(p), V(p) = V_q + p^2 V_1 +
-    (1 - p)^2 V_0 the variances of the three means, z the normal quantile of ``level``. With ``groups``, the terms of
-    q - p m1 - (1 - p) m0 are summed within groups before they are squared, and z is Student's. Before that, rows are
-    added, half with the largest and half with the least mark: z^2 to the N, two to the right, two to the wrong ones.
+    The interval is Fieller's: all shares p with (q - p m1 - (1 - p) m0)^2 <= z^2 V(p). Here V(p) = V_q + p^2 V_1 + (1 -
+    p)^2 V_0 has the variances of the three means, and z is the normal quantile of ``level``. With ``groups``, the terms
+    of q - p m1 - (1 - p) m0 are summed within groups before they are squared, and z is Student's. Before that, rows are
+    added: z^2 to the N, two to the right, two to the wrong ones. Half of them have the largest and half the least mark.
 
-    The interval is None, with ``why``, if people call no row right or no row wrong, if they marked all rows, or if m1
-    and m0 do not differ significantly: such a judge cannot be corrected, and no share is excluded.
+    The interval is None, with ``why``, if people call no row right or no row wrong, or if they marked all rows. It is
+    also None if m1 and m0 do not differ significantly. Such a judge cannot be corrected, and no share is excluded.
 
-    What can mislead: it assumes that the judge has the same error rates, for right and wrong rows, in the other rows
-    as in those that people marked. Accuracies may differ between the two (unlike in ``judged_share``). Rows marked
-    because the judge was uncertain, or because of its verdict, violate the assumption. ``value`` can be outside [0, 1].
+    What can mislead: it assumes that the judge has the same error rates in the other rows as in those that people
+    marked. This is assumed for right and for wrong rows. Accuracies may differ between the two (unlike in
+    ``judged_share``). Rows marked because the judge was uncertain, or because of its verdict, violate the assumption.
+    ``value`` can be outside [0, 1].
 
     References: Rogan & Gladen 1978; Fieller 1954; added rows as in Lang & Reiczigel 2014, eq. (7) and (16).
     """
@@ -167,10 +168,10 @@ _UNLIKE = 0.01
 class JudgedMean(OneLine):
     """Mean over rows with a judge's marks of all rows, and people's marks of a few.
 
-    ``value`` is the estimate, ``standard_error`` its standard error, ``interval`` its interval with a point inside;
-    ``judge`` is the mean of the judge's marks, ``alone`` the interval from people's marks only. ``power`` is the weight
-    of the judge, from 0 to 1. ``note`` is a caveat, or empty. ``errors`` has the judge's error rates and the accuracy
-    corrected for them; None for a gap.
+    ``value`` is the estimate, ``standard_error`` its standard error, and ``interval`` its interval with a point inside.
+    ``judge`` is the mean of the judge's marks, and ``alone`` the interval from people's marks only. ``power`` is the
+    weight of the judge, from 0 to 1. ``note`` is a caveat, or empty. ``errors`` has the judge's error rates and the
+    accuracy corrected for them; None for a gap.
     """
 
     value: float
@@ -249,8 +250,8 @@ def judged_share(
         standard_error^2 = var_n(y - power f) / n + power^2 var_N(f) / N;
 
     with ``groups`` the terms are summed within groups before they are squared. The interval at ``level`` is Student's,
-    with z^2 rows added to the n, half with y = 0 and the largest f, half with y = 1 and the least f (z the
-    normal quantile of the level): a judge who agrees with people on 30 rows may still make errors.
+    with z^2 rows added to the n (z the normal quantile of the level). Half of them have y = 0 and the largest f, half y
+    = 1 and the least f. A judge who agrees with people on 30 rows may still make errors.
 
     ``judge`` (rows,): verdicts (0 and 1, or True and False) or degrees from 0 to 1. ``human`` (rows,): 0, 1, or missing
     (None, NaN) if people did not mark the row. ``groups``: the question of every row, if several rows share one. Raises
@@ -260,7 +261,7 @@ def judged_share(
     in marked and unmarked rows, but not equal accuracies.
 
     What can mislead: the rows that people mark must be drawn at random from all. If they are the uncertain ones, or the
-    first ones, every number is wrong; ``note`` reports it only if the judge's marks differ between both sets of rows.
+    first ones, every number is wrong. ``note`` reports it only if the judge's marks differ between both sets of rows.
     People's marks count as the truth. Tuning the power on few rows makes intervals slightly too narrow: below
     FEWEST_LABELLED rows, and with groups, they are a rough guide.
 
@@ -395,7 +396,7 @@ class _Marked:
     def _drawn_so(self) -> float:
         """Two-sided p-value for a random draw of the marked rows; exact if the judge's marks are verdicts.
 
-        Otherwise it uses a normal distribution with the sampling variance from all rows: the variance of a few marked
+        Otherwise it uses a normal distribution with the sampling variance from all rows. The variance of a few marked
         rows is far too small if none of them is a rare one.
         """
         n, rows = self.n, len(self.judge)

@@ -66,12 +66,12 @@ def marked_by_people(predictions: Predictions) -> tuple[str, ...]:
 def judged_answers(predictions: Predictions, human: str = "", by: str = "", level: float = LEVEL) -> JudgedAnswers:
     """Estimate accuracy and over-confidence if a judge marked all rows and people marked a few.
 
-    The correctness in ``predictions`` is the judge's mark; ``human`` is the metadata column of people's marks, by
-    default the first of ``marked_by_people``; ``by`` is a metadata column whose values are separate parts
-    (numbers are cut into four ranges). Each part has the rows of ``judged_share(...).frame()`` and of ``judged_gap``;
-    grouped rows stay together.
+    The correctness in ``predictions`` is the judge's mark. ``human`` is the metadata column of people's marks, by
+    default the first of ``marked_by_people``. ``by`` is a metadata column whose values are separate parts (numbers are
+    cut into four ranges). Each part has the rows of ``judged_share(...).frame()`` and of ``judged_gap``; grouped rows
+    stay together.
 
-    Raises NotAnswerable if no column has people's marks, if there are fewer than ten marks, or for weighted rows; a
+    Raises NotAnswerable if no column has people's marks, if there are fewer than ten marks, or for weighted rows. A
     part with fewer marks has one row, and ``why``. What can mislead: intervals are not corrected for their number: at
     level .9 one of ten parts misses. The rows that people marked must be a random sample, also within each part.
 

@@ -30,8 +30,8 @@ def event_of(names: Sequence[str]) -> int:
     """Return the index of the event among the names of two classes.
 
     The event is the class named like one (1, yes, true, positive, died, fraud, ...), if there is only one. Otherwise it
-    is the class whose opposite is named like the absence of an event (0, no, survived, control, "no event", ...), else
-    the larger of two numbers, else the second class.
+    is the class whose opposite is named like the absence of an event (0, no, survived, control, "no event", ...).
+    Otherwise it is the larger of two numbers, else the second class.
 
     What can mislead: names outside these lists decide nothing, so the order of the classes does.
 

@@ -22,8 +22,11 @@ SURELY = 1e-4
 _FEWEST_FOR_CHANCE, _FEWEST_PER_CLASS = 50, 10
 """Minimum rows, and rows per class: with fewer, an overconfident model may match its labels only at chance level."""
 _AS_SHUFFLED, _SLACK, _EXPECTED = 2.0, 3.0, 0.5
-"""Standard deviations of shuffled labels: up to the first, scores are uninformative; the second is a margin for chance.
-The third is the share of the association expected of calibrated predictions that must be out of reach."""
+"""Limits in standard deviations of shuffled labels, and a share of the association.
+
+Up to the first, scores are uninformative; the second is a margin for chance. The third is the share of the association
+expected of calibrated predictions that must be out of reach.
+"""
 _MOST_ROWS = 50_000
 
 
@@ -51,21 +54,21 @@ def doubts(predictions: Predictions) -> tuple[Doubt, ...]:
     *One class observed*: all labels are equal; for bare confidences, all rows are right or all are wrong. This is a
     fact rather than a test; a rare event may be absent by chance.
 
-    *Labels equal every prediction*, n >= 30: either all probabilities are 0 or 1, or calibrated predictions would be
-    right in all rows with probability prod_i h_i < 1e-4, h_i the confidence (the Poisson-binomial probability of n
-    right answers). For grouped rows the lowest confidence of each group counts, which bounds that probability from
-    above.
+    *Labels equal every prediction*, n >= 30: either all probabilities are 0 or 1, or the event is improbable for
+    calibrated predictions. They would be right in all rows with probability prod_i h_i < 1e-4, h_i the confidence (the
+    Poisson-binomial probability of n right answers). For grouped rows the lowest confidence of each group counts, which
+    bounds that probability from above.
 
     *No better than chance*, n >= 50 and 10 K, at least two classes observed: T = sum_i p_i,y_i has the standard
-    deviation s over shuffled labels and the distance D from its mean there (Hoeffding 1951, Theorem 2); D < 2 s, and
-    D + 3 s is below half of the D that calibrated predictions expect. One row of each group counts.
+    deviation s over shuffled labels and the distance D from its mean there (Hoeffding 1951, Theorem 2). Then D < 2 s,
+    and D + 3 s is below half of the D that calibrated predictions expect. One row of each group counts.
 
     *All scores equal*: every row has the same probabilities.
 
     Rows of weight 0 and abstained rows are excluded. Counts in bins (summaries) are not examined.
 
     What can mislead: an honest but underconfident model that separates its classes perfectly also has labels equal to
-    its predictions; the sentence states the fact and asks for a check.
+    its predictions. The sentence states the fact and asks for a check.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], class_names=["alive", "died"])
     >>> [(doubt.key, doubt.blocks_advice) for doubt in doubts(p)]
@@ -210,7 +213,7 @@ def _expected(probs: Float64s, labels: Codes) -> _Expected | None:
     """Association of probabilities and labels, observed and if calibrated; None for constant probabilities.
 
     The mean and the variance of T = sum_i p[i, y_i] over all orders of the labels are those of Hoeffding (1951),
-    Theorem 2; if calibrated, T has the mean sum_ik p_ik^2.
+    Theorem 2. If calibrated, T has the mean sum_ik p_ik^2.
     """
     n, k = probs.shape
     shares = np.bincount(labels, minlength=k) / n

@@ -1,7 +1,7 @@
 """Predictions of a classifier with their labels, validated once and read-only afterwards.
 
-Also logits, a type for a model's raw outputs; the check that two models predict the same rows and classes; and rows as
-a table with predictions, labels and metadata.
+The module also has logits, a type for a model's raw outputs. It checks that two models predict the same rows and
+classes, and returns rows as a table with predictions, labels and metadata.
 """
 
 from __future__ import annotations
@@ -151,15 +151,15 @@ class Predictions(Stored, Shown):
     """Probabilities (n, K), labels (n,) and associated data: validated once, never copied again, read-only.
 
     Three kinds of predictions exist. The *full* matrix supports every analysis. *Top-label* predictions contain only
-    the predicted class and its confidence (or the k largest): the result of a top-label calibrator, which recalibrates
-    only that claim. Bare *confidence* predictions contain (confidence, correct). A full matrix whose rows need not sum
-    to one, as class-wise calibration returns, is of kind *per-class*.
+    the predicted class and its confidence (or the k largest). They are the result of a top-label calibrator, which
+    recalibrates only that claim. Bare *confidence* predictions contain (confidence, correct). A full matrix whose rows
+    need not sum to one, as class-wise calibration returns, is of kind *per-class*.
 
     Parameters
     ----------
     probs : (n, K) array or DataFrame, each row in the simplex. Rows off by at most 1e-6 (float32 rounding) are stored
         unchanged. Up to 1e-3 they are rescaled with a note. Up to what rounding to d decimals explains (K/2 * 10^-d, at
-        most 0.05) they are rescaled with a warning note; beyond that, InputError names the worst rows.
+        most 0.05) they are rescaled with a warning note. Beyond that, InputError names the worst rows.
     labels : (n,) codes 0..K-1, or names from ``class_names``; an array, Series or Categorical. If a DataFrame's columns
         are named by numbers, as a scikit-learn model's ``classes_`` can be, and ``class_names`` is not given, numbers
         are names, too.
@@ -279,9 +279,9 @@ class Predictions(Stored, Shown):
     ) -> Self:
         """Create predictions from (confidence, correct), or from (confidence, predicted class, label).
 
-        ``predicted`` and ``labels`` are codes or names of ``class_names``; two-dimensional ``confidence`` and
-        ``predicted`` of shape (n, k) contain the k largest classes, in the base model's order of size.
-        ``abstained`` (n,): rows that make no claim.
+        ``predicted`` and ``labels`` are codes or names of ``class_names``. Two-dimensional ``confidence`` and
+        ``predicted`` of shape (n, k) contain the k largest classes, in the base model's order of size. ``abstained``
+        (n,): rows that make no claim.
 
         >>> p = Predictions.from_confidence([0.9, 0.6], [True, False])
         >>> p.kind, p.n_classes is None
@@ -330,7 +330,7 @@ class Predictions(Stored, Shown):
         """Return the same rows with other parts, each validated as for new predictions; the rest is unchanged.
 
         Rows are matched by position. Other ``probs`` (n, K) replace everything that belonged to the old ones: logits,
-        abstained rows, the mark of few values, notes; give ``logits`` and ``abstained`` together with them.
+        abstained rows, the mark of few values, notes. Give ``logits`` and ``abstained`` together with them.
         ``weights=None``, ``metadata=None`` and ``groups=None`` remove these; ``class_names`` renames the classes.
         >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"], weights=[2])
         >>> p.replace(labels=["cat"]).correct.tolist(), p.replace(class_names=["a", "b"]).class_names

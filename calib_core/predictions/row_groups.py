@@ -62,7 +62,7 @@ class RowGroups(ReadOnly, OneLine):
     def first_part(self, strata: NDArray[np.generic], share: float, random_state: int) -> Bools:
         """Select the rows of the first part of a seeded split that keeps groups whole, (n,).
 
-        Groups are ordered by the stratum of most of their rows, then by size, with ties at random; every 1/share-th is
+        Groups are ordered by the stratum of most of their rows, then by size, with ties at random. Every 1/share-th is
         taken from a random start. So both parts have groups of every type and size, and the share of rows is as close
         as whole groups allow.
         """

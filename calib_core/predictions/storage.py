@@ -63,7 +63,7 @@ class Stored(ReadOnly):
 
         Integer weights are copies with an outcome each: their sum. Other weights belong to one outcome per row: Kish's
         number, at most the number of rows with positive weight. Thresholds in rows and sentences about the amount of
-        data use it. What can mislead: copies that repeat one observation count too much, and Kish's number is that of a
+        data use it. What can mislead: copies that repeat one observation count too much. Kish's number is that of a
         plain mean, so for binned errors it is only a guide.
 
         References: Kish 1965, Survey Sampling, §11.7.

@@ -31,8 +31,8 @@ def corners(predictions: Predictions, three: Sequence[int | str], others: str = 
 
     - ``others="pool"``: (p_a, p_b, 1 - p_a - p_b); the third corner is class c or any other class, and all rows are
       used.
-    - ``others="condition"``: (p_a, p_b, p_c) / (p_a + p_b + p_c) for the rows with y in {a, b, c}: the predicted
-      probabilities given that the class is one of them. Rows of other classes, and rows that give all three
+    - ``others="condition"``: (p_a, p_b, p_c) / (p_a + p_b + p_c) for the rows with y in {a, b, c}. These are the
+      predicted probabilities given that the class is one of them. Rows of other classes, and rows that give all three
       probability 0, are left out and counted.
 
     Weights and metadata are retained; logits are not, so a calibrator fitted on corners is a map of the triangle. Three

@@ -342,9 +342,9 @@ def as_weights(w: Float64s) -> tuple[Float64s, tuple[str, ...]]:
 def mean_one(w: Float64s) -> Float64s:
     """Rescale weights to mean 1 over the rows with positive weight.
 
-    Only these rows count: integers of at least 1 with mean 1 are all 1, so rescaled weights cannot be mistaken for
-    numbers of copies unless they are equal. Equal weights become 1 to the last bit in any unit; after a rounding error
-    they would not be numbers of copies.
+    Only these rows count: integers of at least 1 with mean 1 are all 1. Rescaled weights therefore cannot be mistaken
+    for numbers of copies unless they are equal. Equal weights become 1 to the last bit in any unit; after a rounding
+    error they would not be numbers of copies.
 
     >>> mean_one(np.array([1e-9, 0.0, 1e-9])).tolist()
     [1.0, 0.0, 1.0]

@@ -67,8 +67,8 @@ def read_models(
     source, name, labels, key, changes : as in ``read_predictions``; ``question`` lists the columns that identify
         questions.
     models : the column of model names; the result has them in order of appearance. Without it, models come from
-        ``score_sets`` (adjacent columns of several models such as risk_old and risk_new), from the file's known shape,
-        or from the column ``model``.
+        ``score_sets`` (adjacent columns of several models such as risk_old and risk_new). Otherwise they come from the
+        file's known shape, or from the column ``model``.
 
     Row i is the same question for every model, so models can be compared in pairs. Questions that some model did not
     answer are left out; ``readers.examine`` reports their number. Without a column of questions, or with

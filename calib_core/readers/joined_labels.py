@@ -41,11 +41,12 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
 
     Predictions without a label are left out, and labels without a prediction are not used; ``joined`` and findings give
     their numbers and places. Predictions that are bare numbers, such as an NPY matrix, are joined by row number,
-    because they have no key. If both files have a column of the same name in addition to the key, labels come from the
-    labels' file and other columns from the predictions; the other column is renamed after its file. A single column of
-    labels without an informative name becomes ``label``. Detections in COCO's format are joined with an annotations
-    file without a key, by overlap. InputError if no key or several would do, or if a key occurs twice in the labels.
-    What can mislead: a join by row number is right only if both files have the same order, which cannot be checked.
+    because they have no key. Both files can have a column of the same name in addition to the key. Labels then come
+    from the labels' file and other columns from the predictions; the other column is renamed after its file. A single
+    column of labels without an informative name becomes ``label``. Detections in COCO's format are joined with an
+    annotations file without a key, by overlap. InputError if no key or several would do, or if a key occurs twice in
+    the labels. What can mislead: a join by row number is right only if both files have the same order, which cannot be
+    checked.
 
     >>> scores = Table("p.csv", "csv", {"id": np.array([7, 8, 9]), "p": np.array([0.7, 0.2, 0.4])})
     >>> truth = Table("y.csv", "csv", {"id": np.array([9, 7]), "y": np.array([0, 1])})

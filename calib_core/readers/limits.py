@@ -15,7 +15,8 @@ COLUMNS = 4096
 """Columns of a table: four times the largest supported number of classes.
 
 Parsers slow down with the square of the number of columns; a million columns in 16 MB of CSV keep pandas busy for
-minutes."""
+minutes.
+"""
 
 HEADER_BYTES = 8 << 20
 """The header line of a text table: 4,096 names of 2,000 characters."""
@@ -74,7 +75,8 @@ DOCUMENT_BYTES = 256 << 20
 BOX_PAIRS = 200_000_000
 """Pairs of a detected and a true box in the same image and category.
 
-A crowded benchmark has 50 million, matched in seconds; a million true boxes in one image would take minutes."""
+A crowded benchmark has 50 million, matched in seconds; a million true boxes in one image would take minutes.
+"""
 
 BOX_OVERLAPS = 10_000_000
 """Overlapping pairs among them, which are in memory until the matching ends: 5 for each of 2 million detections."""

@@ -62,9 +62,9 @@ class Reading:
 
     Parameters
     ----------
-    layout : "wide": one score per class; "top-label": confidence, predicted class and label; "confidence": confidence
-        and whether it was correct; "samples": several rows per question; the share with the most frequent answer is its
-        confidence; "summary": the counts of ``calib summarise``, which need no further fields; "kept-rows": the sample
+    layout : "wide": one score per class. "top-label": confidence, predicted class and label. "confidence": confidence
+        and whether it was correct. "samples": several rows per question; the share with the most frequent answer is its
+        confidence. "summary": the counts of ``calib summarise``, which need no further fields. "kept-rows": the sample
         of rows that such a summary stores next to its counts.
     kind : type of the scores (or the confidence); "words" are phrases such as "very likely".
     scores : names of the score columns in class order, or of one matrix; one column is P(the second class).
@@ -74,15 +74,15 @@ class Reading:
     confidence, correct, predicted : column names, for the layouts that have them.
     split : column that marks calibration and test rows.
     weights : column of row weights; only used if chosen.
-    group : column of related rows (a patient, a question, an author). It is proposed only if a tool's own log
-        numbers the attempts at a question, or if boxes of an image compete for its true boxes.
+    group : column of related rows (a patient, a question, an author). It is proposed only if a tool's own log numbers
+        the attempts at a question. It is also proposed if boxes of an image compete for its true boxes.
     classes : class names in the order of the score columns.
     missing : how missing values are handled: an error, or leave out their rows.
     metadata : columns retained as metadata.
     question : columns that identify questions, for samples (``predicted`` is then a sample's answer) and to join the
         rows of several models.
     models, model : column of the model names, if several answered the same questions, and the model to read.
-    score_sets : names of models with adjacent score columns: ``scores`` then lists the columns of the first, of the
+    score_sets : names of models with adjacent score columns. ``scores`` then lists the columns of the first, of the
         second and so on, equally many each; ``model`` is the one to read.
     event : name of the class of two that is the event, whose predicted risk is evaluated; None: the one that names
         suggest (``Predictions.event``).

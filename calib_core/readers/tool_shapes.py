@@ -42,7 +42,7 @@ class JsonDocument:
 class Shape(ABC):
     """A file layout of one tool.
 
-    Ambiguities are resolved by fields of Reading: the table has all alternatives as columns or matrices, ``fields``
+    Ambiguities are resolved by fields of Reading. The table has all alternatives as columns or matrices; ``fields``
     returns the proposal, and ``findings`` the alternatives, each with the change that selects it.
     """
 

@@ -25,7 +25,7 @@ from calib_core.text import count, inside
 class ClaimTally(CountedRows, OneLine):
     """Sums of the claims of one ``notion`` over the cells of a fine grid, without the rows.
 
-    ``tally`` creates it, and it has the interface of predictions in its own notion:
+    ``tally`` creates it, and it has the interface of predictions in its own notion.
     ``estimate(tally, tally.notion, "ece", bins=15)`` is the ``Estimate`` from the rows, with interval, noise level,
     p-value, verdict and the table of its bins. ``claims`` returns counts and exact sums of scores, outcomes and powers
     of residuals; ``losses`` those of the Brier score, for the test of any miscalibration.
@@ -114,9 +114,10 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
     """Compute the sums of a notion's claims that binned errors, intervals, noise levels and verdicts need.
 
     The cells (stratum, bin) belong to a grid with the edges of 1 to 25, 30, 50, 100 and 1,000 bins of equal width. Each
-    has the number of claims and exact sums of scores, outcomes, powers of residuals r = y - s up to 4, of s (1 - s) and
-    of its square. If rows make several claims (class-wise, top-k), it also has sums over rows of products between cells
-    of 10, 15 or 20 bins (up to 33 strata; 15 up to 66, 10 up to 100, 5 up to 200).
+    has the number of claims and exact sums of scores, outcomes, and powers of residuals r = y - s up to 4. It also has
+    sums of s (1 - s) and of its square. If rows make several claims (class-wise, top-k), it also has sums over rows of
+    products between cells of 10, 15 or 20 bins. There are 20 bins for up to 33 strata, 15 up to 66, 10 up to 100, and 5
+    up to 200.
 
     Parameters
     ----------
@@ -128,8 +129,8 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
     more than 50,000 rows, so do lower ends, points, noise levels and verdicts. What can mislead: for fewer rows they
     are simulated from cells instead of individual rows, so they differ as between random seeds. With two classes, the
     measures of all notions share one confidence level. A tally contains one notion, so its own level is slightly
-    higher, and the event's error is not forced to be at least that of the confidence. NotAnswerable for unequally
-    weighted or grouped rows, for whole vectors, and for more than 214 strata.
+    higher. The event's error is not forced to be at least that of the confidence. NotAnswerable for unequally weighted
+    or grouped rows, for whole vectors, and for more than 214 strata.
 
     >>> from calib_core.estimators import estimate
     >>> rows = Predictions([[0.7, 0.2, 0.1]] * 6 + [[0.2, 0.7, 0.1]] * 4, [0, 1] * 5)

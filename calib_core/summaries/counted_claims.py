@@ -247,8 +247,9 @@ NORMAL = 0.1
 LOSS_SUMS = ("seen", "expected", "variance", "third", "surprise", "least", "most")
 """Sums over rows of the loss, of its expected moments, and of its smallest and largest possible value.
 
-In this order: the loss; its mean, variance and third absolute moment if labels follow the probabilities;
-(loss - mean)^2; the smallest and the largest possible loss."""
+In this order: the loss; its mean, variance and third absolute moment if labels follow the probabilities. Then come
+(loss - mean)^2, and the smallest and the largest possible loss.
+"""
 _POWERS = {"variance": 2, "third": 3, "surprise": 2}
 """Powers of the losses in the sums; 1 for all others."""
 
@@ -333,9 +334,9 @@ def claim_losses(confidence: Floats, right: Bools) -> LossSums:
 def counted_losses(cells: Cells) -> LossSums:
     """Return the sums of the Brier score of aggregated claims of one stratum.
 
-    With r = outcome - h and v = h (1 - h), the loss of a claim is 2 r^2, its expectation 2 v and its variance
-    4 v (1 - 4 v): sums that cells contain. The third moment is at most that variance times 2 |1 - 2 h| (1 - 2 v) at the
-    end of the cell that is further from 1/2, so a p-value from it is never too small. ``surprise`` uses the v of a
+    With r = outcome - h and v = h (1 - h), the loss of a claim is 2 r^2, its expectation 2 v and its variance 4 v (1 -
+    4 v). Cells contain these sums. The third moment is at most that variance times 2 |1 - 2 h| (1 - 2 v) at the end of
+    the cell that is further from 1/2. A p-value from it is therefore never too small. ``surprise`` uses the v of a
     cell's mean. ``impossible`` and ``floored`` losses are unknown, and none are counted.
 
     >>> from calib_core.summaries.cells import Cells

@@ -43,7 +43,7 @@ GRID = "grid"
 class Claimed:
     """SQL expressions for a table's confidence, and for its outcome or the classes that determine it.
 
-    ``outcome`` is SQL for 0 or 1; ``predicted`` and ``label`` for a class number, None if no classes are known;
+    ``outcome`` is SQL for 0 or 1. ``predicted`` and ``label`` are SQL for a class number, None if no classes are known.
     ``wrong`` is true for rows that cannot be counted.
     """
 
@@ -134,8 +134,8 @@ def all_sums(claimed: Claimed, table: str) -> str:
     """SQL for one line per cell of each predicted class and outcome, with the same sums and those of the losses.
 
     The first column is 2 (class * CELLS + cell) + y, a single number because one groups faster than three; the second
-    is the number of claims. After the sums of powers follow those of the Brier score (of two classes) if the outcome
-    occurs and if not; of its mean, variance and third absolute moment; and of (loss - mean)^2.
+    is the number of claims. The sums of powers are followed by those of the Brier score (of two classes) if the outcome
+    occurs and if not. Then come those of its mean, variance and third absolute moment, and of (loss - mean)^2.
     """
     return f"""WITH {_placed(claimed, table, claimed.predicted or "0", "apart")}
 SELECT CAST((stratum * {CELLS} + cell) * 2 + y AS INTEGER) AS place, COUNT(*),
@@ -212,7 +212,7 @@ def counting_sql(source: Paths, table: str = "predictions", **changes: Any) -> s
     """SQL that counts a table in a data warehouse as a summary of ``source`` counts its rows.
 
     ``source`` is a file with the table's columns and some of its rows, ``table`` the table's name, and ``changes``
-    fields of Reading. Each line of the result is a predicted class (0 if unknown) and a cell of the grid, with the
+    fields of Reading. Each line of the result is a predicted class (0 if unknown) and a cell of the grid. It has the
     number of claims, of occurred outcomes, and sums in whole units of 2^-40, which add up exactly in any order. What
     can mislead: the SQL does not check rows; rows with a confidence outside [0, 1] are left out.
 
@@ -241,7 +241,7 @@ def count_in_duckdb(
 
     For tables of a confidence with its correctness, or with the predicted class and the label. Others are refused,
     because their log loss is rounded differently on different machines. All files need the same columns and types, and
-    are read as the first rows of the first file suggest; ``columns``, ``seed`` and ``changes`` as in ``summarise``.
+    are read as the first rows of the first file suggest. ``columns``, ``seed`` and ``changes`` as in ``summarise``.
     ``threads`` limits DuckDB's threads, 0 for all; its memory stays below 1 GB. InputError names the first row that
     cannot be counted.
     """

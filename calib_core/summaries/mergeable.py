@@ -169,7 +169,7 @@ class Summary(CountedRows, OneLine):
 
     It replaces predictions in most functions: ``estimate(summary, "top-label", "ece", bins=15)``. Binned results on
     edges of the grid (1 to 25, 30, 50, 100 or 1,000 bins of equal width, and coarser ones) equal those of the rows to
-    the last bit; log loss, Brier score and accuracy are exact to 2^-41 per row. Analyses that need rows raise
+    the last bit. Log loss, Brier score and accuracy are exact to 2^-41 per row. Analyses that need rows raise
     NotAnswerable.
 
     Parts of the rows can be summarized separately, in any order and on any machine. ``merge`` is associative and
@@ -216,7 +216,7 @@ class Summary(CountedRows, OneLine):
         ----------
         predictions : independent rows of equal weight (whole-number weights count as copies).
         columns : metadata columns whose values become slices, each of at most 200 values.
-        seed, source, first_row : a hash of (seed, source, row number) determines the sampled rows; rows are numbered
+        seed, source, first_row : a hash of (seed, source, row number) determines the sampled rows. They are numbered
             from ``first_row``, so parts of one source need their positions in it.
 
         >>> Summary.of(Predictions([[0.7, 0.3]], [0])).n_rows
@@ -316,8 +316,8 @@ class Summary(CountedRows, OneLine):
         """Simulate ``draws`` values of a score for perfectly calibrated rows with these claims.
 
         Accuracy: outcomes are binomial in each cell at its mean score, slightly more variable than with individual
-        scores. "brier" and "log-loss": normal distribution, if the Berry-Esseen ratio is at most ``NORMAL``; else
-        NotAnswerable.
+        scores. Scores "brier" and "log-loss": normal distribution, if the Berry-Esseen ratio is at most ``NORMAL``;
+        else NotAnswerable.
         """
         if score == "accuracy":
             cells = self.top_cells.over_strata()

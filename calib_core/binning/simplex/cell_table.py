@@ -23,9 +23,10 @@ MOST_NUMBERS = 20_000_000
 class SimplexTable(OneLine):
     """Counts and sums of each occupied cell; arrays are (B,) and (B, K), cells by ascending number.
 
-    ``cells`` are the cells' numbers in the ``partition``, ``codes`` (n,) each row's position among them, ``count`` the
-    rows (or their weight), ``score`` and ``outcome`` the sums of the predictions and of the one-hot labels, ``worth``
-    the effective sample size of a cell: whole weights are copies, others count as (sum w)^2 / sum w^2 (Kish).
+    ``cells`` are the cells' numbers in the ``partition`` and ``codes`` (n,) each row's position among them. ``count``
+    are the rows (or their weight); ``score`` and ``outcome`` are the sums of the predictions and of the one-hot labels.
+    ``worth`` is the effective sample size of a cell: whole weights are copies, others count as (sum w)^2 / sum w^2
+    (Kish).
     """
 
     partition: Partition

@@ -71,14 +71,14 @@ class FixedCells:
 class Grid(FixedScheme):
     """Cells between equal steps of every class's probability: small triangles for three classes.
 
-    Cell k = (k_1, ..., k_K) contains the s with k_l - 1 <= c s_l <= k_l for every class l, c = ``cells`` = 1/tau steps
-    per side; max(K, c + 1) <= sum of k <= c + K - 1. A point on an edge goes to the lexicographically smallest of its
-    cells: k_l = max(1, ceil(c s_l)), and if all c s_l are whole and above 0 the last k is one more. There are c^2 cells
-    of equal size for three classes, and cells of different sizes for more classes.
+    Cell k = (k_1, ..., k_K) contains the s with k_l - 1 <= c s_l <= k_l for every class l. There are c = ``cells`` =
+    1/tau steps per side, and max(K, c + 1) <= sum of k <= c + K - 1. A point on an edge goes to the lexicographically
+    smallest of its cells: k_l = max(1, ceil(c s_l)). If all c s_l are whole and above 0, the last k is one more. There
+    are c^2 cells of equal size for three classes, and cells of different sizes for more classes.
 
-    Steps are cast to the predictions' dtype, so 0.2 is also on an edge in float32; a row that rounding moved
-    beyond a vertex counts as the vertex. Cells are numbered in lexicographic order. Raises NotAnswerable beyond 2^63
-    cells (1,000 classes, 9 steps). What can mislead: with many classes nearly every row has its own cell.
+    Steps are cast to the predictions' dtype, so 0.2 is also on an edge in float32. A row that rounding moved beyond a
+    vertex counts as the vertex. Cells are numbered in lexicographic order. Raises NotAnswerable beyond 2^63 cells
+    (1,000 classes, 9 steps). What can mislead: with many classes nearly every row has its own cell.
 
     References: P1 Appendix G.2, eq. (26)-(27).
 
@@ -148,7 +148,7 @@ class GridCells(FixedCells):
 
     @cached_property
     def _smaller(self) -> NDArray[np.int64]:
-        """Counts [l, t, v] of cells that agree up to class l, where their m sum to t, with an m smaller than v at l."""
+        """Counts [l, t, v] of cells that agree up to class l, with their m summing to t and an m below v at l."""
         k, c = self.n_classes, self.steps
         smaller = np.zeros((k, c, c), dtype=np.int64)
         # fits[t]: number of ways in which the classes after l sum to at most t.
@@ -193,8 +193,8 @@ class GridCells(FixedCells):
 def _on_vertices(m: Codes, cells: GridCells) -> Codes:
     """Smallest cell of rows on a vertex, where rounding may have moved every score slightly above its step.
 
-    m counts the steps strictly below each score: exact vertices without a 0 sum to one less than a cell allows, rows
-    beyond a vertex to one more.
+    The steps strictly below each score are counted by m. For exact vertices without a 0 these sum to one less than a
+    cell allows, for rows beyond a vertex to one more.
     """
     m = m.copy()
     beyond = m.sum(axis=1) > cells.most

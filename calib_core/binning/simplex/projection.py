@@ -27,19 +27,21 @@ _FEW_CLASSES = 16
 class Projection:
     """Cells cut off by one plane after another, each with about the same number of the rows that set them.
 
-    With n rows and B = ``bins``: c = floor((n + 1) / B); plane b has direction q_b and the threshold T_b, the
-    c-th smallest s.q_b of the rows not yet cut off. A prediction belongs to the first b with s.q_b < T_b, or to the
-    last cell. Every cell contains at least c - 1 of the rows; rows on a plane are left out of its estimates.
-    B is at most (n + 1) / 2, so no cell is empty.
+    With n rows and B = ``bins``, c = floor((n + 1) / B). Plane b has direction q_b and the threshold T_b, the c-th
+    smallest s.q_b of the rows not yet cut off. A prediction belongs to the first b with s.q_b < T_b, or to the last
+    cell. Every cell contains at least c - 1 of the rows; rows on a plane are left out of its estimates. B is at most (n
+    + 1) / 2, so no cell is empty.
 
-    Directions: "axes" takes -e_1, -e_2, ..., -e_K, -e_1, ... in turn, each cutting off the rows most confident of a
-    class; "shares" takes the same axes in proportion to the mean predictions of the classes (at every step the class
-    furthest behind its share; the paper does not specify the rule, but would use other rows); "random" draws them
-    uniformly from the sphere.
+    Directions:
 
-    Ties: T_b is the smallest value with c - 1 rows below it; one row's weight is left out, shared by the rows tied on
-    the plane; a plane with fewer than c - 1 rows on either side is dropped. What can mislead: cells
-    depend on the data, and late cells are remainders of earlier ones: thin slices, rarely compact regions.
+    - "axes" takes -e_1, -e_2, ..., -e_K, -e_1, ... in turn, each cutting off the rows most confident of a class.
+    - "shares" takes the same axes in proportion to the mean predictions of the classes, at every step the class
+      furthest behind its share. (The paper does not specify the rule, but would use other rows.)
+    - "random" draws them uniformly from the sphere.
+
+    Ties: T_b is the smallest value with c - 1 rows below it. One row's weight is left out, shared by the rows tied on
+    the plane. A plane with fewer than c - 1 rows on either side is dropped. What can mislead: cells depend on the data,
+    and late cells are remainders of earlier ones: thin slices, rarely compact regions.
 
     References: P1 Appendix G.3, Algorithm 10.
 

@@ -19,7 +19,7 @@ class Sierpinski(FixedScheme):
     """Corner cells, in which one class has more than half of the remainder, cut recursively into corners.
 
     At depth 1: cell l if s_l > 0.5, else the middle cell. Corner l is scaled to a whole simplex by t = 2 s - e_l (exact
-    in floating point) and cut again, ``depth`` times in all; middle cells are not cut. There are (K^(q + 1) - 1) / (K -
+    in floating point) and cut again, ``depth`` times in all. Middle cells are not cut. There are (K^(q + 1) - 1) / (K -
     1) cells for K classes and depth q. For K = 3 that is 4, 13 and 40; the paper's text has 14 for depth 2, its formula
     13. What can mislead: with more than three classes the middle cell is by far the largest and mixes different rows.
 

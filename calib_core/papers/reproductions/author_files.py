@@ -40,10 +40,10 @@ _SPELT = {"resnetwide32": ("wideresnet32", "wrn32"), "wrn2610": ("wideresnet2610
 def published() -> pd.DataFrame:
     """Return the published numbers about networks: table, dataset, network, measure, method, number, scale.
 
-    ``scale`` is the paper's factor (100: percent). What can mislead: P1's Table 5 repeats the CIFAR-100 rows
-    of its Table 3, though it is about networks trained with another loss; P3's Tables 4 and 8 disagree on
-    LECE for CIFAR-100; one column of P3's Table 11 for CIFAR-100 (TS+LECE by Euclidean distance) is left out, as its
-    numbers are not legible.
+    ``scale`` is the paper's factor (100: percent). What can mislead: P1's Table 5 repeats the CIFAR-100 rows of its
+    Table 3, though it is about networks trained with another loss. P3's Tables 4 and 8 disagree on LECE for CIFAR-100.
+    One column of P3's Table 11 for CIFAR-100 (TS+LECE by Euclidean distance) is left out, as its numbers are not
+    legible.
 
     >>> published().query("table == 'p1-table-2' and network == 'ResNet-50'")["published"].iloc[0]
     '0.025'
@@ -66,8 +66,8 @@ def from_files(
 
     ``files`` are as for ``paper_table``; each name must contain the dataset and the network, as in
     "cifar10_resnet110.npz". Columns as for ``reproduced``. Tolerances are four standard errors over the ``splits`` plus
-    the rounding of the printed digits; for a file that marks its parts it is rounding only. A value that a method does
-    not have on a file is NaN, with the reason in ``why``. ``folder`` caches results. Raises InputError if a name
+    the rounding of the printed digits. For a file that marks its parts they are rounding only. A value that a method
+    does not have on a file is NaN, with the reason in ``why``. ``folder`` caches results. Raises InputError if a name
     contains no network of the table, NotAnswerable if the table is not about files. What can mislead: the papers' own
     divisions are unknown, and retrained networks have other predictions.
 

@@ -78,7 +78,7 @@ class PaperLine:
     """Comparison of one number of a paper with the number computed here.
 
     ``place`` is its place in the paper: table and row, equation, figure. ``printed`` is the published number, empty if
-    the paper shows a curve or states an order; ``target`` is the number for the comparison, ``relation`` its kind.
+    the paper shows a curve or states an order. ``target`` is the number for the comparison, and ``relation`` its kind.
     ``tolerance`` follows from the standard errors of both and the last printed digit, as described in ``basis``.
     ``why`` is the known reason for a difference.
     """
@@ -125,9 +125,9 @@ def printed(
     """Return the comparison with a number as printed in the paper.
 
     The tolerance is four standard errors, of both numbers combined, plus half a unit of the last printed digit. The
-    paper's standard error is ``spread`` / sqrt(``runs``) for a mean over runs with that standard deviation, which is
-    rounded like the number and may be half a digit more, or ``plus_minus`` / 1.645 if it prints a 90 % interval. A
-    number that is ``exact`` was not rounded, nor is a limit ("at most").
+    paper's standard error is ``spread`` / sqrt(``runs``) for a mean over runs with that standard deviation. That is
+    rounded like the number and may be half a digit more. If the paper prints a 90 % interval it is ``plus_minus`` /
+    1.645. A number that is ``exact`` was not rounded, nor is a limit ("at most").
 
     >>> printed("ECE", "Table 1, row 1", "0.40", 0.404).within, printed("ECE", "Table 1, row 1", "0.40", 0.406).within
     (True, False)
@@ -184,11 +184,10 @@ COLUMNS = ("key", "what", "place", "published", "relation", "target", "ours", "a
 class Reproduction:
     """Reproduced figure, table or statement of a paper.
 
-    ``place`` is its place in the paper; ``seconds`` are the times of its quick run and its full run on one core;
-    ``link`` opens it in the dashboard (a query string, empty if no data show it); ``version`` changes with its
-    numbers; ``caption`` describes the method and our choices; ``needs`` is the required input, empty
-    if there is none; with an input, ``printed`` returns the published lines. ``also`` are further links, by
-    title.
+    ``place`` is its place in the paper. ``seconds`` are the times of its quick run and its full run on one core.
+    ``link`` opens it in the dashboard (a query string, empty if no data show it), and ``version`` changes with its
+    numbers. ``caption`` describes the method and our choices. ``needs`` is the required input, empty if there is none;
+    with an input, ``printed`` returns the published lines. ``also`` are further links, by title.
     """
 
     key: str
@@ -274,12 +273,17 @@ def entry_of(key: str) -> Reproduction:
 def reproduced(key: str, quick: bool = True, progress: Progress | None = None) -> pd.DataFrame:
     """Reproduce one figure, table or statement of a paper, and compare with the published values.
 
-    One row per comparison: ``what`` is compared, its ``place`` in the paper (table and row, equation), the
-    ``published`` value as printed (empty for a curve or a statement without a number), ``ours``, its expected
-    ``relation`` to the ``target``, ``apart`` = ours - target, the ``tolerance``, whether it is ``within`` it, the
-    tolerance's ``basis``, and the reason ``why`` for a difference, if known. Everything is computed on the call, with
-    fixed seeds; ``quick`` has fewer runs and wider tolerances. ``progress`` gets the percentage done. Raises InputError
-    for an unknown key. What can mislead: within tolerance means no significant difference with this number of runs.
+    One row per comparison. Columns:
+
+    - ``what`` is compared, and its ``place`` in the paper (table and row, equation);
+    - the ``published`` value as printed (empty for a curve or a statement without a number);
+    - ``ours``, its expected ``relation`` to the ``target``, and ``apart`` = ours - target;
+    - the ``tolerance``, whether the value is ``within`` it, and its ``basis``;
+    - the reason ``why`` for a difference, if known.
+
+    Everything is computed on the call, with fixed seeds; ``quick`` has fewer runs and wider tolerances. ``progress``
+    gets the percentage done. Raises InputError for an unknown key. What can mislead: within tolerance means no
+    significant difference with this number of runs.
 
     >>> frame = reproduced("p1-example-1")
     >>> frame[["what", "published", "within"]].values.tolist()[0]
@@ -301,10 +305,10 @@ def as_frame(key: str, found: Sequence[PaperLine]) -> pd.DataFrame:
 def gallery(key: str = "") -> pd.DataFrame:
     """Return the stored comparisons of ``make reproduce``, for one entry or for all.
 
-    The table is part of the package, so no computation is needed; its columns are those of ``reproduced``, and
-    ``version``, ``size`` ("quick" or "full") and ``seconds`` of the run. An entry that needs files has only
-    its published values: ``ours`` is NaN, and none is ``within``. Raises NotAnswerable if the entry has not
-    been run yet, and InputError for an unknown key.
+    The table is part of the package, so no computation is needed. Its columns are those of ``reproduced``, and
+    ``version``, ``size`` ("quick" or "full") and ``seconds`` of the run. An entry that needs files has only its
+    published values: ``ours`` is NaN, and none is ``within``. Raises NotAnswerable if the entry has not been run yet,
+    and InputError for an unknown key.
 
     >>> bool(gallery()["place"].ne("").all())
     True
@@ -325,9 +329,9 @@ def overview() -> pd.DataFrame:
     """Return a list of all reproduced figures, tables and statements of the papers, one row each.
 
     Columns: ``key``, ``paper``, ``place``, ``title``, the number of ``numbers`` compared, of those that agree
-    (``within`` their tolerances) and of those that ``differ``, ``why``, the required input ``needs`` (empty: none), the
-    ``seconds`` of a full run, and the ``link`` that opens it in the dashboard. Numbers are NaN for entries that have
-    not been run.
+    (``within`` their tolerances) and of those that ``differ``. Further columns are ``why``, the required input
+    ``needs`` (empty: none), the ``seconds`` of a full run, and the ``link`` that opens it in the dashboard. Numbers are
+    NaN for entries that have not been run.
 
     >>> int(overview().set_index("key").loc["p1-example-1", "differ"])
     0

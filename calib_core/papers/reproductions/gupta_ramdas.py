@@ -110,9 +110,9 @@ def tl_mce(quick: bool, progress: Progress) -> list[PaperLine]:
     """Maximum error of a class in a bin (eq. 17), and the tables' maximum over bins of the mean over classes.
 
     The predictions are calibrated over ten classes, with 10,000 rows and 15 bins, as in Table 2: all errors are
-    noise. There is no comparison for bin 6 of Figure 1, as the paper contradicts itself:
-    Section 2.1 (c) has an accuracy of about 0.2 for predicted class 1 and the bin's confidence of 0.545, with a
-    difference of about 0.35; Appendix E.3, below eq. (16), has an error of roughly 0.15 for this class.
+    noise. There is no comparison for bin 6 of Figure 1, as the paper contradicts itself. Section 2.1 (c) has an
+    accuracy of about 0.2 for predicted class 1 and the bin's confidence of 0.545, with a difference of about 0.35.
+    Appendix E.3, below eq. (16), has an error of roughly 0.15 for this class.
     """
     cells, bins, confidence = np.array([_largest(seed) for seed in steps(40 if quick else 300, progress)]).T
     why = "the tables average over the classes of a bin before the maximum: a class with few rows has a small weight"
@@ -303,7 +303,7 @@ def figure_12(quick: bool, progress: Progress) -> list[PaperLine]:
     """Histogram binning of three-class predictions with known probabilities, in the paper's three families of cells.
 
     Simulated rows replace three classes of COVTYPE-7. The error is the mean L1 distance between an output and the true
-    mean of the rows with that output; for the model itself, in the cells of the calibrator.
+    mean of the rows with that output. For the model itself it is in the cells of the calibrator.
     """
     test = datasets.valk_kull(20_000, np.random.default_rng(0))
     keys = ("sierpinski", "grid", "projection")

@@ -198,8 +198,8 @@ def appendix_e_a(quick: bool, progress: Progress) -> list[PaperLine]:
     """Mean squared calibration errors of both calibrators, fitted on n rows with B bins, 1,000 times in the paper.
 
     Scores are uniform, with truth sigmoid(2 log(z / (1 - z)) + 1). The error is for groups of rows with equal outputs,
-    as in the paper's numbers: the printed formula compares each row's truth with its output, and so adds the spread of
-    the truth inside a bin, which does not decrease with rows.
+    as in the paper's numbers. The printed formula compares each row's truth with its output. It therefore adds the
+    spread of the truth inside a bin, which does not decrease with rows.
     """
     runs = 200 if quick else 3000
     cells = [(10, 1000), (10, 2000), (5, 2000), (20, 2000)]

@@ -81,10 +81,10 @@ _CONTEST = {
 def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
     """Compare estimators for confidences and by class: models on Gaussian mixtures, known errors, 30 to 500 rows.
 
-    As in the paper there are 200 test sets of each of four sizes, drawn from one set of rows per model, with four
+    As in the paper there are 200 test sets of each of four sizes, drawn from one set of rows per model. There are four
     families on nine shapes of mixtures, five mixtures each, and three training sets: 540 models (quick: 18 models, 40
     test sets). The result per model is the 95th percentile of the relative error. The paper compares medians over
-    models; here it is the mean ratio of one estimator's error to another's (of logarithms, by mixture), which has a
+    models. Here it is the mean ratio of one estimator's error to another's (of logarithms, by mixture), which has a
     standard error.
     """
     shapes = list(product(SIZES, SIZES, MODELS))

@@ -55,8 +55,8 @@ def experiment(seed: int, neighbours: int, fit_rows: int = 5000, test_rows: int 
 def metrics(outputs: Floats, truth: Float64s, labels: np.ndarray) -> Float64s:
     """Return ``METRICS`` by the conventions of the authors' code, for outputs q and truths c (n, K).
 
-    Confidence CE is the mean of |max q - max c|, class-wise CE that of |q - c| over rows and classes, the Brier score
-    a sum over classes, log loss clipped.
+    Confidence CE is the mean of |max q - max c|, and class-wise CE that of |q - c| over rows and classes. The Brier
+    score is a sum over classes, and log loss is clipped.
     """
     q = outputs.astype(float)
     rows = np.arange(len(labels))

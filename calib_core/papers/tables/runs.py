@@ -118,14 +118,14 @@ def method_tables(
 ) -> pd.DataFrame:
     """Fit every calibrator on one part of each file and evaluate it on the other, on repeated splits.
 
-    One row per number: file, split, calibrator, measure, value, its rows, the share of rows that the calibrator
-    answers, and a note if there is no value. ``files`` are predictions by name, or functions that read them when
+    One row per number: file, split, calibrator, measure, value, its rows, and the share of rows that the calibrator
+    answers. A note follows if there is no value. ``files`` are predictions by name, or functions that read them when
     needed, so one file at a time is in memory. Each is split ``splits`` times at random, stratified by class, with
-    whole groups and a share ``fit_share`` of calibration rows, with the seeds ``seed``, ``seed + 1``, ...; a pair
+    whole groups and a share ``fit_share`` of calibration rows. The seeds are ``seed``, ``seed + 1``, ...; a pair
     (calibration rows, test rows) is used once without a split. ``measures`` by name (``TABLE_MEASURES``). ``rows`` as
     in ``study.over_same_rows``.
 
-    With a ``folder`` every split's results are stored there, under the hash of data, settings and versions; an
+    With a ``folder`` every split's results are stored there, under the hash of data, settings and versions. An
     interrupted run can be resumed, with the same bits (except measured seconds). ``jobs`` splits run in parallel;
     ``progress`` gets the percentage done, and an exception in it stops the work. Raises InputError if nothing is given,
     or a calibrator is given twice. What can mislead: splits of one file share rows, so numbers vary less over them than
@@ -277,8 +277,8 @@ def paper_tables(
     """Return the papers' tables of methods for other files: rows are files, columns are methods.
 
     ``tables`` are entries of ``PAPER_TABLES``, or their keys; a method in several of them is fitted once. ``splits`` is
-    the number of divisions of each file (in the papers: 1 or 40), with a third of the rows for calibration as in
-    theirs; other parameters as in ``method_tables``. The form is that of the papers, and the numbers are for these
+    the number of divisions of each file (in the papers: 1 or 40). As in the papers, a third of the rows is for
+    calibration; other parameters as in ``method_tables``. The form is that of the papers, and the numbers are for these
     files.
 
     References: P1 Tables 2-5; P3 Tables 3-11; P4 Tables 1-2.

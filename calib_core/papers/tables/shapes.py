@@ -40,7 +40,7 @@ class MethodTrial:
 class TableMeasure:
     """Measure for cells: its name, its definition, and whether more is better (None: neither).
 
-    ``estimator``, ``reduction`` and ``bins`` as for ``estimate``; without an estimator it is ``special``, with its name
+    ``estimator``, ``reduction`` and ``bins`` as for ``estimate``. Without an estimator it is ``special``, with its name
     in ``part``: "seconds", "coverage", "attained" (the rate of that name), "fitted" (the number of that name).
     """
 
@@ -139,10 +139,10 @@ class MethodTable(OneLine):
     def frame(self) -> pd.DataFrame:
         """One row per file and measure, then the averages of the measure; three columns per method.
 
-        measure, line ("file", "average" or "average rank"), file, splits, unit, then for each method its value, the
-        standard error over the splits and its rank, 1 is best, with averaged tied ranks. NaN if there is none. What can
-        mislead: splits of one file share rows, so the standard error is the variation of this file's numbers with
-        the split, not over new data; ranks ignore both, and are not recommendations.
+        Columns: measure, line ("file", "average" or "average rank"), file, splits, unit. Then, for each method, come
+        its value, the standard error over the splits and its rank, 1 is best, with averaged tied ranks. NaN if there is
+        none. What can mislead: splits of one file share rows, so the standard error is the variation of this file's
+        numbers with the split, not over new data. Ranks ignore both, and are not recommendations.
         """
         return self.lines
 
@@ -157,9 +157,9 @@ def method_table(
     """Return the numbers of ``method_tables`` in a paper's form: methods in columns, files in rows.
 
     ``measures`` and ``names`` (column names by calibrator of the frame) choose and order; by default all.
-    ``rows`` is that of the frame, for a note if there are methods that abstain. Averages and average
-    ranks are over the files for which all methods with any results have one, as reported in a note: averages over
-    different files would not be comparable. Files keep their order; a single file has no average.
+    ``rows`` is that of the frame, for a note if there are methods that abstain. Averages and average ranks are over the
+    files for which all methods with any results have one, as reported in a note. Averages over different files would
+    not be comparable. Files keep their order; a single file has no average.
 
     >>> frame = pd.DataFrame({"file": ["a", "a"], "split": 0, "calibrator": ["x", "y"], "measure": "Accuracy",
     ...                       "value": [0.9, 0.8], "rows": 10, "answered": 1.0, "note": ""})

@@ -138,9 +138,9 @@ def ranking(scores: NDArray[np.float64], outcomes: NDArray[np.bool_]) -> Ranking
 def association(scores: Array, codes: NDArray[np.int64]) -> float | None:
     """Association of scores and labels, in standard deviations under shuffled labels; None for constant scores.
 
-    The sum over rows of the score of the true class, T = sum_i s[i, y_i], minus its mean over all orders of the labels,
-    divided by its standard deviation over them (Hoeffding 1951, Theorem 2). Rows without a label or with an infinite
-    score are excluded.
+    The sum over rows of the score of the true class is T = sum_i s[i, y_i]. Its mean over all orders of the labels is
+    subtracted, and the difference divided by its standard deviation over them (Hoeffding 1951, Theorem 2). Rows without
+    a label or with an infinite score are excluded.
 
     >>> s = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]])
     >>> round(association(s, np.array([0, 1, 0, 1])), 2), round(association(s, np.array([1, 0, 1, 0])), 2)

@@ -1,7 +1,7 @@
 """CSV, also separated by semicolons or tabs: text stays verbatim, and every line must have the header's field count.
 
-pandas reads the values and the csv module the header. pandas may not guess missing values, an index, or
-numbers from text that only resembles them.
+pandas reads the values and the csv module the header. The options of pandas exclude guesses of missing values, of an
+index, or of numbers from text that only resembles them.
 
 The csv module counts the fields of files with quotes; otherwise numpy does, four times as fast. With the csv module
 alone, a file of 100 MB would take half as long again.

@@ -150,7 +150,7 @@ def block_of(table: Table, alike: Sequence[str], free: Collection[str]) -> Block
     """Return the score columns: those named like a class, and adjacent ``free`` columns that belong to them.
 
     Adjacent columns belong if probabilities sum to 1 with them rather than without. Logits have no sums: columns in the
-    range of the others belong, such as the logits of a class that no label names, but not an age.
+    range of the others belong. The logits of a class that no label names are an example; an age does not belong.
 
     >>> rows = {"cat": np.array([0.6, 0.2]), "dog": np.array([0.3, 0.5]), "bird": np.array([0.1, 0.3])}
     >>> block_of(Table("a.csv", "csv", {**rows, "age": np.array([31.0, 52.0])}), ("cat", "dog"), [*rows, "age"])

@@ -191,9 +191,9 @@ def model_names(table: Table, reading: Reading) -> tuple[str, ...]:
 def question_columns(table: Table, models: str) -> tuple[str, ...]:
     """Return the columns that identify questions, by their names; empty if there are none.
 
-    An identifier of rows qualifies if models share its values, even if a model has one twice: a join by it is then
+    An identifier of rows qualifies if models share its values, even if a model has one twice. A join by it is then
     refused, and a join by row number would pair different questions. A group column, in which a model's rows may
-    repeat, qualifies if no row repeats, or if rows with the same number are in different groups.
+    repeat, qualifies if no row repeats. It also qualifies if rows with the same number are in different groups.
     """
     n = len(table.column(models))
     beside = {name: column for name, column in table.columns.items() if len(column) == n and name != models}
@@ -226,9 +226,10 @@ def prediction_rows(table: Table, reading: Reading) -> tuple[Table, Reading]:
 def of_one_model(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """Return the table of the model ``reading.model`` and its reading; unchanged without a column of models.
 
-    It has the rows of that model for the questions that every model answered, in order of appearance, so that row i of
-    every model is the same question. The columns ``reading.question`` identify questions; without them, row i of each
-    model is question i. InputError if models differ in a property of a question, or if a model has two rows for one.
+    It has the rows of that model for the questions that every model answered, in order of appearance. Row i of every
+    model is therefore the same question. The columns ``reading.question`` identify questions; without them, row i of
+    each model is question i. InputError if models differ in a property of a question, or if a model has two rows for
+    one.
 
     >>> from calib_core.readers.formats.detection import read_table
     >>> content = b"model,id,confidence,correct\\na,1,.7,1\\na,2,.6,0\\nb,2,.9,1\\nb,1,.8,1\\nb,3,1,1\\n"
