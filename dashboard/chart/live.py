@@ -40,15 +40,15 @@ def live_path(
     value : float
         The temperature of the drawn figure, and the initial position of the slider.
     marks : mapping, optional
-        Temperatures with a name below the track, such as ``{1.0: "as it is", 1.69: "fitted"}``: a click goes there.
+        Temperatures with a name below the track, such as ``{1.0: "uncalibrated", 1.69: "fitted"}``: a click goes there.
     words : pair of str
         Names of the two shares next to the slider: the mean score at its temperature, and the observed frequency.
 
     >>> import calib_core as cc
     >>> path = cc.diagrams.temperature_path(cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1]))
-    >>> live = live_path(path, "stars", marks={1.0: "as it is"})
+    >>> live = live_path(path, "stars", marks={1.0: "uncalibrated"})
     >>> live["low"], live["high"], live["marks"]
-    (0.25, 8.0, [{'value': 1.0, 'label': 'as it is'}])
+    (0.25, 8.0, [{'value': 1.0, 'label': 'uncalibrated'}])
     """
     low, high = float(path.temperatures[0]), float(path.temperatures[-1])
     fixed = not np.isnan(path.lower).any()

@@ -84,10 +84,10 @@ def command(
 ) -> None:
     """Measure calibration errors, with intervals and verdicts.
 
-    The answer opens with the verdict on the primary measure, which is fixed before the outcomes are used, and with the
-    evidence for an error of any size. A table follows, with one row per notion and estimator: the estimate, its
-    interval, the raw value, the noise floor (95 % of perfectly calibrated models are below it), the p-value of
-    calibration, and the verdict at the tolerance.
+    The answer opens with the verdict on the primary measure, which is fixed before the outcomes are used. It also has
+    the evidence for an error of any size. A table follows, with one row per notion and estimator: the estimate, its
+    interval, the raw value, and the noise floor (95 % of perfectly calibrated models are below it). Then come the
+    p-value of calibration, and the verdict at the tolerance.
 
     \b
     Examples:

@@ -75,14 +75,14 @@ def command(
     """Compare models on the same rows.
 
     Each FILE contains one model's predictions for the same rows in the same order. Alternatively, one FILE contains all
-    models: the column of --models-in names the model, or each model has columns of its own, such as two risks of one
+    models: the column of --models-in names the model. Or each model has columns of its own, such as two risks of one
     event.
 
     For every pair the table lists both errors and the first minus the second: below 0 is better for errors and losses,
-    above 0 for accuracy. It adds the interval of the difference, its p-value, the p-value corrected for the number of
-    pairs (Holm), and the conclusion: better, worse, or not worse by more than the margin. The difference is that of the
-    corrected estimates, which can deviate from that of the raw values. Unless you choose bins, measures by class use
-    groups of rows, and the output names them.
+    above 0 for accuracy. It adds the interval of the difference, its p-value, and the p-value corrected for the number
+    of pairs (Holm). The conclusion is better, worse, or not worse by more than the margin. The difference is that of
+    the corrected estimates, which can deviate from that of the raw values. Unless you choose bins, measures by class
+    use groups of rows, and the output names them.
 
     For summaries there are two answers. One covers all rows and uses each model's own interval; it is valid whichever
     rows the models share. The other is paired, over the sampled rows, if these are the same (calib summarise --rows-of

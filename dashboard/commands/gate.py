@@ -66,10 +66,10 @@ def command(
     """Pass or fail predictions, for checks in CI.
 
     The verdict on the primary measure decides; that measure is fixed before the outcomes are used. The exit code is 0
-    if the whole interval is below the limit (within). It is 1 if the interval is above the limit (miscalibrated),
-    includes it (too close to call), or would include it for most calibrated models (too few rows to tell). It is 2 if
-    the check could not run. The point value never decides. Of several files, all must pass. Two classes have a second
-    limit, for the ratio of observed to expected events.
+    if the whole interval is below the limit (within). It is 1 if the interval is above the limit (miscalibrated) or
+    includes it (too close to call). It is also 1 if the interval would include it for most calibrated models (too few
+    rows to tell). It is 2 if the check could not run. The point value never decides. Of several files, all must pass.
+    Two classes have a second limit, for the ratio of observed to expected events.
 
     The gate judges the same rows as calib audit and the dashboard: all rows of up to 1,000, otherwise a held-out half.
     With --judge all it judges every row. The answer names the rows.

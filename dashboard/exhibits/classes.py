@@ -131,7 +131,7 @@ class ByClass(Exhibit):
         return f"{name} contributes most to the error: confidence {score}, accuracy {outcome} ({rows} rows)."
 
     def noted(self, words: Words, scene: Scene) -> Words:
-        """Return the words with a note on every model that is not shown."""
+        """Return the text with a note on every model that is not shown."""
         return words.also(*self.tables(scene)[1])
 
 

@@ -250,8 +250,7 @@ def measured(heading: str, name: str | None = None, unit: str = "unit") -> Colum
 
 
 def measured_between(heading: str, low: str, high: str, unit: str = "unit", limit: str = "limit") -> Column:
-    """A column of intervals in their units, with enough digits to distinguish their ends from the tolerance
-    ``limit``."""
+    """A column of intervals in their units, with enough digits to separate their ends from the ``limit``."""
 
     def both(low: Any, high: Any, unit: number_words.Unit, limit: Any) -> str:
         apart = None if _missing(limit) else float(limit)
@@ -323,8 +322,7 @@ def number_between(heading: str, low: str, high: str, marks: Sequence[str] = ())
 
 
 def ratio_between(heading: str, low: str, high: str, limit: str) -> Column:
-    """A column of intervals of observed to expected events, with enough digits to distinguish them from the
-    tolerance."""
+    """A column of intervals of observed to expected events, with ends distinguishable from the tolerance."""
 
     def both(low: Any, high: Any, limit: Any) -> str:
         return NOT_KNOWN if any(map(_missing, (low, high, limit))) else ratio_range(low, high, limit)

@@ -26,8 +26,7 @@ _CHOSEN = "act on rows whose predicted probability of the class is above it"
 
 
 def at_these_costs(selection: Selection, scene: Scene) -> dict[str, float]:
-    """Return the threshold implied by the chosen costs of two classes, for the selected class; empty if there is
-    none."""
+    """Return the threshold implied by the chosen costs of two classes, for the selected class; else empty."""
     costs = str(dict(selection.exhibit("decisions").params).get("costs", ""))
     if len(scene.class_names) != 2 or not costs:
         return {}

@@ -127,8 +127,7 @@ class Notions(Exhibit):
 
 
 CLAIMS = ("top", "looked-at")
-"""Claims whose errors are shown: confidence (also by predicted class if known) or the event's risk, or the selected
-notion."""
+"""Claims whose errors are shown: confidence (by predicted class if known), the event's risk, or the selected notion."""
 
 
 @EXHIBITS.register("sweep", "Error against number of bins", reference="P1 Fig. 2")

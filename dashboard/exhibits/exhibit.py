@@ -48,7 +48,7 @@ class Exhibit:
     the figure. ``static``: a table to read rather than to sort; the screen writes it like a page. ``formula``: the
     formula of its curve, in TeX. ``costly``: slow for hundreds of classes, so that screens compute it on request.
     ``terms``: keys of the glossary terms that a newcomer needs. ``meanings``: the meaning of every column of its table,
-    by the column's name ("error, *" for all names that begin so); meanings shared by all tables are in
+    by the column's name ("error, *" for all names that begin so). Meanings shared by all tables are in
     ``columns.COMMON``. ``reads``: "counts" if a summary is enough, except for the values of options in ``of_rows``.
     ``reads_columns``: it needs metadata columns, which the rows stored in a summary lack.
     """
@@ -138,7 +138,7 @@ def added() -> dict[str, tuple[str, ...]]:
 
 
 def also_on(key: str) -> str:
-    """Return what an exhibit's Python code needs besides the library, to follow the words "the library"."""
+    """Return what an exhibit's Python code needs besides the library, to follow "the library" in a sentence."""
     package = package_of(EXHIBITS[key].cls)
     return f"and {package}" if package else "alone"
 

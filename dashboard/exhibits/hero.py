@@ -47,7 +47,7 @@ EXPLAINED = (
     "interval includes the predicted value. \u201cNot significant over the slider\u201d: the interval excludes it, "
     "but the gap is not larger than that."
 )
-"""Help text for the words next to a bar."""
+"""Help text next to a bar."""
 
 
 def listed(scene: Scene) -> tuple[Model, ...]:

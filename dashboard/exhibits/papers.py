@@ -33,8 +33,7 @@ _TITLES = tuple(f"{table.title}: {table.reference}" for table in PAPER_TABLES.va
 @EXHIBITS.register("paper-tables", "Methods by files, in the form of the papers")
 @dataclass(frozen=True)
 class PaperTables(Exhibit):
-    """Every method of a paper's table, fitted on a third of the rows and evaluated on the others, over several
-    splits."""
+    """Every method of a paper's table, fitted on a third of the rows and evaluated on the rest, in several splits."""
 
     reads = "counts"
     static = True

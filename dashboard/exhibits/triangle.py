@@ -45,8 +45,7 @@ class Partitioned(Exhibit):
 @EXHIBITS.register("triangle", "The triangle and its cells", reference="P1 Appendix G.4 and Fig. 12")
 @dataclass(frozen=True)
 class Triangle(Partitioned):
-    """Test rows in the cells of a partition, and an arrow from each cell to the class frequencies of its calibration
-    rows."""
+    """Test rows in cells of a partition, and an arrow from each to the class frequencies of its calibration rows."""
 
     min_rows: Annotated[
         int,

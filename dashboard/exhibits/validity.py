@@ -55,8 +55,10 @@ class Validity(Exhibit):
         )
 
     def _plots(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
-        """Return the curves by title (base models, and each recalibrated model with its base in its bins), and the
-        refusals."""
+        """Return the curves by title and the refusals.
+
+        The curves are those of base models, and of each recalibrated model with its base in its bins.
+        """
         answered, refused = scene.answered(scene.each(lambda model: self._curve(scene, model)))
         plots: dict[str, Call[Any]] = {}
         for model in scene.models.shown:

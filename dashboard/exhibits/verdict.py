@@ -104,8 +104,7 @@ class VerdictExhibit(Exhibit):
 @EXHIBITS.register("overall", "Overall")
 @dataclass(frozen=True)
 class Overall(Exhibit):
-    """Mean confidence and accuracy, or mean risk and observed frequency, with an interval consistent with the
-    verdict."""
+    """Mean confidence and accuracy, or mean risk and observed frequency, with an interval that fits the verdict."""
 
     reads = "counts"
 

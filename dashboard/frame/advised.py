@@ -1,4 +1,4 @@
-"""Default tick of calibrators: the recommended one, as soon as it is known.
+"""Default tick of calibrators: the recommended one, once it is known.
 
 The first screen does not wait for the recommendation. Until it is known, or if no calibrator is recommended, another
 one is ticked: logistic recalibration for the risk of an event, else temperature scaling. A choice by the user, by a

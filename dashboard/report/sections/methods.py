@@ -57,7 +57,7 @@ INTERVALS = (
     "the range of the tables below.",
 )
 SCALE = caption(on_scale_of)
-"""Scale of class-wise tolerances, in the words of the library's documentation."""
+"""Scale of class-wise tolerances, as in the library's documentation."""
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
