@@ -184,7 +184,7 @@ PROVIDERS |= {
     "summary": (f"{__name__}.summaries", "summary_of"),
     "picture": (f"{__name__}.figures", "draw"),
 }
-"""What lower rooms use of rooms above them: the only late binding there is."""
+"""Late bindings, the only ones there are: uses of upper packages by lower ones."""
 
 REGISTRIES |= {
     "BANDWIDTHS": f"{__name__}.estimators",
@@ -198,7 +198,7 @@ REGISTRIES |= {
     "SCALES": f"{__name__}.estimators",
     "TRUTHS": f"{__name__}.lab",
 }
-"""Where a recipe finds its registry before anything of it is loaded."""
+"""Modules in which a recipe finds its registry before anything of it is loaded."""
 
 
 def __getattr__(name: str) -> object:

@@ -84,9 +84,9 @@ def six_points() -> Predictions:
     """Six predictions over four classes, few enough to compute every notion of calibration by hand.
 
     In the spirit of P1 App. A.2, which works through six points and four classes. The paper's numbers are only in
-    Figure 3, a picture, so **these numbers are this project's own**. They come from no distribution: there is no true
-    calibration, only six rows that illustrate each notion. Class 2 is never the label; class 3 is predicted once and
-    wrongly.
+    Figure 3, a picture, so **these numbers are this project's own**. They are from no distribution. There is therefore
+    no true calibration, only six rows that illustrate each notion. Class 2 is never the label; class 3 is predicted
+    once and wrongly.
 
     >>> six = six_points()
     >>> six.confidence.tolist()

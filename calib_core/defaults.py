@@ -1,4 +1,4 @@
-"""What is meant where nothing is said: the one place of every default that more than one module needs."""
+"""Default values that more than one module needs, in one place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What series look like: color, symbol and dash say the same thing, and a model keeps its own among others."""
+"""Appearance of series: color, symbol and dash are redundant, and a model has the same ones in every figure."""
 
 from __future__ import annotations
 

@@ -108,8 +108,7 @@ class Contest:
         ]
 
     def off_on_average(self, which: int, rows: Bools) -> bool:
-        """True where the mean risk after this candidate differs significantly from the observed frequency in these
-        rows.
+        """True where the mean risk after this candidate is significantly off the observed frequency in these rows.
 
         By the test of the mean gap (``GapSums.chance``); rows of a unit vary together. False without an event.
         """

@@ -259,7 +259,7 @@ def described_map(binary: BinaryCalibrator | None, exact: bool) -> Map:
     """Describe a fitted binary calibrator as a map; None is an unchanged stratum.
 
     ``exact`` means that the scores are those of the input. Computed scores differ in their last digits between
-    languages; edges are then shifted by this amount, so that scores tied with an edge stay on its side. NotAnswerable
+    languages. Edges are then shifted by this amount, so that scores tied with an edge stay on its side. NotAnswerable
     if no map can be written.
     """
     score_map = SAME if binary is None else binary.score_map()

@@ -1,8 +1,8 @@
 """A fitted calibrator as steps on a row, which every export writes in its own language.
 
 A step is a frozen node that contains its operands, so a calibrator is the graph behind its last step. Rows have K
-numbers; a step's docstring is its result for a row x. To add a step, define it here (or in a separate module),
-register it with each writer, and use it in the description of a calibrator.
+numbers; a step's docstring is its result for a row x. To add a step, define it here (or in a separate module) and
+register it with each writer. Then use it in the description of a calibrator.
 """
 
 from __future__ import annotations

@@ -292,8 +292,8 @@ def python_source(calibrator: Calibrator, *, logits: bool = False) -> str:
     Before the text is returned, it is run in a Python without packages, on rows that are prone to errors. A difference
     above 1e-6 raises NotAnswerable, as does a calibrator that cannot be exported.
 
-    What can mislead: the module works in double precision. float32 rows, converted to double, can be on another side of
-    a bin's edge than in float32.
+    What can mislead: the module computes in double precision. A float32 row, converted to double, can be on another
+    side of a bin's edge than in float32.
 
     >>> from calib_core import CALIBRATORS
     >>> cal = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 5, [0, 0, 0, 0, 1])

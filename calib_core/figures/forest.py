@@ -349,9 +349,9 @@ _DOT_HOVER = (
 def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int] | None = None) -> go.Figure:
     """Draw slices, the worst first: mean prediction, observed frequency and the noise level of a calibrated model.
 
-    The open mark is the mean confidence, and the gray bar around it contains 95 % of calibrated models; the filled
-    mark is the accuracy, with its interval. Significant slices have a line between the two, and a bold name
-    after a dot. The model keeps its style, by its number in ``looks``.
+    The open mark is the mean confidence, and the gray bar around it contains 95 % of calibrated models. The filled mark
+    is the accuracy, with its interval. Significant slices have a line between the two, and a bold name after a dot. The
+    model keeps its style, by its number in ``looks``.
     """
     says_word, right_word = ("mean risk", "observed") if dots.of_event else ("confidence", "accuracy")
     lines, look = dots.lines, style(numbers([model], looks)[model])

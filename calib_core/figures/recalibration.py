@@ -196,7 +196,7 @@ def calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], *, scale: f
     """Draw one triangle per map: an arrow from each prediction to its output, on a common color scale.
 
     ``scale`` is the change with full color, such as the ``map_scale`` of the rows, which does not depend on the maps
-    drawn; by default it is the largest one of the maps (`shared_scale`).
+    drawn. By default it is the largest one of the maps (`shared_scale`).
     """
     maps = [maps] if isinstance(maps, CalibrationMap) else maps
     largest = shared_scale(maps) if scale is None else scale

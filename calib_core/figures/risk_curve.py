@@ -51,13 +51,12 @@ def risk_diagram(
 ) -> go.Figure:
     """Draw stars with exact intervals and a smooth curve of one model on the range of its risks, with events below.
 
-    With two models by title the first has all parts, and the other stars and curve; three or more have a panel
-    each, with the first model's curve behind it. Axes have the range of bins with 10 rows or more: a bin with fewer
-    beyond it is a hollow triangle at the edge, without an interval. The gray band is for bins of a
-    calibrated model, the dotted lines are ``tolerance`` above and below the diagonal. ``rows`` and
-    ``happened`` are words for the rows and the event ("Of rows with a risk of 20 to 27 %, 12 % died"), ``event`` is
-    the event's name on the axis, by default that of its class. Every star has a record as
-    customdata: ``model``, ``bin`` and its numbers.
+    With two models by title the first has all parts, and the other stars and curve. Three or more have a panel each,
+    with the first model's curve behind it. Axes have the range of bins with 10 rows or more. A bin with fewer beyond it
+    is a hollow triangle at the edge, without an interval. The gray band is for bins of a calibrated model, the dotted
+    lines are ``tolerance`` above and below the diagonal. ``rows`` and ``happened`` are words for the rows and the event
+    ("Of rows with a risk of 20 to 27 %, 12 % died"). ``event`` is the event's name on the axis, by default that of its
+    class. Every star has a record as customdata: ``model``, ``bin`` and its numbers.
 
     >>> import calib_core as cc
     >>> test = cc.Predictions([[0.75, 0.25], [0.9, 0.1]] * 20, [1, 0, 0, 0] * 10)

@@ -1,6 +1,6 @@
 """Distribution-free guarantees: bounds without assumptions on the data, and the rows that they need.
 
-The package has the formulas (P1 Theorems 1 and 2, P2 Lemma 4.3, P4 eq. 4-7) with their inverses, and `Promise`, the
+The package has the formulas (P1 Theorems 1 and 2, P2 Lemma 4.3, P4 eq. 4-7) with their inverses. `Promise` is the
 guarantees of one fitted calibrator in sentences for the screen. Calibrators return it from ``guarantee(alpha)``.
 
 References: P1 Gupta & Ramdas 2022; P2 Kumar, Liang & Ma 2019; P4 Ma & Blaschko 2021; Gupta & Ramdas 2021.

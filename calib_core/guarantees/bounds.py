@@ -48,8 +48,8 @@ def unbalanced_probability(rows: int, bins: int) -> float:
     """Upper bound on the probability that equal-mass bins set on this number of rows are not 2-well-balanced.
 
     P2 proves that it is at most delta if n >= c B log(B / delta), with an unspecified c. This bound has explicit
-    constants and is exact for each bin: the mass of continuous scores between two thresholds is Beta(m, n + 1 - m), m
-    the difference of their ranks, so P(fail) <= sum over bins of P(mass outside [1/(2B), 2/B]), limited to 1.
+    constants and is exact for each bin. The mass of continuous scores between two thresholds is Beta(m, n + 1 - m), m
+    the difference of their ranks. So P(fail) <= sum over bins of P(mass outside [1/(2B), 2/B]), limited to 1.
 
     References: P2 Lemma 4.3; David & Nagaraja 2003, §2.3 (spacings of uniform order statistics).
 
@@ -230,8 +230,8 @@ def _check(points: int, alpha: float) -> None:
 def bretagnolle_huber_carol_eps(rows: int, classes: int, alpha: float) -> float:
     """Maximum L1 distance of class frequencies from the truth, with probability at least 1 - alpha.
 
-    P(||f - pi||_1 >= eps) <= 2^K exp(-n eps^2 / 2) for the frequencies f of K classes among n independent labels of
-    mean distribution pi, so eps = sqrt((2 / n) (K ln 2 + ln(1 / alpha))). Above 2 it has no content.
+    For the frequencies f of K classes among n independent labels of mean distribution pi, P(||f - pi||_1 >= eps) <= 2^K
+    exp(-n eps^2 / 2). So eps = sqrt((2 / n) (K ln 2 + ln(1 / alpha))). Above 2 it has no content.
 
     References: Bretagnolle, Huber & Carol (van der Vaart & Wellner 1996, Prop. A.6.6); Podkopaev & Ramdas 2021, Thm 3.
 
@@ -244,8 +244,9 @@ def bretagnolle_huber_carol_eps(rows: int, classes: int, alpha: float) -> float:
 def weissman_eps(rows: int, classes: int, alpha: float) -> float:
     """Tighter version of ``bretagnolle_huber_carol_eps``: sqrt((2 / n) ln((2^K - 2) / alpha)).
 
-    ||f - pi||_1 = 2 max_A (f(A) - pi(A)) over the 2^K - 2 sets A of classes other than the empty and the full one; each
-    exceeds eps / 2 with probability at most exp(-n eps^2 / 2) by Hoeffding, even if the labels differ in distribution.
+    ||f - pi||_1 = 2 max_A (f(A) - pi(A)) over the 2^K - 2 sets A of classes other than the empty and the full one. By
+    Hoeffding, each exceeds eps / 2 with probability at most exp(-n eps^2 / 2), even if the labels differ in
+    distribution.
 
     References: Weissman, Ordentlich, Seroussi, Verdu & Weinberger 2003, Theorem 2.1 with phi = 2.
 
@@ -351,8 +352,8 @@ def deviation_probability(delta: float, rate: float, rows: int) -> float:
 
     2 exp(-m delta^2 / (2 r (1 - r))), at most 1. The rate r is the miscoverage F0 with m the correct rows (eq. 4), or
     the target coverage accuracy beta with m the answered rows (eq. 7). What can mislead: it is a normal approximation,
-    not a distribution-free bound, and eq. 7 assumes that the true coverage accuracy *is* beta, which a
-    finite calibration set does not guarantee.
+    not a distribution-free bound. Further, eq. 7 assumes that the true coverage accuracy *is* beta, which a finite
+    calibration set does not guarantee.
 
     References: P4 eq. (4) and (7).
 
@@ -385,8 +386,9 @@ def normal_deviation(level: float, rate: float, rows: int) -> float:
 def worst_ece_at_least(accuracy: float, n_classes: int, false_alarms: float = 0.0, missed: float = 1.0) -> float:
     """Lower limit of the binned confidence ECE for *some* binning, with any accuracy-preserving map.
 
-    (1 - a) / K without abstentions (the default: eq. 2); w (1 - a) / K with w = (1 - R0) a + R1 (1 - a) for Meta-Cal,
-    R0 = ``false_alarms`` the share of correct rows withheld, R1 = ``missed`` the share of incorrect rows answered.
+    (1 - a) / K without abstentions (the default: eq. 2). For Meta-Cal it is w (1 - a) / K with w = (1 - R0) a + R1 (1 -
+    a). R0 = ``false_alarms`` is the share of correct rows withheld, R1 = ``missed`` the share of incorrect rows
+    answered.
 
     References: P4 eq. (2) and (6), Propositions 2 and 8.
 

@@ -84,12 +84,12 @@ def binning_promise(
 ) -> Promise:
     """Guarantee of histogram binning in these strata: Theorem 1 (``class_wise``: Theorem 2, alpha shared equally).
 
-    Top-label and confidence strata are disjoint, so a marginal bound does not divide alpha among them. The
-    classes of class-wise binning share all rows, so each gets alpha / L. ``left_out`` names strata that were
-    pooled or not calibrated: there is no guarantee for them, or for an average that includes them.
+    Top-label and confidence strata are disjoint, so a marginal bound does not divide alpha among them. The classes of
+    class-wise binning share all rows, so each gets alpha / L. ``left_out`` names strata that were pooled or not
+    calibrated. There is no guarantee for them, or for an average that includes them.
 
-    References: P1 Theorem 1 and 2 with the constants of their proofs (Appendix H.2, H.4): the actual number of bins
-    and the actual smallest number of points per bin instead of n / k and k.
+    References: P1 Theorem 1 and 2 with the constants of their proofs (Appendix H.2, H.4). The actual number of bins and
+    the actual smallest number of points per bin replace n / k and k.
 
     >>> print(binning_promise([UniformMassCells(500, 10, 49, 0.0)], 0.1, "confidence")["marginal"].sentence)
     With probability at least 90 %, a new row's confidence is within 17.5 points of the true frequency in its bin.
@@ -200,8 +200,8 @@ def _rows_used(cells: Sequence[UniformMassCells]) -> str:
 def simplex_promise(rows: ArrayLike, classes: int, alpha: float, names: Sequence[str]) -> Promise:
     """Guarantee of class frequencies in named cells with ``rows`` (B,) labels, for whole vectors.
 
-    "marginal": the L1 distance of one new row's vector, in any cell, with alpha for each cell; "conditional": of all
-    cells at once, alpha / B each. Cells with a simultaneous bound of 2 or more are left out by name.
+    "marginal": the L1 distance of one new row's vector, in any cell, with alpha for each cell. "conditional": of all
+    cells jointly, alpha / B each. Cells with a simultaneous bound of 2 or more are left out by name.
 
     References: P1 Appendix G; `weissman_eps`.
 

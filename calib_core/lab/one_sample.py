@@ -81,7 +81,7 @@ def truth_curve(
     """True curve of a notion (None: the default one) and one sample of n rows in equal-width bins.
 
     Points of the true curve are means over a hundred equal-width bins, which hide jumps. A distribution that is known
-    only by simulation has the mean of the known class probabilities there, and adjacent bins are merged until each has
+    only by simulation has the mean of the known class probabilities there. Adjacent bins are merged until each has
     2,500 simulated rows (standard error .01 or less); strata with fewer rows have no curve. Intervals are exact for
     independent rows, for one bin at a time.
 
@@ -160,7 +160,7 @@ PARTS = 20
 class ErrorDistances(Diagram):
     """Histogram of each estimator's distance from the truth over samples of ``n`` rows.
 
-    ``unit``: whether distances are between shares or squares; ``median``: the median distance by series;
+    ``unit``: whether distances are between shares or squares. ``median``: the median distance by series.
     ``unanswered``: the number of samples without an estimate, which are in no part.
     """
 
@@ -195,9 +195,10 @@ def error_distances(
 ) -> ErrorDistances:
     """Distances of estimates from the true error over samples, |estimate - truth|, in 20 equal-width parts.
 
-    ``n`` rows per sample (0: the experiment's fewest), ``draws`` samples (0: the experiment's number); the samples are
-    those of ``error_curves`` with this seed, and the truth is the error in the estimator's bins. What can mislead:
-    parts go up to the largest distance of any estimator, so one outlier squeezes all other samples into the first part.
+    There are ``n`` rows per sample (0: the experiment's fewest) and ``draws`` samples (0: the experiment's number). The
+    samples are those of ``error_curves`` with this seed, and the truth is the error in the estimator's bins. What can
+    mislead: parts go up to the largest distance of any estimator, so one outlier squeezes all other samples into the
+    first part.
 
     References: P2 Fig. 14 to 16.
 

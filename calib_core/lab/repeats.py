@@ -78,13 +78,13 @@ class LabRun(OneLine):
     def frame(self) -> pd.DataFrame:
         """One row per distribution, calibrator, notion, estimator and size.
 
-        Columns are ``true`` and its standard error and, over the draws with a value: the ``mean``, ``bias`` = mean -
-        true, ``deviation``, ``worst`` = the 95th percentile of |value - true| / true, ``mse`` = the mean of (value -
-        true)^2, and ``share_held``, the share of intervals that contain the true error. Each has an interval for its
-        value with infinitely many draws: by the normal distribution for means (of squares not below 0), by order
-        statistics for the percentile, exact for the share. The intervals of ``worst``, ``mse`` and the share also
-        include the true error's own standard error. Errors after a calibrator have no ``bias``, ``worst`` or ``mse``:
-        their ``true`` is the error before. ``worst`` is NaN if the true error is not distinguishable from 0.
+        Columns are ``true`` and its standard error. Over the draws with a value there are the ``mean``, ``bias`` =
+        mean - true, ``deviation``, and ``worst`` = the 95th percentile of |value - true| / true. ``mse`` is the mean of
+        (value - true)^2, and ``share_held`` the share of intervals that contain the true error. Each has an interval
+        for its value with infinitely many draws. It is by the normal distribution for means (of squares not below 0),
+        by order statistics for the percentile, and exact for the share. The intervals of ``worst``, ``mse`` and the
+        share also include the true error's own standard error. Errors after a calibrator have no ``bias``, ``worst`` or
+        ``mse``: their ``true`` is the error before. ``worst`` is NaN if the true error is not distinguishable from 0.
         """
         return pd.DataFrame([_summary(line, self.level) for line in self.lines], columns=list(COLUMNS))
 
@@ -224,15 +224,16 @@ def repeated(
     ``draws`` times n rows are sampled from each distribution, for each n, at most a billion in all. Every estimator
     is computed on each sample in every notion (none: the distribution's own), and compared with ``true_error``,
     ``in_bins`` or not. Each of the ``calibrators`` is fitted on each sample, and its line has the true error of its
-    output, on the scale of each estimator; ``binary_calibrators`` likewise, fitted to the claims of the notion.
-    With ``intervals``, the result includes the coverage of each estimate's default interval. With ``own_rows`` the
-    samples of a distribution known only by simulation are drawn from one set of 65,536 rows, with replacement as in P5,
-    each with a new label; the true error is that of these rows, without simulation error. Members are keys, recipes or
-    objects; a mapping gives them names. Values that cannot be computed are NaN with a note. ``progress`` gets
-    the percentage done; an exception in it stops the work. The bits do not depend on the number of threads.
+    output, on the scale of each estimator. ``binary_calibrators`` likewise, fitted to the claims of the notion. With
+    ``intervals``, the result includes the coverage of each estimate's default interval. With ``own_rows`` the samples
+    of a distribution known only by simulation are drawn from one set of 65,536 rows. As in P5 they are drawn with
+    replacement, each with a new label. The true error is that of these rows, without simulation error. Members are
+    keys, recipes or objects; a mapping gives them names. Values that cannot be computed are NaN with a note.
+    ``progress`` gets the percentage done; an exception in it stops the work. The bits do not depend on the number of
+    threads.
 
-    What can mislead: intervals of binned errors are for the error in their bins, given their rows, not for the true
-    error that they are compared with here. True errors of a simulated distribution have a standard error.
+    What can mislead: intervals of binned errors are for the error in their bins, given their rows. They are not for the
+    true error that they are compared with here. True errors of a simulated distribution have a standard error.
 
     References: P5 §5 and Fig. 2; P2 §5, App. E and G.
 

@@ -76,8 +76,8 @@ def true_error(
     are their expectations. Exactly known distributions have no simulation error, others that of a seeded sample of up
     to 524,288 rows. ``own_rows``: the error of only the 65,536 rows (fewer for slow models) that ``repeated`` draws
     from with the same option, which has none. What can mislead: the true error includes the error that wide bins hide,
-    so a binned estimate can be below it with any number of rows; a simulated error is slightly too large
-    if it is small, because of its noise.
+    so a binned estimate can be below it with any number of rows. A simulated error is slightly too large if it is
+    small, because of its noise.
 
     Raises NotAnswerable for errors of whole vectors, for squared errors of pairs, and for the largest error of a
     distribution known only by simulation.

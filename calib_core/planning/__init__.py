@@ -1,7 +1,7 @@
 """Plans: questions about numbers of rows and guarantees, answered in sentences and as curves.
 
-Each is a member of ``PLANS``: a dataclass whose fields are its controls, with a bound along a curve, its inverse, and a
-sentence on the assumptions of both. Fields that are None are filled in from the data in use. To add a plan, write a
+Each is a member of ``PLANS``: a dataclass whose fields are its controls. It has a bound along a curve, its inverse, and
+a sentence on the assumptions of both. Fields that are None are filled in from the data in use. To add a plan, write a
 file and import it here.
 """
 

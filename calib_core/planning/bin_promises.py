@@ -34,8 +34,9 @@ _NOTIONS = ("top-label", "confidence", "class-wise")
 class HistogramBinning(Plan):
     """Maximum distance of the outputs of histogram binning from the truth, by calibration rows per bin.
 
-    eps = sqrt(log(2 B / alpha) / (2 (k - 1))) for all B = n / k bins at once, k rows in each; the same with B = 1 for a
-    single new row; sqrt(1 / (2 k)) for the mean ECE over calibration sets. Class-wise: alpha / K for each of K classes.
+    eps = sqrt(log(2 B / alpha) / (2 (k - 1))) for all B = n / k bins jointly, k rows in each; the same with B = 1 for a
+    single new row. For the mean ECE over calibration sets it is sqrt(1 / (2 k)). Class-wise: alpha / K for each of K
+    classes.
     """
 
     notion: Annotated[
@@ -166,7 +167,7 @@ class HistogramBinning(Plan):
 class Balance(Plan):
     """Probability that an equal-mass bin gets less than half or more than twice its share of new rows.
 
-    A union bound over bins of exact probabilities: the mass of continuous scores between two of n order statistics is
+    A union bound over bins of exact probabilities. The mass of continuous scores between two of n order statistics is
     Beta(m, n + 1 - m), m the difference of their ranks. The lemma itself does not specify its constant.
     """
 
@@ -220,8 +221,8 @@ class Balance(Plan):
 class ScalingBinningPlan(Plan):
     """Rows for scaling-binning and histogram binning as the number of bins grows, relative to 10 bins.
 
-    Scaling-binning: n >= c (B log B + log B / eps^2) rows reach CE^2 <= 2 min CE(g)^2 + eps^2 with probability
-    1 - delta; histogram binning needs the order of B / eps^2. The constants are unknown, so only ratios are known.
+    Scaling-binning: n >= c (B log B + log B / eps^2) rows reach CE^2 <= 2 min CE(g)^2 + eps^2 with probability 1 -
+    delta. Histogram binning needs the order of B / eps^2. The constants are unknown, so only ratios are known.
     """
 
     bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "number of distinct outputs"] = BINS
@@ -261,9 +262,8 @@ class ScalingBinningPlan(Plan):
 class Estimating(Plan):
     """Rows to estimate a squared error to half its size as the number of bins grows, relative to 10 bins.
 
-    Sufficient are c sqrt(B) log(B / delta) / E^2 rows for the debiased estimate and c B log(B / delta) / E^2 for the
-    plug-in estimate, E^2 the squared error, delta the failure probability. The constants are unknown, so only ratios
-    are known.
+    The debiased estimate needs c sqrt(B) log(B / delta) / E^2 rows, and the plug-in estimate c B log(B / delta) / E^2.
+    The squared error is E^2, and delta the failure probability. The constants are unknown, so only ratios are known.
     """
 
     bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "bins, or distinct outputs of a model"] = BINS

@@ -39,10 +39,9 @@ class RowsInUse:
 class Plan:
     """Base class of questions about rows: dataclasses whose fields are controls, with None filled in from the data.
 
-    ``along`` names the field on the curve's axis, ``wanted`` the field with the target bound (empty:
-    there is none); ``rows_of`` the part of the data that its rows belong to. ``leaves`` are fields that may stay None.
-    ``basis`` states the assumptions of its answers. The curve is over ``counts``, else over shares; its bounds
-    are in ``unit``.
+    ``along`` names the field on the curve's axis, ``wanted`` the field with the target bound (empty: there is none).
+    ``rows_of`` is the part of the data that its rows belong to. ``leaves`` are fields that may stay None. ``basis``
+    states the assumptions of its answers. The curve is over ``counts``, else over shares; its bounds are in ``unit``.
     """
 
     along: ClassVar[str] = "rows"
@@ -182,8 +181,8 @@ def each(bound: Callable[[int], float], amounts: ArrayLike) -> Float64s:
 class PlanAnswer(OneLine):
     """Answer of a plan: the result at the planned amount, the amount for the target, and the assumptions.
 
-    ``plan`` is the question with all fields filled in. ``amount`` is on the axis ``x_title``, ``bound`` the result
-    there; ``needed`` is the least amount that reaches ``limit``, None if there is none or no target.
+    ``plan`` is the question with all fields filled in. ``amount`` is on the axis ``x_title``, and ``bound`` is the
+    result there. ``needed`` is the least amount that reaches ``limit``, None if there is none or no target.
     """
 
     key: str

@@ -34,7 +34,7 @@ EVERY_ROW, MOST_JUMPS = 400, 200
 class Miscoverage(Plan):
     """Probability that a threshold withholds too many correct rows, by the number of held-out correct rows.
 
-    P(F0 > a) = sum_{j >= v} C(n, j) (1 - a)^j a^(n - j) for the v-th smallest of n scores; the strictest threshold is
+    P(F0 > a) = sum_{j >= v} C(n, j) (1 - a)^j a^(n - j) for the v-th smallest of n scores. The strictest threshold is
     the largest score, v = n, with probability (1 - a)^n.
     """
 
@@ -175,8 +175,8 @@ class AbstainingRates(Plan):
 class AbstainingGain(Plan):
     """Confidence ECE that remains in some bins with any map, by the share of incorrect rows still answered.
 
-    (1 - a) / K for maps that keep the accuracy a with K classes; w (1 - a) / K if a share R0 of correct and 1 - R1 of
-    incorrect rows is withheld, w = (1 - R0) a + R1 (1 - a).
+    (1 - a) / K for maps that keep the accuracy a with K classes. If a share R0 of correct and 1 - R1 of incorrect rows
+    is withheld, it is w (1 - a) / K, w = (1 - R0) a + R1 (1 - a).
     """
 
     accuracy: Annotated[float | None, Range(0.01, 0.999), "Accuracy", "share of correct rows"] = None

@@ -28,9 +28,15 @@ class Reduction(Protocol):
 class Scope:
     """Declared subject of a notion.
 
-    ``of``: the "event" of two classes, the largest probability of a row ("top"), its ``k`` largest, listed rank after
-    rank ("ranks"), one class ("class", its field ``cls``), every class ("classes"), the whole "vector", or "other"
-    claims. ``by_class``: every predicted class is a separate stratum.
+    ``of``:
+
+    - the "event" of two classes;
+    - the largest probability of a row ("top");
+    - its ``k`` largest, listed rank after rank ("ranks");
+    - one class ("class", its field ``cls``), or every class ("classes");
+    - the whole "vector", or "other" claims.
+
+    ``by_class``: every predicted class is a separate stratum.
     """
 
     of: Literal["event", "top", "ranks", "class", "classes", "vector", "other"] = "other"
@@ -162,7 +168,7 @@ class Canonical:
     """Among rows with prediction vector p, the classes should occur with frequencies p.
 
     Claims (p_i, one-hot y_i): the strongest notion, and not a binary one. A vector does not fit in interval bins, so
-    estimates need a partition of the simplex, and with many classes most of its cells are empty.
+    estimates need a partition of the simplex. With many classes most of its cells are empty.
 
     References: P1 §1 and Appendix G.
 

@@ -25,11 +25,11 @@ from calib_core.registry.registry import Choice, ClassIndex, RegistryError
 class ClassWise:
     """Among rows with probability p for class l, a fraction p should have label l, for every class l.
 
-    Claims (p_i[l], 1{y_i = l}) for all n rows in one stratum per class l, aggregated with weights w_l >= 0 that sum to
-    1 (P2: how important calibrating class l is). ``weights`` = "equal": w_l = 1/K, as in P1 and P3; "share": the share
-    of the rows (of their weight) with label l; a tuple of K numbers: these, divided by their sum. Abstained rows make
-    no claims. What can mislead: with many classes most scores are near 0, so the mean is small for any model. With
-    equal weights a rare class counts as much as any other, with shares it hardly counts.
+    Claims (p_i[l], 1{y_i = l}) for all n rows in one stratum per class l. They are aggregated with weights w_l >= 0
+    that sum to 1 (P2: how important calibrating class l is). ``weights`` = "equal": w_l = 1/K, as in P1 and P3. With
+    "share" it is the share of the rows (of their weight) with label l. With a tuple of K numbers it is these, divided
+    by their sum. Abstained rows make no claims. What can mislead: with many classes most scores are near 0, so the mean
+    is small for any model. With equal weights a rare class counts as much as any other, with shares it hardly counts.
 
     References: P1 eq. (5), after Kull et al. 2017; P2 Definition 2.4 for the weights.
 

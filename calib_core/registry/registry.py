@@ -534,8 +534,8 @@ class Registry(Generic[T]):
     ) -> None:
         """Register a class with some fixed parameters; it declares what the class does, or ``flags``.
 
-        ``lift`` names a fixed part whose parameters become this member's: top-label histogram binning has its own
-        points-per-bin control, although the number belongs to its binary part.
+        ``lift`` names a fixed part whose parameters become this member's. Top-label histogram binning, for example, has
+        its own points-per-bin control, although the number belongs to its binary part.
         """
         # Fitted maps contain copies of the part, so all its parameters belong to the fit.
         lifted = _of_the_fit(params_of(type(fixed[lift]))) if lift else ()

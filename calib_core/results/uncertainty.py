@@ -24,7 +24,7 @@ class Interval(OneLine):
     the nearest such value. ``tested``: whether this library's coverage table (or a proof) covers the case; ``sentence``
     is for the screen. ``p_value`` is that of this error or of a more significant error that it contains; then ``p_of``
     names that error, else it is empty. ``p_bound`` is that of a smaller error, if this error's own p-value is that of
-    its noise floor, multiplied by ``p_times`` as the second test: ``p_with`` chooses.
+    its noise floor. It is multiplied by ``p_times`` as the second test: ``p_with`` chooses.
     """
 
     low: float
@@ -97,9 +97,9 @@ class NoiseFloor(OneLine):
     def p_value(self) -> float:
         """(1 + #{T* >= T}) / (R + 1): the probability that a calibrated model reaches the observed value, never 0.
 
-        Never too small, whatever the statistic. What can mislead: where the statistic takes few values (the largest
-        error of a hundred rows is that of one row), draws equal to the observed value are many and the test rejects
-        less often than its level says.
+        Never too small, whatever the statistic. What can mislead: the statistic can take few values (the largest error
+        of a hundred rows is that of one row). Many draws then equal the observed value, and the test rejects less often
+        than its level.
         """
         worse, equal = self._ahead
         return (1 + worse + equal) / (len(self.draws) + 1)
@@ -107,9 +107,9 @@ class NoiseFloor(OneLine):
     def exact_p_value(self, random_state: int) -> float:
         """The p-value with draws equal to the observed value put before or behind it at random: exact at any level.
 
-        (1 + #{T* > T} + U) / (R + 1), U uniform on 0..#{T* = T}: under calibration every rank is equally likely, so
-        that P(p <= a) = a for a = 1/(R+1), 2/(R+1), ... What can mislead: the seed has a say in the answer where draws
-        tie; choose it before looking. At most ``p_value``.
+        (1 + #{T* > T} + U) / (R + 1), U uniform on 0..#{T* = T}. Under calibration every rank is equally likely, so
+        that P(p <= a) = a for a = 1/(R+1), 2/(R+1), ... What can mislead: the seed affects the answer where draws tie;
+        choose it before looking. At most ``p_value``.
 
         References: Dufour 2006, Monte Carlo tests with nuisance parameters, Prop. 2.4.
 
@@ -210,15 +210,19 @@ class EventRatio(OneLine):
 class Verdict(OneLine):
     """One of four verdicts, and the sentence that explains it.
 
-    within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it,
-    and calibrated models show as much in no more than (1 - level)/2 of cases (p). too close to call: the interval holds
-    the tolerance, or calibrated models show as much more often. too few rows to tell: it holds it, and would for a
-    perfectly calibrated model too, or the interval lies below it and all rows are one group, whose scores lie further
-    apart than it; with about ``rows_needed`` rows a model with no error is within the tolerance in 8 of 10 samples,
-    with ``rows_with_error`` one whose error is half the tolerance (None where that is not known). ``low``, ``point``
-    and ``high`` are the interval on the scale of the tolerance; ``shown`` tests whether there is an error of any size,
-    where it is too close to call. Of an event ``ratio`` is that of observed to expected events, whose tolerance has to
-    hold too. ``p_value`` belongs to what decides: the error, or the ratio where it alone makes the word.
+    - within: the upper end of the interval is below the tolerance ``eps``.
+    - miscalibrated: the lower end is above it, and calibrated models show as much in no more than (1 - level)/2 of
+      cases (p).
+    - too close to call: the interval includes the tolerance, or calibrated models show as much more often.
+    - too few rows to tell: it includes the tolerance, and would for a perfectly calibrated model too. Or the interval
+      is below it and all rows are one group, with scores further apart than the tolerance.
+
+    With about ``rows_needed`` rows a model with no error is within the tolerance in 8 of 10 samples. With
+    ``rows_with_error`` rows this is true of one whose error is half the tolerance (None where that is not known).
+    ``low``, ``point`` and ``high`` are the interval on the scale of the tolerance. ``shown`` tests whether there is an
+    error of any size, where it is too close to call. For an event ``ratio`` is that of observed to expected events,
+    whose tolerance has to be met too. ``p_value`` belongs to the deciding measure: the error, or the ratio where only
+    the ratio decides.
     """
 
     word: Word

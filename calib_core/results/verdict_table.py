@@ -1,4 +1,4 @@
-"""The words of verdicts with their colors and signs, defined only here."""
+"""Texts of verdicts with their colors and signs, defined only here."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ class VerdictWord:
 
     Parameters
     ----------
-    in_full : the verdict as displayed. clause : the verdict as a clause, after "for ECE". color : color of its icon:
-    not a model's color, contrast of 3:1 or better on both pages. drawing : the sign in the icon, as a path around its
-    middle. badge : color name of the badge on the dashboard. sign : the character in the badge, which distinguishes
-    verdicts without color.
+    in_full : the verdict as displayed.
+    clause : the verdict as a clause, after "for ECE".
+    color : color of its icon: not a model's color, contrast of 3:1 or better on both pages.
+    drawing : the sign in the icon, as a path around its middle.
+    badge : color name of the badge on the dashboard.
+    sign : the character in the badge, which distinguishes verdicts without color.
     """
 
     in_full: str

@@ -235,18 +235,18 @@ _LOG_OF_0 = -1e290
 class BetaKernel:
     """Kernel on [0, 1]: symmetric in the middle, narrower and more skewed towards the ends.
 
-    At position x it is the beta density K(u; x/b + 1, (1 - x)/b + 1) over scores u, with x and u as shares of the range
-    from 0 (or 1/K) to 1, and b = (2 h)^2 with h the bandwidth in such shares: its standard deviation is about
-    2 h sqrt(x (1 - x)), which is h in the middle. With Silverman's h, b falls as n^(-2/5), the optimal rate. The
-    ``form`` "second" is Chen's other one, which P5 mentions: K(u; x/b, (1 - x)/b) for 2b <= x <= 1 - 2b, with mean x,
-    and K(u; r(x), (1 - x)/b), r(x) = 2b^2 + 5/2 - sqrt(4b^4 + 6b^2 + 9/4 - x^2 - x/b), and its mirror image nearer the
-    ends; its b is at most 1/4.
+    At position x it is the beta density K(u; x/b + 1, (1 - x)/b + 1) over scores u. Here x and u are shares of the
+    range from 0 (or 1/K) to 1, and b = (2 h)^2 with h the bandwidth in such shares. Its standard deviation is about 2 h
+    sqrt(x (1 - x)), which is h in the middle. With Silverman's h, b falls as n^(-2/5), the optimal rate. The ``form``
+    "second" is Chen's other one, which P5 mentions. For 2b <= x <= 1 - 2b it is K(u; x/b, (1 - x)/b), with mean x.
+    Nearer the ends it is K(u; r(x), (1 - x)/b), r(x) = 2b^2 + 5/2 - sqrt(4b^4 + 6b^2 + 9/4 - x^2 - x/b), and its mirror
+    image; its b is at most 1/4.
 
     Each score's kernel is divided by its integral over x, so every claim counts once and the density has integral 1.
     Scores are binned linearly on 513 nodes (a step of at most 0.002), coarser than for the other kernels. For 10,000
     over-confident claims concentrated near 1 and Silverman's rule on the standard deviation, the mean error of curves
     was .009, and .021 for the mirrored triweight. On the log-odds scale both are equal, and better (.005). What can
-    mislead: for a score of exactly 0 or 1 the kernel is 0 at every other position; such claims form a separate point,
+    mislead: for a score of exactly 0 or 1 the kernel is 0 at every other position. Such claims form a separate point,
     and the curve can jump there.
 
     References: Chen 1999, Beta kernel estimators for density functions, §2 and §4; Gourieroux & Monfort 2006 (the

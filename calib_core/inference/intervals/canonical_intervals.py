@@ -107,9 +107,11 @@ def smoothed_bounds(
     The target is ||W d||, 0 for a calibrated model. It does not contain what smoothing the predictions themselves
     adds to the estimate. The ends are like those of ``wild.bounds``:
 
-        max(0, T - q),  q the larger (1 + level)/2 point of ||W e|| over two kinds of noise: residual vectors times
-                        standard normals, one per row, and labels drawn from the rows, less the rows,
-        min(2, T + ``wild.excess``),  a row moving T by at most its ``pull`` times ||r_i||_1, which is 2 at most.
+        max(0, T - q),                q the larger (1 + level)/2 point of ||W e|| over two kinds of noise
+        min(2, T + ``wild.excess``),  a row moving T by at most its ``pull`` times ||r_i||_1, which is 2 at most
+
+    The two kinds of noise are residual vectors times standard normals, one per row, and labels drawn from the rows,
+    less the rows.
 
     Validity for finite n is not proven, because the noise's law is estimated. The coverage table has one law of rows,
     200 and 500 of 3 and 10 classes. There, ends of level .9 contained the smoothed error in .92 to .95 of the runs of

@@ -62,8 +62,8 @@ def pairs(cells: Moments) -> Pairs:
     are M rows. Then
 
         Q = sum_c (S_c^2 - q_c)/(n_c - 1)/M
-        psi_i = 2 r_i (S_c - r_i)/((n_c - 1) M), squares summing to sum_c 4 (S_c^2 q_c - 2 S_c t_c + f_c)/((n_c - 1)
-        M)^2
+        psi_i = 2 r_i (S_c - r_i)/((n_c - 1) M)
+        sum psi_i^2 = sum_c 4 (S_c^2 q_c - 2 S_c t_c + f_c)/((n_c - 1) M)^2
         H = sum_c (q_c^2 - f_c)/(n_c - 1)^2/M^2
         v = sum (r_i - mean r_c)^2 n_c/(n_c - 1)/M
 

@@ -36,10 +36,11 @@ def bounds(
     e is noise of mean 0. The target is S(d). Because S is a norm, S(d) >= T - S(e), and S(r) >= S(d) + g.e for a
     subgradient g at d. No row moves S by more than its weight w_i times its residual |r_i| (``reach``). The ends are
 
-        max(0, T - q),  q the larger (1 + level)/2 point of S over two kinds of noise: residuals multiplied by
-        standard
-                        normals, one per row, and outcomes drawn from the scores, less the scores,
-        min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``elementary.beyond``.
+        max(0, T - q),           q the larger (1 + level)/2 point of S over two kinds of noise
+        min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``elementary.beyond``
+
+    The two kinds of noise are residuals multiplied by standard normals, one per row, and outcomes drawn from the
+    scores, less the scores.
 
     Squared residuals are, on average, at least as large as the noise's variance. If outcomes are few (near-certain
     claims, strata of few rows), they do not represent its law, but the scores do. If outcomes are many, X(B) is a
