@@ -9,7 +9,7 @@ from dataclasses import dataclass
 __all__ = ["COLOURS", "Style", "looks", "outline", "preferred_look", "style"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B57A00", "#8F6BD9", "#C565A0", "#1A93AE")
-"""Colours of series: each 3.4:1 or better on the light and on the dark page (W3C's contrast)."""
+"""Colors of series: each 3.4:1 or better on the light and on the dark page (W3C's contrast)."""
 _SYMBOLS = (
     ("star", "★"),
     ("star-diamond", "✦"),

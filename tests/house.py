@@ -1,8 +1,10 @@
 """Metrics of the code's structure: ``make house`` prints them next to their targets.
 
-Words: a room is a folder or module at the root of calib_core (``_base`` too); an arrow: room A imports room B, late
-imports and type checkers' ones included; a circle: rooms that import one another; a floor: the longest chain of arrows
-below a room, circles taken as one; back: an arrow from a lower layer of ``.importlinter`` to a higher one.
+- Room: a folder or module at the root of calib_core (``_base`` too).
+- Arrow: room A imports room B, late imports and type checkers' ones included.
+- Circle: rooms that import one another.
+- Floor: the longest chain of arrows below a room, circles taken as one.
+- Back: an arrow from a lower layer of ``.importlinter`` to a higher one.
 """
 
 from __future__ import annotations

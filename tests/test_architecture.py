@@ -1,8 +1,8 @@
 """Static gates over the repository's own text: forbidden constructs, and restrictions on their place.
 
-Each gate is a function from source text to complaints. It runs over every file of the repository, and over a
-bad sample that it must complain about, so that a gate that has gone blind is noticed. Import rules between
-modules are import-linter's (`.importlinter`).
+Each gate is a function from source text to complaints. It runs over every file of the repository, and over a bad sample
+that it must complain about. A gate that has gone blind is therefore noticed. Import rules between modules are
+import-linter's (`.importlinter`).
 """
 
 import ast

@@ -4,9 +4,9 @@
     python tests/benchmarks/toggle_in_browser.py --url http://localhost:8501 --click TEXT --chart KEY
     python tests/benchmarks/toggle_in_browser.py --script x.py --mark "[data-testid=stPlotlyChart] .main-svg"
 
-A round starts with the click and ends two animation frames after the mark changed: for a chart of
-`dashboard.chart` the mark is its `data-calib-revision`; for anything else the identity of the node `--mark`
-selects. Wall time is what a person waits; the server's processor time is what a busy machine makes of it.
+A round starts with the click and ends two animation frames after the mark changed. For a chart of `dashboard.chart` the
+mark is its `data-calib-revision`. For anything else it is the identity of the node `--mark` selects. Wall time is what
+a person waits; the server's processor time is what a busy machine makes of it.
 """
 
 import argparse

@@ -46,8 +46,8 @@ def test_one_bin_is_a_number_not_nan():
 def test_convex_weights_give_the_nearer_bin_the_larger_share():
     """Swapped weights gave the farther bin 95 %; checked for every estimator that maps convexly, once there is one.
 
-    One wrong claim at 0.74 and one right at 0.76 around the center 0.75 of [0.7, 0.8): shared with the neighbors by a
-    tenth each, the two differences 0.74 and -0.24 nearly cancel; with swapped weights they would not.
+    One wrong claim is at 0.74 and one right claim at 0.76 around the center 0.75 of [0.7, 0.8). Each is shared with the
+    neighbors by a tenth, and the two differences 0.74 and -0.24 nearly cancel. With swapped weights they would not.
     """
     convex = [key for key in ("ece-convex", "ece-adaptive-convex") if key in ESTIMATORS]
     for key in convex:

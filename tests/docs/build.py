@@ -1,7 +1,7 @@
 """The documentation as a site: `make docs` writes build/docs, which is read from a disk, without a network.
 
-Pages of docs/ are run and their figures drawn; reference, papers and accuracy are generated; MkDocs builds the site in
-strict mode; pdoc adds the pages of the docstrings. Usage: python -m tests.docs.build FOLDER
+Pages of docs/ are run and their figures drawn. Reference, papers and accuracy are generated. MkDocs builds the site in
+strict mode, and pdoc adds the pages of the docstrings. Usage: python -m tests.docs.build FOLDER
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Run the code blocks of a documentation page, in order, in one folder.
 
-A page is Markdown. Its ``python`` blocks share one namespace; ``calib``, ``python`` and ``pytest`` lines of its ``sh``
-blocks run too; a block with ``title="NAME"`` is written to that file. A ``text`` block that follows is what it prints
-(``...`` stands for anything). A block that assigns ``figure`` shows this figure. ``<!-- wide -->`` above a block marks
-it as slow. File names such as predictions.csv stand for the demo data in ``FILES``.
+A page is Markdown. Its ``python`` blocks share one namespace. The ``calib``, ``python`` and ``pytest`` lines of its
+``sh`` blocks run too. A block with ``title="NAME"`` is written to that file. A ``text`` block that follows is what it
+prints (``...`` stands for anything). A block that assigns ``figure`` shows this figure. ``<!-- wide -->`` above a block
+marks it as slow. File names such as predictions.csv stand for the demo data in ``FILES``.
 
 Usage: python -m tests.docs.executed PAGE
 """

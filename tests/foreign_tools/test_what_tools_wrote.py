@@ -26,9 +26,9 @@ FOLDERS = [Path(each) for each in os.environ.get("CALIB_FOREIGN_TOOLS", str(KEPT
 Truth = Mapping[str, Any]
 """Content of a file, as a mapping.
 
-Keys are ``probs`` with ``labels`` (and ``classes``), or ``confidence`` with ``correct``; ``models`` of such; ``chosen``
-fields of Reading; ``labels_file``, whose row i is the label of row i; ``within``, the tolerance of numbers; ``asks``, a
-part of the message that refuses it; ``measured``, the tool's own accuracy and Brier score.
+Keys are ``probs`` with ``labels`` (and ``classes``), or ``confidence`` with ``correct``; ``models`` of such. ``chosen``
+are fields of Reading. ``labels_file`` has the label of row i in row i. ``within`` is the tolerance of numbers, and
+``asks`` a part of the message that refuses the file. ``measured`` is the tool's own accuracy and Brier score.
 """
 FILES = {
     f"{truth['tool']} {truth['version']}: {file['file']}": (path.parent, file)

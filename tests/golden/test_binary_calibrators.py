@@ -1,12 +1,12 @@
 """Binary calibrators against stored values of other packages, outside the repository; skipped if missing.
 
 Conventions. uncertainty-calibration clips log-odds at 1e-12, ours at 2e-16: on these data no score is nearer to 0 or 1.
-Its scaling fit is scikit-learn's L-BFGS at the default tolerance, which stops short: by 1e-5 in the slope here, 4e-4 on
-confidences, 4 % where 50 of 5,000 rows are positive. Ours agrees with scikit-learn's Newton solver to 1e-10 (tested
-beside the calibrator), so here it must have the lower loss, and be close. The peer's equal-mass bins are cut at
-midpoints, ours at the next bin's first score: the same rows, so the same values, and a new score that falls between two
-calibration scores may land one bin further; the first rows here do not. betacal stops 0.02 short of the optimum in its
-slopes; its loss is then the larger one, by 1e-6. netcal stops 1e-4 short.
+Its scaling fit is scikit-learn's L-BFGS at the default tolerance, which stops early. It is off by 1e-5 in the slope
+here, 4e-4 on confidences, and 4 % where 50 of 5,000 rows are positive. Ours agrees with scikit-learn's Newton solver to
+1e-10 (tested beside the calibrator), so here it must have the lower loss, and be close. The peer's equal-mass bins are
+cut at midpoints, ours at the next bin's first score. Rows and values are therefore the same. A new score between two
+calibration scores may be one bin further; the first rows here are not. Slopes of betacal stop 0.02 short of the
+optimum; its loss is then the larger one, by 1e-6. Those of netcal stop 1e-4 short.
 """
 
 import numpy as np

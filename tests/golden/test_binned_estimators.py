@@ -171,8 +171,8 @@ def test_debiased_root_of_a_binary_problem(bins):
 def test_debiased_ece(data):
     """Monte Carlo against a closed form.
 
-    The peer draws 1000 times what we have in closed form: four standard errors of such a mean, at most 6e-4 (for the
-    binary set of 2,000 rows 1.5e-3).
+    The peer draws 1000 times what we have in closed form. Allowed are four standard errors of such a mean, at most 6e-4
+    (for the binary set of 2,000 rows 1.5e-3).
 
     The deviation of sum_b n_b/n |s_b - R_b| is at most that of the sum without bars, sqrt(sum_b n_b z (1 - z)) / n.
     """
@@ -226,8 +226,8 @@ def test_toy_of_two_bins(sizes):
 def gains(bins, seed, repeats=60):
     """Return the plug-in's mean squared error of the square over that of the debiased one, for 2,000 and 4,000 rows.
 
-    P2's protocol: Platt scaling and bins from 3,000 rows of the network, estimates on rows drawn with replacement from
-    the other 7,000, whose plug-in error is the reference. Returned with that reference.
+    P2's protocol has Platt scaling and bins from 3,000 rows of the network. Estimates are on rows drawn with
+    replacement from the other 7,000, whose plug-in error is the reference. Returned with that reference.
     """
     rng, p = np.random.default_rng(seed), predictions("vgg16_c10")
     order = rng.permutation(p.n_rows)

@@ -1,9 +1,9 @@
 """Kernel and smooth estimates against other people's numbers, outside the repository; skipped if missing.
 
-estimating_eces (P5's authors) lays a grid of step 4e-4 over a wider range and averages over its nodes, where ours has
-step 2.4e-4 and trapezoids: they differ by under 2e-4 where the bandwidth spans a few steps. Where Silverman's
-bandwidth is below its step (vgg16_c10, most single classes), both are noise and nothing is compared. Its class-wise
-``silverman`` uses the bandwidth of class 0 for all; the record with a bandwidth of each class's own is taken.
+The grid of estimating_eces (P5's authors) has step 4e-4 over a wider range, and averages over its nodes; ours has step
+2.4e-4 and trapezoids. They differ by under 2e-4 where the bandwidth spans a few steps. Where Silverman's bandwidth is
+below its step (vgg16_c10, most single classes), both are noise and nothing is compared. Its class-wise ``silverman``
+uses the bandwidth of class 0 for all; the record with a bandwidth of each class's own is taken.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """P3 Table 1 on fewer seeds than the paper's 100; `tests/simulations/p3_table1.py` prints all of it.
 
-A mean over m seeds and the paper's over 100 differ by sampling with standard deviation s sqrt(1/m + 1/100), s being the
-paper's spread over seeds; four of those are allowed, and 0.0005 for the rounding of each printed figure.
+A mean over m seeds and the paper's over 100 differ by sampling with standard deviation s sqrt(1/m + 1/100), s the
+paper's spread over seeds. Four of those are allowed, and 0.0005 for the rounding of each printed figure.
 """
 
 from pathlib import Path

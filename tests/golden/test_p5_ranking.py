@@ -1,9 +1,10 @@
 """P5 §5.2's ranking of estimators for confidence, scaled down; `tests/simulations/p5_estimators.py` prints more of it.
 
-Reproduced: convex allocation improves on hard for equal-width and equal-mass bins alike; adaptive bins by themselves do
-worse than the ECE. The kernel estimator beats the ECE, adaptive or not, on small test sets. With 500 rows most are
-similar. Not reproduced: the kernel estimator as clearly the best in almost all regimes (convex bins are level with it,
-ahead or behind by seed), and errors of "around 10 %" on the smallest sets (here above 100 %).
+Reproduced: convex allocation improves on hard allocation for equal-width and equal-mass bins. Adaptive bins by
+themselves do worse than the ECE. The kernel estimator beats the ECE, adaptive or not, on small test sets. With 500 rows
+most are similar. Two results are not reproduced. One is the kernel estimator as clearly the best in almost all regimes
+(convex bins are level with it, ahead or behind by seed). The other is errors of "around 10 %" on the smallest sets
+(here above 100 %).
 """
 
 import pytest

@@ -3,7 +3,8 @@
 Conventions. The peers' logits are log p without a floor; ours are raised to log 2e-16. Only densenet_c100 has entries
 below that: it is compared where the record is another package's with the same floor, or left out. ODIR records marked
 "no" weigh sums by lam and mu; ours, as the paper prints it, by lam / (K(K-1)) and mu / K. Records of the exact minimum
-stop at gradients near 1e-8, ours at rounding, so the loss agrees to 1e-11 and parameters, on flat directions, to 1e-5.
+stop at gradients near 1e-8, ours at rounding. The loss therefore agrees to 1e-11 and parameters, on flat directions, to
+1e-5.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Golden numbers of the project on fixed data, stored to the last bit: computed, checked, accepted after changes.
 
 ``bits.txt`` next to this file has one line per number: its path (subject/data/what) and the shortest decimal that reads
-back to the same bits. A decision is its word in quotes, a refusal is ``!`` and its class, a long array is a hash with a
-few of its numbers. Sentences are not stored.
+back to the same bits. A decision is its word in quotes, and a refusal is ``!`` and its class. A long array is a hash
+with a few of its numbers. Sentences are not stored.
 
 Run at the root of the project::
 

@@ -42,7 +42,7 @@ PART = Part("BINARY_CALIBRATORS")
 COMPOSED = ("identity", "metacal-accuracy", "top-label", "class-wise", "top-k-label", "normalised-hb")
 """Keys, one for each kind of output, for abstention and for refusal.
 
-Laws that are valid for the parts are valid for their composition; a test below proves for every key that a composition
+Laws that are valid for the parts are valid for their composition. A test below proves for every key that a composition
 is its parts in sequence.
 """
 

@@ -1,7 +1,7 @@
 """Every option of every command changes its output: numbers, files, or exit code.
 
 Options are found in the commands, so that a new one without a case fails. A case is three pieces of a command line:
-what all calls have, what the first has and what the second has; `FILE` is the file of the option's group.
+what all calls have, what the first has and what the second has. `FILE` is the file of the option's group.
 """
 
 from __future__ import annotations

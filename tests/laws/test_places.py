@@ -1,7 +1,8 @@
 """A place that is significantly off in one view is so in all views, with the same corrected p-value.
 
-Places are bins, predicted classes and slices. They are read from the cards of the overview, the views, the findings
-and the tables of the report, which are the same exhibits, and from records of `calib slices` with and without --by.
+Places are bins, predicted classes and slices. They are read from the cards of the overview, the views, the findings and
+the tables of the report, which are the same exhibits. They are also read from records of `calib slices` with and
+without --by.
 """
 
 from __future__ import annotations

@@ -426,10 +426,10 @@ RULES: list[tuple[str, Collect, str]] = [
     (".*", of_settings, r"(?:else|otherwise) {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
     (".*", of_settings, r"tolerance of {limit} (?:points|%)|of {least} to {most} for observed"),
 ]  # fmt: skip
-"""Exhibits, a function that collects the numbers, and the words around them; rules for many exhibits come last."""
+"""Exhibits, a function that collects the numbers, and the text around them; rules for many exhibits come last."""
 READ_THERE = [(re.compile(key), collect, compiled(pattern)) for key, collect, pattern in RULES]
 OF_PAGE_ONE = [(collect, pattern) for collect, pattern in READ if collect not in (of_lines, of_finding)]
-"""Rules of page one that also apply to the words of these exhibits."""
+"""Rules of page one that also apply to the text of these exhibits."""
 PAGE_ONE = ("hero", "verdict", "recommendation", "in-the-large", "reliability")
 FIXED_THERE = [re.compile(text) for text in FIXED]
 

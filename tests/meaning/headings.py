@@ -1,7 +1,7 @@
 """Required words in the headings of columns: a word of the meaning of the number below.
 
 A heading can be written in many ways; what it may not do is to name another number. So each name of a column of a frame
-has a pattern here, and where one exhibit means something of its own by a name, the pattern is that exhibit's.
+has a pattern here. Where one exhibit means something of its own by a name, the pattern is that exhibit's.
 """
 
 from __future__ import annotations

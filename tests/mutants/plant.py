@@ -1,7 +1,7 @@
 """Planted faults in a copy of the package, one at a time, and the share that the tests catch.
 
-A fault is tested by the tests that execute its line, as recorded by `executed`: those of the nearest file first and the
-quickest before others, as many as take ``--budget`` seconds. The command `make mutants` computes the lines missing in
+A fault is tested by the tests that execute its line, as recorded by `executed`. Those of the nearest file come first,
+then the quickest, as many as take ``--budget`` seconds. The command `make mutants` computes the lines missing in
 `faults.csv`, prints the share caught and lists survivors. A deleted line is recomputed. Column ``tests`` counts those
 that were to run, ``left`` those that execute the line and had no room. The reason for accepting a survivor is written
 into ``why`` by hand, and preserved.

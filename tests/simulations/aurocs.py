@@ -2,9 +2,10 @@
 
 Run `python tests/simulations/aurocs.py [--minutes 20]` with the package installed. It writes
 tests/simulations/aurocs.csv line by line and reuses existing lines. With `--check` it computes nothing and ends with 1
-if a guarantee is violated: an end that misses in more than .05 of the runs, up to the error of the runs, in any case,
-or over all cases; an interval much wider than DeLong's with many rows of both kinds; or a falsified twin
-(``delong_above``, ``delong_below``: DeLong's plain interval) that meets the guarantee everywhere.
+if a guarantee is violated. A first violation is an end that misses in more than .05 of the runs, up to the error of the
+runs, in any case, or over all cases. A second is an interval much wider than DeLong's with many rows of both kinds. A
+third is a falsified twin (``delong_above``, ``delong_below``: DeLong's plain interval) that meets the guarantee
+everywhere.
 
 above: share of runs whose lower end is above the true AUROC; below: whose upper end is below it.
 """

@@ -1,11 +1,11 @@
 """Simulation for calibrator_choice.csv: gains of the calibrator choice on test rows, cell by cell.
 
 A cell is a data set, a model, a number of rows that the model was fitted on and one of calibration rows. Each line has
-the log loss of the test rows (with this library's floor) of three models: the uncalibrated one, the recommendation of
-``choose``, and the winner of plain cross-validation. The last two are fitted on all calibration rows. The
-recommendation is "no advice" if the model's scores are no better than chance. Run `python
-tests/simulations/calibrator_choice.py [develop|held-back]` with the package installed; existing lines are reused. All
-take about twelve minutes on one core.
+the log loss of the test rows (with this library's floor) of three models. They are the uncalibrated one, the
+recommendation of ``choose``, and the winner of plain cross-validation. The last two are fitted on all calibration rows.
+The recommendation is "no advice" if the model's scores are no better than chance. Run
+`python tests/simulations/calibrator_choice.py [develop|held-back]` with the package installed; existing lines are
+reused. All take about twelve minutes on one core.
 
 History: the 71 cells of `FIRST` were all examined: half of them had been held back once, and fell short (61 % of the
 median gain). The 144 of `SECOND`, of other data sets, models, sizes and seeds, were written down before any was run.

@@ -1,12 +1,13 @@
 """Simulation for few_rows_choice.csv: costs of the advice with few rows and known truth.
 
-For each distribution (a calibrated model; logits twice or 0.7 times the true ones; an offset of two classes; one
-class's logit doubled), 2, 3 and 10 classes and 100, 200 and 500 rows, ``RUNS`` samples are drawn. A line has the mean
-excess log loss over the truth (exact in 4,000 further rows: the divergence of the prediction from the true
-probabilities) of the unchanged model, of unconditional temperature scaling, and of the recommendation of ``choose``;
-the standard error of the difference of the last two; the share of samples in which the model is unchanged; and the same
-for a falsified twin, which takes the least score in plain cross-validation. Run `python
-tests/simulations/few_rows_choice.py` with the package installed: about four minutes on one core.
+There are several distributions: a calibrated model; logits twice or 0.7 times the true ones; an offset of two classes;
+one class's logit doubled. For each, with 2, 3 and 10 classes and 100, 200 and 500 rows, ``RUNS`` samples are drawn. A
+line has the mean excess log loss over the truth (exact in 4,000 further rows: the divergence of the prediction from the
+true probabilities). It is given for the unchanged model, unconditional temperature scaling, and the recommendation of
+``choose``. The line also has the standard error of the difference of the last two, and the share of samples in which
+the model is unchanged. The same numbers follow for a falsified twin, which takes the least score in plain
+cross-validation. Run `python tests/simulations/few_rows_choice.py` with the package installed: about four minutes on
+one core.
 """
 
 import sys

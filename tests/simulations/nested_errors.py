@@ -2,9 +2,9 @@
 
 Run `python tests/simulations/nested_errors.py [--minutes 10] [--processes 1]` with the package installed. It writes
 tests/simulations/nested_errors.csv line by line and reuses existing lines. With `--check` it computes nothing and ends
-with 1 if a guarantee is violated: an end that misses in more than .05 of the runs, up to the error of the runs, or a
-falsified twin (``all_at_full``: every line's lower end at the full level, without the joint one) that meets the
-guarantee everywhere; or a line whose width does not fall with the rows.
+with 1 if a guarantee is violated. A first violation is an end that misses in more than .05 of the runs, up to the error
+of the runs. A second is a falsified twin (``all_at_full``: every line's lower end at the full level, without the joint
+one) that meets the guarantee everywhere. A third is a line whose width does not fall with the rows.
 
 above: share of runs whose lower end is above the true error, below: whose upper end is below it; found: share of lower
 ends above .02. The true error of a line is that of the bins its interval is about (tests/support/true_errors.py).
@@ -154,8 +154,8 @@ def made(case):
 def _true(one, notion, measure):
     """Return the true error in the evaluated bins.
 
-    Root mean squares can be judged in wider bins than mean absolute errors, where they may be smaller: what is bounded
-    is the larger of the two, which is no more than the root mean square in the finer bins.
+    Root mean squares can be judged in wider bins than mean absolute errors, where they may be smaller. Bounded is the
+    larger of the two, which is no more than the root mean square in the finer bins.
     """
     return target(estimate(one.predictions, notion, measure), one, notion, measure)[0]
 

@@ -9,16 +9,16 @@ weights: most of the weight of one bin is in few of its rows. For a calibrated m
 marked in at most 5 % of samples. The bars of that bin miss in at most 10 %, for any truth. Twin: the effective sample
 size of all rows, divided among the bins by weight; on the slider every place's own interval.
 
-slices: the p-value of a slice of 100 rows of a calibrated model is at most .05 in at most 5 % of samples (twin: the
-smaller tail, not doubled). If the slice is off, a small p-value occurs about as often as by the z-test with the rows'
-own variance (``reference``; twin: a binomial law of the mean confidence).
+slices: the p-value of a slice of 100 rows of a calibrated model is at most .05 in at most 5 % of samples. The twin is
+the smaller tail, not doubled. If the slice is off, a small p-value occurs about as often as by the z-test with the
+rows' own variance (``reference``). The twin is a binomial law of the mean confidence.
 
 slider: a gap is marked somewhere in at most 5 % of samples of a calibrated model (twin: every place's own interval). If
 a fifth of the rows is off by 15 points, one is marked about as often as exact tests of ten bins find one, with Holm's
-correction (``reference``; twin: Hoeffding's bound at every place, corrected for their number).
+correction (``reference``). The twin is Hoeffding's bound at every place, corrected for their number.
 
-rows: with the number of rows stated by a verdict of few rows (``named``, on average), a model with no error, or with
-one of half the tolerance, is within the tolerance in about 80 % of samples (twin: half as many rows).
+rows: a verdict of few rows states a number of rows (``named``, on average). With that number, a model with no error, or
+with one of half the tolerance, is within the tolerance in about 80 % of samples (twin: half as many rows).
 """
 
 import itertools
@@ -392,8 +392,8 @@ BEHIND = {"slices": 0.05, "slider": 0.1}
 BEHIND_WITH_FEW_ERRORS = 0.16
 """Allowed shortfall of the found share from the reference.
 
-In a slice of about five errors in 100 rows, a test that is exact in each tail cannot use its level, and the z-test has
-all of its own in one tail.
+In a slice of about five errors in 100 rows, a test that is exact in each tail cannot use its level. The z-test has all
+of its own in one tail.
 """
 NEAR = (0.7, 0.92)
 """Range of "about 80 %"."""

@@ -3,9 +3,9 @@
 A distribution generates true log-odds and the log-odds that a model states. On n rows a map is fitted. Its excess is
 the mean Kullback-Leibler divergence of its probability from the true one over 20,000 other rows, in thousandths of a
 nat. The method ``unchanged`` has that of the stated probability. Methods: ``prior m`` for m pseudo-rows (0: maximum
-likelihood), and two that were considered in its place, ``targets`` (Platt 1999: outcomes moved to (N1 + 1) / (N1 + 2)
-and 1 / (N0 + 2)) and ``firth`` (Jeffreys' prior). ``wrong way`` is a falsified twin: 16 pseudo-rows in favor of three
-times the log-odds.
+likelihood), and two that were considered in its place. They are ``targets`` (Platt 1999: outcomes moved to (N1 + 1) /
+(N1 + 2) and 1 / (N0 + 2)) and ``firth`` (Jeffreys' prior). ``wrong way`` is a falsified twin: 16 pseudo-rows in favor
+of three times the log-odds.
 
 Run `python tests/simulations/small_scaling_fits.py` with the package installed: about eight minutes on one core. The
 lines with law "mean" are means over distributions; "worst regret" is the largest excess beyond the best method's for

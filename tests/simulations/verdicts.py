@@ -2,9 +2,10 @@
 
 Run `python tests/simulations/verdicts.py [--minutes 30]` with the package installed. It writes
 tests/simulations/verdicts.csv line by line and reuses existing lines. With `--check` it computes nothing and ends with
-1 if a guarantee is violated: "within" at a true error of .0204, "miscalibrated" at .0196, and either "miscalibrated" or
-a test that rejects at a true error of 0, in 5 % of runs or fewer, up to the error of the runs. The falsified twin
-(``half_within``: an interval of half the width decides) must violate its guarantee somewhere.
+1 if a guarantee is violated. Each of three rates must be 5 % of runs or fewer, up to the error of the runs. They are
+"within" at a true error of .0204, "miscalibrated" at .0196, and either "miscalibrated" or a test that rejects at a true
+error of 0. The falsified twin (``half_within``: an interval of half the width decides) must violate its guarantee
+somewhere.
 """
 
 import itertools

@@ -13,8 +13,8 @@ def at_most(share, runs):
 def broken(table, named_by=10):
     """Return a sentence for each violation of the guarantee in the table; empty if there are none.
 
-    Of the lines called tested: none whose coverage is shown (at 95 %) to be below .86, at most one in twenty shown to
-    be below .88; at other levels misses in the same proportion, 1.4 and 1.2 times what the level allows. In every
+    In the lines called tested, no coverage is shown (at 95 %) to be below .86, and at most one in twenty is shown to be
+    below .88. At other levels misses are in the same proportion, 1.4 and 1.2 times what the level allows. In every
     family the twin of half the width is shown to miss that promise in one line or more.
     """
     said, table = [], table[table["runs"] > 0]

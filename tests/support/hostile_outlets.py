@@ -1,7 +1,7 @@
 """Names that could become code in any output, next to harmless ones in the same places.
 
-Both outputs must have the same structure for any parser: elements of a page, tokens of Markdown, the tree of a Python
-module, macros of a LaTeX file. Readers see each name, except for characters that must be hidden.
+Both outputs must have the same structure for any parser. Structure means elements of a page, tokens of Markdown, the
+tree of a Python module, or macros of a LaTeX file. Readers see each name, except for characters that must be hidden.
 """
 
 from __future__ import annotations

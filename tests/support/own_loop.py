@@ -9,8 +9,8 @@ from typing import Any
 def run_in_own_loop(coroutine: Coroutine[Any, Any, object]) -> None:
     """Run a coroutine in a separate thread: Playwright leaves its loop running in the thread of the tests.
 
-    A signal's handler runs in the main thread and only while that is awake: it looks up every so often, or a
-    coroutine that waits for what a handler does would wait forever.
+    A signal's handler runs in the main thread and only while that is awake. The thread therefore wakes up every so
+    often; otherwise a coroutine that waits for what a handler does would wait forever.
     """
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(asyncio.run, coroutine)

@@ -1,9 +1,9 @@
 """Pairs of models on the same rows with a known truth, and coverage of intervals of their difference.
 
 Rows have true probabilities p of K classes. A model claims, of each row, that its predicted class is right with some
-confidence; the truth of the claim is the row's p of that class, its error d the truth less the confidence. The ECE of
-cells is sum_c |sum d| / N, their squared error sum_c sum_{i != j} d_i d_j / (n_c - 1) / M over the M rows in cells of
-n_c >= 2 rows: what estimates from pairs of rows are about.
+confidence. The truth of the claim is the row's p of that class, and its error d is the truth less the confidence. The
+ECE of cells is sum_c |sum d| / N. Their squared error is sum_c sum_{i != j} d_i d_j / (n_c - 1) / M over the M rows in
+cells of n_c >= 2 rows, the target of estimates from pairs of rows.
 """
 
 from dataclasses import dataclass

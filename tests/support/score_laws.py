@@ -5,11 +5,15 @@ outcomes are drawn as often as wanted. There are two kinds of distributions: CLA
 class only (classes are drawn evenly), ROWS whole probability vectors. RECALIBRATED ones are rows after a calibrator
 fitted on other rows.
 
-Truths are one word or two or three: "calibrated", "over-confident", "flat" (the mean claim whatever was claimed), or a
-kind of error, its amount, and (for rows) the class that gains what the top class loses: "shift .0204", ``shift .1
-neighbour``. The amount is the binned confidence error (15 bins of equal width) that this truth has, to 1e-9:
-shift: all claims off by the same; region: the middle tenth of the scores; wave: up and down in four waves over [0, 1];
-class: claims of class 0 only.
+Truths are one word or two or three. They are "calibrated", "over-confident", "flat" (the mean claim whatever was
+claimed), or a kind of error, its amount, and (for rows) the class that gains what the top class loses. Examples are
+"shift .0204" and ``shift .1 neighbour``. The amount is the binned confidence error (15 bins of equal width) that this
+truth has, to 1e-9:
+
+- shift: all claims off by the same;
+- region: the middle tenth of the scores;
+- wave: up and down in four waves over [0, 1];
+- class: claims of class 0 only.
 """
 
 import zlib

@@ -4,8 +4,8 @@
 
     (sum_g W_g |mean true probability in g - mean score in g|^p)^(1/p)
 
-over the cells g of the claims, W_g the cell's share of the claims' weight; for estimators on rows, their own value on
-rows repeated for every class, weighted by its true probability.
+over the cells g of the claims, W_g the cell's share of the claims' weight. For estimators on rows, it is their own
+value on rows repeated for every class, weighted by its true probability.
 """
 
 from dataclasses import dataclass

@@ -100,8 +100,8 @@ TRUE_SHARE = np.append(0, np.cumsum(true_kumar(MIDDLE))) / len(MIDDLE)
 def squared_error(cuts, values):
     """Return the squared error of a step function of z uniform on [0, 1]: sum of width (mean truth - value)^2.
 
-    P2 prints the mean of (P(Y | Z = z_i) - g(z_i))^2, which adds the spread of the truth within a bin: by that
-    formula histogram binning *improves* fourfold from 5 to 20 bins, so the figure cannot have been drawn with it.
+    P2 prints the mean of (P(Y | Z = z_i) - g(z_i))^2, which adds the spread of the truth within a bin. By that formula
+    histogram binning *improves* fourfold from 5 to 20 bins, so the figure cannot have been drawn with it.
     """
     ends = np.concatenate([[0], cuts, [1]])
     width = np.diff(ends)
@@ -124,8 +124,8 @@ def errors(bins, seeds):
 def test_error_of_histogram_binning_grows_with_the_bins_and_that_of_scaling_binning_does_not():
     """For n = 2000, 5 to 20 bins, P2 reports growth by 3.71 +- 0.15 and a change of -2 % +- 7 % (90 %, 1,000 runs).
 
-    Theory for histogram binning: the error is about (B / n) mean of t (1 - t), t the bins' true shares, so it grows by
-    4 times the ratio of those means, 3.82. Of 3,000 runs (90 % margins): 3.88 +- 0.08, and +2.7 % +- 1.1 % for
+    Theory for histogram binning: the error is about (B / n) mean of t (1 - t), t the bins' true shares. It therefore
+    grows by 4 times the ratio of those means, 3.82. Of 3,000 runs (90 % margins): 3.88 +- 0.08, and +2.7 % +- 1.1 % for
     scaling-binning; the 400 runs here have margins of 0.22 and 3 %.
     """
     (few_binning, few_scaling), (many_binning, many_scaling) = errors(5, 400), errors(20, 400)

@@ -12,7 +12,7 @@ from calib_core.registry import Range
 @BINNINGS.register("halving", "Halving towards 1")
 @dataclass(frozen=True)
 class Halving:
-    """Each bin is half as wide as the one before, so that high scores are told apart."""
+    """Each bin is half as wide as the one before, so that high scores are separated."""
 
     bins: Annotated[int, Range(1, 20), "number of bins"] = 5
 

@@ -11,7 +11,7 @@ from calib_core.claims import FlatClaims
 @REDUCTIONS.register("runner-up", "Runner-up")
 @dataclass(frozen=True)
 class RunnerUp:
-    """Of all rows whose second largest probability is h, a fraction h should be of that class."""
+    """Among all rows whose second largest probability is h, a fraction h should be of that class."""
 
     def split(self, predictions):
         rows = predictions.answered

@@ -1,4 +1,4 @@
-"""How often each model is wrong where it is sure."""
+"""Error rates of each model where its confidence is high."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -20,7 +20,7 @@ def sure_and_wrong(models, least=0.9):
 @EXHIBITS.register("sure-and-wrong", "Sure and wrong")
 @dataclass(frozen=True)
 class SureAndWrong(Exhibit):
-    """How often each model is wrong where it is sure."""
+    """Error rates of each model where its confidence is high."""
 
     confidence: Annotated[float, Range(0, 1), "least confidence of the rows that count"] = 0.9
 
