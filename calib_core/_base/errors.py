@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 
 
 class InputError(ValueError):
-    """The input cannot be used; the message states what is wrong, where, and what to do."""
+    """The input cannot be used; the message states what is wrong, where, and what to do.
+
+    ``advice`` is the part of the message that names arguments of Python functions, and ``reading`` the same as fields
+    of a reading: whoever has other names for them, such as options of a command, replaces the advice.
+    """
+
+    def __init__(self, message: str = "", advice: str = "", reading: Mapping[str, str | Sequence[str]] | None = None):
+        # All of it in ``args``: a cached or pickled error is made anew from them.
+        super().__init__(message, advice, reading) if advice else super().__init__(message)
+        self.advice, self.reading = advice, dict(reading or {})
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class NotAnswerable(InputError):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-import re
 import shlex
 import traceback
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from dashboard.commands import _extras, _outputs
+
+if TYPE_CHECKING:
+    from calib_core import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -52,31 +54,21 @@ def fail(sentence: str) -> NoReturn:
     raise SystemExit(COULD_NOT_RUN)
 
 
-_OPTIONS = (
-    (r"\(model=(.+?)\), or read all of them with read_models", r"with --read model=\1"),
-    (r"if (.+?) are probabilities from different models, choose them as score_sets", None),
-)
-"""Arguments of functions that messages of the library name, and the options that have the same effect."""
-
-
-def _with_options(sentence: str) -> str:
-    """Return the sentence with options of the command line in place of the library's arguments."""
-    for pattern, options in _OPTIONS:
-        sentence = re.sub(pattern, options or _as_sets, sentence)
-    return sentence
-
-
-def _as_sets(found: re.Match[str]) -> str:
-    names = ",".join(re.findall(r'"([^"]+)"', found[1]))
-    return f"{found[0].partition(' choose')[0]} give --read {shlex.quote(f'score_sets={names}')}"
+def _with_options(why: InputError) -> str:
+    """Return the message with options of the command line in place of arguments of functions."""
+    fields = (f"{name}={value if isinstance(value, str) else ','.join(value)}" for name, value in why.reading.items())
+    options = " ".join(f"--read {shlex.quote(field)}" for field in fields)
+    return str(why).replace(why.advice, f"give {options}") if options else str(why)
 
 
 def sentence_of(why: Exception) -> str:
     """Return the message to print for an exception."""
     from calib_core import InputError, RegistryError
 
-    if isinstance(why, (InputError, RegistryError)):
-        return _with_options(str(why))
+    if isinstance(why, InputError):
+        return _with_options(why)
+    if isinstance(why, RegistryError):
+        return str(why)
     if isinstance(why, OSError):
         return f"{why.filename or 'a file'}: {why.strerror or why}"
     if (sentence := _extras.missing(why)) is not None:

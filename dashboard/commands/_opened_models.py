@@ -108,7 +108,8 @@ class Opened:
             return session.whole(self.source.data, self.source.reading)
         except InputError as why:
             settled = [_as_options(each) for each in examine(self.file.table, self.reading) if each.change]
-            raise InputError(f"{why} {' Or: '.join(settled)}" if settled else str(why)) from why
+            message = f"{why} {' Or: '.join(settled)}" if settled else str(why)
+            raise InputError(message, why.advice, why.reading) from why
 
     @property
     def marked(self) -> bool:

@@ -429,7 +429,7 @@ class WithinGroups(Exhibit):
         """Return the errors of the selected model; NotAnswerable without a column for groups."""
         rows = scene.get(scene.model.predictions)
         if not cc.slices.columns_of(rows):
-            raise NotAnswerable(no_columns(rows))
+            raise no_columns(rows)
         options: dict[str, Any] = {"parts": self.parts, "reduction": scene.claims}
         if chosen := tuple(dict.fromkeys(filter(None, (self.by, self.crossed)))):
             options |= {"groups": chosen, "crossings": len(chosen) > 1}

@@ -263,10 +263,9 @@ def _of_one_set(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """Return the rows in which all models have scores, and the scores of the chosen model."""
     names = reading.score_sets
     if reading.model is None:
-        raise InputError(
-            f"{table.name} has scores of {len(names)} models, {listed(names)}; choose the model to read "
-            f"(model={shown(names[0])}), or read all of them with read_models"
-        )
+        advice = f"choose the model to read (model={shown(names[0])}), or read all of them with read_models"
+        models = f"{table.name} has scores of {len(names)} models, {listed(names)}"
+        raise InputError(f"{models}; {advice}", advice, {"model": names[0]})
     kept = [kept_rows(table, reading.replace(model=name).of_set) for name in names]
     rows = [each for each in kept if each is not None]
     if rows:

@@ -192,8 +192,10 @@ class _Proposal:
             return rest[0]
         check_for_scores(self.table)
         if len(shares := [name for name in rest if is_share(self.table, name)]) > 1:
-            models = f"if {listed(shares)} are probabilities from different models, choose them as score_sets"
-            raise self._ask(f"no columns are recognized as scores ({models})", "scores")
+            advice = "choose them as score_sets"
+            models = f"if {listed(shares)} are probabilities from different models, {advice}"
+            message = str(self._ask(f"no columns are recognized as scores ({models})", "scores"))
+            raise InputError(message, advice, {"score_sets": shares})
         raise self._ask("no columns are recognized as scores", "scores")
 
     def _numeric(self) -> list[str]:
