@@ -125,7 +125,7 @@ _FROM = {
     "evaluation.update_gains": ("update_gains",),
     "summaries": ("Summary", "read_summary", "summarise"),
 }
-"""The module of each public name that is no module itself: it is loaded when it is first asked for."""
+"""Module of each public name that is no module itself, loaded on first use."""
 
 
 _MOVED = {
@@ -202,7 +202,7 @@ REGISTRIES |= {
 
 
 def __getattr__(name: str) -> object:
-    """A public name, loaded when it is first asked for: scikit-learn alone takes longer than most questions."""
+    """A public name, loaded on first use: the import of scikit-learn takes longer than most computations."""
     if name in _MOVED:
         return renamed(f"{__name__}.{name}", f"{__name__}.{_MOVED[name]}")
     if name in _MOVED_NAMES:

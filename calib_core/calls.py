@@ -1,7 +1,7 @@
-"""Functions that the dashboard's copied code is made of: a file read as predictions, divided, fitted, judged.
+"""Functions in the Python code that the dashboard copies: read a file as predictions, divide, fit, judge.
 
-Each takes the result of another, so that what a page shows is one expression. In a program of your own
-``Predictions``, a calibrator's ``fit`` and ``apply``, and ``estimate`` say the same with less.
+Each takes the result of another, so that what a page shows is one expression. In your own program ``Predictions``, a
+calibrator's ``fit`` and ``apply``, and ``estimate`` do the same with less.
 """
 
 from calib_core.evaluation.model_tables import measured

@@ -23,7 +23,7 @@ _SYMBOLS = (
 
 
 def _spikes(n: int, inner: float, turn: float = 0.0) -> tuple[tuple[float, float], ...]:
-    """A star of n points around (0, 0), the first at the top or turned by so many degrees."""
+    """A star of n points around (0, 0), the first at the top or turned by this angle in degrees."""
     steps = (math.radians(90 + turn + 180 * i / n) for i in range(2 * n))
     return tuple(
         (math.cos(a) * radius, math.sin(a) * radius) for a, radius in zip(steps, [1.0, inner] * n, strict=True)
@@ -45,7 +45,7 @@ _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 @dataclass(frozen=True)
 class Style:
-    """The look of series `i`: color, symbol and dash say the same thing, for readers who see few colors.
+    """The look of series `i`: color, symbol and dash are redundant, for readers who see few colors.
 
     ``symbol`` is Plotly's name of the marker, ``glyph`` the sign most like it where nothing can be drawn: few fonts
     have them all.

@@ -93,7 +93,7 @@ def run(jobs: Sequence[Callable[[], object]], done: Callable[[int], object] = la
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread inside the block: on small matrices, two made fits up to seven times slower.
+    """Limit BLAS to one thread inside the block: on small matrices, two threads slowed fits by up to seven times.
 
     Results then do not depend on the number of cores. The limit applies to the whole process: if blocks of several
     threads overlap, the last one to end removes it.

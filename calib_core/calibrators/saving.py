@@ -1,6 +1,6 @@
 """Fitted calibrators as JSON and back: recipes and arrays without code, so that reading executes nothing.
 
-A file is {"format": "calib-calibrator", "version": 1, "recipe": ..., "classes": K, "state": {...}}. ``state`` holds
+A file is {"format": "calib-calibrator", "version": 1, "recipe": ..., "classes": K, "state": {...}}. ``state`` contains
 the fitted attributes, whose names end in an underscore. Numbers, strings, booleans, null and lists are plain JSON.
 Everything else is an object marked by one key: {"array": base64, "dtype": "float64", "shape": [2, 3]}, {"float":
 "nan"}, {"tuple": [...]}, {"calibrator": {"family", "recipe", "classes", "state"}}, and {"same": i}. The last is the

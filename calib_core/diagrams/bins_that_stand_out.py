@@ -43,9 +43,9 @@ from calib_core.text import begun, exact_end, exact_range, told_apart
 
 OVER, UNDER = "over-confident", "under-confident"
 _OPEN = 0.5
-"""A bin up to 1 that is wider than this has no upper end worth telling."""
+"""Width beyond which the upper end of a bin up to 1 is not shown."""
 _WIDE = 0.1
-"""Bins in which a calibrated model's interval reaches further than this to a side can tell nothing small."""
+"""Half-width of a calibrated model's interval beyond which a bin cannot show small errors."""
 
 
 def bins_standing_out(
@@ -70,8 +70,8 @@ def bins_standing_out(
     unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2. Rows in groups count as
     Korn and Graubard's effective sample size. Whether there are ``too_few`` is known with the rows of a group counted
     as one. What can mislead: the interval is valid whatever the chances of single rows are, but it is for one bin only.
-    Of ten bins of a calibrated model, one interval excludes the confidence on average. A bin that does not stand out
-    may still be off; the errors of its classes may cancel.
+    Of ten bins of a calibrated model, one interval excludes the confidence on average. A bin without a significant
+    error may still be off; the errors of its classes may cancel.
 
     References: Clopper & Pearson 1934; Hong 2013 (Poisson-binomial law); Kish 1965 (weights); Korn & Graubard 1998;
     Holm 1979.

@@ -77,11 +77,11 @@ def calibration_map(
     """Calibration map of a fitted calibrator over three classes: arrows and colors.
 
     ``lattice`` arrows per side start at the centers of equally large triangles, lattice (lattice + 1) / 2 in all. None
-    starts on an edge, where log-based calibrators only see the floor of the logarithm. Answers that need not sum to one
-    (class-wise calibrators) are divided by their sum, which ``note`` tells.
+    starts on an edge, where log-based calibrators only see the floor of the logarithm. Outputs that need not sum to one
+    (class-wise calibrators) are divided by their sum, which ``note`` mentions.
 
-    What can mislead: the map is drawn everywhere, but it was learned where the calibration rows lie. NotAnswerable
-    for calibrators that answer for the predicted class alone; InputError for another number of classes than 3.
+    What can mislead: the map is drawn everywhere, but it was learned where the calibration rows lie. NotAnswerable for
+    calibrators that return only the predicted class's probability. InputError for another number of classes than 3.
 
     References: P3 §3 and 4.1, Fig. 1 and 2.
 

@@ -126,9 +126,9 @@ def class_bias(
     For every predicted class c and class l: over the rows predicted as c, says = mean p_l and right = the share of
     label l. All pairs whose c is predicted in ``fewest`` rows are tested, in two families corrected like all places
     (``inference.picked_out``). Pairs with l = c have the test of the predicted class over its ``bins``, as in
-    ``findings``; pairs with l != c have ``share_test``. Intervals are at ``level``, each of its pair alone. With at
-    most 25 predicted classes, all pairs of them are listed. With more, those that are significantly off are listed, and
-    at least the 20 with the smallest p. The largest significant gap comes first. Rows with an abstention are left out.
+    ``findings``; pairs with l != c have ``share_test``. Intervals are at ``level``, for one pair each. With at most 25
+    predicted classes, all pairs of them are listed. With more, those that are significantly off are listed, and at
+    least the 20 with the smallest p. The largest significant gap comes first. Rows with an abstention are left out.
     Weights and groups count as for ``worth_of_cells``, except that intervals of rows in groups are Korn and Graubard's.
     What can mislead: with a thousand classes a million pairs are tested, and only strong confusions are significant.
     Gaps of a pair at high and at low confidence can cancel.

@@ -188,8 +188,8 @@ def corp_band(
     without simulation. The band's scores are up to 64 ranks and 32 steps of the score. This is no consistency band
     (where a calibrated model's curve would lie): it is about the truth. What can mislead: where the true curve falls it
     is no band at all; and it is wide, since nothing but rising is assumed. Whole-number weights are copies;
-    NotAnswerable for other unequal ones, and for rows that belong together. By default the claims are of the event of
-    two classes, else of the confidence.
+    NotAnswerable for other unequal ones, and for rows in groups. By default the claims are of the event of two classes,
+    else of the confidence.
 
     References: Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023, Honest calibration assessment for binary outcome
     predictions (all runs of rows, there).

@@ -144,7 +144,7 @@ def kernel_curve(
     At each score they contained it in at least .89 of the runs; bands for the whole curve did in .973 to 1 of the runs.
     What can mislead: the smoothed curve is not the true one. The default leaves a calibrated model on the diagonal at
     every bandwidth, but flattens errors that are finer than h. It is off 0 or 1 where all outcomes are 0 or 1, as far
-    as scores vary within h. Whole-number weights are copies; rows that belong together have a curve and no band.
+    as scores vary within h. Whole-number weights are copies; rows in groups have a curve and no band.
 
     References: P5 §4.4, eq. (2) and Fig. 1; Hjort & Glad 1995 (smoothing what a parametric start leaves over).
 
@@ -222,6 +222,6 @@ def _curve(claims: Claims, s: int, method: KernelECE, band: str, level: float) -
 
 
 def _equal_rows(stratum: Stratum) -> float:
-    """Rows of equal weight that these are worth (Kish 1965)."""
+    """Effective sample size of these rows (Kish 1965)."""
     v = stratum.weights
     return float(len(stratum.scores) if v is None else v.sum() ** 2 / np.square(v).sum())

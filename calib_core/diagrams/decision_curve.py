@@ -72,11 +72,11 @@ def decision_curve(
     benefit = acted * (s - (1 - s) t / (1 - t)). The difference to acting on all is about the other rows in the same
     way.
 
-    NotAnswerable where rows hold no probability of the class, and for more than two classes without ``positive``.
+    NotAnswerable where rows contain no probability of the class, and for more than two classes without ``positive``.
     InputError for thresholds not between 0 and 1. What can mislead: only thresholds that somebody would use matter, and
     intervals are not corrected for multiple testing. A benefit above both acting on all and acting on none means that
-    the model helps there, not that it is calibrated. Rows that a model abstains on are left out; rows that belong
-    together count as the fewer that tell as much.
+    the model helps there, not that it is calibrated. Rows with an abstention are left out. Rows in groups count as
+    their effective sample size.
 
     References: Vickers & Elkin 2006; Clopper & Pearson 1934.
 

@@ -112,7 +112,7 @@ def error_sweep(
     ``notions`` have one line each; by default the event if all models have one, else confidence and top-label.
     ``estimator`` is the key of an estimator that takes bins. ``kind`` is the key of bins that have a number: how many
     there are, or how many rows each contains. By default bins are of equal width, or placed by the estimator. ``bins``
-    are the numbers, by default 5 to 25 bins or 10 to 500 rows. A model of ``calibrators.refitted`` is fitted anew for
+    are the numbers, by default 5 to 25 bins or 10 to 500 rows. A model of ``calibrators.refitted`` is refitted for
     each. What can mislead: the error rises with the number of bins even for a calibrated model, since bins contain
     fewer rows. Compare it with the floor, which rises too. ``intervals`` (at ``level``) are of the true error in these
     bins, as ``estimate(...).interval()`` returns them for each number. A value can therefore be above its own interval.
@@ -219,7 +219,7 @@ def _values(
 ) -> tuple[Float64s, str]:
     """Value and noise floor of each estimator (members, 2), and why there is no floor where there is none.
 
-    One pass where counts in fixed bins are all that is looked at.
+    One pass, if counts in fixed bins are sufficient.
     """
     question, why = Question(predictions, reduction, None), ""
     claims = question.claims

@@ -1,6 +1,6 @@
 """A forest plot: every estimator's error of one model in one notion, with interval and noise floor, on one axis.
 
-Slices in the order of their significant gaps: mean confidence, accuracy, and what noise alone would show.
+Slices in the order of their significant gaps: mean confidence, accuracy, and the noise floor.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ class Forest(Diagram):
 def forest(lines: pd.DataFrame, declared: str = "", first: str = ESTIMATOR, eps: float = TOLERANCE) -> Forest:
     """The lines of one model's estimators (``inference.estimate_lines``, judged by ``eps``) as a forest plot.
 
-    ``declared`` is the notion in which the model's verdict is made (``inference.primary``); ``first`` the estimator
-    that it is made of. What can mislead: estimators are of different things, so that their points need not agree; a
-    worst bin is no mean. NotAnswerable where there are errors of several models or notions, or none.
+    ``declared`` is the notion of the model's verdict (``inference.primary``); ``first`` is its estimator. What can
+    mislead: estimators are of different things, so that their points need not agree; a worst bin is no mean.
+    NotAnswerable where there are errors of several models or notions, or none.
 
     >>> from calib_core import Predictions
     >>> from calib_core.inference import estimate_lines, estimates

@@ -151,10 +151,10 @@ def models_in_range(
 
     One line per model: model, rows, says, right, and the exact interval ``right_low`` to ``right_high`` of the
     accuracy, at ``level`` each. Values are NaN where the model has no rows there. Weighted rows count with their
-    weights, in ``rows`` as their copies, or else as one each. The interval takes them, and rows that belong together,
-    as the fewer equal rows they are worth. What can mislead: models have different rows in one range, since what they
-    say of a row differs. With ``notion`` "event", says is the mean predicted risk of the event of two classes and right
-    its frequency. None means "event" for two classes, unless rows are chosen by the class ``predicted``.
+    weights, in ``rows`` as their copies, or else as one each. In the interval these rows, and rows in groups, count as
+    their effective sample size. What can mislead: models have different rows in one range, since their predictions for
+    a row differ. With ``notion`` "event", says is the mean predicted risk of the event of two classes and right its
+    frequency. None means "event" for two classes, unless rows are chosen by the class ``predicted``.
 
     References: Clopper & Pearson 1934.
 

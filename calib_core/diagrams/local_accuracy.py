@@ -30,7 +30,7 @@ NARROWEST, WIDEST = 3, 12
 ENOUGH = 100
 """Rows at which the window is wide enough."""
 FEWEST = 10
-"""Rows below which no share is put into a headline."""
+"""Number of rows below which no share is shown in a headline."""
 ROUNDED = 0.005
 """Largest distance of a confidence from a requested whole percent."""
 DRAWS = 1999
@@ -45,9 +45,9 @@ _MOST_DIGITS = 6
 """Digits of a percent in a printed end of a range, at most."""
 _TINY = 1e-9
 _NOISE = 1e-5
-"""Percents by which numbers kept in float32 lie beside their decimals."""
+"""Percentages by which float32 numbers differ from their decimals."""
 _SLACK = 1e-6
-"""Scores of a file in float32 lie this far beside the decimals they were."""
+"""Largest difference between float32 scores of a file and their decimals."""
 Places: TypeAlias = NDArray[np.intp]
 
 
@@ -91,7 +91,7 @@ class LocalAnswer(OneLine):
     def gap(self) -> float | None:
         """Mean prediction minus accuracy of these rows, if a gap is ``shown``; else None.
 
-        None where the interval holds what they say, and where so large a gap is no surprise among all places looked at.
+        None where the interval includes the claim, and where so large a gap is no surprise among all places examined.
         """
         if not self.enough or not self.shown or self.low <= self.claimed <= self.high:
             return None
@@ -133,7 +133,7 @@ class LocalAnswer(OneLine):
     def stated(self) -> str:
         """The mean risk of these rows, or the requested confidence, as in the headline.
 
-        Rows near a confidence of 1 that do not all say so are named by their mean: no model is said to claim 100 %.
+        Rows near a confidence of 1 that do not all state 1 are named by their mean: no model is said to claim 100 %.
         """
         requested = self.event is None and (self.confidence < 1 or not self.enough or not self.near)
         return in_percent(self.confidence if requested else self.claimed)
@@ -294,7 +294,7 @@ class LocalAccuracy(Diagram):
     def elsewhere(self, confidence: float) -> LocalAnswer | None:
         """Significant gap of most weight among rows outside the window around ``confidence``; None without one.
 
-        What can mislead: it is looked for among many; it says where to look, not how likely such a gap is.
+        What can mislead: it is selected among many. It shows where to look, not how likely such a gap is.
         """
         here = self.answer(confidence)
         apart = [a for a in self.answers if a.gap is not None and (a.lower > here.upper or a.upper < here.lower)]
@@ -324,7 +324,7 @@ def local_accuracy(
 
     Rows with a confidence within 3 points count. Where they are fewer than 100, rows within 4, 5, ... 12 points count,
     as long as their mean stays within 3 points of the requested confidence. Where no row lies within 3 points, the same
-    around the nearest confidence that a row says. Rows can state few different confidences: at most 50, with ten rows
+    applies around the nearest confidence of a row. Rows can state few different confidences: at most 50, with ten rows
     each on average. Then only the rows of the nearest one count, if it rounds to the requested one. The interval is
     about the mean chance of being right of these very rows. Which rows these are is known from their scores only. The
     interval is therefore valid at its level for each confidence, and exact for counted rows (``share_ends``). Rows in
@@ -446,8 +446,8 @@ def _looked_up(
 ) -> LocalAccuracy:
     """The answers for all places; windows are of equal width in the score, or in its log-odds.
 
-    ``given`` holds the same rows with the scores that are compared with what came true, where they are not those that
-    windows are made of.
+    ``given`` contains the same rows with the scores to compare with the outcomes, where these differ from the scores of
+    the windows.
     """
     nearest = rows.nearest(places)
     stated = rows.stated
@@ -543,7 +543,7 @@ class _Rows:
         return first, last, np.zeros(len(values))
 
     def ends_of_groups(self, first: Places, last: Places, level: float) -> tuple[Float64s, Float64s]:
-        """Ends of the share right in each window, of rows that belong together; windows alike are made once."""
+        """Ends of the accuracy in each window, for rows in groups; equal windows are computed once."""
         assert self.groups is not None
         weight, right = np.diff(self._weight), np.diff(self._right) > 0
         windows, place = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
@@ -602,8 +602,8 @@ class _Rows:
 
         The p-value of each window (``share_test``) is compared with the smallest of all windows in draws of calibrated
         outcomes. A window is marked where (1 + draws whose smallest is no larger) / (1 + draws) is at most 0.05. Where
-        rows belong together, or weigh unequally, no law of them all is known, and it is the corrected interval's word
-        (Bonferroni).
+        rows are in groups, or have unequal weights, their joint law is unknown. Bonferroni's corrected interval then
+        decides.
         """
         windows, place = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
         start, stop = windows.T
@@ -654,7 +654,7 @@ def _unit_of_odds(places: Float64s) -> Float64s:
 def _windows(rows: _Rows, places: Float64s, unit: Float64s) -> tuple[Places, Places, Float64s]:
     """First row, last row and one, and half the width of the window around each place.
 
-    The narrowest of enough rows that say about this much on average, else the widest that do.
+    The narrowest with enough rows whose mean is about this score, else the widest with such a mean.
     """
     first = np.zeros(len(places), dtype=np.intp)
     last, reach, enough = first.copy(), np.zeros(len(places)), np.zeros(len(places), dtype=bool)
@@ -704,7 +704,7 @@ def points(difference: float) -> str:
 
 
 def _rows(number: float) -> str:
-    """A number of rows, or what rows are worth, as a subject."""
+    """A number of rows, or an effective sample size, as a subject."""
     text = f"{number:,.0f}" if number >= 10 or number == round(number) else f"{number:.1f}"
     return f"{text} {'row' if text == '1' else 'rows'}"
 

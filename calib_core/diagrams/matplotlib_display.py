@@ -45,7 +45,7 @@ class ReliabilityDisplay:
 
     Attributes ``prob_pred`` and ``prob_true`` are (bins with rows,), in [0, 1]. After `plot`: ``line_``, ``ax_``,
     ``figure_``, ``intervals_`` and ``bands_`` (None where they were left out), ``ref_line_``. What can mislead:
-    intervals and bands hold bin by bin, not all at once; of ten bins one lies outside on average.
+    intervals and bands are valid for one bin each, not jointly. Of ten bins one is outside on average.
 
     References: Broecker & Smith 2007; Wilson 1927.
 

@@ -52,8 +52,8 @@ def class_claims(models: Mapping[str, Predictions], code: int, level: float = LE
     Columns: model, rows (those it predicts as the class), says (their mean confidence), right (the share of them with
     this label). The exact interval of that share at ``level`` (Clopper and Pearson) is low to high, and found is the
     share of the class's own rows among them. NaN where there are no rows, and for the interval where rows carry
-    weights. Rows that belong together count as the fewer independent ones that tell as much. What can mislead: right is
-    about rows that are predicted as the class, found about rows that are of it.
+    weights. Rows in groups count as their effective sample size. What can mislead: right is about rows that are
+    predicted as the class, found about rows that are of it.
 
     >>> p = Predictions.from_confidence([0.9, 0.7, 0.8], predicted=[0, 0, 1], labels=[0, 1, 1])
     >>> class_claims({"net": p}, 0)[["rows", "says", "right", "found"]].values.round(2).tolist()
@@ -81,7 +81,7 @@ def class_bins(
 ) -> ClassBins:
     """The bins of the confidence of one predicted class, as ``class_panels`` draws them, with exact intervals.
 
-    What can mislead: an interval is of one bin alone; among many bins some miss what the model says by chance.
+    What can mislead: an interval is for one bin. Among many bins, some exclude the confidence by chance.
 
     References: P1 Fig. 4; Clopper & Pearson 1934.
 

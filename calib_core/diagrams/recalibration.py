@@ -145,8 +145,8 @@ def cell_rows(diagram: RecalibrationDiagram, cell: int) -> Codes:
 def validity_by_cell(scheme: str | SimplexScheme, fit: Predictions, test: Predictions) -> ValidityPair:
     """V(eps) of a model and of the model recalibrated cell by cell on ``fit``, on the same cells of ``test``.
 
-    What ``canonical_validity`` says of the recalibration that the diagram of these cells shows (``recalibration``).
-    What can mislead: the cells that are judged are those that were changed, so that errors inside them stay unseen.
+    Result of ``canonical_validity`` for the recalibration in the diagram of these cells (``recalibration``). What can
+    mislead: the cells that are judged are those that were changed, so that errors inside them stay unseen.
 
     References: P1 Appendix G.4 and Fig. 12 (left).
 
@@ -166,7 +166,7 @@ def canonical_validity(
 
     Rows are grouped by the cells that contain ``before``, placed on ``fit`` where given (as the calibrator's were),
     else on ``before`` itself. In each group both models' mean vectors are compared with the frequencies of the classes;
-    V weights groups by their rows. The norm is in [0, 2]. What can mislead: the curve speaks of cells, and noise in
+    V weights groups by their rows. The norm is in [0, 2]. What can mislead: the curve is about cells, and noise in
     cells of few rows moves it to the right.
 
     References: P1 Appendix G.4 and Fig. 12 (left).
@@ -340,7 +340,7 @@ def temperature_path(
     Dividing log-probabilities (or logits, where the predictions contain them) by T never changes the predicted class:
     only confidences move. ``also`` adds temperatures between 1/4 and 8, such as a fitted one. The numbers at T = 1 are
     those of ``reliability`` on the same ``bins``; elsewhere exponentials are taken in float32, right to 1e-5. What can
-    mislead: the temperature with the smallest error on these rows was not known before they were looked at.
+    mislead: the temperature with the smallest error on these rows was selected on the same rows.
 
     With ``notion`` "event" marks are of the predicted risk p of the event of two classes, with its log-odds divided by
     T. A mark always represents the rows of one bin at T = 1, as in ``movement``.

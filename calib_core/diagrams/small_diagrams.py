@@ -30,7 +30,7 @@ class SmallDiagrams(Diagram):
     share: Float64s
 
     def record(self, j: int) -> dict[str, object]:
-        """Selection made by a click on the small diagram at this position."""
+        """Selection after a click on the small diagram at this position."""
         return {"code": self.classes[j]}
 
     def _stacked(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -60,7 +60,7 @@ class SlicePanels(ClassPanels):
     where: tuple[str, ...]
 
     def record(self, j: int) -> dict[str, object]:
-        """Selection made by a click on the small diagram at this position."""
+        """Selection after a click on the small diagram at this position."""
         return {"slice": self.where[j]}
 
     def frame(self) -> pd.DataFrame:
@@ -127,7 +127,7 @@ def class_curves(
 ) -> ClassCurves:
     """Kernel reliability curve of each chosen class, as ``kernel_curve`` smooths it, without a band.
 
-    The error beside a curve is the class's in ``bins``, as in ``class_panels``; curves know no bins. What can mislead:
+    The error next to a curve is the class's in ``bins``, as in ``class_panels``; curves have no bins. What can mislead:
     without a band a curve of few rows looks as sure as one of many.
 
     References: P5 §4.4.
@@ -149,9 +149,9 @@ def class_validity(
 ) -> ClassValidity:
     """Validity plot of each chosen class: the share of its rows whose claim is off by at most epsilon.
 
-    With the predictions ``before`` recalibration both are judged on the same bins, as in ``validity_pair``, and
-    NotAnswerable says why they cannot be. What can mislead: wide bins hide what happens inside them, and of a class of
-    few rows V rises late whatever the model does.
+    With the predictions ``before`` recalibration both are judged on the same bins, as in ``validity_pair``.
+    NotAnswerable gives the reason where they cannot be. What can mislead: wide bins hide what happens inside them, and
+    of a class of few rows V rises late whatever the model does.
 
     References: P1 Fig. 9 and Appendix F.
 

@@ -138,9 +138,9 @@ def trade_points(
     """Squared calibration error (debiased, in ``bins``) and mean squared error of every model's claims in one notion.
 
     Further left is better calibrated, further down is better all in all. A model that makes no such claims is NaN and
-    its note says why; NotAnswerable where none does. With ``upper`` come the upper end of the error's interval and the
-    plug-in bound too. What can mislead: the debiased error can be below 0, and depends on the bins. Models that answer
-    different rows are not comparable. The smallest upper end of many models is no valid bound for its own model.
+    its note is the reason; NotAnswerable where none does. With ``upper`` come the upper end of the error's interval and
+    the plug-in bound too. What can mislead: the debiased error can be below 0, and depends on the bins. Models that
+    answer different rows are not comparable. The smallest upper end of many models is no valid bound for its own model.
 
     References: P2 §2.1, §4 and Fig. 17.
 
@@ -242,7 +242,7 @@ def _judged(
 ) -> tuple[float, float, float, float]:
     """Debiased squared calibration error and mean squared error of the test rows' claims after recalibration.
 
-    And the upper end of the error's interval and the plug-in bound, where they are asked for.
+    And the upper end of the error's interval and the plug-in bound, on request.
     """
     binary = BINARY_CALIBRATORS[key]
     calibrated = Reduced(notion, binary.make(**{binary.flags.bins: bins})).fit_on(fit).apply(test)

@@ -46,8 +46,8 @@ class ValidityPlot(Diagram):
 def validity(table: BinTable, stratum: int | None = None) -> ValidityPlot:
     """V(eps), the weight of the bins whose |mean outcome - mean score| is at most eps, overall or in one stratum.
 
-    A curve that rises early is good: nearly all rows get nearly the right probability. What can mislead: the curve
-    speaks of bins, so wide bins hide what happens inside them.
+    A curve that rises early is good: nearly all rows get nearly the right probability. What can mislead: the curve is
+    about bins, so wide bins hide errors inside them.
 
     References: P1 Appendix F.
 

@@ -1,6 +1,6 @@
 """Interface of estimators, their registry, and ``estimate``, which returns a number with its parts.
 
-Rows as the claims that are looked at by default: the risk of the event of two classes, else the confidence.
+Default claims of the rows: the risk of the event of two classes, else the confidence.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ T = TypeVar("T")
 
 
 class AnswerCache:
-    """Answers by what was asked; several estimates of the same question can have theirs in common."""
+    """Cached results by request; several estimates of the same question can share theirs."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Any, ...], Any] = {}
         self._turn = threading.RLock()
 
     def once(self, what: tuple[object, ...], make: Callable[[], T]) -> T:
-        """The answer; asked from several threads at once, the first makes it and the others wait: it can be large."""
+        """The result. When several threads request it, the first computes it and the others wait: it can be large."""
         with self._turn:
             if what not in self._kept:
                 self._kept[what] = make()
@@ -58,7 +58,7 @@ class AnswerCache:
         return found
 
     def keep(self, what: tuple[object, ...], value: object) -> None:
-        """Keep an answer that was made for several estimates at once, unless there is one."""
+        """Store a result computed for several estimates jointly, unless there is one."""
         with self._turn:
             self._kept.setdefault(what, value)
 
@@ -211,7 +211,7 @@ class Question(OneLine):
         return self if rows is self.predictions else replace(self, predictions=rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: claims and copies are made again where they are asked for, and can be large."""
+        """Only the fields: claims and copies can be large, and are recomputed on request."""
         return {f.name: self.__dict__[f.name] for f in fields(self)}
 
 
@@ -226,7 +226,7 @@ class Inference(Protocol):
 
 
 def _inference() -> Inference:
-    """The provider of intervals, noise floors and verdicts, loaded when first asked: estimators import no inference."""
+    """The provider of intervals, noise floors and verdicts, loaded on first use: estimators import no inference."""
     inference: Inference = provided("inference")
     return inference
 
@@ -262,7 +262,7 @@ class Estimate(OneLine):
 
     @property
     def point(self) -> float:
-        """The estimate the default interval is about, which lies in it; ``value`` is what the key's formula says.
+        """The estimate that the default interval is about, and contains. ``value`` is the result of the key's formula.
 
         What can mislead: plug-in errors (``value``) are pushed up by noise and can lie above their own interval.
         """
@@ -292,7 +292,7 @@ class Estimate(OneLine):
         return span.p_with(self.noise_floor.p_value)[0] if span.p_value is None else span.p_value
 
     def verdict(self, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
-        """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` that says why.
+        """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` with its reason.
 
         Of an event also by its O:E ratio, whose tolerance is from 1 / ``ratio`` to ``ratio``.
         """
@@ -300,7 +300,7 @@ class Estimate(OneLine):
         return self._once(what, lambda by, _: by.verdict(self, eps, level, ratio))
 
     def knows(self, *what: Any) -> bool:
-        """Whether its "interval" (level, seed), "floor" or "verdict" was made already, so that asking costs nothing."""
+        """True if its "interval" (level, seed), "floor" or "verdict" is cached, so that it costs nothing."""
         return self.answers.know(*what)
 
     def sharing(self, answers: AnswerCache) -> Estimate:
@@ -354,7 +354,7 @@ class Estimate(OneLine):
 
 
 def _known_facts(estimate: Estimate) -> dict[str, object]:
-    """The number, what it is of, and interval, noise floor and verdict where they were made: nothing is computed."""
+    """The number, its estimand, and interval, noise floor and verdict if cached: nothing is computed."""
     facts: dict[str, object] = {"estimate": estimate.title, "value": f"{estimate.value:.4f}"}
     question = estimate.question
     if question is None:
@@ -522,7 +522,7 @@ def estimate(
 
 
 def counts_of_event(predictions: Predictions, notion: Reduction, estimator: Any) -> Any:
-    """A summary with the losses of its event, where a loss of the event is asked for; None where it is not.
+    """A summary with the losses of its event, where such a loss is requested; None otherwise.
 
     A summary has no row's risk, but the sums over both classes, of which those of the event are a half or all.
     """

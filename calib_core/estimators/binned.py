@@ -47,7 +47,7 @@ def distances(table: SimplexTable, outcomes: Float64s, order: int | str) -> Floa
 
 
 def debiased(table: SimplexTable, outcomes: Float64s) -> Float64s:
-    """Squared canonical errors less what noise alone adds, (replicates,), of outcome sums (replicates, B, K).
+    """Squared canonical errors less the contribution of noise, (replicates,), of outcome sums (replicates, B, K).
 
     sum_b w_b [||f_b - h_b||_2^2 - sum_l f_bl (1 - f_bl) / (n_b - 1)]: the binary correction summed over classes, since
     sum_l Var f_bl is the trace of a multinomial's covariance.
@@ -221,7 +221,7 @@ class ConvexBinned:
     """ECE on any bins, with every row shared between the two bins with the nearest centers.
 
     1/n sum_b |sum_i w_ib (s_i - z_i)| in each stratum of n claims (s_i, z_i), in [0, 1]. The share of row i that counts
-    in bin b is w_ib (``Convex``). Strata are averaged according to the notion. The bins of the result hold sums of
+    in bin b is w_ib (``Convex``). Strata are averaged according to the notion. The bins of the result contain sums of
     shares, not whole rows. What can mislead: as a plug-in estimate it has the upward bias of the ECE. Differences of
     opposite sign in neighboring bins partly cancel. It is therefore often below the ECE on the same bins.
 
@@ -264,7 +264,7 @@ class ConvexBinned:
         return Image(split.first, split.beyond, len(edges) + 1, absolute)
 
     def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
-        """Sums of the shares of outcomes in each bin, beside those of the scores."""
+        """Sums of the shares of outcomes in each bin, and of the scores."""
         low = claims.floor if self.attainable else 0.0
         edges, tally = shared_row(stratum, self.binning, Convex(), low)
         split = Convex()((stratum.scores.astype(np.float64) - low) / (1.0 - low), edges)

@@ -1,4 +1,4 @@
-"""Binned errors with the part that noise alone adds taken off (P2 Def. 5.2 and G.3)."""
+"""Binned errors less the contribution of noise (P2 Def. 5.2 and G.3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from calib_core.predictions.validation import whole
 from calib_core.registry.registry import Flag, Part
 
 _MORE_THAN_ONE = 1 + 1e-9
-"""A bin worth one row has no variance; weights can make that 1 plus a rounding error."""
+"""A bin with an effective sample size of 1 has no variance; weights can make that 1 plus a rounding error."""
 
 
 @ESTIMATORS.register(
@@ -108,9 +108,9 @@ class DebiasedL2:
         return self.of_sums(replace(table, tally=replace(table.tally, outcome=outcomes)), table.shares)
 
     def of_sums(self, table: BinTable, shares: Float64s) -> Float64s:
-        """The values (replicates,) of a table of sums (replicates, strata, bins), shares (strata,) or one a replicate.
+        """Values (replicates,) of a table of sums (replicates, strata, bins), with shares (strata,) or per replicate.
 
-        Rows count as their weight says: whole ones only.
+        Rows count by their weights: whole ones only.
         """
         terms = np.nan_to_num(self._terms(table, table.count)) * table.count
         rows = table.count.sum(axis=-1)

@@ -37,7 +37,7 @@ class Smoother:
         return np.asarray(self.copies / self.copies.sum())
 
     def errors(self, outcomes: Float64s) -> Float64s:
-        """The error of outcomes (n, K, R), one a replicate: mean over rows of ||smoothed outcomes - row||_1."""
+        """The error of outcomes (n, K, R), one per replicate: mean over rows of ||smoothed outcomes - row||_1."""
         return self._sizes(outcomes, self.rows[:, :, None])
 
     def of_residuals(self, residuals: Float64s) -> Float64s:
@@ -120,9 +120,9 @@ class DirichletKernelError:
     which are other rows to each other. What can mislead: smoothing adds an error of its own, and more with a wider
     kernel. The noise of few rows near a row adds another. Calibrated models therefore show much more than 0: compare it
     with the noise floor. The interval is about the part that is due to the labels: the same mean of ||sum_i w_ji (e_i -
-    p_i)||_1. For a calibrated model this is 0 but for noise. NotAnswerable for a single row. NotAnswerable also where
-    pairs of rows times classes are more than 20 million (1,414 rows of 10 classes), since every row is compared with
-    every other.
+    p_i)||_1. For a calibrated model this is 0 except for noise. NotAnswerable for a single row. NotAnswerable also
+    where pairs of rows times classes are more than 20 million (1,414 rows of 10 classes), since every row is compared
+    with every other.
 
     References: Popordanoska, Sayer & Blaschko 2022, eq. 8-10.
 

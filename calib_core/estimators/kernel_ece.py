@@ -49,8 +49,8 @@ class KernelECE:
     are mirrored at 0 (at 1/K where the score is the largest of K probabilities) and at 1, or smoothed by their log-odds
     (``scale``). The beta kernel needs no mirrors. Strata are averaged by their weights: class-wise this is the plain
     mean over classes, each with its own bandwidth. In [0, 1]. With ``smoothed`` = "gaps" the curve is s plus the
-    smoothed z - s instead. It leaves a calibrated model on the diagonal but for noise, whatever the bandwidth, and at
-    the ends too. The paper's formula smooths outcomes. What can mislead: on confident networks Silverman's bandwidth
+    smoothed z - s instead. It leaves a calibrated model on the diagonal except for noise, whatever the bandwidth, and
+    at the ends too. The paper's formula smooths outcomes. What can mislead: on confident networks Silverman's bandwidth
     falls below the grid's step. The value is then noise far above the ECE. A wide fixed bandwidth adds error at the
     ends. Compare bandwidths before believing either. Of outcomes that are all 0 the paper's curve is 0 and the error
     the mean score.
@@ -113,7 +113,7 @@ class KernelECE:
         return Image(cell, into, grid.cells + 1, errors)
 
     def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
-        """Outcomes on the nodes of the grid, beside all claims there."""
+        """Outcomes on the nodes of the grid, and all claims there."""
         grid = self.grid(claims.floor)
         cell, into = grid.places(stratum.scores)
         spread, every = self.kernel.on(grid, self.width(stratum)), grid.shared(cell, into, stratum.weights)

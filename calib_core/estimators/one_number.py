@@ -43,7 +43,7 @@ def ece(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS, notion: Notio
         same class by class). By default "event" for two classes, "confidence" for more.
 
     What can mislead: a calibrated model does not have an ECE of 0: it grows with bins and falls with rows. For an
-    interval, what chance alone shows and a verdict: ``estimate(Predictions(...)).interval()``, ``.noise_floor``,
+    interval, the noise floor and a verdict: ``estimate(Predictions(...)).interval()``, ``.noise_floor``,
     ``.verdict()``.
 
     References: Naeini, Cooper & Hauskrecht 2015; Guo et al. 2017, eq. 3.
@@ -61,7 +61,8 @@ def mce(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS, notion: Notio
 
     Parameters as of ``ece``.
 
-    What can mislead: one bin of one row decides it. Its interval and floor (``estimate(..., estimator="mce")``) say so.
+    What can mislead: one bin of one row decides it. Its interval and floor (``estimate(..., estimator="mce")``) show
+    this.
 
     References: Naeini, Cooper & Hauskrecht 2015.
 

@@ -1,4 +1,4 @@
-"""Kernel calibration error: are residuals of similar predictions alike? (Widmann, Lindsten & Zachariah 2019)."""
+"""Kernel calibration error: similarity of residuals of similar predictions. (Widmann, Lindsten & Zachariah 2019)."""
 
 from __future__ import annotations
 
@@ -57,12 +57,13 @@ class KernelCalibrationError:
     blocks and only pairs within a block count. With n blocks of b rows, the cost is n b K and the memory b^2. In binary
     notions the residual is z - s and TV is |s - s'|. All pairs of a stratum enter, after one sort (for two classes the
     canonical value is twice that of one class). It is unbiased for a *squared* error: for a calibrated model it is as
-    often below 0 as above, and its size is not comparable to an ECE. Ask whether it differs from 0. The p-value of an
-    estimate is that of outcomes drawn from the predictions themselves, valid for any n and K. What can mislead: with
-    many classes most pairs are equally far apart, and a local error then hardly shows.
+    often below 0 as above, and its size is not comparable to an ECE. Ask whether it differs from 0. For an estimate,
+    the p-value is that of outcomes drawn from the predictions themselves, valid for any n and K.
 
-    The dealing depends on ``random_state`` and on what the rows hold, not on their order. A whole weight is that many
-    copies (with more than one block: copies that stay in one block); a stratum without pairs has the value 0.
+    What can mislead: with many classes most pairs are equally far apart, and a local error then hardly shows.
+
+    The assignment depends on ``random_state`` and on the contents of the rows, not on their order. A whole weight is
+    that many copies (with more than one block: copies that stay in one block); a stratum without pairs has the value 0.
 
     References: Widmann, Lindsten & Zachariah 2019, "Calibration tests in multi-class classification", Lemmas 2-3.
 
@@ -183,7 +184,7 @@ def _pairs_of_copies(weights: Float64s) -> Float64s:
 
 
 def _dealt(vectors: Vectors, seed: int) -> Codes:
-    """Positions of the rows in an order that depends on the seed and on what the rows hold, not on their order.
+    """Positions of the rows in an order that depends on the seed and on their contents, not on their order.
 
     Rows are ordered by a random hash of probabilities and label. Equal rows would all fall into one block: each copy
     after the first is hashed again with its number.
@@ -208,7 +209,7 @@ def _dealt(vectors: Vectors, seed: int) -> Codes:
 
 
 def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Every bit of a whole number made to depend on all its bits (the finaliser of SplitMix64)."""
+    """Mix of a whole number in which every bit depends on all bits (the finaliser of SplitMix64)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(bits ^ (bits >> np.uint64(31)))

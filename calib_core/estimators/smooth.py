@@ -21,11 +21,11 @@ _NOISE_GRID = ScoreGrid(cells=1024)
 _UNHEARD = 9.0
 """Frequencies beyond this over the width are damped by e^-40: below rounding."""
 _STEPS_PER_WIDTH = 4
-"""A kernel narrower than this many steps is put on the finer grid: linear binning widens it by up to 0.5 %."""
+"""Kernels narrower than this many steps use the finer grid: linear binning widens them by up to 0.5 %."""
 _HALVINGS = 10
 _CLOSE, _MOST_STEPS = 1e-14, 100
 _FEWER = 8
-"""Nodes of the grid for one of that on which a width is looked for first."""
+"""Nodes of the finer grid per node of the coarser one, on which a width is searched first."""
 _TOGETHER = 16
 """Sets of residuals worked on together: as many as stay in cache."""
 
@@ -181,7 +181,7 @@ def _masses(strata: Sequence[Stratum], grid: ScoreGrid) -> Float64s:
 
 
 def _widths(fine: Float64s, total: float) -> Float64s:
-    """The smooth ECE of sets of residuals that lie on the finer grid: those of the coarser one are made of these."""
+    """Smooth ECE of sets of residuals on the finer grid, from which those on the coarser grid are computed."""
     found = fixed_points(_FINE_GRID.coarser(fine, _GRID.cells), total, _GRID)
     narrow = ~_wide(found)
     found[narrow] = fixed_points(fine[narrow], total, _FINE_GRID)

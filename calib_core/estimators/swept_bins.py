@@ -47,7 +47,7 @@ class Walk:
         return float(self._upto[-1])
 
     def place(self, scores: Floats) -> Codes:
-        """The distinct score of each of these; one that is none of them is put at a neighbor."""
+        """The distinct score of each of these; any other is moved to a neighbor."""
         return np.asarray(np.minimum(np.searchsorted(self.distinct, scores), max(len(self.distinct) - 1, 0)))
 
     def errors(self, sums: Float64s) -> Float64s:
@@ -99,7 +99,7 @@ class Walk:
         return int(self._starts[true[0]]), int(self._starts[false[-1] + 1])
 
     def _seen(self, bins: int, low: int, high: int) -> Codes:
-        """The ends of the bins that hold any of these rows: means of 0 before them and of 1 after them never fall."""
+        """Ends of the bins that contain any of these rows: means of 0 before and of 1 after them never fall."""
         n = len(self._scores)
         before, after = _whole_bins(n, bins, low), _whole_bins(n, bins, high) + 1
         inner = rows_of_first(n, bins, np.arange(max(before, 1), min(after, bins - 1) + 1))
@@ -196,8 +196,8 @@ class MaxDeviation:
 
     max_j D_j - min_j D_j (Kuiper), D_j = 1/n sum of (z_i - s_i) over the rows with the j smallest distinct scores, D_0
     = 0. This is the largest |sum of (z_i - s_i)| / n over intervals of scores, in [0, 1]. No bins and no bandwidth;
-    equal scores are summed as one, so the order of rows has no effect. Strata are averaged as the notion says. It is at
-    most the ECE of the finest bins, and it sees miscalibration in any direction where it lasts over many rows.
+    equal scores are summed as one, so the order of rows has no effect. Strata are averaged according to the notion. It
+    is at most the ECE of the finest bins, and it sees miscalibration in any direction where it lasts over many rows.
 
     The same number is the cutoff calibration error of these rows, sup over intervals I of |E[(z - s) 1{s in I}]|; its
     second key is ``cutoff``. Unlike an ECE without bins it can be estimated from rows. A decision that acts where the

@@ -32,7 +32,7 @@ class TwoBin:
     s_i)(z_j - s_j)(1 - |s_i - s_j|): residuals of like claims that point the same way. In [0, 1], a *square*. Its root
     is at most the ECE of the finest bins and at most sqrt(2) times the largest cumulative deviation. The root times
     sqrt(2) is at least the difference of the mean outcome and the mean score. No bins to choose, and it changes little
-    when scores do; one sort, O(n log n). Strata are averaged as the notion says.
+    when scores do; one sort, O(n log n). Strata are averaged according to the notion.
 
     It is truthful. Let outcomes be independent given the rows, with true chances q_i. Its mean is then the same number
     for q_i - s_i in place of z_i - s_i, plus 1/n^2 sum q_i (1 - q_i). The first is 0 for s = q and never negative, and

@@ -33,7 +33,7 @@ FEW_ROWS = 1000
 ROWS_A_NUMBER = 50
 """Rows that a calibrator needs for every number it fits."""
 FEW = 50
-"""A calibrator that needs more than so many times the rows is not among those tried unasked."""
+"""Largest multiple of the available rows that a default candidate may need."""
 _NEVER = Predictions([[1.0, 0.0]], [1])
 """A row in which happened what was given a probability of 0."""
 SINGLE = ("top-label", "confidence")
@@ -371,7 +371,7 @@ def _whole(base: Predictions, after: Predictions) -> Predictions:
 
     Where the base rows contain single claims, these become the two classes wrong and right. A candidate may make only
     the claim h of the predicted class c. Class j then gets the rest in the old proportion, (1 - h) p_j / sum_{l != c}
-    p_l, and an equal share where these are all 0. NotAnswerable for what cannot be put so.
+    p_l, and an equal share where these are all 0. NotAnswerable for predictions without such a form.
     """
     if after.abstained is not None:
         raise NotAnswerable("it leaves rows unanswered, so that its score is one of other rows")

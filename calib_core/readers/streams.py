@@ -96,7 +96,7 @@ def parts(
 ) -> Iterator[FilePart]:
     """Yield the runs of a file with their predictions; arguments as in ``streamed``. InputError for an empty file.
 
-    Samples of a question, and rows of several models, belong together, so such files are read at once or refused.
+    Samples of a question, and rows of several models, are related, so such files are read at once or refused.
     """
     reading: Reading | None = None
     for run in runs(path, labels):

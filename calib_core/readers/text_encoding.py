@@ -68,7 +68,7 @@ def _check_utf8(data: bytes, name: str) -> None:
 
 
 def _line_feeds(data: bytes) -> bytes:
-    """Convert old Macintosh line ends (CR alone) to line feeds; parsers handle CR LF."""
+    """Convert old Macintosh line ends (CR only) to line feeds; parsers handle CR LF."""
     if data.count(b"\r") == data.count(b"\r\n") or b'"' in data:
         return data
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -77,8 +77,8 @@ def _line_feeds(data: bytes) -> bytes:
 def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:
     """Yield blocks of about ``size`` bytes of text and the file position after each; only UTF-8 may lack its mark.
 
-    Lines of old Macintosh files end in a carriage return alone. If quotes may contain line ends (``quoted_ends``),
-    these are ambiguous, so such a file with quotes is refused.
+    Lines of old Macintosh files end in a carriage return only. If quotes may contain line ends (``quoted_ends``), these
+    are ambiguous, so such a file with quotes is refused.
 
     >>> import io
     >>> list(utf8_blocks(io.BytesIO("a,b\\n".encode("utf-16")), 1 << 20, "a.csv", True))

@@ -105,7 +105,7 @@ class NoiseFloor(OneLine):
         return (1 + worse + equal) / (len(self.draws) + 1)
 
     def exact_p_value(self, random_state: int) -> float:
-        """The p-value with draws equal to the observed value put before or behind it at random: exact at any level.
+        """The p-value with draws equal to the observed value ordered before or behind it at random: exact at any level.
 
         (1 + #{T* > T} + U) / (R + 1), U uniform on 0..#{T* = T}. Under calibration every rank is equally likely, so
         that P(p <= a) = a for a = 1/(R+1), 2/(R+1), ... What can mislead: the seed affects the answer where draws tie;

@@ -48,7 +48,7 @@ class InTheLarge(OneLine):
     ``gap`` (observed less mean predicted, as of every bin, class and slice), ``ratio`` (observed to expected events)
     and ``intercept`` come from the number of events. Either all of them exclude calibration, or none does. ``p_value``
     is of the test that the gap is 0 and the ratio 1 (``joint_event_ends``). It decides whether there is a gap
-    (``differs``), as for every place: at most .05 where intervals at level .9 exclude calibration. The intervals say
+    (``differs``), as for every place: at most .05 where intervals at level .9 exclude calibration. The intervals show
     how large it is. ``tail`` is the chance to miss of their end towards the expected number of events, at most (1 -
     level)/2. They share it with the event's calibration error (``inference.mean_gap``). ``tested`` is False where the
     intervals were not simulated; notes give reasons for missing numbers.
@@ -101,7 +101,7 @@ class InTheLarge(OneLine):
         Columns: ``measure``, ``title``, ``value``, ``low``, ``high``, ``floor``, ``reference`` (its value under
         calibration, NaN where there is none) and ``note``.
 
-        A measure without a point has no interval here either, and its note says what it needs.
+        A measure without a point has no interval here either, and its note lists what it needs.
         """
         none = np.nan
         intercept = (self.intercept, self.intercept_low, self.intercept_high)
@@ -249,7 +249,8 @@ def _no_number(intercept: float) -> str:
 class RatioVerdict(OneLine):
     """Ratio of observed to expected events against the range 1/``ratio`` to ``ratio``; ends ``low`` and ``high``.
 
-    ``within``: both ends are inside; ``outside``: both are beyond one side. Each holds but in (1 - level)/2 of samples.
+    ``within``: both ends are inside; ``outside``: both are beyond one side. Each is valid except in (1 - level)/2 of
+    samples.
     """
 
     low: float
@@ -279,8 +280,8 @@ class RatioVerdict(OneLine):
 def ratio_verdict(result: InTheLarge, ratio: float = RATIO) -> RatioVerdict:
     """Judge the ratio of observed to expected events against a tolerance from 1/``ratio`` to ``ratio``.
 
-    What can mislead: a ratio within its tolerance says nothing about single risks; "undecided" often means that events
-    are too few (``events_needed``).
+    What can mislead: a ratio within its tolerance implies nothing about single risks. "Undecided" often means that
+    events are too few (``events_needed``).
 
     >>> p = Predictions([[0.8, 0.2]] * 100, [1] * 50 + [0] * 50)
     >>> ratio_verdict(in_the_large(p)).word, ratio_verdict(in_the_large(p), 3.5).word

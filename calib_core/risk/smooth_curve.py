@@ -386,7 +386,7 @@ def _without_intervals(distance: Float64s, trials: Trials, why: str) -> pd.DataF
 
 
 def _quantile(values: Float64s, rows: Float64s, share: float) -> float:
-    """The quantile of R's type 7 among values repeated as often as rows say."""
+    """The quantile of R's type 7 among values repeated by the numbers of rows."""
     counted, total = np.cumsum(rows), rows.sum()
     place = share * (total - 1)
     below, above = (
@@ -431,7 +431,7 @@ class Spline:
     def separates(self, trials: Trials) -> bool:
         """Whether outcomes are all but certain given the curve, which then is hardly determined where they are mixed.
 
-        There the coefficients' normal noise, which intervals are made from, is not theirs.
+        There the coefficients' normal noise, on which intervals are based, is not theirs.
         """
         chance = expit(self.line(trials.score))
         share = trials.observed / trials.total
@@ -564,7 +564,7 @@ class Distances:
         return _floored(table, calm)
 
     def with_floors(self, plain: pd.DataFrame) -> pd.DataFrame:
-        """The table with floors alone, which rest on the calibrated curve."""
+        """The table with floors only, which depend on the calibrated curve."""
         return _floored(plain.copy(), self.of_lines((self.design @ self.diagonal)[:, None] + self.calm))
 
     def _drawn_in(self, wanted: float) -> Float64s:

@@ -58,7 +58,8 @@ def cut(
     Parameters
     ----------
     by : name of the column, or of two.
-    edges : where a column of numbers is cut, ascending; slices then hold low <= number < high, the outermost are open.
+    edges : where a column of numbers is cut, ascending. Slices then have low <= number < high, and the outermost are
+        open.
     parts : without edges, a column of more than 12 different numbers is cut into this number of ranges of about equally
         many rows. Equal numbers are never separated, so that fewer ranges can result.
 

@@ -1,4 +1,4 @@
-"""Significant calibration errors by place, in plain sentences, the largest gap first (all rows if all are alike)."""
+"""Significant calibration errors by place, in plain sentences, the largest gap first (all rows if all gaps agree)."""
 
 from __future__ import annotations
 

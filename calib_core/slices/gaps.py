@@ -87,7 +87,7 @@ def _held_against(lines: Sequence[tuple[float, ...]], counted: bool, level: floa
 def unlike(p: Float64s, columns: int = 1) -> Float64s:
     """Mask of the slices that differ from the rest: Holm-corrected p at most 0.05, also corrected for the columns.
 
-    Every slice is part of the rest of each other; Holm's rule holds for tests that depend on each other.
+    Every slice is part of the rest of each other; Holm's rule is valid for dependent tests.
     """
     return np.asarray(columns * holm(p) <= SIGNIFICANCE)
 
@@ -201,11 +201,11 @@ def table(
 
     For rows in groups (then with ``groups``, their number), and for weights that are no copies, ``worth`` is the
     effective sample size. It is (sum w)^2 over the sum over groups of (its weight)^2; otherwise worth = rows. Floor and
-    p are then Hoeffding's, 2 exp(-2 worth gap^2), which hold however the rows of a group depend on each other. So is
-    the interval where there are weights; of rows in groups it is Korn and Graubard's, as in the reliability diagram.
-    Rows the model abstains on are left out. NotAnswerable for more than 1,000 slices. What can mislead: gaps inside a
-    slice can cancel. Crossings and other cuts that are examined in turn are further families of tests (``scan``
-    corrects for all).
+    p are then Hoeffding's, 2 exp(-2 worth gap^2), which are valid for any dependence of the rows in a group. So is the
+    interval where there are weights; of rows in groups it is Korn and Graubard's, as in the reliability diagram. Rows
+    the model abstains on are left out. NotAnswerable for more than 1,000 slices. What can mislead: gaps inside a slice
+    can cancel. Crossings and other cuts that are examined in turn are further families of tests (``scan`` corrects for
+    all).
 
     References: Clopper & Pearson 1934; Hoeffding 1956, 1963; Holm 1979; Korn & Graubard 1998; Newcombe 1998; Hong 2013
     (Poisson-binomial law).
@@ -267,17 +267,16 @@ def by_column(
 ) -> pd.DataFrame:
     """One line per slice of every column; first the column of the largest significant gap.
 
-    Columns none of whose slices stands out come last, that whose slices lie furthest apart first.
+    Columns without significant slices come last, by the spread of their slices, the largest first.
 
-    ``columns`` are names, by default all but those that tell rows apart instead of groups of them, or say the same of
-    every row. The columns of the frame and their numbers are those of ``table``, with ``column`` first and ``spread``,
-    the same for all slices of a column. With gaps g_j of the slices, shares w_j, mean gap g and noise floors f_j,
-    spread = sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2]. This is the variance between slices beyond noise, in squared
-    probability. Below 0 it is no larger than by noise. It is NaN, and last, where no slice is tested.
+    ``columns`` are names. By default all are used except those that identify single rows, or have one value in every
+    row. The columns of the frame and their numbers are those of ``table``, with ``column`` first and ``spread``, the
+    same for all slices of a column. With gaps g_j of the slices, shares w_j, mean gap g and noise floors f_j, spread =
+    sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2]. This is the variance between slices beyond noise, in squared probability.
+    Below 0 it is no larger than by noise. It is NaN, and last, where no slice is tested.
 
     ``notion`` as for ``table``. NotAnswerable where no column is left.
-    What can mislead: a column can tell rows apart only
-    because another does.
+    What can mislead: a column can be informative only because of another one.
 
     >>> columns = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40, "day": [1, 1, 2, 2] * 20})
     >>> right = [True] * 30 + [False] * 10 + [True, False] * 20
@@ -365,14 +364,14 @@ def judged_counts(
 
 
 def _tests(sums: Float64s, nodes: Float64s, counts: Float64s) -> Float64s:
-    """p-values of groups of rows that count alike, or of copies: NaN where there are none."""
+    """p-values of groups of rows of equal weight, or of copies: NaN where there are none."""
     return count_test(nodes, counts, np.nan_to_num(np.rint(sums[:, 0] * sums[:, 3])))
 
 
 def _tested(
     sums: Float64s, p: Float64s, numbers: dict[str, Codes], total: float, counted: bool, fewest: int, level: float
 ) -> pd.DataFrame:
-    """Columns rows to adds, from weight, what rows are worth, mean confidence and share right of each group, (m, 4)."""
+    """Columns rows to adds, from weight, effective sample size, mean confidence and accuracy of each group, (m, 4)."""
     weight, worth, claimed, right = sums.T
     tested = np.where(worth >= fewest, worth, 0.0)
     low, high = share_ends(right, worth, counted, level)
@@ -406,7 +405,7 @@ def _numbers(rows: Predictions, groups: Sequence[Codes]) -> dict[str, Codes]:
 
 
 def _line(h: Float64s, right: Bools, weights: Float64s, groups: Codes | None) -> tuple[float, float, float, float]:
-    """Weight, what rows are worth, mean confidence and share right; of rows in ``groups`` or of other weights."""
+    """Weight, effective sample size, mean confidence and accuracy; of rows in ``groups`` or of other weights."""
     n = float(weights.sum())
     if not n:
         return 0.0, 0.0, np.nan, np.nan

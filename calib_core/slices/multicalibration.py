@@ -74,7 +74,7 @@ class _Walks:
 class Runs:
     """Groups of rows in order of their scores: ``names``, ``rows`` in each and their ``weight``, all (groups,).
 
-    ``skipped`` are groups that hold rows, but too few.
+    ``skipped`` are groups that contain rows, but too few.
     """
 
     walks: tuple[_Walks, ...]
@@ -95,7 +95,7 @@ class Runs:
     ) -> Runs:
         """Families of groups of at least ``fewest`` rows, from rows by ascending score (n,).
 
-        Where rows belong together, in ``clusters`` (n,), also of rows of ``fewest_clusters`` or more.
+        For rows in groups, ``clusters`` (n,), they also have at least ``fewest_clusters`` of these.
         """
         walks, names, skipped = [], list[str](), list[str]()
         rows, weight = list[Codes](), list[Float64s]()
@@ -146,7 +146,7 @@ RESAMPLES = 1000
 _FEWEST_DRAWS, _MOST_NUMBERS = 200, 50_000_000
 """Fewest draws, and largest count of drawn numbers: with more rows there are fewer draws."""
 _AT_ONCE = 4_000_000
-"""Drawn numbers held at a time."""
+"""Drawn numbers in memory at a time."""
 _TAIL = 0.05
 """Level at which Student's point is compared with the normal one, to widen noise estimated from few clusters."""
 
@@ -277,7 +277,7 @@ class Multicalibration(Diagram):
 
     ``value`` is the largest error of a group times the group's share of all rows; ``interval`` and ``noise_floor`` are
     of it. ``deviations`` is the largest error of a group in standard deviations of its noise, ``rescaled`` the same in
-    units of the error of all rows. ``found`` has a line a group, ``skipped`` names those of too few rows.
+    units of the error of all rows. ``found`` has one line per group; ``skipped`` names those of too few rows.
     """
 
     drawn: ClassVar[bool] = False
@@ -294,7 +294,7 @@ class Multicalibration(Diagram):
     def p_value(self) -> float:
         """Probability that any group of a calibrated model exceeds this many standard deviations of its noise.
 
-        It holds for all groups at once, so that looking at many makes no false alarm likelier.
+        It is valid for all groups jointly, so that examining many makes no false alarm likelier.
         """
         return float(self.found["p"].min())
 
@@ -354,7 +354,7 @@ def multicalibration(
     reduction : a notion in which each row makes one claim of one kind: confidence, or one class. None: the event of two
         classes, else the confidence.
     crossings : whether values of two columns that meet are groups, too.
-    fewest : groups of fewer rows (of weights that are no counts: of so many with a weight) are left out and named.
+    fewest : groups of fewer rows (with weights that are no counts: of fewer rows with a weight) are left out and named.
 
     With scores s_i, outcomes z_i, weights w_i, all of which sum to W, and W_g of group g:
 
@@ -368,9 +368,9 @@ def multicalibration(
 
     The value is a norm of the residuals. Its interval is max(0, value - q) to value + X, with q the (1 + level)/2 point
     of noise and X the part that one-sided noise can hide (``inference.wild.bounds``). It is valid for any number of
-    groups, and was simulated for independent rows of one weight (``inference.domain``). Rows that belong together:
-    noise is that of whole clusters (``WeighedClaims.laws``), groups of rows of fewer than ten of them are left out,
-    too. Columns of the frame:
+    groups, and was simulated for independent rows of one weight (``inference.domain``). For rows in clusters, noise is
+    that of whole clusters (``WeighedClaims.laws``), and groups with rows of fewer than ten clusters are left out, too.
+    Columns of the frame:
 
     - group, rows, share (of all weight), error;
     - low, high (at ``level`` for all groups jointly: low by the largest of all groups' noise, in units of each one's,
@@ -384,7 +384,7 @@ def multicalibration(
     NotAnswerable for rows of fewer than ten clusters, summaries, notions of several claims a row, and where no group
     has rows enough. What can mislead: ``value`` gives a small group little weight, and so does its noise floor. The
     group's own line shows whether a small group is off. Errors of two directions in one group and one interval cancel.
-    Groups chosen after looking at what came true are none of these.
+    The correction does not cover groups chosen after looking at the outcomes.
 
     References: Hébert-Johnson et al. 2018 (by mass: a small group may be further off); Tax et al. 2025
     (MCGrad); Westfall & Young 1993 (maxT); Wu 1986.
@@ -514,7 +514,7 @@ def _noticed(low: float, value: float) -> float:
 def _furthest(noise: Float64s, tail: float) -> Float64s:
     """Simultaneous noise limits of the groups' errors, (groups,): a share 1 - ``tail`` of draws is within all of them.
 
-    Mean plus so many deviations, the same number for all groups.
+    Mean plus a number of deviations, the same number for all groups.
     """
     mean, spread = noise.mean(axis=0), noise.std(axis=0)
     beyond = _standard(noise, mean, spread).max(axis=1)

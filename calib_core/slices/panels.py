@@ -34,7 +34,7 @@ def panels(
 
     ``slices`` are slices or their texts; ``bins`` as for ``diagrams.reliability``, ``notion`` as for ``table``. In a
     heading the slice's error in these bins, which noise pushes up where rows are few. NotAnswerable where one of them
-    holds no row. What can mislead: bins of few rows lie off the diagonal by chance alone.
+    contains no row. What can mislead: bins of few rows are off the diagonal by chance.
 
     >>> import pandas as pd
     >>> columns = pd.DataFrame({"site": ["a", "a", "b"]})

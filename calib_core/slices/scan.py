@@ -44,7 +44,7 @@ class SliceScan(Diagram):
     """Result of a scan: slices found on some rows and tested on the others, one line each in ``found``.
 
     ``looked`` slices were examined, and ``picked`` of them were significant on ``first`` rows. The largest of these
-    were tested on ``second`` others by the ``test``. ``columns`` were looked at, ``left_out`` were not, each with the
+    were tested on ``second`` others by the ``test``. ``columns`` were examined, ``left_out`` were not, each with the
     reason; ``uncrossed`` pairs of columns make too many slices.
     """
 
@@ -121,21 +121,22 @@ def scan(
 
     Parameters
     ----------
-    columns : names of metadata columns; by default all, but for those whose values tell single rows apart.
+    columns : names of metadata columns; by default all except those whose values identify single rows.
     crossings : whether columns are crossed two by two.
-    min_rows : slices of fewer rows, among those that are looked at, are not.
-    confirm : share of the rows kept apart, at random (``random_state``); what stands out on the others is tested there.
+    min_rows : smallest number of rows of an examined slice.
+    confirm : share of the rows held out, at random (``random_state``); slices that are significant on the others are
+        tested there.
     parts : as for ``cut``.
     notion : as for ``table``: "event" for the predicted risk of two classes, None for that where there are two.
 
-    On the first rows every slice has the p-value of ``table`` (Poisson-binomial, ``count_test``); those worth fewer
-    than 20 rows are not looked at. Then Benjamini and Yekutieli's correction for all that were looked at, which holds
-    however slices overlap. Those at most 0.05 are ordered by share * (|gap| - noise floor). Crossings are left out if
-    they are no further off, beyond noise, than a column's slice that contains them. The first 30 are tested on the
-    held-out rows by the same test, corrected by Holm. ``stands_out`` where the corrected p is at most 0.05 and the gap
-    has the same sign. The held-out outcomes had no part in the choice. The chance of a false alarm for any slice is
-    therefore at most 5 %, whatever was examined. Groups of rows stay on one side. A crossing of the same rows as a
-    column's slice is not looked at.
+    On the first rows every slice has the p-value of ``table`` (Poisson-binomial, ``count_test``). Slices with an
+    effective sample size below 20 are not examined. Then follows Benjamini and Yekutieli's correction for all examined
+    slices, which is valid however slices overlap. Those at most 0.05 are ordered by share * (|gap| - noise floor).
+    Crossings are left out if they are no further off, beyond noise, than a column's slice that contains them. The first
+    30 are tested on the held-out rows by the same test, corrected by Holm. ``stands_out`` where the corrected p is at
+    most 0.05 and the gap has the same sign. The held-out outcomes had no part in the choice. The chance of a false
+    alarm for any slice is therefore at most 5 %, whatever was examined. Groups of rows stay on one side. A crossing of
+    the same rows as a column's slice is not examined.
 
     The frame has the columns of ``table``, on the held-out rows, with p_holm for p_corrected. Further columns are
     first_gap and first_rows, the gap and the number of rows that selected the slice. What can mislead: half of the rows
@@ -267,7 +268,7 @@ class _Cells:
         return count_test(self.nodes, node_counts(self.nodes, number, score), hits)
 
     def _worth(self, together: Codes, code: Codes, count: Float64s) -> Float64s:
-        """Independent rows that each slice is worth: (sum w)^2 over the sum over groups of (its weight)^2."""
+        """Effective sample size of each slice: (sum w)^2 over the sum over groups of (its weight)^2."""
         groups, cells = int(together[-1]) + 1, len(count)
         if groups * cells <= _DENSE * len(code):
             sums = np.bincount(together * cells + code, self.weights, groups * cells).reshape(groups, cells)

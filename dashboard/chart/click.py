@@ -50,7 +50,7 @@ class Click:
 
 
 def slot(key: str) -> str:
-    """Return the key in `st.session_state` of a pending click on chart `key`; a test may put one there."""
+    """Return the key in `st.session_state` of a pending click on chart `key`; a test may set it."""
     return f"calib.chart.click.{key}"
 
 

@@ -22,7 +22,7 @@ FORMS = ("text", "json", "csv", "python")
 def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str] = ()) -> None:
     """Write the exhibit in one of the forms, after the doubts about the file.
 
-    As text also what was assumed of the file but for what options ``named``, and which rows are judged.
+    The text also contains what was assumed of the file but for what options ``named``, and which rows are judged.
 
     NotAnswerable is the command's sentence, as is why there is no model.
     """

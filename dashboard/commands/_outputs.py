@@ -34,7 +34,7 @@ STDIO = "-"
 class Output(click.Path):
     """Name of an output file: not an input or another output of the command, in an existing folder.
 
-    It is looked at before the work begins, by ``check``.
+    ``check`` examines it before the work begins.
     """
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ ENDINGS = ("csv", "parquet", "jsonl", "npy")
 
 
 def in_parts(file: Path, ending: str, labels: Path | None, fields: Mapping[str, Any]) -> bool:
-    """Return True if the file is read and written in parts: it has several, whose rows do not belong together."""
+    """Return True if the file is read and written in parts: it has several, whose rows are unrelated."""
     if labels is not None:
         if ending not in ENDINGS:
             raise InputError(f"files with scores and labels are written in parts; end -o in .{', .'.join(ENDINGS)}")

@@ -17,13 +17,13 @@ from dashboard import session, uploads
 from dashboard.hosting import machine
 
 ENDING = threading.Event()
-"""Set once this process was asked to end."""
+"""Set once this process was requested to end."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Notice when the server is asked to end, without changing how it does so."""
+    """Notice when the server is requested to end, without changing how it does so."""
     ENDING.clear()
     if threading.current_thread() is not threading.main_thread():  # where no signal arrives
         yield

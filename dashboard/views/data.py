@@ -1,6 +1,6 @@
 """Data view: choose a file, check the findings about it, and set how it is read and how its rows are divided.
 
-Labels in another file: joined with the scores on trial into one file, which is then looked at like any other.
+Labels in another file: joined with the scores on trial into one file, which is then read like any other.
 """
 
 from __future__ import annotations

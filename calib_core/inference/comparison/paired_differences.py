@@ -336,7 +336,7 @@ def in_cells(question: Question) -> bool:
 def of_cells(
     questions: tuple[Question, Question], bins_of: BinsOf, level: float, random_state: int
 ) -> PairedDifference:
-    """Two errors compared by the residuals of every row under both models, in the cells the two put it in."""
+    """Two errors compared by the residuals of every row under both models, in the cells of both."""
     order = 2 if error_scale(questions[0].estimator).squared else 1
     tables = _tables(questions, bins_of)
     values = (_value(questions[0], tables[0]), _value(questions[1], tables[1]))

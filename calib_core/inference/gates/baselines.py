@@ -33,7 +33,7 @@ _MANY = 2**53
 
 @dataclass(frozen=True, repr=False)
 class Baseline(OneLine):
-    """A model's error as a later one is held against it: where it lies, and what it is an error of.
+    """A model's error for comparison with a later one: its interval and what it is an error of.
 
     ``low``, ``point`` and ``high`` are the interval at ``level`` on the scale of a tolerance (roots of squared errors).
     Notion, estimator, bins, number of classes and what the interval is ``about`` have to be the other model's too.
@@ -229,7 +229,7 @@ def _kind(value: Any) -> Any:
 def read_baselines(data: bytes, name: str) -> dict[str, Baseline]:
     """Read the baselines in a gate's JSON, by file name.
 
-    InputError says what is wrong with it.
+    InputError describes the fault.
 
     >>> read_baselines(b"[]", "old.json")
     Traceback (most recent call last):

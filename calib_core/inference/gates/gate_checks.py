@@ -21,7 +21,7 @@ from calib_core.predictions.predictions import Predictions
 class GateCheck(OneLine):
     """Result of a gate: whether predictions pass, and the reasons.
 
-    ``first`` is the line that decides, held against ``limit`` where there is one; ``growth`` the increase over a
+    ``first`` is the deciding line, compared with ``limit`` where there is one. ``growth`` is the increase over a
     baseline, None without one. They pass where each of the two that is there is "within".
     """
 

@@ -76,7 +76,7 @@ def _sizes(fine: BinTable) -> Iterator[tuple[float, Codes]]:
 
 
 def typical(rows: Float64s, score: Float64s, outcome: Float64s, codes: Codes) -> float:
-    """The median upper end over cells put together by ``codes`` (cells,), of mean outcomes (draws, cells)."""
+    """The median upper end over cells pooled by ``codes`` (cells,), of mean outcomes (draws, cells)."""
     _, place = np.unique(codes, return_inverse=True)
     count = np.bincount(place, rows).astype(np.float64)
     weight, claimed = count / count.sum(), np.bincount(place, rows * score) / count

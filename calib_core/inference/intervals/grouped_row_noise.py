@@ -1,4 +1,4 @@
-"""The noise of grouped rows: what estimates show on a calibrated model whose rows of a group may come out alike."""
+"""Noise of grouped rows: what estimates show for a calibrated model whose rows in a group may have equal outcomes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from calib_core.predictions.row_groups import RowGroups, made_for_single_rows
 _AT_ONCE = 4_000_000
 """Drawn numbers in memory at a time."""
 _ALIKE = 200
-"""Draws of outcomes that are alike within groups."""
+"""Draws of outcomes that are equal within groups."""
 
 
 def of_groups(question: Question, values: Float64s, random_state: int) -> Float64s:
@@ -69,7 +69,7 @@ def of_groups(question: Question, values: Float64s, random_state: int) -> Float6
 def sums_in_cells(claims: FlatClaims, table: BinTable, groups: RowGroups, random_state: int) -> list[Float64s]:
     """Outcome sums of calibrated models in the cells of a table, (draws, cells), by each law for grouped rows.
 
-    One claim a row. Where groups are few, or surprises too rare, outcomes that are alike within groups are among them.
+    One claim a row. Where groups are few, or surprises too rare, outcomes that are equal within groups are among them.
     """
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(7,)))
     content, score = claims.influence(), table.tally.score.ravel()

@@ -1,4 +1,4 @@
-"""Intervals of errors whose rows belong together: what moves one row of a group may move them all."""
+"""Intervals of errors of grouped rows: a change in one row of a group may occur in all of them."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def _finest(claims: Any, tables: list[BinTable], ranks: int) -> tuple[_Outcomes,
 def _of_columns(
     claims: ColumnClaims, size: int, place: _Place, rng: np.random.Generator, count: int
 ) -> Iterator[Float64s]:
-    """Classes drawn row by row, put into cells, and counted for few replicates at a time."""
+    """Classes drawn row by row, assigned to cells, and counted for few replicates at a time."""
     k = len(claims.strata)
     sums: list[Any] = [0] * count
     pending: list[Codes] = []
@@ -284,6 +284,6 @@ def _of_list(claims: FlatClaims, size: int, cell: Codes, rng: np.random.Generato
 
 
 def _in_parts(sums: Iterator[Any], size: int) -> Iterator[Float64s]:
-    """Replicates put together, whole numbers as small ones."""
+    """Replicates joined, whole numbers as small ones."""
     while part := list(islice(sums, max(1, _AT_ONCE // size))):
         yield np.stack(part).astype(np.int32 if part[0].dtype.kind == "i" else np.float64)

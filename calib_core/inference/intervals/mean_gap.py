@@ -393,7 +393,7 @@ class OtherClass:
 def joint_ends(rows: EventRows, predictions: Predictions, level: float, tail: float) -> EventEnds:
     """Ends for the mean number of events at ``level``, the one towards the expected number missing with ``tail``.
 
-    Rows that belong together: Korn and Graubard's ends, both missing with (1 - level)/2.
+    Rows in groups: Korn and Graubard's ends, both missing with (1 - level)/2.
     """
     if rows.groups is not None:
         return ends_of_groups(rows, predictions, level)

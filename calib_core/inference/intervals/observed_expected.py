@@ -204,7 +204,7 @@ TRUSTED = 5.0
 FIT_ENTRIES = 20_000
 """Different scores up to which logistic fits use every one; beyond, as many groups of neighbors in log-odds."""
 _SMALLEST_P, _LARGEST_P, _PRECISE = 1e-12, 0.999, 1e-6
-"""Between which p-values of rows in groups are looked for, and how exactly, as a share of themselves."""
+"""Range of the search for p-values of rows in groups, and its precision as a share of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +333,7 @@ def _inflation(scores: Float64s, outcomes: Bools, weights: Float64s) -> float:
 
 
 def ends_of_groups(rows: EventRows, predictions: Predictions, level: float) -> EventEnds:
-    """Ends for the mean number of events of rows that belong together: Korn and Graubard's of the observed share."""
+    """Ends for the mean number of events of rows in groups: Korn and Graubard's of the observed share."""
     every = np.arange(len(rows.scores))
     carried = predictions if predictions.n_rows == len(every) else None
     if carried is None:
@@ -375,7 +375,7 @@ def intercept_at(trials: Trials, events: float) -> float:
 
 
 def grouped_p_value(rows: EventRows) -> float:
-    """p-value that as many of all rows come true as their scores state, where rows belong together.
+    """p-value of the number of positive outcomes over all rows given their scores, for rows in groups.
 
     The least p at which Korn and Graubard's interval at 1 - p excludes the mean score (``share_ends_of``). Rows are
     claims with their outcomes, of an event or of the class predicted.

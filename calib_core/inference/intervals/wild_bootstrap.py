@@ -110,7 +110,7 @@ def residuals(stratum: Stratum) -> Float64s:
 
 
 def sizes(picture: Picture, claims: ClaimsOfRows, ranks: int, normals: Iterable[Float64s]) -> Float64s:
-    """The error made of residuals times these numbers, (rows, draws) a chunk; (draws,)."""
+    """The error of residuals times these numbers, (rows, draws) per chunk; (draws,)."""
     parts = strata_of(claims, ranks)
     # Where the maps of all strata fit they are made once, else anew for every chunk.
     fit = claims.n_claims * _BYTES <= _KEPT_BYTES
@@ -135,9 +135,9 @@ def _residual_map(
 
 
 def calibrated_sizes(picture: Picture, claims: ClaimsOfRows, ranks: int, random_state: int) -> Float64s:
-    """The error made of outcomes drawn from the scores, less the scores, (draws,).
+    """The error of outcomes drawn from the scores, less the scores, (draws,).
 
-    One class a row, unless a row's scores are no distribution: then each claim as if alone.
+    One class per row, unless a row's scores are no distribution: then each claim independently.
     """
     counts = chunk_sizes(claims.n_rows(ranks), len(claims.strata))
     seeds = np.random.SeedSequence(random_state).spawn(len(counts))

@@ -96,7 +96,7 @@ _POWERS = {"second": 2, "third": 3, "fourth": 4}
 LEAST_OUTCOMES = 30.0
 """Expected variance from which a cell's sum counts as normal."""
 _FARTHEST, _LEAST_FAR = 9.0, 40
-"""Range of the table of a binomial sum: deviations from its mean, and at least so many outcomes."""
+"""Range of the table of a binomial sum around its mean: a number of deviations plus a number of outcomes."""
 
 Outcomes = Callable[[np.random.Generator, int], Float64s]
 """From a stream and a number of replicates to outcome sums (count, strata, bins)."""
@@ -160,7 +160,7 @@ _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
 The level at a 95 % point of 200 draws is off by .015 in standard error: on average that costs .2 points of coverage.
 """
 _HELD, _FEWEST_HELD = 20_000_000, 100
-"""Drawn sums of cells in memory, and the fewest replicates if there are so many cells that their sum varies little."""
+"""Drawn sums of cells in memory, and the fewest replicates with many cells, whose sum varies little."""
 
 
 @dataclass(frozen=True, eq=False)

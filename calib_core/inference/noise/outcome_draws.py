@@ -37,7 +37,7 @@ class Uniforms(Protocol):
 
 
 class Alike:
-    """Uniforms (groups, count) that all rows of a group share, so that the rows of a group come out alike.
+    """Uniforms (groups, count) that all rows of a group share, so that these have equal outcomes.
 
     The most that rows can hang together while each is still calibrated. They are handed out row after row.
     """

@@ -236,7 +236,7 @@ def rows_of_cells(predictions: Predictions, cell: Codes, cells: int) -> tuple[Co
 def p_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
     """p-values (cells,) that in each cell as many rows are right as their confidences state; NaN in empty cells.
 
-    Rows that count alike, or copies: ``count_test``, with each row's confidence as its chance. Weights that are no
+    Rows of equal weight, or copies: ``count_test``, with each row's confidence as its chance. Weights that are no
     counts and rows in groups: Hoeffding's bound (``share_test``).
 
     >>> p = Predictions.from_confidence([0.5] * 10 + [0.9], [True] * 11)

@@ -29,7 +29,7 @@ from calib_core.text import at_level, begun, called, score, short_percent
 ESTIMATOR = "ece"
 """Estimator of the primary measure."""
 MOST_NOISE = TOLERANCE
-"""Top-label is the primary measure if noise alone would show less than this."""
+"""Top-label is the primary measure if the mean error of calibrated models is below this."""
 
 MOST_POOLED = 0.5
 """... and at most this share of the rows is in classes that are pooled."""
@@ -118,9 +118,9 @@ def primary(
 
     For two classes it is the predicted risk of the event (``predictions.event``), whichever class is predicted;
     abstained rows are left out. For more classes it is top-label, the strictest claim about the predicted class,
-    under two conditions. Noise alone would show an error of less than ``MOST_NOISE`` in its cells
-    (``expected_noise``), and most rows are of classes judged one by one. Otherwise it is confidence: with many
-    classes and few rows, the top-label error has almost no power.
+    under two conditions. The mean error of calibrated models is below ``MOST_NOISE`` in its cells (``expected_noise``),
+    and most rows are of classes judged one by one. Otherwise it is confidence: with many classes and few rows, the
+    top-label error has almost no power.
 
     A model shown ``beside`` another is judged in the other's notion if possible, because verdicts in two notions are
     not comparable.

@@ -388,7 +388,7 @@ def _confidences(record: Record, scores: Mapping[str, Mapping[str, Any]]) -> dic
 
 
 def has_confidence(record: Record) -> bool:
-    """True if a sample, or its summary, has a confidence apart from log-probabilities.
+    """True if a sample, or its summary, has a confidence separate from log-probabilities.
 
     >>> has_confidence({"metadata": {"confidence": 0.7}}), has_confidence({"scores": {"choice": {"value": "C"}}})
     (True, False)

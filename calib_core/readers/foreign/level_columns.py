@@ -62,7 +62,7 @@ def as_named(level: str) -> str:
 
 
 def spelled(table: Table, levels: Sequence[str], but: Collection[str] = ()) -> tuple[str, ...]:
-    """Restore levels to the spelling in a column where R put points into column names: "Class.1" for "Class 1".
+    """Restore levels to the spelling in a column where R wrote points into column names: "Class.1" for "Class 1".
 
     >>> rows = {"y": np.array(["Class 1", "Class 2"], dtype=object)}
     >>> spelled(Table("t.csv", "csv", rows), ("Class.1", "Class.2", "Class.3"))

@@ -3,8 +3,8 @@
 pandas reads the values and the csv module the header. The options of pandas exclude guesses of missing values, of an
 index, or of numbers from text that only resembles them.
 
-The csv module counts the fields of files with quotes; otherwise numpy does, four times as fast. With the csv module
-alone, a file of 100 MB would take half as long again.
+The csv module counts the fields of files with quotes; otherwise numpy does, four times as fast. With only the csv
+module, a file of 100 MB would take half as long again.
 """
 
 from __future__ import annotations
