@@ -234,7 +234,7 @@ class LocalAccuracy(Diagram):
     lowest and highest one. ``right`` is their accuracy, with its interval ``low`` to ``high`` at ``level`` by
     ``method``. ``shown``: the interval excludes ``claimed``, and 95 % of calibrated models have so large a gap,
     relative to its noise, at none of these places. It does not depend on ``level`` and corrects for the search over
-    places. ``below`` and ``above`` are the nearest confidences outside the window. Of an event (``event``) confidence
+    places. ``below`` and ``above`` are the nearest confidences outside the window. For an event (``event``), confidence
     is its risk.
     """
 
@@ -331,8 +331,8 @@ def local_accuracy(
     groups count as their effective sample size. It is to be compared with ``claimed``, their mean confidence. A gap is
     ``shown`` where it is more than chance makes anywhere among these places. What can mislead: windows overlap, and the
     interval of a confidence chosen for its answer is one among many. Gaps of several classes can cancel in a window.
-    Rows with an abstention are left out. Of a summary, all rows in a cell of its grid, at most a tenth of a point wide,
-    count with their mean confidence.
+    Rows with an abstention are left out. For a summary, all rows in a cell of its grid, at most a tenth of a point
+    wide, count with their mean confidence.
 
     References: P1 eq. (1) for what is asked; Clopper & Pearson 1934.
 
@@ -424,9 +424,9 @@ def _named(words: EventWords | tuple[str, str] | None, predictions: Predictions)
 def opening(predictions: Predictions, notion: str | None = None) -> float:
     """Initial risk or confidence of the headline, in the model's usual range; from scores only.
 
-    Of the event of two classes: the mean risk of the tenth of rows with the highest risk. Otherwise 90 % where at least
-    5 % of the rows have a confidence within 3 points of it, else the median confidence; in whole percent. ``notion`` is
-    "event" or "confidence"; None: that of ``notion_looked_at``.
+    For the event of two classes it is the mean risk of the tenth of rows with the highest risk. Otherwise 90 % where at
+    least 5 % of the rows have a confidence within 3 points of it, else the median confidence; in whole percent.
+    ``notion`` is "event" or "confidence"; None: that of ``notion_looked_at``.
 
     >>> opening(Predictions.from_confidence([0.99, 0.98, 0.9], [True] * 3))
     0.9

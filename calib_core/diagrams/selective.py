@@ -68,8 +68,8 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
 
     For each distinct confidence t: coverage = share of rows with h >= t, risk = share of those that is wrong. Rows of
     one confidence are answered together. The interval is exact at each point (``share_ends``): which rows are answered
-    is known from their confidences only. Rows in groups count as their effective sample size. Of more than 400
-    confidences those are drawn that spread evenly over the coverage. What can mislead: intervals of neighbors share
+    is known from their confidences only. Rows in groups count as their effective sample size. With more than 400
+    confidences, those are drawn that spread evenly over the coverage. What can mislead: intervals of neighbors share
     most rows, and a point chosen for its risk is one among many. A falling curve means that rows of higher confidence
     have a higher accuracy, not that confidences are right.
 

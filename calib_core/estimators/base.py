@@ -294,7 +294,7 @@ class Estimate(OneLine):
     def verdict(self, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
         """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` with its reason.
 
-        Of an event also by its O:E ratio, whose tolerance is from 1 / ``ratio`` to ``ratio``.
+        An event is also judged by its O:E ratio, whose tolerance is from 1 / ``ratio`` to ``ratio``.
         """
         what = ("verdict", eps, level) if ratio == RATIO else ("verdict", eps, level, ratio)
         return self._once(what, lambda by, _: by.verdict(self, eps, level, ratio))

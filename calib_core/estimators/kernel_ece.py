@@ -52,8 +52,8 @@ class KernelECE:
     smoothed z - s instead. It leaves a calibrated model on the diagonal except for noise, whatever the bandwidth, and
     at the ends too. The paper's formula smooths outcomes. What can mislead: on confident networks Silverman's bandwidth
     falls below the grid's step. The value is then noise far above the ECE. A wide fixed bandwidth adds error at the
-    ends. Compare bandwidths before believing either. Of outcomes that are all 0 the paper's curve is 0 and the error
-    the mean score.
+    ends. Compare bandwidths before believing either. For outcomes that are all 0 the paper's curve is 0 and the error
+    is the mean score.
 
     References: P5 §4.4-4.5, Definition 6.
 

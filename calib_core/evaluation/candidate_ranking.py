@@ -174,9 +174,9 @@ class Contest:
 def bold_claims(before: Float64s, after: Float64s, least: float) -> tuple[Float64s, Float64s]:
     """Expected number of outcomes in a row that are all but ruled out, and their mean cost; (n,) each.
 
-    ``before`` and ``after`` (n, K) are the model's probabilities p and a candidate's q. Of a row count the classes with
-    q < p and q < ``least``, 1 over the number of rows: too rare for these rows to show. The first is the sum of p over
-    them, the second the mean of log(p / q), weighted by p.
+    ``before`` and ``after`` (n, K) are the model's probabilities p and a candidate's q. In each row the classes with q
+    < p and q < ``least``, 1 over the number of rows, count. They are too rare for these rows to show. The first is the
+    sum of p over them, the second the mean of log(p / q), weighted by p.
 
     >>> bold_claims(np.array([[0.95, 0.05]]), np.array([[0.9999, 0.0001]]), 1 / 100)[0].round(2).tolist()
     [0.05]

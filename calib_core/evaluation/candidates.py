@@ -88,9 +88,9 @@ def simplicity(recipe: Recipe, classes: int, *, of_event: bool = False) -> tuple
     An update of one value comes first, as it leaves all other rows unchanged. Where classes are predicted, calibrators
     that change no predicted class come next, then those that fit fewer numbers. The number is declared: fifty rows for
     every number (``Profile.rows``, ``Shape.numbers``). The risk of an event (``of_event``) predicts no class. There the
-    number of numbers comes first, and bins, which give many rows one risk, come after all smooth maps. Of as many
-    numbers those come first that can move a risk across 50 %: what cannot leaves a wrong mean risk wrong. One that
-    declares nothing comes last of its kind, as one by the values of a column does.
+    number of numbers comes first, and bins, which give many rows one risk, come after all smooth maps. Among
+    calibrators with equally many numbers, those that can move a risk across 50 % come first. The others leave a wrong
+    mean risk wrong. One that declares nothing comes last of its kind, as one by the values of a column does.
 
     >>> [simplicity(Recipe("CALIBRATORS", key), 3) for key in ("temperature", "vector")]
     [(False, 1.0), (True, 6.0)]

@@ -54,8 +54,8 @@ def doubts(predictions: Predictions) -> tuple[Doubt, ...]:
     *One class observed*: all labels are equal; for bare confidences, all rows are right or all are wrong. This is a
     fact rather than a test; a rare event may be absent by chance.
 
-    *Labels equal every prediction*, n >= 30: either all probabilities are 0 or 1, or the event is improbable for
-    calibrated predictions. They would be right in all rows with probability prod_i h_i < 1e-4, h_i the confidence (the
+    *Labels equal every prediction*, n >= 30: either all probabilities are 0 or 1, or this is improbable for calibrated
+    predictions. They would be right in all rows with probability prod_i h_i < 1e-4, h_i the confidence (the
     Poisson-binomial probability of n right answers). For grouped rows the lowest confidence of each group counts, which
     bounds that probability from above.
 

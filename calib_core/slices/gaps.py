@@ -190,8 +190,8 @@ def table(
 
     Significant slices come first, by |gap|, then the others by p. The p-value is that of the number of correct rows if
     every row's chance is its confidence (Poisson-binomial, ``count_test``). ``stands_out`` follows it, so that at the
-    margin the interval can still include ``claimed``: it is valid whatever the chances of single rows are. Then
-    p_corrected = F * C * Holm's p among these slices, with C ``columns`` and F kinds of places
+    margin the interval can still include ``claimed``: it is valid whatever the chances of single rows are. The
+    corrected p is p_corrected = F * C * Holm's p among these slices, with C ``columns`` and F kinds of places
     (``inference.picked_out``). The chance of any false alarm among all slices, bins and classes is at most 5 %.
 
     Where the model is off over all rows, every large slice is significant. Each slice is therefore also compared with

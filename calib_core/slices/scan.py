@@ -123,7 +123,7 @@ def scan(
     ----------
     columns : names of metadata columns; by default all except those whose values identify single rows.
     crossings : whether columns are crossed two by two.
-    min_rows : smallest number of rows of an examined slice.
+    min_rows : smallest number of rows of an examined slice, among the rows that are not held out.
     confirm : share of the rows held out, at random (``random_state``); slices that are significant on the others are
         tested there.
     parts : as for ``cut``.

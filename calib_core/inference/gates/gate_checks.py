@@ -116,7 +116,7 @@ def gate_check(
 
     The line is that of ``deciding``, fixed before looking at the outcomes; with a baseline it is the baseline's. Only
     the interval decides, never the value. NotAnswerable where there is no verdict, InputError where there is nothing to
-    compare the error with. Of the event of two classes the ratio of observed to expected events has to lie within 1 /
+    compare the error with. For the event of two classes the ratio of observed to expected events has to be between 1 /
     ``ratio`` and ``ratio`` too (``verdict``). What can mislead: of several models that each have a limit of 5 %, each
     passes wrongly in up to one of twenty cases. If all have to pass, they jointly pass wrongly no more often than one.
 

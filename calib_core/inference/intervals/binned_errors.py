@@ -99,7 +99,8 @@ class InBins:
     def _with_outcomes(self, claims: Any) -> InBins:
         """The same bins with other outcomes, those of these claims, for their ``high``.
 
-        What scores decide is shared, and so are the normal errors, though their correlation is that of the outcomes.
+        Quantities that depend on scores only are shared, and so are the normal errors, though their correlation is that
+        of the outcomes.
         """
         if self.disjoint:
             return self._with(self._table.moments(claims))

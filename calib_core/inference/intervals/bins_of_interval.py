@@ -141,8 +141,8 @@ def judged_bins(question: Question) -> Question:
 
     Bins that were requested are never changed; groups are chosen from the scores, never from outcomes. If every row
     makes claims about every class, only squared errors are grouped. Intervals of absolute ones are valid in sparse
-    cells too, and over pooled classes these errors cancel. What one class has too much, another has too little, so a
-    single group would show no error at all.
+    cells too, and over pooled classes these errors cancel. An excess in one class is a deficit in another, so a single
+    group would show no error at all.
 
     Absolute errors of predicted classes (top-label) are judged in groups by variance (``group_variance``). The bins
     themselves are used if they have enough rows and are as informative. The width of the interval then falls with the

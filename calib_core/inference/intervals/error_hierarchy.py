@@ -51,10 +51,10 @@ _SQUARE: Final = 2
 _LARGEST: Final = "max"
 """Order of the largest error, which is never smaller than the root mean square of the same bins."""
 _OWN = {_SQUARE: 0.8 * OF_ABOVE, _LARGEST: 0.2 * OF_ABOVE, OF_BINS: OF_ABOVE}
-"""Shares of the error rate for these errors' own lower ends: the largest error also uses that of the root."""
+"""Shares of the miss probability for these errors' own lower ends: the largest error also uses that of the root."""
 _ECE, _RMSCE = "ECE", "RMSCE"
 _IN_BINS = 0.25
-"""Share of the error rate for a line in bins, where the mean gap uses 1."""
+"""Share of the miss probability for a line in bins, where the mean gap uses 1."""
 GIVEN = ", given these predictions"
 """End of what an interval is about; errors that it does not measure follow."""
 _OR_OF = ", or the {} in its own bins if that is larger"
@@ -280,7 +280,7 @@ class Chain:
     def _least_likely(self) -> tuple[float, Gap | InBins]:
         """The smallest p-value of the lines up to this one, and its line.
 
-        Of several with the same p-value it is the highest line, so a significant line has its own.
+        Among several with the same p-value it is the highest line, so a significant line has its own.
         """
         up_to = [*self._gaps_below, *self._up_to]
         found = [

@@ -214,7 +214,7 @@ def _sparse(
 def _entries(claims: ClaimsOfRows, table: BinTable, ranks: int, small: float = SMALL) -> Iterator[_Entries]:
     """Claims in parts: row (from 0 on), cell, score, outcome and weight of each, and the number of rows.
 
-    Of claims about many classes those below ``small`` that did not come true are left out.
+    Among claims about many classes, those below ``small`` that did not come true are left out.
     """
     for row, stratum, score, hit, weight, n in claims.parts(ranks, small):
         yield row, table.cells(score, stratum), score.astype(np.float64), hit, weight, n

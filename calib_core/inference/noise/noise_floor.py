@@ -1,6 +1,6 @@
 """The noise floor: what an estimator shows on a perfectly calibrated model with these very predictions.
 
-Of two classes, whose probabilities sum to one, both have the error of the event.
+With two classes, whose probabilities sum to one, both have the error of the event.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ rows), if its effective sample size is at least ``FEWEST``. The p-value is corre
 
 1. Holm's rule among the places of its family: the bins of this model, its predicted classes, ..., the values of one
    column.
-   2. A fixed split: of F kinds of places (``kinds_of_places``) each gets an F-th of the 5 %. Of the share of the slices
-      each of C columns gets a C-th. So p_corrected = F * Holm for bins and classes, and F * C * Holm for slices.
+   2. A fixed split: of F kinds of places (``kinds_of_places``) each gets an F-th of the 5 %. Each of C columns gets a
+      C-th of the share of the slices. So p_corrected = F * Holm for bins and classes, and F * C * Holm for slices.
 
 p_corrected depends only on the rows, not on the other places displayed, so every view agrees on whether a place is
 off. Holm's rule is valid for tests of the same rows, and the split is valid for families that share rows. The chance

@@ -340,8 +340,8 @@ def outcome_columns(table: Table, taken: Collection[str] = ()) -> tuple[str, ...
     """Return the columns that may be the outcome, by values and names; only one if the evidence decides.
 
     Columns with only 0 and 1 (or no and yes, alive and died, ...) qualify. With two other values, only columns named
-    like an outcome do. Columns named like a baseline variable (sex, treated) never do. Of several candidates, one named
-    like an outcome is preferred.
+    like an outcome do. Columns named like a baseline variable (sex, treated) never do. Among several candidates, one
+    named like an outcome is preferred.
 
     >>> import numpy as np
     >>> y = np.array([0, 1, 1])
@@ -414,8 +414,8 @@ def _side(words: frozenset[str]) -> int:
 def risk_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that may be the risk of an event: with distinct values in [0, 1], or named like a score.
 
-    Of several columns in [0, 1], those named like a score are preferred; a name without such values counts only if no
-    column is in [0, 1].
+    Among several columns in [0, 1], those named like a score are preferred; a name without such values counts only if
+    no column is in [0, 1].
 
     >>> import numpy as np
     >>> columns = {"age": np.array([31.0, 52.0]), "dose": np.array([0.2, 0.3]), "fraud_score": np.array([0.1, 0.6])}
