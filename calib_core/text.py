@@ -40,10 +40,19 @@ _MOST_DECIMALS = 6
 def percent(value: float, digits: int = 1) -> str:
     """Format a fraction as a percentage.
 
-    >>> percent(0.9371), percent(0.505, digits=0), percent(float("nan"))
-    ('93.7 %', '51 %', 'not defined')
+    >>> percent(0.9371), percent(0.505, digits=0), percent(-0.1), percent(float("nan"))
+    ('93.7 %', '51 %', '−10.0 %', 'not defined')
     """
-    return f"{rounded(100 * value, digits)} %" if math.isfinite(value) else _NOT_DEFINED
+    return f"{with_minus(rounded(100 * value, digits))} %" if math.isfinite(value) else _NOT_DEFINED
+
+
+def with_minus(number: str) -> str:
+    """Replace the hyphen of a negative number by a minus sign, for readers.
+
+    >>> with_minus("-1.26"), with_minus("1.26")
+    ('−1.26', '1.26')
+    """
+    return number.replace("-", "−")
 
 
 def count(number: int) -> str:
@@ -56,6 +65,15 @@ def count(number: int) -> str:
 
 
 _LONGEST_NAME = 80
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """List names in a sentence, with ``last`` ("and" or "or") before the last one.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b"], "or"), listed(["a"]), listed([])
+    ('a, b and c', 'a or b', 'a', '')
+    """
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def first_few(names: Sequence[str], most: int = 3) -> str:
@@ -201,7 +219,7 @@ def short_percent(share: float, decimals: int | None = None) -> str:
     if number == 0 or not math.isfinite(number):
         return f"{number:g} %"
     text = rounded(number, _decimals(share) if decimals is None else decimals)
-    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+    return f"{with_minus(text.rstrip('0').rstrip('.') if '.' in text else text)} %"
 
 
 def _decimals(share: float) -> int:
@@ -344,7 +362,7 @@ def in_points(numbers: Sequence[float], apart: float | None = None) -> list[str]
     fewest = 1 if size == 0 or size >= 1 else min(8, 1 - math.floor(math.log10(size)))
 
     def written(number: float, digits: int) -> str:
-        return rounded(100 * number, digits) if math.isfinite(number) else "–"
+        return with_minus(rounded(100 * number, digits)) if math.isfinite(number) else "–"
 
     def clear(digits: int) -> bool:
         ends = {written(end, digits) for end in (least, largest)}
@@ -374,7 +392,7 @@ def score(number: float) -> str:
     if number == 0 or not math.isfinite(number):
         return f"{number:g}"
     decimals = min(12, max(0, 2 - math.floor(math.log10(abs(number)))))
-    text = f"{number:,.{decimals}f}".replace("-", "−")
+    text = with_minus(f"{number:,.{decimals}f}")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -386,7 +404,7 @@ def score_apart(number: float, marks: Sequence[float]) -> str:
     """
     text, decimals = score(number), 3
     while decimals < 12 and not _on_its_side(text, number, marks):
-        text, decimals = f"{number:.{decimals}f}".replace("-", "−").rstrip("0").rstrip("."), decimals + 1
+        text, decimals = with_minus(f"{number:.{decimals}f}").rstrip("0").rstrip("."), decimals + 1
     return text
 
 
@@ -402,7 +420,7 @@ def measured(number: float, unit: Unit) -> str:
     >>> measured(0.0512, "share"), measured(0.0512, "score")
     ('5.1 %', '0.0512')
     """
-    return short_percent(number).replace("-", "−") if unit == "share" else score(number)
+    return short_percent(number) if unit == "share" else score(number)
 
 
 def measured_between(low: float, high: float, unit: Unit, apart: float | None = None) -> str:
@@ -414,7 +432,7 @@ def measured_between(low: float, high: float, unit: Unit, apart: float | None = 
     '0.0002 to 0.00040004'
     """
     if unit == "share":
-        return between(low, high, apart).replace("-", "−")
+        return between(low, high, apart)
     marks = [] if apart is None else [apart]
     return f"{score_apart(low, marks)} to {score_apart(high, marks)}"
 

@@ -15,6 +15,7 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides, Number, Profile
 from calib_core.calibrators.temperature import NOTES, Temperature, softened
 from calib_core.predictions.predictions import Predictions
+from calib_core.text import short_percent
 
 _RIDGE = 1e-10
 """Ridge on the weights towards pure temperature scaling; it decides if T = 1 makes two members equal."""
@@ -80,7 +81,7 @@ class EnsembleTemperature(Calibrator):
         check_is_fitted(self)
         shares = [float(w) for w in self.weights_]
         parts = ("weight of temperature scaling", "weight of the original model", "weight of the uniform prediction")
-        scaled, plain, even = (f"{100 * share:.3g} %" for share in shares)
+        scaled, plain, even = map(short_percent, shares)
         return Insides(
             f"T = {self.temperature_:.3g}, 3 weights",
             f"Averages temperature scaling with T = {self.temperature_:.3g} ({scaled}), the original model ({plain}) "

@@ -23,7 +23,7 @@ from calib_core.predictions.predictions import Predictions
 
 @CALIBRATORS.register(
     "identity",
-    "Base model",
+    "Uncalibrated model",
     flags=Contract("same", keeps_argmax=True, sums_to_one=True, monotone=True, needs_matrix=False, keeps_order=True),
 )
 @dataclass(eq=False, repr=False)

@@ -26,7 +26,7 @@ from calib_core.calibrators.fitting.logistic import balanced_intercept, firth_in
 from calib_core.calibrators.insides import Insides, Number, Profile, class_names
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.registry.registry import Text
-from calib_core.text import count, several
+from calib_core.text import count, score, several
 
 _STEPS = 50
 _NEAR, _ROUGH = 1e-10, 1e-5
@@ -296,11 +296,13 @@ class RiskUpdate(Calibrator):
         check_is_fitted(self)
         event = class_names(names, 2)[self.event_]
         line = (
-            f"slope {self.slope_:.3g}, shift {self.intercept_:.3g}" if self.slopes else f"shift {self.intercept_:.3g}"
+            f"slope {score(self.slope_)}, shift {score(self.intercept_)}"
+            if self.slopes
+            else f"shift {score(self.intercept_)}"
         )
         if self.only:
-            line = f"shift {self.intercepts_[0]:.3g}"
-            line = f"slope {self.slopes_[0]:.3g}, {line}" if self.slopes else line
+            line = f"shift {score(self.intercepts_[0])}"
+            line = f"slope {score(self.slopes_[0])}, {line}" if self.slopes else line
         by = f"; {several(len(self.values_), 'values')} of {self.by}" if self.by and not self.only else ""
         does = "multiplies the log-odds of the risk by a slope and adds a shift" if self.slopes else "adds a shift"
         where = f", with a separate update for each value of {self.by}" if self.by else ""

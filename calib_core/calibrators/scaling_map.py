@@ -15,6 +15,7 @@ from calib_core.calibrators.fitting.logistic import fit_increasing
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.temperature import NOTES, Temperature, of_temperature
 from calib_core.registry.registry import Range
+from calib_core.text import score
 
 SMOOTH = MapShape(smooth=True, counts="outcomes")
 
@@ -108,7 +109,7 @@ class Platt(ScalingMap):
 
     def insides(self) -> Insides:
         return Insides(
-            f"slope {self.a_:.3g}, shift {self.b_:.3g}",
+            f"slope {score(self.a_)}, shift {score(self.b_)}",
             "Multiplies the log-odds of a score by the slope and adds the shift.",
             lambda: [Number("slope", self.a_), Number("shift", float(self.b_))],
             unit="curve",
@@ -158,7 +159,7 @@ class Beta(ScalingMap):
 
     def insides(self) -> Insides:
         return Insides(
-            f"slopes {self.a_:.3g} and {self.b_:.3g}, shift {self.c_:.3g}",
+            f"slopes {score(self.a_)} and {score(self.b_)}, shift {score(self.c_)}",
             "Multiplies the log-odds of a score by one slope near 0 and by another near 1, and adds a shift.",
             lambda: [
                 Number("slope near 0", self.a_),

@@ -111,7 +111,7 @@ def _runs(values: Float64s, starts: NDArray[np.intp]) -> Float64s:
 class Claims(Protocol):
     """Predicted probabilities of binary outcomes, in strata: row-level, or aggregated in cells.
 
-    Claims that share no row need few attributes for binned estimators, their intervals, noise levels, verdicts and
+    Claims that share no row need few attributes for binned estimators, their intervals, noise floors, verdicts and
     diagrams. These are ``strata``, ``shares``, ``dtype``, ``floor``, ``weights``, ``same_rows``, ``tally``, ``moments``
     and ``refined``. So claims known only by counts on a fine grid implement them, too. ``Moments.coarsened`` of the
     counts gives ``tally`` and ``moments`` for edges on their grid. ``refined`` returns its resolution; ``weights`` is

@@ -26,7 +26,7 @@ from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
 from calib_core.reductions.base import Reduction, claims_of
 from calib_core.results.verdict_table import MISCALIBRATED
-from calib_core.text import in_percent
+from calib_core.text import at_level, in_percent
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,7 +161,7 @@ class CorpBand(Diagram):
             else ""
         )
         return (
-            f"If the true frequency never decreases with the score, at least {100 * self.level:g} % of such bands "
+            f"If the true frequency never decreases with the score, at least {at_level(self.level)} of such bands "
             f"contain the true curve, {each}.{crossed}"
         )
 

@@ -19,6 +19,7 @@ from calib_core.predictions.row_groups import refuse_groups
 from calib_core.reductions.base import Reduction, claims_of
 from calib_core.smoothing.bandwidths import StandardDeviation
 from calib_core.smoothing.score_grid import LogOdds
+from calib_core.text import at_level
 
 _STEPS_TO_RESOLVE = 3
 _NO_SPREAD = 1e-9
@@ -36,7 +37,7 @@ def band_title(band: str, level: float) -> str:
     >>> band_title("whole-curve", 0.9)
     '90 % band for the whole curve'
     """
-    return BANDS[band].format(f"{100 * level:g} %")
+    return BANDS[band].format(at_level(level))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +83,7 @@ class KernelCurve(Diagram):
             return ""
         where = "At any one score" if self.band == "pointwise" else "At all scores at once"
         sentence = (
-            f"{where}, about {100 * self.level:g} % or more of such bands contain the smoothed curve, which this "
+            f"{where}, about {at_level(self.level)} or more of such bands contain the smoothed curve, which this "
             "kernel "
         )
         sentence += "would draw if every outcome were replaced by its probability."

@@ -15,7 +15,7 @@ from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_l
 from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.inference.verdicts.verdict import on_tolerance_scale
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
-from calib_core.text import begun, between, exact_tolerance
+from calib_core.text import begun, between, exact_tolerance, listed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,8 +57,7 @@ class VerdictStrip(Diagram):
         rule = "a model passes only within both"
         if len(self.names) == 1:
             return "".join(f"{begun(place)}; {rule}." for place in places)
-        lists = [f"{' and '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}: {place}"
-                 for place, names in places.items()]  # fmt: skip
+        lists = [f"{listed(names)}: {place}" for place, names in places.items()]
         return f"{'. '.join(lists)}. {begun(rule)}." if lists else ""
 
     def _place(self, i: int) -> str:

@@ -247,11 +247,11 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
     for_all = f"; one intercept for all rows would gain {common}" if common else ""
     score = inside(ESTIMATORS[choice.score].title)
     rows, how = "use more rows", f" ({all_rows})" if all_rows else ""
-    rows_of = " on the calibration rows" if choice.held_out else ""
+    on_rows = "On the calibration rows, " if choice.held_out else ""
     if choice.held_out:
         rows += f", or evaluate all of them, cross-fitted{how}"
     return (
-        f"{title_of(update.column, update.value)} has a larger gap than the other rows{rows_of}. "
+        f"{on_rows}{title_of(update.column, update.value)} has a larger gap than the other rows. "
         f"On {choice.judged_on}, updating only its intercept would gain {mine} in {score}{for_all}. "
         f"This is too little evidence of a gain: {rows}."
     )

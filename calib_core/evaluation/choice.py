@@ -43,7 +43,7 @@ from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
 from calib_core.results.verdict_table import MISCALIBRATED, WITHIN
 from calib_core.risk.in_the_large import in_the_large
-from calib_core.text import at_level, begun, chance, count, inside, points, short_percent, told_apart
+from calib_core.text import at_level, begun, chance, count, inside, listed, points, short_percent, told_apart
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
 
@@ -312,19 +312,19 @@ class CalibratorChoice(OneLine):
             return self._reason()
         only = dict(self.recipe.params).get("only")
         changes = (
-            "the risk of all other rows is unchanged"
+            "The risk of all other rows is unchanged."
             if only
             else self._of_risks()
             if self.of_event
-            else "no prediction changes"
+            else "No predicted class changes."
             if self._contract.keeps_argmax
-            else "some predictions can change"
+            else "Some predicted classes can change."
         )
-        first = f"Error {error}, {changes}." if error else f"{begun(changes)}."
+        first = f"Error {error}. {changes}" if error else changes
         among = ""
         if self.among_equals and self.recipe in self.equals:
-            which = "Simplest" if all(map(self._no_simpler, self.equals)) else "One"
-            among = f"{which} of {_in_words(len(self.equals))} equally good calibrators."
+            which = "the simplest" if all(map(self._no_simpler, self.equals)) else "one"
+            among = f"It is {which} of {_in_words(len(self.equals))} equally good calibrators."
         way = "rises" if self.gain.point < 0 else "falls"
         then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
@@ -356,7 +356,7 @@ class CalibratorChoice(OneLine):
     def _of_risks(self) -> str:
         """Effect on the predicted class of an event's risk (above or below 50 %)."""
         kept = self._contract.keeps_argmax and self._contract.output in ("full", "same")
-        return "no risk crosses 50 %" if kept else "some risks can cross 50 %"
+        return f"{'No risk moves' if kept else 'Some risks can move'} to the other side of 50 %."
 
     @property
     def of_event(self) -> bool:
@@ -512,14 +512,14 @@ class CalibratorChoice(OneLine):
         others = Counter(pick for pick in self.picks if pick != self.about)
         if not others:
             return ""
-        listed = " and ".join(f"{inside(recipe.title)} ({number})" for recipe, number in others.most_common())
+        named = listed([f"{inside(recipe.title)} ({number})" for recipe, number in others.most_common()])
         equal = self.recipe in self.equals and set(others) <= set(self.equals)
         lows = dict(zip(self.recipes, self.table["low"].tolist(), strict=True))
         if equal and all(self._no_simpler(other) or not lows[other] > 0 for other in others):
             why = "On all rows these are equally good. The simplest with an interval above 0 is recommended."
         else:
             why = "A choice on fewer rows can differ; the advice uses all of them."
-        return f" Without other folds, the choice is {listed}. {why}"
+        return f" The others chose {named}. {why}"
 
     def _corrected(self) -> str:
         """Explain a corrected p-value of the recommended calibrator above the limit; empty if it is significant."""
@@ -540,13 +540,13 @@ class CalibratorChoice(OneLine):
         name = inside(ESTIMATORS[self.score].title)
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
-            f"Chosen by cross-validation in {len(self.picks)} random folds. Leaving out one fold, "
-            f"{inside(picked.title)} is also the choice in {same} of {len(self.picks)}.{self._other_picks()}",
+            f"Chosen by cross-validation in {len(self.picks)} random folds. The choice was repeated without each fold "
+            f"in turn: it was {inside(picked.title)} in {same} of {len(self.picks)} repetitions.{self._other_picks()}",
             self._corrected(),
-            "A calibrator is recommended under two conditions. The interval of its gain is above 0, and the "
-            f"outcomes in the folds are more than {np.exp(ENOUGH):.1f} times as likely under a mixture of all "
-            f"calibrators as under the model (here {_times(self.evidence)} times). With few rows, it is also "
-            "recommended if a likelihood ratio test shows that a one-parameter calibrator helps."
+            "A calibrator is recommended if two conditions hold. The interval of its gain is above 0, and a "
+            f"weighted average of all calibrators makes the outcomes more than {np.exp(ENOUGH):.1f} times as likely as "
+            f"the uncalibrated model does (here {_times(self.evidence)} times). With few rows, it is also recommended "
+            "if a likelihood ratio test shows that a one-parameter calibrator helps."
             if np.isfinite(self.evidence)
             else "",
             "The interval is for new test rows; it treats the fitted calibrators as fixed. "
@@ -588,8 +588,8 @@ def auroc_heading(table: pd.DataFrame) -> str:
 
 _NUMBERS = {"intercept": "intercept", "logistic-recalibration": "intercept and slope"}
 _SAME_EVENTS = (
-    "Calibration and held-out rows have the same share of events, so the gain of an update of the mean risk is "
-    "slightly too large."
+    "The held-out rows have the event rate of the calibration rows. In new data the rate varies, so an update of the "
+    "mean risk gains slightly less than shown."
 )
 _SAME = 5e-4
 """Smaller changes of AUROC, mean risk or mean confidence are not reported."""
@@ -880,8 +880,8 @@ class _Tried:
         totals, risks = contest.totals(contest.every), contest.risk(contest.every)
         for i in np.flatnonzero((totals > 0) & np.isfinite(totals) & (risks > BOLD * totals)):
             table.loc[i, "note"] = (
-                "gives almost no probability to outcomes that these rows cannot exclude: one such outcome would "
-                f"cost {written(risks[i])}, and all rows gain only {written(totals[i])}"
+                "almost no probability for outcomes that remain possible: one of them would add "
+                f"{written(risks[i])} to the total log loss, which falls by only {written(totals[i])} here"
             )
         return table[list(COLUMNS)]
 

@@ -236,7 +236,7 @@ class BinMarks:
 def name_of(kind: str, title: str) -> str:
     """Stable name for a trace of a model, with letters and digits only for style sheets.
 
-    >>> name_of("stars", "Base model") == name_of("stars", "Base model") != name_of("stars", "base model")
+    >>> name_of("stars", "Model A") == name_of("stars", "Model A") != name_of("stars", "model A")
     True
     """
     return f"{kind}{hashlib.blake2b(title.encode(), digest_size=5).hexdigest()}"

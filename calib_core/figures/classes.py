@@ -1,4 +1,4 @@
-"""Classes side by side: errors of models with the noise level, and small diagrams of some classes (P1 Fig. 4, 9).
+"""Classes side by side: errors of models with that of a calibrated model, and small diagrams (P1 Fig. 4, 9).
 
 The module also draws gaps of every class by predicted class: all pairs, or the largest ones for many classes.
 """
@@ -32,7 +32,7 @@ COLUMNS = 4
 SHOWN = 12
 """Default number of classes in `class_table`."""
 NOISE = "rgba(128, 128, 128, 0.35)"
-"""Color of the noise level of a calibrated model."""
+"""Color of a calibrated model's mean error."""
 _LINE, _APART = 24, 0.56
 """Pixels of a class's line, and the part of it with the models' marks."""
 _HOVER = (

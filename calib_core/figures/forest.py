@@ -115,7 +115,7 @@ def _of(every: list[Record], which: pd.Series[bool] | Bools) -> list[Record]:
 
 
 _HOVER = (
-    "%{customdata.title}: %{customdata.points} points (%{customdata.interval})<br>raw value %{customdata.measured}, "
+    "%{customdata.title}, in %: %{customdata.points} (%{customdata.interval})<br>raw value %{customdata.measured}, "
     "noise floor %{customdata.noise}<br>"
     "%{customdata.verdict}<extra></extra>"
 )
@@ -299,9 +299,9 @@ def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
     """Column headings, label of the tolerance, and names of the families."""
     head = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 13}}
     heads = {
-        "points": "error, points",
-        "interval": f"{100 * forest.level:g} % interval",
-        "measured": "measured",
+        "points": "error, %",
+        "interval": f"{at_level(forest.level)} interval",
+        "measured": "raw value",
         "noise": "floor",
     }
     words = [
@@ -330,7 +330,7 @@ def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
 
 
 def _axis(forest: Forest) -> str:
-    return "calibration error, points" + (" of its maximum" if forest.shares else "")
+    return "calibration error, %" + (" of its maximum" if forest.shares else "")
 
 
 _UNITS = (0.001, 0.002, 0.005, 0.01, 0.02)
@@ -347,7 +347,7 @@ _DOT_HOVER = (
 
 @draws(SliceDots)
 def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int] | None = None) -> go.Figure:
-    """Draw slices, the worst first: mean prediction, observed frequency and the noise level of a calibrated model.
+    """Draw slices, the worst first: mean prediction, observed frequency and the noise floor of a calibrated model.
 
     The open mark is the mean confidence, and the gray bar around it contains 95 % of calibrated models. The filled mark
     is the accuracy, with its interval. Significant slices have a line between the two, and a bold name after a dot. The

@@ -26,7 +26,17 @@ from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, record
 from calib_core.figures.probability_axis import heading, percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.palette import style
-from calib_core.text import at_level, between, count, in_percent, plain, points, points_of, share_range, short_percent
+from calib_core.text import (
+    at_level,
+    between,
+    count,
+    exact_tolerance,
+    in_percent,
+    plain,
+    points,
+    share_range,
+    short_percent,
+)
 
 _HEIGHT, _STRIP, _BETWEEN = 560, 0.15, 0.05
 """Pixels of the figure, and shares of it for the strip of events and the space above it."""
@@ -342,7 +352,7 @@ def _ground(
         x=np.concatenate(lines),
         y=shifted,
         line={"width": 1, "dash": "dot", "color": REFERENCE},
-        name=f"tolerance of {points_of(short_percent(tolerance))}",
+        name=f"tolerance of {exact_tolerance(tolerance)}",
         uid="tolerance",
         **shared,
     )

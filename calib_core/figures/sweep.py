@@ -23,7 +23,7 @@ _DASH = {0: "dash", 1: "solid"}
 
 @draws(ErrorSweep)
 def error_sweep(sweep: ErrorSweep, *, looks: Mapping[str, int] | None = None) -> go.Figure:
-    """Draw one line per model and notion, with a gray band per notion for the first model's noise level.
+    """Draw one line per model and notion, with a gray band per notion for the first model's noise floor.
 
     The hover text of every point has the noise floor of its model. A model keeps its style, by its number in ``looks``.
     With intervals each line has a band in its color.

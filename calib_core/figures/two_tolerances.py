@@ -111,10 +111,9 @@ def _tolerances(strip: VerdictStrip, split: tuple[float, float]) -> list[dict[st
     """Labels above both zones."""
     limit = float(strip.ratio_limit or 1.0)
     text = {"showarrow": False, "yanchor": "bottom", "yshift": 2, "font": {"size": 13}}
-    unit = "point" if _points(strip.eps) == "1" else "points"
     return [
         text | {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper",
-                "text": f"<b>tolerance {_points(strip.eps)} {unit}</b>"},
+                "text": f"<b>tolerance {short_percent(strip.eps)}</b>"},
         text | {"x": 0, "xref": "x2", "y": split[0], "yref": "paper",
                 "text": f"<b>tolerance {tolerated_ratios(limit)}</b>"},
     ]  # fmt: skip
@@ -128,7 +127,7 @@ def _names(strip: VerdictStrip) -> list[dict[str, Any]]:
         place | {"yref": "y2", "y": i, "text": plain(_short(name)), "font": {"size": 13}}
         for i, name in enumerate(strip.names)
     ] + [
-        place | {"yref": "y domain", "y": 0, "yanchor": "top", "yshift": -3, "text": "average error, points", **small},
+        place | {"yref": "y domain", "y": 0, "yanchor": "top", "yshift": -3, "text": "average error, %", **small},
         place | {"yref": "y2 domain", "y": 0, "yanchor": "top", "yshift": -3, "text": "observed : expected", **small},
     ]
 

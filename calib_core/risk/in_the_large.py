@@ -32,10 +32,11 @@ from calib_core.inference.intervals.observed_expected import (
 from calib_core.inference.verdicts.events_needed import check_ratio
 from calib_core.predictions.predictions import NotAnswerable, Predictions, effective_rows
 from calib_core.risk.smooth_curve import SmoothCurve, curve_of, gap_of
+from calib_core.text import score
 
 FEWEST_EVENTS = 5
 """Events, and rows without one, from which on a slope has a point: below it is biased by .7 and more."""
-GROUPED_SLOPE = "no interval: rows belong to groups, and the slope's interval needs independent rows"
+GROUPED_SLOPE = "no interval, because rows belong to groups, and the slope's interval needs independent rows"
 COLUMNS = ("measure", "title", "value", "low", "high", "floor", "reference", "note")
 """Columns of every table of measures of a risk."""
 
@@ -87,7 +88,7 @@ class InTheLarge(OneLine):
         return (
             f"{self.event!r}: predicted {self.mean_predicted:.4g}, observed {self.observed:.4g}, "
             f"O:E {self.ratio:.3g} ({self.ratio_low:.3g} to {self.ratio_high:.3g}), "
-            f"intercept {self.intercept:.3g}, slope {self.slope:.3g}"
+            f"intercept {score(self.intercept)}, slope {score(self.slope)}"
         )
 
     @property
@@ -292,13 +293,13 @@ def ratio_verdict(result: InTheLarge, ratio: float = RATIO) -> RatioVerdict:
 
 
 _MOST_COPIES = 2_000_000
-_TOO_FEW = f"no interval: needs at least {FEWEST} events, and as many rows without one"
-_TOO_FEW_RANKED = f"no interval: needs at least {FEWEST_ROWS} events, and as many rows without one"
+_TOO_FEW = f"no interval, because it needs at least {FEWEST} events, and as many rows without one"
+_TOO_FEW_RANKED = f"no interval, because it needs at least {FEWEST_ROWS} events, and as many rows without one"
 _TOO_FEW_GROUPS = (
-    f"no interval: needs at least {FEWEST_ROWS} groups of like size with an event, and as many without one"
+    f"no interval, because it needs at least {FEWEST_ROWS} groups of like size with an event, and as many without one"
 )
 _ONE_SIDE = "needs rows with the event and rows without it"
-_NO_NOISE = "no interval: every row contributes the same, so that the noise is not seen"
+_NO_NOISE = "no interval, because every row contributes the same, so that the noise is not seen"
 
 
 def scores(predictions: Predictions, level: float = LEVEL) -> pd.DataFrame:
@@ -342,7 +343,7 @@ def _answers(rows: EventRows) -> tuple[ConfidenceRows, str]:
         return ConfidenceRows(rows.scores, rows.outcomes, weights, rows.groups), ""
     if weights.sum() > _MOST_COPIES:
         answers = ConfidenceRows(rows.scores, rows.outcomes, weights, rows.groups)
-        return answers, f"no interval: more than {_MOST_COPIES:,} copies of rows"
+        return answers, f"no interval, because there are more than {_MOST_COPIES:,} copies of rows"
     copies = np.repeat(np.arange(len(weights)), weights.astype(np.intp))
     groups = None if rows.groups is None else rows.groups.take(copies)
     return ConfidenceRows(rows.scores[copies], rows.outcomes[copies], np.ones(len(copies)), groups), ""
@@ -399,7 +400,11 @@ def _few(rows: ConfidenceRows) -> str:
     if rows.groups is not None:
         with_event, without = (len(np.unique(rows.groups.codes[part])) for part in (rows.right, ~rows.right))
         enough = min(with_event, without, of_like_size(rows.groups, rows.weights)) >= FEWEST
-        return "" if enough else f"no interval: fewer than {FEWEST} groups of like size with an event, or without one"
+        return (
+            ""
+            if enough
+            else f"no interval, because there are fewer than {FEWEST} groups of like size with an event, or without one"
+        )
     effective = rows.total**2 / np.square(rows.weights).sum()
     share = float(rows.weights @ rows.right / rows.total)
     return _TOO_FEW if effective * min(share, 1 - share) < FEWEST - 1e-9 else ""

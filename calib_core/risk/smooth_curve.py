@@ -196,8 +196,8 @@ UNSTEADY = 1.0
 LEFT_OPEN = 0.2
 """Share of the outcomes' variance that the curve leaves; with less, and unsteady log-odds, no interval is given."""
 SEPARATED = (
-    "no interval: the risks separate the event from the other rows almost completely, so that the noise of the curve "
-    "is not known"
+    "no interval, because the risks separate the event from the other rows almost completely, so the noise of the "
+    "curve is not known"
 )
 LINE_BELOW, THREE_KNOTS_BELOW = 20, 50
 """Events, or rows without one, below which the curve is a line in log-odds, or has three knots in place of four."""
@@ -330,7 +330,7 @@ def curve_of(
     grid = _drawn_scores(trials)
     z = float(norm.isf((1 - level) / 2))
     tested = not (weighed or rows.groups is not None or rows.note)
-    why = "" if rows.groups is None else "no interval: rows belong to groups, and it needs independent rows"
+    why = "" if rows.groups is None else "no interval, because rows belong to groups, and it needs independent rows"
     if method != "spline":
         smooth = LOCAL[method](trials)
         observed, spread = smooth.at_scores(grid)
@@ -381,7 +381,7 @@ def _without_intervals(distance: Float64s, trials: Trials, why: str) -> pd.DataF
     lines = [(key, TITLES[key], number, number, none, none, none, none, why) for key, number in value.items()]
     columns = ["measure", "title", "value", "raw", "low", "high", "floor_mean", "floor", "note"]
     table = pd.DataFrame(lines, columns=columns)
-    table.loc[3, "note"] = "no interval: the largest distance depends on few rows"
+    table.loc[3, "note"] = "no interval, because the largest distance depends on few rows"
     return table
 
 

@@ -29,6 +29,7 @@ from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import counts
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.mergeable import Summary
+from calib_core.text import listed as in_words
 
 
 def kept_column(summary: Summary, name: str) -> Column:
@@ -234,7 +235,7 @@ def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
     if counts(predictions) is not None and len(where.conditions) > 1:
         raise NotAnswerable(
             "a summary has counts by one column at a time, not for combinations; here "
-            f"{' and '.join(where.columns)} are combined; give one condition, or open the original file"
+            f"{in_words(list(where.columns))} are combined; give one condition, or open the original file"
         )
     found = np.flatnonzero(where.rows(predictions))
     if not len(found):

@@ -249,7 +249,7 @@ class PairCells(OneLine):
             if not np.isin(edges, grid).all():
                 raise NotAnswerable(
                     f"the covariance of a row's claims is stored only for {' or '.join(map(str, self.numbers))} bins "
-                    "of equal width. Intervals and noise levels in this notion need one of these. Or use a notion with "
+                    "of equal width. Intervals and noise floors in this notion need one of these. Or use a notion with "
                     "one claim per row (top-label, class-specific), or the original rows"
                 )
             codes[s] = line * width + np.searchsorted(edges, np.append(0.0, grid), side="right")

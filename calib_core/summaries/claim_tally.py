@@ -1,4 +1,4 @@
-"""Tally of one notion: sums of its claims, from which binned errors, intervals and noise levels are computed."""
+"""Tally of one notion: sums of its claims, from which binned errors, intervals and noise floors are computed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ClaimTally(CountedRows, OneLine):
     """Sums of the claims of one ``notion`` over the cells of a fine grid, without the rows.
 
     ``tally`` creates it, and it has the interface of predictions in its own notion.
-    ``estimate(tally, tally.notion, "ece", bins=15)`` is the ``Estimate`` from the rows, with interval, noise level,
+    ``estimate(tally, tally.notion, "ece", bins=15)`` is the ``Estimate`` from the rows, with interval, noise floor,
     p-value, verdict and the table of its bins. ``claims`` returns counts and exact sums of scores, outcomes and powers
     of residuals; ``losses`` those of the Brier score, for the test of any miscalibration.
     """
@@ -111,7 +111,7 @@ class ClaimTally(CountedRows, OneLine):
 
 
 def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "confidence") -> ClaimTally:
-    """Compute the sums of a notion's claims that binned errors, intervals, noise levels and verdicts need.
+    """Compute the sums of a notion's claims that binned errors, intervals, noise floors and verdicts need.
 
     The cells (stratum, bin) belong to a grid with the edges of 1 to 25, 30, 50, 100 and 1,000 bins of equal width. Each
     has the number of claims and exact sums of scores, outcomes, and powers of residuals r = y - s up to 4. It also has
@@ -126,7 +126,7 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
     notion : key of REDUCTIONS or a reduction of binary claims.
 
     ``estimate`` of a tally equals that of the rows: values and upper ends to the last bit for edges of the grid. For
-    more than 50,000 rows, so do lower ends, points, noise levels and verdicts. What can mislead: for fewer rows they
+    more than 50,000 rows, so do lower ends, points, noise floors and verdicts. What can mislead: for fewer rows they
     are simulated from cells instead of individual rows, so they differ as between random seeds. With two classes, the
     measures of all notions share one confidence level. A tally contains one notion, so its own level is slightly
     higher. The event's error is not forced to be at least that of the confidence. NotAnswerable for unequally weighted

@@ -145,7 +145,7 @@ class CountedClaims(OneLine):
         if self.pairs is None:
             raise NotAnswerable(
                 "these counts lack the covariance of a row's claims (too many classes, or an older version), which "
-                "intervals and noise levels in this notion need. Create them again, use a notion with one claim per "
+                "intervals and noise floors in this notion need. Create them again, use a notion with one claim per "
                 "row (top-label, class-specific), or use the original rows"
             )
         return self.pairs.coarsened(edge_sets, self.dtype, joined)

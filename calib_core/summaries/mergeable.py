@@ -326,7 +326,7 @@ class Summary(CountedRows, OneLine):
         sums = self.whole_losses(score)
         spread = np.sqrt(sums.mean("variance"))
         if sums.mean("third") > NORMAL * spread**3 * np.sqrt(sums.rows):
-            raise NotAnswerable(NEEDS_ROWS.format("the noise level of few or nearly certain rows"))
+            raise NotAnswerable(NEEDS_ROWS.format("the noise floor of few or nearly certain rows"))
         return np.asarray(sums.mean("expected") + spread / np.sqrt(sums.rows) * rng.standard_normal(draws))
 
     # -- claims by notion ----------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ STDIN = "standard input"
 """Name of the file read from stdin (argument "-") in messages."""
 EXAMPLE = "demo:"
 """Prefix of the names of examples, which every command accepts in place of a file name."""
-AS_GIVEN = "as given"
+UNCALIBRATED = BASE.title
 """Name of a file's only model before recalibration."""
 
 
@@ -288,7 +288,7 @@ class _NamedRows(Model):
         return call(cc.slices.part, rows, self.source.within) if self.source.within else rows
 
 
-def rows_named(opened: Opened, which: str, name: str = AS_GIVEN) -> Model:
+def rows_named(opened: Opened, which: str, name: str = UNCALIBRATED) -> Model:
     """Return the model on "all" rows of its file, or on those that a column marks "test" or "calibration"."""
     if which != "all" and not opened.marked:
         raise InputError(_NOT_MARKED.format(opened.file.table.name))
@@ -339,9 +339,9 @@ def scene(
     shown: list[Model] = []
     for name, model in models.items():
         if rows != "auto":
-            shown.append(rows_named(model, rows, name or AS_GIVEN))
+            shown.append(rows_named(model, rows, name or UNCALIBRATED))
             continue
-        shown.append(Model(model.source, BASE, name or AS_GIVEN))
+        shown.append(Model(model.source, BASE, name or UNCALIBRATED))
         shown += [Model(model.source, recipe, name) for recipe in calibrators]
     found = Scene(Models(tuple(shown)), **choices)
     for each in shown:

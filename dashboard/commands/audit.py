@@ -271,6 +271,7 @@ def _answers(
 def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list[str]:
     """Return calibration-in-the-large as text, with the verdict on observed : expected and notes on missing numbers."""
     from calib_core.evaluation.study import stacked
+    from calib_core.text import at_level
     from dashboard.exhibits import columns as of
     from dashboard.exhibits.risk import DISTANCES, ENDS
 
@@ -285,7 +286,7 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list
     limits = first.set_index("model")["ratio_limit"].to_dict()
     frame["most"] = frame["model"].map(limits).where(frame["word"].notna())
     frame["least"] = 1 / frame["most"].astype(float)
-    level = f"{100 * first['level'].iloc[0]:g} % interval"
+    level = f"{at_level(first['level'].iloc[0])} interval"
     columns = (
         *([of.text("model")] if len(large) > 1 else []),
         of.text("calibration in the large", "title"),

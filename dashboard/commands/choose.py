@@ -216,5 +216,7 @@ def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], fi
         lines += [about_table(choice), *choice.notes]
         if choice.recalibrate:
             option = _shared_options.calibrator_option(choice.recipe)
-            lines.append(f"To audit the result, add to calib audit, or to calib fit to save it: --calibrator {option}")
+            lines.append(
+                f"To audit the result or to save the calibrator, add to calib audit or calib fit: --calibrator {option}"
+            )
     return lines

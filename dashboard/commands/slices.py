@@ -42,7 +42,7 @@ def command(
     form: str,
     **given: Any,
 ) -> None:
-    """Find subgroups where the model is miscalibrated.
+    """Find slices where the model is miscalibrated.
 
     Slices are subgroups of the test rows by the values of other columns; the worst comes first. Without --by, the table
     contains the slices of all columns, corrected for multiple testing over all. Each row has the mean prediction, the

@@ -11,11 +11,11 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.diagrams import CalibrationMap, FittedParameters, Movement, TemperaturePath
 from calib_core.registry.registry import Flag, Range
-from calib_core.text import inside, short_percent
+from calib_core.text import inside, score, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Model, Scene, call, truth
+from dashboard.session import Call, Model, Scene, call, in_sentence, truth
 
 
 @EXHIBITS.register("fitted", "Fitted parameters")
@@ -40,7 +40,7 @@ class FittedExhibit(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         shown = [name for name in ("of", "place") if frame[name].astype(bool).any()]
         headings = {"of": "of", "place": "where"}
-        value = of.Column("value", ("value",), lambda v: f"{v:,.3g}".replace("-", "−"), digits="%.6g")
+        value = of.Column("value", ("value",), score, digits="%.6g")
         return of.text("calibrator"), of.text("parameter"), *(of.text(headings[name], name) for name in shown), value
 
     def figure(self, scene: Scene) -> Call[Any] | None:
@@ -59,7 +59,7 @@ class FittedExhibit(Exhibit):
         ]
         return Words(
             f"{title}: {diagram.short}. {diagram.sentence}{''.join(notes)}",
-            f"Fitted parameters of {title}: {picture}." if picture else "",
+            f"Fitted parameters of {in_sentence(title)}: {picture}." if picture else "",
         ).also(scene.of_all_rows)
 
 

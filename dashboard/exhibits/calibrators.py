@@ -15,7 +15,7 @@ from calib_core.evaluation.study import MEASURES, every_measure
 from calib_core.inference import unit_of
 from calib_core.inference.comparison.model_differences import DEFAULT
 from calib_core.registry.registry import Flag
-from calib_core.text import at_level, chance, count, difference, inside, measured, percent, short_percent
+from calib_core.text import at_level, chance, count, difference, inside, listed, measured, percent, short_percent
 from calib_core.text import percent as to_a_tenth
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
@@ -264,12 +264,15 @@ def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     old, new = (to_a_tenth(line[name]) for name in ("accuracy_before", "accuracy"))
     moved = line["class_changed"]
     if moved == 0:
-        decisions = ("check", "No risk crosses 50 %.")
+        decisions = ("check", "No risk moves to the other side of 50 %.")
     else:
         # Of every row, not only of those that cross.
         among = "the rows answered" if line["abstained"] else "all rows"
         accuracy = f"the accuracy of {among} " + (f"stays {new}" if old == new else f"goes from {old} to {new}")
-        decisions = ("swap_horiz", f"The risks of {short_percent(moved)} of the rows cross 50 %; {accuracy}.")
+        decisions = (
+            "swap_horiz",
+            f"The risks of {short_percent(moved)} of the rows move to the other side of 50 %; {accuracy}.",
+        )
     return (("equal", mean), *silent, decisions)
 
 
@@ -290,7 +293,7 @@ def _sure(line: Mapping[Any, Any]) -> str:
     rows = f"Predictions of {SURE} or more: {before} before, {after} after"
     known = [(when, line[name]) for when, name in (("before", "sure_right_before"), ("after", "sure_right"))]
     right = [f"{to_a_tenth(value)} {when}" for when, value in known if value == value]
-    return f"{rows}; accuracy {' and '.join(right)}." if right else f"{rows}."
+    return f"{rows}; accuracy {listed(right)}." if right else f"{rows}."
 
 
 _SURE = (

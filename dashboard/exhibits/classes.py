@@ -19,7 +19,7 @@ from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import BINS_OF, BINS_OF_WORDS, grouped, grouping
 from dashboard.selection import Selection
-from dashboard.session import Call, Model, Scene, call
+from dashboard.session import Call, Model, Scene, call, in_sentence
 
 NOTIONS = tuple(key for key in REDUCTIONS if REDUCTIONS[key].flags.strata_are_classes)
 SORTED_BY = tuple(key for key in SORTS if key != "error")
@@ -251,7 +251,7 @@ class Classes(InOrder):
 @EXHIBITS.register("class-errors", "Errors of classes")
 @dataclass(frozen=True)
 class ClassErrors(Paged):
-    """Error of each of a dozen classes, one mark per model, with the noise level."""
+    """Error of each of a dozen classes, one mark per model, next to that of a calibrated model."""
 
     printed = 0
     terms = ("top-label", "class-wise")
@@ -264,7 +264,7 @@ class ClassErrors(Paged):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         errors = [name for name in frame.columns if name.startswith("error, ")]
-        noise = [of.error("noise level", name) for name in frame.columns if name.startswith("calibrated, ")][:1]
+        noise = [of.error("calibrated", name) for name in frame.columns if name.startswith("calibrated, ")][:1]
         return (
             of.text("class"),
             of.whole("rows"),
@@ -284,17 +284,15 @@ class ClassErrors(Paged):
     def words(self, scene: Scene) -> Words:
         which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
         noise = (
-            ""
-            if self.tested(scene) is None
-            else " Gray: noise level (mean raw ECE of a calibrated model). Bold: significantly off."
+            "" if self.tested(scene) is None else " Gray: mean raw ECE of a calibrated model. Bold: significantly off."
         )
         title, _ = self.first(scene)
         words = Words(
             f"Raw ECE of each class ({notion}), inflated by noise: {which}.{noise} Hollow: fewer than {FEW_ROWS} rows.",
-            f"Error of {count(len(scene.get(self.chosen(scene))))} classes, one mark per model, with the noise level.",
+            f"Error of {count(len(scene.get(self.chosen(scene))))} classes, one mark per model. Gray: calibrated.",
         ).also(
             self.rule(scene),
-            f"Mean score and mean outcome are for {title}. Bins: {scene.in_bins}.",
+            f"Mean score and mean outcome are for {in_sentence(title)}. Bins: {scene.in_bins}.",
         )
         return self.noted(words.also(*self.tests(scene)[1][:1]), scene)
 
@@ -406,7 +404,7 @@ class ClassPanelsExhibit(Paged):
         return call(cc.diagrams.class_validity, *arguments) if alone else beside
 
     def _beside(self, model: Model, scene: Scene) -> Call[Any]:
-        """Return a recalibrated model and the base model on the same bins of each class."""
+        """Return a recalibrated model and the uncalibrated model on the same bins of each class."""
         arguments = model.predictions, self.chosen(scene), self.notion, scene.bins
         return call(cc.diagrams.class_validity, *arguments, before=model.base.predictions)
 
@@ -417,8 +415,8 @@ class ClassPanelsExhibit(Paged):
         if self.curve != "validity" or not after:
             return ()
         alone = {m.title: why for m in after if (why := scene.refusal(self._beside(m, scene)))}
-        dotted = "Dotted: the base model in the bins of a recalibrated model."
+        dotted = "Dotted: the uncalibrated model in the bins of a recalibrated model."
         return (
             *([dotted] if len(alone) < len(after) else []),
-            *(f"{name}, without the base model: {why}." for name, why in alone.items()),
+            *(f"{name}, without the uncalibrated model: {why}." for name, why in alone.items()),
         )

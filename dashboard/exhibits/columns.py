@@ -226,7 +226,7 @@ def number(heading: str, name: str | None = None, best: str = "") -> Column:
 
 def error(heading: str, name: str | None = None, best: str = "") -> Column:
     """A column of errors in units of probability: percent, two significant digits."""
-    return Column(heading, (name or heading,), _known(_percent), digits="percent", best=best)
+    return Column(heading, (name or heading,), _known(number_words.short_percent), digits="percent", best=best)
 
 
 GAP = "gap (observed - predicted)"
@@ -411,10 +411,6 @@ def _end(value: float) -> str:
     return _one_decimal(value).replace(".0 %", " %")
 
 
-def _percent(value: float) -> str:
-    return number_words.measured(value, "share")
-
-
 def _one_decimal(value: float) -> str:
     """Format with one decimal, or more for values very near 0 or 1.
 
@@ -422,7 +418,7 @@ def _one_decimal(value: float) -> str:
     ['50.0 %', '79.4 %', '99.996 %', '0.04 %', '100 %', '0 %']
     """
     near = min(abs(value), abs(1.0 - value))
-    return number_words.percent(value).replace("-", "−") if near >= 0.001 else _percent(value)
+    return number_words.percent(value) if near >= 0.001 else number_words.short_percent(value)
 
 
 def _chance(p: float) -> str:

@@ -20,7 +20,7 @@ from calib_core.text import count, percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Model, Scene, call, division
+from dashboard.session import Call, Model, Scene, call, division, in_sentence
 
 
 @EXHIBITS.register("estimators", "Estimators")
@@ -62,9 +62,9 @@ class Estimators(Exhibit):
         rule = f"one per value for discrete outputs, else {BINS} of equal width"
         chosen = rule if scene.bins is None else bins_said(scene.bins.build())
         caption = (
-            f"{notion.title} calibration of {scene.model.title}, one line per estimator. Tick: raw value, noise "
-            "included; gray bar: raw values of 95 % of calibrated models. Hollow point: no interval. Arrow: off "
-            "the scale. Squared errors are shown as roots."
+            f"{notion.title} calibration of {in_sentence(scene.model.title)}, one line per estimator. Tick: raw "
+            "value, noise included; gray bar: raw values of 95 % of calibrated models. Hollow point: no interval. "
+            "Arrow: off the scale. Squared errors are shown as roots."
         )
         more = (
             f"{notion.caption} {line_words.READING} In the table, squared errors are squares, and bold lines are "
@@ -208,7 +208,7 @@ class Sweep(Exhibit):
         )
         words = Words(
             f"{title} for {over}; {lines}. Gray: noise floor; 95 % of calibrated models with the predictions of "
-            f"{swept.models[0]} are below it.",
+            f"{in_sentence(swept.models[0])} are below it.",
             f"{title} for {over}, one line per model and notion, above the noise floor.",
             self._shown(scene)[2],
         )

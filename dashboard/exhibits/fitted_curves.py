@@ -18,7 +18,7 @@ from calib_core.text import at_level, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import claimed, event_of, stars
-from dashboard.session import Call, Model, Scene, call
+from dashboard.session import Call, Model, Scene, call, in_sentence
 
 BAND = Choice(tuple(BANDS), titles=("Pointwise", "Simultaneous (whole curve)", "No band"))
 """Kinds of bands around a curve without bins."""
@@ -64,7 +64,7 @@ class IsotonicCurve(Exhibit):
         title, (about, band) = scene.model.title, band_words(scene, self.band)
         return Words(
             f"{title}: the best non-decreasing curve from confidence to accuracy, over the stars. {band}".rstrip(),
-            f"Isotonic reliability curve of {title} over its stars.",
+            f"Isotonic reliability curve of {in_sentence(title)} over its stars.",
         ).also(
             about,
             "Brier score of the confidence = miscalibration − discrimination + uncertainty. The fit follows noise: "
@@ -92,7 +92,7 @@ def band_words(scene: Scene, band: str) -> tuple[str, str]:
         return "", ""
     if why := scene.refusal(around):
         return f"No band: {why}.", ""
-    return scene.get(around).about, f"Grey: {scene.get(around).band_title}."
+    return scene.get(around).about, f"Gray: {scene.get(around).band_title}."
 
 
 def _band(scene: Scene, band: str) -> Call[Any]:
@@ -151,7 +151,7 @@ class KernelReliability(KernelCurveExhibit):
         title, curve = scene.model.title, scene.get(self._curve(scene))
         words = Words(
             f"{title}: kernel curve over the stars, {curve.band_title}. Gaps: no data.",
-            f"Kernel reliability curve of {title}: {curve.band_title}.",
+            f"Kernel reliability curve of {in_sentence(title)}: {curve.band_title}.",
         )
         return words.also(*curve_notes(title, curve, self.score))
 
@@ -232,5 +232,5 @@ class CurveGaps(Exhibit):
     def words(self, scene: Scene) -> Words:
         return Words(
             f"{scene.model.title}. Distance of the smooth curve from the diagonal over the rows: mean (ICI), median "
-            "(E50) and 90 % quantile (E90). Noise floor: 95 of 100 calibrated models are below it."
+            "(E50) and 90 % quantile (E90). Noise floor: 95 % of calibrated models are below it."
         ).also(scene.rows_counted)

@@ -21,20 +21,20 @@ MOST = 4
 """Models whose answers are listed: first the files' own, then the recalibrated one in focus, then the others."""
 
 _OF_RISKS = (
-    "The sentence gives the mean risk of the rows counted. Their risks are close to the slider: within 3 points at "
-    "50 %, and equally close in log-odds elsewhere. Fewer than 100 rows widen the range to at most four times "
-    "that, while their mean risk stays within the first range. Where the file has few distinct risks, only rows "
-    "with the nearest one count. The table has no line for a risk that no row is close to."
+    "The sentence gives the mean risk of the rows whose risk is close to the chosen value: within 3 points at "
+    "50 %, and equally close in log-odds elsewhere. The range is widened up to four times to include 100 rows, as "
+    "long as their mean risk stays within the first range. If the file has few distinct risks, only rows with the "
+    "nearest one count. The table has no line for a risk that no row is close to."
 )
 _OF_CONFIDENCES = (
-    "The rows counted have a confidence within 3 points of the slider. Fewer than 100 rows widen the range to at "
-    "most 12 points, while their mean confidence stays within 3 points. Where the file has few distinct "
-    "confidences, only rows with the nearest one count. The table has no line for a confidence that no row is "
-    "close to."
+    "The rows counted have a confidence within 3 points of the chosen value. The range is widened up to 12 "
+    "points to include 100 rows, as long as their mean confidence stays within 3 points. If the file has few "
+    "distinct confidences, only rows with the nearest one count. The table has no line for a confidence that no row "
+    "is close to."
 )
 _INTERVALS = (
-    "Each interval is exact (Clopper and Pearson 1934; wider for rows in groups) and valid for one position of the "
-    "slider. A gap is colored only if it exceeds the largest gap on the whole slider in 95 % of calibrated models."
+    "Each interval is exact (Clopper and Pearson 1934; wider for rows in groups) and valid for one chosen value. "
+    "A gap is colored only if it exceeds the largest gap over all values in 95 % of calibrated models."
 )
 _UPDATED = (
     "The line of a recalibrated model uses the same rows: their mean risk after recalibration and their observed "

@@ -27,8 +27,8 @@ VALUE = (
 )
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
-    "the share of such models with a raw value at least as large. If a name follows in parentheses, p is that of the "
-    "named error, which is never larger. It is corrected for the choice among these errors."
+    "the share of such models with a raw value at least as large. If a name follows p, p is for the named error, which "
+    "cannot exceed the error of the line. p is corrected for this choice among nested errors."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "

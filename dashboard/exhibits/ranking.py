@@ -16,7 +16,7 @@ from calib_core.text import begun, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL, methods_of
-from dashboard.session import Call, Model, Scene, call
+from dashboard.session import Call, Model, Scene, call, in_sentence
 
 SHARE = Range(0.05, 1.0, 0.05)
 """Range of the share of rows answered."""
@@ -387,15 +387,15 @@ class Rates(Exhibit):
         return Words(
             f"{title}: attained against target {diagram.rate}, mean and two standard deviations over "
             f"{diagram.repeats} random splits. The splits overlap, so bars for new data would be wider.",
-            f"Attained against target {diagram.rate} of {title} over {diagram.repeats} splits.",
+            f"Attained against target {diagram.rate} of {in_sentence(title)} over {diagram.repeats} splits.",
         )
 
     def _diagram(self, scene: Scene) -> Call[Any]:
         model = _model(scene)
         if not self.refit:
             raise NotAnswerable(
-                f"the attained rate of {model.title} needs {REPEATS} fits for every target rate; turn on “Refit on "
-                "many splits” (refit)"
+                f"the attained rate of {in_sentence(model.title)} needs {REPEATS} fits for every target rate; turn on "
+                "“Refit on many splits” (refit)"
             )
         return call(cc.diagrams.constraint, model.whole, model.recipe)
 

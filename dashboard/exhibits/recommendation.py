@@ -22,7 +22,7 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.selection import Source
 from dashboard.session import Call, Model, Scene, call, division
 
-ALL_ROWS = "“Judged on” at the top of the Overview"
+ALL_ROWS = "the setting “Judged on”"
 """Place where a page offers to evaluate all rows."""
 QUICK = 60_000
 """Rows times classes up to which calibrators are compared without a request."""
@@ -207,10 +207,10 @@ def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str
     """Describe the rows of the choice and their relation to the rows judged elsewhere."""
     if not scene.cross_fitted:
         return (
-            f"Chosen by cross-validation on the {count(found.among)} calibration rows; all pages evaluate the "
+            f"Chosen by cross-validation on the {count(found.among)} calibration rows. All results are for the "
             f"held-out rows. {cc.evaluation.choice.HELD_OUT_REJECTS}"
         )
-    judged = f"Chosen by cross-validation on all {count(found.among)} rows. The pages evaluate the same rows"
+    judged = f"Chosen by cross-validation on all {count(found.among)} rows, which are also the judged rows"
     if not found.recalibrate:
         return f"{judged}."
-    return f"{judged}, so their scores are slightly optimistic."
+    return f"{judged}. Their scores are therefore slightly optimistic."

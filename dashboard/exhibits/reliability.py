@@ -28,7 +28,7 @@ from dashboard.exhibits.stars import (
     silences,
     stars,
 )
-from dashboard.session import Call, Scene, call
+from dashboard.session import Call, Scene, call, in_sentence
 
 
 @EXHIBITS.register("bins", "Bins, with intervals and bands", reference="Bröcker & Smith 2007; Wilson 1927")
@@ -83,7 +83,7 @@ class BandedBins(Exhibit):
         return Words(
             f"{title}. Gray: {level} consistency band of each bin for a calibrated model with these confidences "
             f"(1,000 resamples). Whiskers: {level} Wilson interval of each bin's accuracy. {outside}",
-            f"Reliability diagram of {title} with consistency bands. {outside}",
+            f"Reliability diagram of {in_sentence(title)} with consistency bands. {outside}",
             ("Class-wise error: mean absolute difference between the predicted classes' accuracy and confidence.",),
         )
 

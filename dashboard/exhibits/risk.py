@@ -20,23 +20,23 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import how_judged
 from dashboard.exhibits.slices import CORRECTED
 from dashboard.exhibits.verdict import Overall, VerdictExhibit
-from dashboard.session import Call, Scene, call
+from dashboard.session import Call, Scene, call, in_sentence
 
 NO_EVENT = "calibration in the large needs an event of two classes; these rows have none"
 _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "log-loss": "log loss"}
 
 
 ENDS = (
-    "Intervals of observed frequency, gap, ratio and intercept: the end towards the predicted mean uses a higher "
-    "level than the other end, because it accounts for the errors that the gap bounds. So the interval of a slice "
-    "differs slightly from that in the table of slices."
+    "The intervals of observed frequency, gap, ratio and intercept are slightly wider on the side of the predicted "
+    "mean. That end is shared with the calibration errors, because no error is smaller than the gap. The table of "
+    "slices has intervals without this widening."
 )
 """Explains the levels of the ends of intervals."""
 DISTANCES = (
     "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth "
-    "curve of the observed frequency. Emax: the largest distance. Noise inflates distances. With an interval, the "
-    "first three are corrected for noise and can be below the mean gap. Noise floor: the 95 % quantile of "
-    "uncorrected distances of calibrated models."
+    "curve of the observed frequency. Emax: the largest distance. Noise inflates distances. ICI, E50 and E90 "
+    "are corrected for noise if they have an interval, and can then be below the mean gap. Noise floor: 95 % of "
+    "perfectly calibrated models have a smaller uncorrected distance."
 )
 
 
@@ -134,8 +134,8 @@ class InTheLargeExhibit(Exhibit):
             f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
             f"rows. Predicted and observed frequency {differs}."
         )
-        return Words(caption, f"Calibration in the large of {title}. {caption}").also(
-            f"{ENDS} The levels here: {at_level(round(1 - 2 * found.tail, 3))} and {at_level(found.level)}. "
+        return Words(caption, f"Calibration in the large of {in_sentence(title)}. {caption}").also(
+            f"{ENDS} Levels of the two ends: {at_level(round(1 - 2 * found.tail, 3))} and {at_level(found.level)}. "
             f"Method: {found.method}.",
             "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
             "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, high risks "

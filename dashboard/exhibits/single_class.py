@@ -12,13 +12,14 @@ from calib_core import REDUCTIONS, NotAnswerable
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import ClassBias
 from calib_core.diagrams.class_bias import MOST_CLASSES
-from calib_core.text import at_level, between, count, in_percent, share_range
+from calib_core.text import at_level, begun, between, count, in_percent, share_range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.classes import ByClass
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import HOLLOW, how_judged
 from dashboard.exhibits.fitted_curves import CURVE_COLUMNS, KernelCurveExhibit, curve_notes
 from dashboard.exhibits.slices import CORRECTED, own_interval, row_columns
+from dashboard.exhibits.stars import called
 from dashboard.session import Call, Scene, call
 
 _MOST = 3
@@ -49,15 +50,15 @@ class OfClass(Exhibit):
 
     def sentence(self, scene: Scene) -> str:
         """Sentence on the selected model's mean confidence and accuracy for the class, with the exact interval."""
-        frame, name, title = scene.get(self.claims(scene)), self.name(scene), scene.model.title
-        line = frame[frame["model"] == title]
+        frame, name, model = scene.get(self.claims(scene)), self.name(scene), called(scene.model)
+        line = frame[frame["model"] == scene.model.title]
         if not len(line) or not line["rows"].iloc[0] > 0:
-            return f"{title} predicts no row as {name}."
+            return f"{begun(model)} predicts no row as {name}."
         rows, says, right, low, high = line.iloc[0][["rows", "says", "right", "low", "high"]]
         interval = "" if pd.isna(low) else f"{share_range(low, high)}, "
         many = f"{count(round(rows))} row{'' if round(rows) == 1 else 's'}"
         return (
-            f"Where {title} predicts {name}, its mean confidence is {in_percent(says)} and its accuracy "
+            f"Where {model} predicts {name}, its mean confidence is {in_percent(says)} and its accuracy "
             f"{in_percent(right)} ({interval}{many})."
         )
 

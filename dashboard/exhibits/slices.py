@@ -16,21 +16,21 @@ from calib_core.inference.significance.count_tests import counts_rows
 from calib_core.registry.registry import Flag, Range, Text
 from calib_core.slices import Multicalibration, SliceScan
 from calib_core.slices.conditions import no_columns
-from calib_core.text import at_level, count, first_few
+from calib_core.text import at_level, count, first_few, listed
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Scene, call
+from dashboard.session import Call, Scene, call, in_sentence
 
 _EXACT = (
     "Predicted: mean confidence of the slice's rows. Observed: the accuracy, with its exact interval for this "
-    "slice (Clopper and Pearson 1934). Noise: 95 of 100 perfectly calibrated models with these confidences have a "
-    "gap within it. Tests are exact (Poisson-binomial distribution)."
+    "slice (Clopper and Pearson 1934). Noise floor: 95 % of perfectly calibrated models with these "
+    "confidences have a smaller gap. Tests are exact (Poisson-binomial distribution)."
 )
 _BOUNDED = (
     "Predicted: mean confidence of the slice's rows. Observed: the accuracy. The rows are grouped or weighted, so "
-    "they count with their effective sample size. Noise: at least 95 of 100 perfectly calibrated models have a gap "
-    "within it. Noise and tests use Hoeffding's bound (1963), which is valid for any dependence within a group. "
+    "they count with their effective sample size. Noise floor: at least 95 % of perfectly calibrated models have a "
+    "smaller gap. It and the tests use Hoeffding's bound (1963), which is valid for any dependence within a group. "
     "Intervals for grouped rows are Korn and Graubard's (1998), those for weighted rows Hoeffding's."
 )
 
@@ -182,7 +182,7 @@ class Slices(BySlice):
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.dots(scene))
-        columns = " and ".join(f"\u201c{name}\u201d" for name in self.split(scene))
+        columns = listed([f"\u201c{name}\u201d" for name in self.split(scene)])
         more = f" {count(found.more)} more slices are in the table." if found.more else ""
         return Words(
             f"{scene.model.title}, by {columns}; the largest significant gap first, then by p: {marks(scene)}{more}",
@@ -199,11 +199,8 @@ class Slices(BySlice):
 def marks(scene: Scene) -> str:
     """Describe the marks of a slice."""
     if notion_of(scene) == "event":
-        return (
-            "open, mean predicted risk with the noise range of a calibrated model; filled, observed frequency with "
-            "its interval."
-        )
-    return "open, mean confidence with the noise range of a calibrated model; filled, accuracy with its interval."
+        return "open, mean predicted risk with the noise floor around it; filled, observed frequency with its interval."
+    return "open, mean confidence with the noise floor around it; filled, accuracy with its interval."
 
 
 def how_tested(scene: Scene) -> str:
@@ -230,7 +227,7 @@ def tested_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
         of.share("observed", "right"),
         of.between("90 % interval", "low", "high"),
         of.gap(),
-        of.error("noise", "floor"),
+        of.error("noise floor", "floor"),
         of.points("against the rest", "beyond"),
         of.flag("differs from the rest", "differs"),
     )
@@ -322,8 +319,8 @@ class SlicePanelsExhibit(BySlice):
         shown = min(MOST, len(lines))
         which = f"the first {shown} of {count(len(lines))} slices" if shown < len(lines) else f"{shown} slices"
         return Words(
-            f"Reliability by slice: {which}. Headings: raw ECE of the slice for {scene.titles[0]}, inflated by "
-            f"noise where rows are few. Hollow: fewer than {FEW_ROWS} rows; not connected.",
+            f"Reliability by slice: {which}. Headings: raw ECE of the slice for {in_sentence(scene.titles[0])}, "
+            f"inflated by noise where rows are few. Hollow: fewer than {FEW_ROWS} rows; not connected.",
             f"Small reliability diagrams of {which}.",
             self._diagrams(scene)[1],
         )
@@ -384,12 +381,12 @@ class Scan(Exhibit):
 _READ = (
     "Error: the largest total error over a range of neighboring confidences in a group, as a share of the group. "
     "The value is the largest of these times the group's share of all rows, so small groups have little weight; "
-    "each group has its own line. Noise floor: 95 of 100 perfectly calibrated models with these confidences are "
-    "within it."
+    "each group has its own line. Noise floor: 95 % of perfectly calibrated models with these confidences have a "
+    "smaller error."
 )
 _JOINT = (
     "This test differs from that of a slice's mean gap: errors of opposite sign do not cancel. The intervals are "
-    "simultaneous. p is the probability that any group of a calibrated model exceeds its own noise by as much "
+    "simultaneous. p is the probability that any group of a calibrated model exceeds its own noise floor by as much "
     "(single-step correction for overlapping groups); at most 0.05 is significant."
 )
 _BY_MEAN = "The test of mean gaps (table of slices), which is more powerful for errors in one direction, finds"
@@ -456,7 +453,7 @@ class WithinGroups(Exhibit):
         off = 0 if found.found["stands_out"].any() else int(scene.get(by_column(scene))["stands_out"].sum())
         by_mean = f"{_BY_MEAN} {off} {'slice' if off == 1 else 'slices'} significantly off." if off else ""
         return Words(
-            f"{scene.model.title}, {what}, on {scene.judged_rows}; the group that exceeds its noise most is first.",
+            f"{scene.model.title}, {what}, on {scene.judged_rows}; the largest excess over the noise floor is first.",
             headline=(found.headline, found.sentence),
             notes=(_READ, _JOINT),
         ).also(by_mean, few)

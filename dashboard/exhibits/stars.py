@@ -8,7 +8,7 @@ from calib_core.diagrams import ReliabilityDiagram
 from calib_core.registry.registry import Choice
 from calib_core.text import count, inside
 from dashboard.exhibits import event_words
-from dashboard.session import Call, Model, Scene, call
+from dashboard.session import Call, Model, Scene, call, in_sentence
 
 _STAR = "Star: mean confidence and accuracy of the rows in one bin. On the diagonal, confidence equals accuracy."
 _STEM = (
@@ -44,8 +44,8 @@ def grouping(scene: Scene) -> Model:
 def grouped(title: str) -> str:
     """Explain in one sentence that models are compared in the bins of another model."""
     return (
-        f"Bins are those of {title} (one per value if its outputs are discrete), so all models are compared on the "
-        "same rows."
+        f"Bins are those of {in_sentence(title)} (one per value if its outputs are discrete), so all "
+        "models are compared on the same rows."
     )
 
 
@@ -99,7 +99,7 @@ def ends_said(scene: Scene) -> str:
 def called(model: Model) -> str:
     """Return a model's name for the middle of a sentence."""
     if model.is_base:
-        return model.name or "the base model"
+        return in_sentence(model.title)
     return model.title if model.name else inside(model.title)
 
 

@@ -20,7 +20,7 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL, READING, looks
 from dashboard.schemes import simplex_schemes
 from dashboard.selection import MIN_ROWS
-from dashboard.session import Call, Scene, call
+from dashboard.session import Call, Scene, call, in_sentence
 
 
 def first_partition() -> SimplexScheme:
@@ -163,9 +163,10 @@ class CanonicalErrors(Exhibit):
     def words(self, scene: Scene) -> Words:
         frame, title = scene.get(self.table(scene)), scene.triangle.model.title
         return Words(
-            f"Canonical calibration error of {title} on the cells of each partition. L1: sum over classes of the "
-            "absolute differences between frequencies and mean prediction of a cell's test rows (at most 2), "
-            f"averaged over rows. L2: root of the average sum of their squares. {self._without_cells}{READING}"
+            f"Canonical calibration error of {in_sentence(title)} on the cells of each partition. L1: sum over "
+            "classes of the absolute differences between frequencies and mean prediction of a cell's test rows "
+            f"(at most 2), averaged over rows. L2: root of the average sum of their squares. "
+            f"{self._without_cells}{READING}"
         ).also(*looks(frame))
 
     @property
@@ -204,17 +205,17 @@ class CellRows(Partitioned):
         labels = scene.get(scene.model.predictions).true_labels[diagram.rows(cell)]
         names = diagram.class_names
         happens = np.bincount(labels, minlength=len(names)) / len(labels)
-        says = _listed(names, diagram.mean[cell])
+        says = _frequencies(names, diagram.mean[cell])
         calibrated = (
             f"{count(int(diagram.fit_count[cell]))} calibration rows have class frequencies "
-            f"{_listed(names, diagram.target[cell])}."
+            f"{_frequencies(names, diagram.target[cell])}."
         )
         many = f"{count(len(frame))} row{'' if len(frame) == 1 else 's'}"
         return Words(
-            f"Cell {cell}, {diagram.places[cell]}: {many}. Mean prediction of {scene.model.title}: {says}. Observed "
-            f"frequencies: {_listed(names, happens)}."
+            f"Cell {cell}, {diagram.places[cell]}: {many}. Mean prediction of "
+            f"{in_sentence(scene.model.title)}: {says}. Observed frequencies: {_frequencies(names, happens)}."
         ).also(calibrated if diagram.fit_count[cell] else "The cell has no calibration row, so it has no target.")
 
 
-def _listed(names: tuple[str, ...], shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
+def _frequencies(names: tuple[str, ...], shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
     return ", ".join(f"{name}: {percent(share, 0)}" for name, share in zip(names, shares, strict=True))

@@ -48,8 +48,8 @@ class Validity(Exhibit):
     def words(self, scene: Scene) -> Words:
         title = REDUCTIONS[scene.notion].title.lower()
         return Words(
-            f"Validity, {title}: share of rows whose calibration error is at most epsilon. A recalibrated model and "
-            "its base model use the same bins if they have the same claims.",
+            f"Validity, {title}: share of rows whose calibration error is at most epsilon. A model and its "
+            "recalibrated version use the same bins if they have the same claims.",
             f"Share of rows whose calibration error is at most epsilon, {title}, one line per model.",
             self._plots(scene)[1],
         )

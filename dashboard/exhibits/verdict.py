@@ -11,7 +11,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core.diagrams import OverallGap, VerdictStrip
 from calib_core.inference.verdicts.verdict import tolerated_ratios
-from calib_core.text import points, short_percent
+from calib_core.text import exact_tolerance, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -93,8 +93,8 @@ class VerdictExhibit(Exhibit):
         ratio = tolerated_ratios(scene.ratio)
         both = f", and of {ratio} for observed to expected events: both must be met" if scene.ratio < math.inf else ""
         return (
-            f"Verdicts at a tolerance of {points(scene.tolerance)[1:]} for the average error of the risk{both}. The "
-            f"measures were fixed before looking at the outcomes. Hatched: the noise floor. {line_words.READING}"
+            f"Verdicts at a tolerance of {exact_tolerance(scene.tolerance)} for the average error of the risk{both}. "
+            f"The measures were fixed before looking at the outcomes. Hatched: the noise floor. {line_words.READING}"
         )
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:

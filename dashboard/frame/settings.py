@@ -53,11 +53,8 @@ def _judged(selection: Selection) -> None:
 
 def _tolerated(selection: Selection, of_event: bool) -> str:
     """Return both tolerances in a few words; confidence has only one."""
-    if not of_event:
-        return markdown_plain(short_percent(selection.eps))
-    points = short_percent(selection.eps).removesuffix(" %")
-    unit = "point" if points == "1" else "points"
-    return markdown_plain(f"{points} {unit}, {tolerated_ratios(selection.ratio)}")
+    error = short_percent(selection.eps)
+    return markdown_plain(f"{error}, {tolerated_ratios(selection.ratio)}" if of_event else error)
 
 
 def _bins() -> None:

@@ -61,7 +61,7 @@ TERMS = {
         Term(
             "noise-floor",
             "Noise floor",
-            "The noise level of a calibrated model: the error it would show by chance with these predictions. 95 "
+            "The error that a perfectly calibrated model would show by chance with these predictions. 95 "
             "% of calibrated models are below it.",
             sketches.noise_floor(),
             "A hatched bar from zero; nineteen of twenty dots are within its length, one is beyond.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from calib_core import InputError
-from calib_core.text import begun
+from calib_core.text import begun, listed
 from dashboard import session
 from dashboard.exhibits import event_words
 from dashboard.export import zipped
@@ -139,7 +139,7 @@ def _named(request: Request) -> str:
     titles = session.file_names(request.selection)
     if len(titles) > 3:
         return f"{titles[0]} and {len(titles) - 1} other files"
-    return " and ".join([", ".join(titles[:-1]), titles[-1]] if titles[1:] else titles)
+    return listed(titles)
 
 
 def _document(request: Request, sections: tuple[Section, ...]) -> Document:

@@ -18,7 +18,7 @@ from calib_core.evaluation.splitting import NO_MAP, Division, usual_folds
 from calib_core.predictions.three_classes import OTHERS, largest_three, most_confused_three
 from calib_core.readers import Finding
 from calib_core.readers.reading import OF_SUMMARIES, Layout
-from calib_core.text import begun, several
+from calib_core.text import begun, inside, several
 from dashboard.selection import Selection, Source, read_corners, written_corners
 from dashboard.session.call import Call, call
 from dashboard.session.files import changes, file, findings, is_here, reading, whole_call
@@ -26,7 +26,16 @@ from dashboard.session.reading_changes import written_changes
 from dashboard.session.result_cache import RESULTS
 
 BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
-"""Base model: the calibrator that changes nothing."""
+"""Uncalibrated model: the calibrator that changes nothing."""
+
+
+def in_sentence(title: str) -> str:
+    """Return a model's title for the middle of a sentence.
+
+    >>> in_sentence("Uncalibrated model"), in_sentence("old.csv")
+    ('the uncalibrated model', 'old.csv')
+    """
+    return f"the {inside(title)}" if title == BASE.title else title
 
 
 # -- rows ------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.datasets import DEMOS
+from calib_core.text import listed
 from dashboard import session, widgets
 from dashboard.glossary import the_words
 from dashboard.navigation import STOPS, VIEWS
@@ -113,4 +114,4 @@ def _left() -> str:
     before = own()
     if before is None:
         return "Hides this strip; the page stays."
-    return markdown_plain(f"Back to {' and '.join(session.file_names(before))}, as it was left.")
+    return markdown_plain(f"Back to {listed(session.file_names(before))}, as it was left.")

@@ -1,6 +1,6 @@
 """The overview's three cards: tests over all rows, by class and by slice, each with a link.
 
-The overview's three cards of two classes: risks of all rows, of bins from low to high risk, and of subgroups.
+The overview's three cards of two classes: risks of all rows, of bins from low to high risk, and of slices.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from dashboard.views.place_detail import leading
 
 def draw_event(scene: Scene) -> None:
     """Draw the cards, side by side."""
-    overall, groups, subgroups = st.columns(3, gap="small")
+    overall, groups, by_slice = st.columns(3, gap="small")
     with overall, st.container(border=True, height="stretch", key="card-overall"):
         _overall_event(scene)
     with groups, st.container(border=True, height="stretch", key="card-groups"):
         _by_risk(scene)
-    with subgroups, st.container(border=True, height="stretch", key="card-slices"):
-        _by_subgroup(scene)
+    with by_slice, st.container(border=True, height="stretch", key="card-slices"):
+        _by_event_slice(scene)
 
 
 def _overall_event(scene: Scene) -> None:
@@ -82,35 +82,35 @@ def _by_risk(scene: Scene) -> None:
     leading("groups", "See all bins", view="reliability", model=scene.model.title, **NOWHERE)
 
 
-def subgroups(scene: Scene) -> Call[Any]:
+def event_slices(scene: Scene) -> Call[Any]:
     """Return the call for the event's risk in the slices of every column, by the focused model."""
     return call(cc.slices.by_column, scene.model.predictions, notion="event", stem="slices")
 
 
-def _by_subgroup(scene: Scene) -> None:
+def _by_event_slice(scene: Scene) -> None:
     with progress(scene) as watched:
         try:
             if too_many(watched):
-                card("By subgroup", "Many columns", "Large file: slices are computed on request.")
+                card("By slice", "Many columns", "Large file: slices are computed on request.")
             else:
-                found = watched.get(call(cc.diagrams.slice_dots, subgroups(watched)))
+                found = watched.get(call(cc.diagrams.slice_dots, event_slices(watched)))
                 worst, basis = words(found, event_words.in_words(scene)[1])
-                card(named("By subgroup", scene), worst, basis)
+                card(named("By slice", scene), worst, basis)
         except NotAnswerable:
-            card("By subgroup", "No column of subgroups", ADDED)
+            card("By slice", "No column to divide the rows by", ADDED)
             return
-    leading("slices", "Compare subgroups", view="slices", model=scene.model.title, **NOWHERE)
+    leading("slices", "Compare slices", view="slices", model=scene.model.title, **NOWHERE)
 
 
 def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
-    """Return the worst subgroup and its evidence, or that none is clearly off."""
+    """Return the worst slice and its evidence, or that none is clearly off."""
     if not found.tests:
-        return "Too few rows in every subgroup", "No subgroup has enough rows to be tested."
-    among = f"{found.tests:,} subgroups" if found.tests > 1 else "the only subgroup"
+        return "Too few rows in every slice", "No slice has enough rows to be tested."
+    among = f"{found.tests:,} slices" if found.tests > 1 else "the only slice"
     corrected = "; corrected for multiple testing" if found.tests > 1 else ""
     if not found.outstanding:
         return (
-            "No subgroup is significantly off",
+            "No slice is significantly off",
             f"None of {among} differs significantly from its predicted risk{corrected}.",
         )
     worst = found.worst

@@ -78,10 +78,10 @@ def test_audit_says_what_the_library_says(file):
     for notion, key in (("confidence", "ece"), ("class-wise", "debiased-l2")):
         made, line = cc.estimate(p, notion, key, 10), lines[notion, key]
         assert (line["value"], line["p"], line["verdict"]) == (made.value, made.p_value, made.verdict(0.03).word)
-        assert {"model": "as given", **cc.inference.estimate_line(made, 0.03).record()} == line
+        assert {"model": "Uncalibrated model", **cc.inference.estimate_line(made, 0.03).record()} == line
         assert (line["low"], line["point"], line["high"]) == (made.interval().low, made.point, made.interval().high)
         assert line["floor"] == made.noise_floor.high
-    first, told = cc.inference.primary(p, 0.03, bins=10), said["models"]["as given"]["primary"]
+    first, told = cc.inference.primary(p, 0.03, bins=10), said["models"]["Uncalibrated model"]["primary"]
     assert (told["notion"], told["reason"], told["line"]) == (first.notion, first.reason, first.line.record())
     assert told["shown"] == vars(first.shown)
     assert lines[None, "brier"]["value"] == cc.estimate(p, None, "brier").value
@@ -107,8 +107,10 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
         assert re.search(r"\s+".join(map(re.escape, [shown.title, shown.written(shown.point), shown.interval])), text)
         assert re.search(r"\s+".join([re.escape(value.replace("-", "−")), re.escape(floor)]), text)
     assert f"These {len(record['lines'])} p-values are not corrected" in text
+    (note,) = re.findall("Intervals are for .*", text)
     for about in {line["about"] for line in record["lines"]}:
-        assert text.count(about) == 1
+        place = re.sub("^the .*error,?( averaged over classes,)? (?=in |over )|, given .*", "", about)
+        assert note.count(place) == 1
 
 
 def test_audit_bounds_the_error_without_bins_when_asked(file):
@@ -121,7 +123,7 @@ def test_audit_bounds_the_error_without_bins_when_asked(file):
         made = cc.inference.unbinned_bound(p, notion, assumption, 1.0)
         assert made.sentence in text
     record = json.loads(run("audit", file, "--notion", "confidence", "--unbinned", "--json").stdout)
-    assert all(sentence in text for sentence in record["models"]["as given"]["unbinned"])
+    assert all(sentence in text for sentence in record["models"]["Uncalibrated model"]["unbinned"])
 
 
 def test_audit_takes_the_level_of_its_intervals(file):
@@ -130,7 +132,7 @@ def test_audit_takes_the_level_of_its_intervals(file):
     (line,) = record["lines"]
     span = cc.estimate(cc.read_predictions(file), "confidence").interval(0.99)
     assert (line["low"], line["high"], line["level"], record["level"]) == (span.low, span.high, 0.99, 0.99)
-    assert record["models"]["as given"]["primary"]["line"]["level"] == 0.99
+    assert record["models"]["Uncalibrated model"]["primary"]["line"]["level"] == 0.99
     assert "99 % interval" in run(*asked).stdout
 
 
@@ -169,8 +171,8 @@ def test_audit_judges_calibrators_on_the_rows_they_did_not_see():
     after = cc.CALIBRATORS.make("temperature").fit_on(p.take(fit)).apply(p.take(test))
     values = [cc.estimate(q, "confidence", "ece", 15).value for q in (p.take(test), after)]
     assert [line["value"] for line in said["lines"]] == values
-    assert [line["model"] for line in said["lines"]] == ["as given", "Temperature scaling"]
-    assert said["models"]["as given"]["rows"] == 200
+    assert [line["model"] for line in said["lines"]] == ["Uncalibrated model", "Temperature scaling"]
+    assert said["models"]["Uncalibrated model"]["rows"] == 200
 
 
 @pytest.mark.parametrize(
@@ -244,7 +246,7 @@ def test_gate_and_compare_judge_the_rows_of_the_audit_and_say_which():
     audit = json.loads(run("audit", "g.csv", "--json").stdout)
     gate = json.loads(run("gate", "g.csv", "--max-ece", 0.05, "--format", "json", code=1).stdout)["checks"][0]
     assert gate["judged"].startswith(audit["options"]["judged"])
-    line = audit["models"]["as given"]["primary"]["line"]
+    line = audit["models"]["Uncalibrated model"]["primary"]["line"]
     assert (gate["line"]["rows"], gate["line"]["low"]) == (line["rows"], line["low"]) == (750, line["low"])
     whole = json.loads(run("gate", "g.csv", "--max-ece", 0.05, "--judge", "all", "--format", "json", code=1).stdout)
     assert whole["checks"][0]["line"]["rows"] == 1500

@@ -64,7 +64,9 @@ def test_a_button_makes_the_missing_intervals() -> None:
 def test_a_click_on_a_line_opens_what_this_number_is() -> None:
     app = opened(Selection(source=WINE, view="estimators", notion="confidence", calibrators=()))
     assert not any("Smooth ECE: principled" in text for text in texts(app).splitlines())
-    app.session_state[slot("estimators")] = Click(1, 0, {"model": "Base model", "estimator": "smece"}, None, None, 1)
+    app.session_state[slot("estimators")] = Click(
+        1, 0, {"model": "Uncalibrated model", "estimator": "smece"}, None, None, 1
+    )
     app.run()
     assert not app.exception
     assert ESTIMATORS["smece"].formula in [element.value.strip("$\n ") for element in app.latex]

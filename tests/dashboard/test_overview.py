@@ -129,7 +129,7 @@ def test_a_browser_can_send_anything(sent: object, wanted: float | None, monkeyp
 
 def test_all_positions_are_sent_once_and_small() -> None:
     local = local_accuracy(test_rows_of("digits-naive-bayes"))
-    data = payload({"Base model": local}, 0.9)
+    data = payload({"Uncalibrated model": local}, 0.9)
     assert len(json.dumps(data)) < 30_000
     (model,) = data["models"]
     assert model["headline"][90] == local.answer(0.9).headline
@@ -138,7 +138,7 @@ def test_all_positions_are_sent_once_and_small() -> None:
         len(model[name]) == 101 for name in ("headline", "basis", "right", "low", "high", "claimed", "difference")
     )
     assert (data["asked"], data["low"] % 10) == (90, 0)
-    assert payload({"Base model": local}, 0.1)["low"] == 10
+    assert payload({"Uncalibrated model": local}, 0.1)["low"] == 10
 
 
 def test_the_picture_names_the_place_that_a_model_without_rows_there_is_said_to_lack() -> None:
@@ -159,7 +159,7 @@ def test_the_slider_of_a_risk_ends_where_the_data_do() -> None:
     happened = (rng.random(4000) < 2.4 * risk).astype(int)
     p = Predictions(np.column_stack([1 - risk, risk]), happened, class_names=["no", "fraud"])
     local = local_frequency(p)
-    data = payload({"Base model": local}, opening(p))
+    data = payload({"Uncalibrated model": local}, opening(p))
     assert data["places"][data["last"]] < 0.1
     assert data["places"][data["asked"]] == pytest.approx(opening(p), abs=0.001)
     assert data["low"] <= data["asked"] <= data["last"] <= len(data["places"]) - 1
@@ -242,7 +242,7 @@ def test_the_card_of_slices_says_which_stands_out_and_leads_to_its_column() -> N
     assert "such as camera, site or subject" in none.replace("\\", "")
 
 
-def test_the_card_of_subgroups_is_of_the_risk_with_predicted_before_observed() -> None:
+def test_the_card_of_slices_is_of_the_risk_with_predicted_before_observed() -> None:
     """For risks below half, the confidence is about the other class: neither it nor the order may replace the risk."""
     rng = np.random.default_rng(3)
     risk, site = rng.uniform(0.05, 0.45, 1500), np.repeat(list("ABC"), 500)
@@ -250,7 +250,7 @@ def test_the_card_of_subgroups_is_of_the_risk_with_predicted_before_observed() -
     frame = pd.DataFrame({"risk": risk.round(4), "died": died, "site": site})
     key = session.hold(frame.to_csv(index=False).encode(), "subgroups.csv").key
     scene = session.scene_of(Selection(source=Source(data=key, by="folds"), calibrators=()))
-    title, basis = overview_cards.words(cc.diagrams.slice_dots(scene.get(overview_cards.subgroups(scene))), "died")
+    title, basis = overview_cards.words(cc.diagrams.slice_dots(scene.get(overview_cards.event_slices(scene))), "died")
     worst = frame[frame["site"] == "C"]
     predicted, observed = (short_percent(worst[name].mean()) for name in ("risk", "died"))
     assert predicted != observed

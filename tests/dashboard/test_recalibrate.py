@@ -268,7 +268,7 @@ def test_the_accuracy_named_where_risks_cross_one_half_is_of_all_rows() -> None:
     (line,) = cc.evaluation.model_tables.side_effects({"a": rows[0]}, {"a": rows[1]}, notion="event").to_dict("records")
     assert line["class_changed"] == 0.7
     sentence = effects(line)[-1][1]
-    assert "70 % of the rows cross" in sentence
+    assert "70 % of the rows move to the other side of 50 %" in sentence
     assert "of all rows goes from 30.0 % to 100.0 %" in sentence
 
 
@@ -276,7 +276,7 @@ def test_the_old_table_and_the_map_of_a_class_are_a_click_away() -> None:
     selection = ticked("temperature", "top-label-hb", "class-wise-hb")
     app = ask(opened(selection), "numbers")
     table = app.dataframe[0].value
-    assert table["model"].tolist() == ["Base model", *(recipe.title for recipe in selection.calibrators)]
+    assert table["model"].tolist() == ["Uncalibrated model", *(recipe.title for recipe in selection.calibrators)]
     for line, recipe in zip(table.itertuples(), (session.BASE, *selection.calibrators), strict=True):
         measured = summaries(judged(Model(selection.source, recipe)), [None], every_measure())[0]
         for measure, value in zip(measured["measure"], measured["value"], strict=True):

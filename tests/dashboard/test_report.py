@@ -548,7 +548,7 @@ def test_a_narrow_picture_has_room_for_the_lines_of_its_legend() -> None:
 
 
 def test_where_no_model_can_be_shown_the_report_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = SimpleNamespace(shown=(), refused=(("Base model", "these rows cannot be judged"),))
+    refused = SimpleNamespace(shown=(), refused=(("Uncalibrated model", "these rows cannot be judged"),))
     monkeypatch.setattr(Request, "models", refused)
     with pytest.raises(InputError, match="these rows cannot be judged"):
         report.build(chosen(), Options())

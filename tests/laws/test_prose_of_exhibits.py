@@ -130,10 +130,10 @@ def strange(text: str, cells: np.ndarray) -> list[str]:
 
 Frame = pd.DataFrame
 FIXED = [
-    r"(?:within|as) 3 points|[Ff]ewer than 100|at most 12 points|95 % of calibrated models",  # windows of the slider
+    r"(?:within|as) 3 points|to include 100|up to 12 points|95 % of calibrated models",  # windows of the slider
     r"change of 30 % or more",  # full colour of a map
     r"(?:10|##) rows or more (?:are right|correct) and 10 wrong",
-    r"most confident 80 %|AUROC; 0\.5:|above 50 %|cross 50 %|\(E50\)|\(E90\)|90 % quantile|E50 and E90|at 50 %",
+    r"most confident 80 %|AUROC; 0\.5:|above 50 %|side of 50 %|\(E50\)|\(E90\)|90 % quantile|E50 and E90|at 50 %",
     r"minus 1 for each",
     r"at least 90 % of the largest",
     r"1,000 resamples|Table \d|§\d",
@@ -382,7 +382,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
     # The end towards the predicted frequency has a level that no column has: it depends on the nested errors.
-    ("in-the-large", of_settings, r"The levels here: {any_level} % and {level} %"),
+    ("in-the-large", of_settings, r"Levels of the two ends: {any_level} % and {level} %"),
     ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
     ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),
@@ -391,14 +391,15 @@ RULES: list[tuple[str, Collect, str]] = [
     # Computed only for the sentence.
     ("plans?", of_parts, r"(?:it takes|needs) about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|the {test} held-out rows|all {judged} rows|have {fit}"),
-    ("recommendation", of_choice, r"more than {enough} times as likely under a mixture of all calibrators "
-                                     r"as under the model(?: \(here {evidence} times\))?"),
-    ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds}|of {candidates} calibrators"),
-    ("recommendation", of_choice, r"probability of 0 in {any_rows} rows|About {any_rows} held-out rows would show"),
+    ("recommendation", of_choice, r"more than {enough} times as likely as the uncalibrated model does"
+                                     r"(?: \(here {evidence} times\))?"),
+    ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds} repetitions|of "
+                                     r"{candidates} calibrators"),
+    ("recommendation", of_choice, r"for some class in {any_rows} rows|About {any_rows} held-out rows would show"),
     ("recommendation|calibrators", of_held_out, r"{stated} % predicted, {observed} % observed"),
     ("tests", of_shown_errors, r"{shown} of {tests} tests show|None of {tests} tests"),
     ("bin-balance", of_balance, r"{half} to {twice} % of the rows"),
-    ("estimators", of_lines_with_interval, r"error of {point} points \({low} to {high}\)(?:, and the tolerance "
+    ("estimators", of_lines_with_interval, r"error of {point} % \({low} to {high} %\)(?:, and the tolerance "
                                            r"is {limit})?"),
     ("estimators", of_lines_with_interval, r"All {estimators} estimators with an interval"),
     ("findings|class-bias", of_hits, r"\({hits} of (?=\d)"),
@@ -572,7 +573,7 @@ def test_cards_say_the_lines_they_are_of(name: str) -> None:
     for text in (card, *(plain(sentence) for _, sentence in effects(effect))):
         bad, left = wrong(w, text, read)
         left = left.replace(line["fitted"], "").replace("95 % or more", "")
-        left = re.sub("(?:cross|crosses) 50 %", "", left)
+        left = re.sub("side of 50 %", "", left)
         assert bad == []
         assert not TOKEN.search(left), left
 

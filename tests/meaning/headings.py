@@ -282,7 +282,7 @@ def expected(key, column):
             name, model = prefix.removesuffix(", "), first.removeprefix(prefix)
             return {
                 "error": f"^error, {re.escape(model)}$",
-                "calibrated": "^(calibrated|noise level)$",
+                "calibrated": "^calibrated$",
                 "p": "^p$",
                 "p_holm": rf"^p \(corrected\), {re.escape(model)}$",
             }[name]

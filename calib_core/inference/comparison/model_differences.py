@@ -47,7 +47,7 @@ from calib_core.predictions.predictions import Predictions, check_same_rows
 from calib_core.predictions.row_groups import same_groups
 from calib_core.reductions.base import Reduction, as_reduction, scope
 from calib_core.registry.registry import RegistryError
-from calib_core.text import Unit, at_level, difference, score
+from calib_core.text import Unit, at_level, difference, points_of, score, short_percent
 
 DEFAULT = "debiased-l2"
 """The estimator with the narrowest intervals of differences."""
@@ -397,8 +397,7 @@ def margin_verdict(
 def _size(number: float, unit: Unit) -> str:
     if unit != "share":
         return score(number)
-    written = f"{100 * number:.2g}"
-    return f"{written} {'point' if written == '1' else 'points'}"
+    return points_of(short_percent(number))
 
 
 _WHY: dict[MarginWord, str] = {

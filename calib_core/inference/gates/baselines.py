@@ -197,7 +197,7 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
 
 def _written(low: float, point: float, high: float, allowed: float) -> list[str]:
     """Format points with enough digits to agree with the verdict on the allowed increase."""
-    return [text.replace("-", "−") for text in in_points((low, point, high), allowed)]
+    return in_points((low, point, high), allowed)
 
 
 def _check_same(after: Baseline, before: Baseline) -> None:

@@ -48,9 +48,10 @@ class UnbinnedBound(OneLine):
         end = f"the error is at most {short_percent(self.value)} (one-sided {at_level(self.level)} confidence)."
         if self.assumption == "monotone":
             return f"If the observed frequency never decreases with the score, {end}"
+        much = "no more than" if self.constant == 1 else f"at most {self.constant:g} times as much as"
         return (
-            f"If the gap between score and true frequency changes by at most {self.constant:g} times as much as the "
-            f"score, {end} Without such an assumption there is no bound on errors within bins."
+            f"If the gap between score and true frequency changes {much} the score does, {end} Without such an "
+            "assumption there is no bound on errors within bins."
         )
 
 

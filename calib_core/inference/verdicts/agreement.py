@@ -12,7 +12,7 @@ from calib_core.inference.verdicts.primary_measure import ESTIMATOR
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.verdict_table import MISCALIBRATED, VERDICTS, WITHIN
-from calib_core.text import in_points
+from calib_core.text import at_level, in_points, listed
 
 _NAMED = 2
 """At most this many estimators with a different verdict are named."""
@@ -30,7 +30,7 @@ def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANC
     >>> from calib_core.inference import estimate_lines, estimates
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
     >>> agreement(estimate_lines(estimates({"one": p}, [("confidence", key) for key in ("ece", "rmsce")])))
-    'Miscalibrated: error of 30.0 points (18.9 to 41.1). Both estimators with an interval agree.'
+    'Miscalibrated: error of 30.0 % (18.9 to 41.1 %). Both estimators with an interval agree.'
     """
     if lines["model"].nunique() > 1 or lines["notion"].nunique() > 1:
         raise NotAnswerable("agreement is defined for the estimators of one model in one notion")
@@ -41,9 +41,9 @@ def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANC
     line = chosen.iloc[0]
     scale = eps / line["limit"]
     low, point, high = in_points([scale * max(line[end], 0.0) for end in ("low", "point", "high")], apart=eps)
-    judged = "" if word in (MISCALIBRATED, WITHIN) else f", and the tolerance is {_bare(eps)}"
+    judged = "" if word in (MISCALIBRATED, WITHIN) else f", and the tolerance is {at_level(eps)}"
     rough = "" if line["tested"] else " This is a rough guide: coverage was not simulated in such cases."
-    verdict = f"{VERDICTS[word].title}: error of {point} points{_of_what(scale)} ({low} to {high}){judged}.{rough}"
+    verdict = f"{VERDICTS[word].title}: error of {point} %{_of_what(scale)} ({low} to {high} %){judged}.{rough}"
     return f"{verdict} {_others(lines[lines['verdict'].notna()], word)}".rstrip()
 
 
@@ -69,7 +69,7 @@ def _listed(judged: pd.DataFrame, titles: Sequence[str]) -> str:
         return f"{len(titles)} of them"
     notion = judged["notion"].iloc[0]
     prefix = f"{REDUCTIONS[notion].title} " if notion in REDUCTIONS else ""
-    return " and ".join(title.removeprefix(prefix) for title in titles)
+    return listed([title.removeprefix(prefix) for title in titles])
 
 
 def _without_verdict(chosen: pd.DataFrame) -> str:
@@ -81,7 +81,3 @@ def _without_verdict(chosen: pd.DataFrame) -> str:
 
 def _of_what(scale: float) -> str:
     return "" if math.isclose(scale, 1.0) else " of its maximum"
-
-
-def _bare(eps: float) -> str:
-    return f"{100 * eps:.6g}"

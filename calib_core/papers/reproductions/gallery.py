@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.parallel import Progress
 from calib_core.registry.citations import PAPERS
-from calib_core.text import count, score
+from calib_core.text import count, listed, score
 
 Relation: TypeAlias = Literal["equal", "at most", "at least"]
 WIDTH = 4.0
@@ -139,7 +139,7 @@ def printed(
     half = digit if relation == "equal" and not exact else 0.0
     parts = [_sampling(found, theirs)] if error else []
     parts += ["rounding of the printed digits"] if half else []
-    basis = " and ".join(parts) or "nothing is random"
+    basis = listed(parts) or "nothing is random"
     return PaperLine(what, place, found.value, float(number), relation, WIDTH * error + half, basis, number, why)
 
 

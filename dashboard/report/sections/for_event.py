@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from calib_core import NotAnswerable
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.risk import InTheLarge
-from calib_core.text import between, called, measured_between, points, score, short_percent
+from calib_core.text import between, called, exact_tolerance, measured_between, points, score, short_percent
 from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.risk import InTheLargeExhibit as Large
 from dashboard.report.document import FactList
@@ -110,8 +110,8 @@ def limits(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
     if scene.tolerance > found.observed:
         rate = short_percent(found.observed)
         yield (
-            f"The tolerance of {points(scene.tolerance)[1:]} exceeds the event's rate of {rate}: a model that predicts "
-            "no event would be within it."
+            f"The tolerance of {exact_tolerance(scene.tolerance)} exceeds the event's rate of {rate}: a model that "
+            "predicts no event would be within it."
         )
     yield from _high_risks(scene, diagram)
 

@@ -13,7 +13,7 @@ from calib_core.evaluation.splitting import Division
 from calib_core.figures.marks import FEW_ROWS
 from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW
 from calib_core.risk import InTheLarge
-from calib_core.text import begun, inside, short_percent
+from calib_core.text import begun, inside, listed, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
 from dashboard.exhibits.hero import Hero, off_elsewhere
@@ -22,7 +22,7 @@ from dashboard.report.document import Block, FactList, Headline, Paragraph
 from dashboard.report.exhibited import ExhibitParts, shown
 from dashboard.report.request import Request
 from dashboard.report.sections import for_event
-from dashboard.session import Scene
+from dashboard.session import Scene, in_sentence
 
 HERO = "hero"
 """Exhibit with the answer."""
@@ -234,14 +234,14 @@ def _open(scene: Scene, verdicts: ExhibitParts) -> Iterator[str]:
         return
     frame = verdicts.table.frame
     for word in OPEN:
-        models = frame.loc[frame["verdict"] == word, "model"].tolist()
+        models = [in_sentence(title) for title in frame.loc[frame["verdict"] == word, "model"]]
         if models:
             within = (
                 "is within both tolerances"
                 if scene.claims == "event"
-                else f"errs by less than {short_percent(scene.tolerance)}"
+                else f"has an error below {short_percent(scene.tolerance)}"
             )
-            yield f"Whether {_listed(models)} {within}: {word}."
+            yield f"Whether {listed(models, 'or')} {within}: {word}."
 
 
 def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
@@ -262,7 +262,3 @@ def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
         rest = f"{total - float(top['count']):,.0f}"
         share, above = short_percent(top["count"] / total), short_percent(top["lower"], 0)
         yield f"{share} of the rows have a confidence above {above}; all lower confidence rests on the other {rest}."
-
-
-def _listed(models: list[str]) -> str:
-    return models[0] if len(models) == 1 else f"{', '.join(models[:-1])} or {models[-1]}"

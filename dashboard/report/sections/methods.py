@@ -36,8 +36,8 @@ EVENT = (
 """Methods for the measures of an event's risk."""
 INTERVALS = (
     "The interval of a binned error is for the error in these bins, given these predictions. If bins contain few "
-    "rows and no bins were chosen, it is for the error in larger groups of rows, which are chosen from the "
-    "scores. Errors within a bin or group are not visible. The interval of a kernel, smooth, convex, swept or "
+    "rows and no bins were chosen, it is for the error in larger groups of rows with similar scores. Errors within "
+    "a bin or group are not measured. The interval of a kernel, smooth, convex, swept or "
     "cumulative error is for the value of the estimator without noise.",
     "Mean absolute errors use test inversion in cells with many expected outcomes (Casella and Berger, 2002). "
     "Other cells use the observed error plus a Poisson limit for unseen outcomes (Garwood, 1936; Fay and Feuer, "

@@ -169,16 +169,16 @@ def judged(*words: str | None, tested: bool = True) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["miscalibrated"], "Miscalibrated: error of 3.9 points (3.2 to 4.4)."),
-        (["within"] * 2, "Within tolerance: error of 3.9 points (3.2 to 4.4). Both estimators with an interval agree."),
+        (["miscalibrated"], "Miscalibrated: error of 3.9 % (3.2 to 4.4 %)."),
+        (["within"] * 2, "Within tolerance: error of 3.9 % (3.2 to 4.4 %). Both estimators with an interval agree."),
         (
             ["miscalibrated"] * 3 + ["too few rows to tell", None],
-            "Miscalibrated: error of 3.9 points (3.2 to 4.4). 3 of 4 estimators with an interval agree: for Adaptive "
+            "Miscalibrated: error of 3.9 % (3.2 to 4.4 %). 3 of 4 estimators with an interval agree: for Adaptive "
             "ECE there are too few rows to tell.",
         ),
         (
             ["too close to call", "within", "miscalibrated"],
-            "Too close to call: error of 3.9 points (3.2 to 4.4), and the tolerance is 2. None of the 2 other "
+            "Too close to call: error of 3.9 % (3.2 to 4.4 %), and the tolerance is 2 %. None of the 2 other "
             "estimators with an interval agree: for MCE it is miscalibrated, for RMSCE it is within tolerance.",
         ),
         ([None, "within"], "No verdict yet: the interval of the primary estimator was not computed."),

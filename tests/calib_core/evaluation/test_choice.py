@@ -546,8 +546,8 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
     found = choose(rows(800), FAST)
     words = cc.text.score
     assert found.sentence == (
-        "Use temperature scaling. No prediction changes. Simplest of two equally good calibrators. Log loss falls from "
-        f"{words(found.before)} to {words(found.before - found.gain.point)}."
+        "Use temperature scaling. No predicted class changes. It is the simplest of two equally good calibrators. "
+        f"Log loss falls from {words(found.before)} to {words(found.before - found.gain.point)}."
     )
     assert found.price[0] == (
         f"The gain is {words(found.gain.point)} (90 % interval {words(found.gain.low)} to {words(found.gain.high)}), "
@@ -558,7 +558,7 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
     p = rows(2000, seed=4)
     shift = np.array([3.0, 0.0, 0.0])
     vector = choose(Predictions.from_logits(np.log(p.probs) + shift, p.true_labels), ["vector"])
-    assert "Some predictions can change." in vector.sentence
+    assert "Some predicted classes can change." in vector.sentence
     assert "Accuracy changes by +" in " ".join(vector.price)
 
 
@@ -840,7 +840,7 @@ def test_of_a_risk_the_update_that_fits_the_fewest_numbers_is_the_simplest():
     found = choose(Predictions(np.column_stack([1 - risk, risk]), happened.astype(int)), ["top-label-hb", "intercept"])
     assert [each.key for each in found.equals] == ["top-label-hb", "intercept"]
     assert found.recipe.key == "intercept"
-    assert "Simplest of" in found.sentence
+    assert "the simplest of" in found.sentence
 
 
 def test_every_side_effect_is_said_of_the_calibrator_that_has_it():

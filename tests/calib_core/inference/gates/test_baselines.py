@@ -79,7 +79,7 @@ def test_another_number_of_groups_is_no_other_question():
     """More rows give more groups: both intervals are about groups, chosen from scores by one rule."""
     few, many = (estimate(sample("network", "calibrated", n, 10, 0).predictions, "confidence") for n in (220, 400))
     about = [baseline(one).about for one in (few, many)]
-    assert all("groups of at least 20 rows each" in one for one in about)
+    assert all("groups of at least 20 rows with" in one for one in about)
     assert about[0] != about[1]
     assert increase(many, baseline(few), 0.5).word == "within"
     with pytest.raises(InputError, match="choose bins of your choice for both"):

@@ -279,7 +279,7 @@ def test_whole_vectors_that_are_near_certain_have_intervals_with_room(rows):
 
 
 def test_a_luckily_small_kernel_error_leaves_room_for_a_true_one():
-    """All pairs disagree: below the noise level, yet the upper end is that of a typical calibrated model."""
+    """All pairs disagree: below the noise floor, yet the upper end is that of a typical calibrated model."""
     scores = np.repeat(0.5, 200)
     got = estimate(Predictions.from_confidence(scores, np.arange(200) % 2 == 0), "confidence", "skce").interval()
     assert (got.low, 0.002 < got.high < 0.02) == (0, True)
