@@ -210,7 +210,7 @@ def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str
             f"Chosen by cross-validation on the {count(found.among)} calibration rows. All results are for the "
             f"held-out rows. {cc.evaluation.choice.HELD_OUT_REJECTS}"
         )
-    judged = f"Chosen by cross-validation on all {count(found.among)} rows, which are also the judged rows"
+    judged = f"Chosen by cross-validation on all {count(found.among)} rows. The judged rows are the same"
     if not found.recalibrate:
         return f"{judged}."
-    return f"{judged}. Their scores are therefore slightly optimistic."
+    return f"{judged}, so their scores are slightly optimistic."
