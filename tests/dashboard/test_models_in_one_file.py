@@ -199,7 +199,7 @@ def test_commands_judge_every_model_of_columns_side_by_side(tmp_path: Path) -> N
     assert [row["model"] for row in shown["lines"]] == ["risk_old", "risk_new"]
     refused = CliRunner().invoke(main, ["gate", file, "--max-ece", "0.5"])
     assert refused.exit_code == 2
-    assert "choose the model to read" in refused.output
+    assert "--read model=risk_old" in refused.output
     alone = CliRunner().invoke(main, ["compare", file, "--read", "model=risk_new"])
     assert alone.exit_code == 2
 
