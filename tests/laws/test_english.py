@@ -48,10 +48,15 @@ class Text(NamedTuple):
     text: str
 
 
+def parsed(folder: str) -> Iterator[tuple[Path, ast.Module]]:
+    """Yield every module of a folder, parsed."""
+    return ((path, ast.parse(path.read_text())) for path in sorted((ROOT / folder).rglob("*.py")))
+
+
 @cache
 def trees(folder: str) -> tuple[tuple[Path, ast.Module], ...]:
-    """Return every module of a folder, parsed."""
-    return tuple((path, ast.parse(path.read_text())) for path in sorted((ROOT / folder).rglob("*.py")))
+    """Return all modules of a folder that is read more than once."""
+    return tuple(parsed(folder))
 
 
 def _documented(tree: ast.Module) -> Iterator[ast.Constant]:
@@ -83,13 +88,16 @@ def strings(*folders: str) -> tuple[Text, ...]:
     return tuple(found)
 
 
-@cache
 def docstrings(*folders: str) -> tuple[Text, ...]:
     """Return every docstring of modules, classes, functions and attributes."""
+    return tuple(text for folder in folders for text in _docstrings(folder))
+
+
+@cache
+def _docstrings(folder: str) -> tuple[Text, ...]:
     return tuple(
         Text(f"{path.relative_to(ROOT)}:{constant.lineno}", inspect.cleandoc(constant.value))
-        for folder in folders
-        for path, tree in trees(folder)
+        for path, tree in (trees if folder in CODE else parsed)(folder)
         for constant in _documented(tree)
         if isinstance(constant.value, str)
     )
