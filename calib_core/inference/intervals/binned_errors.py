@@ -33,7 +33,13 @@ from calib_core.inference.intervals.inversion import (
     square_ends,
     square_high,
 )
-from calib_core.inference.intervals.larger_samples import cells_with, high_of_most, number_within, times_for_power
+from calib_core.inference.intervals.larger_samples import (
+    Streams,
+    cells_with,
+    high_of_most,
+    number_within,
+    times_for_power,
+)
 from calib_core.inference.intervals.simulated_domain import Facts, in_bins
 from calib_core.inference.intervals.squared_errors import Pairs, largest_ends, pairs, root_ends, root_high
 from calib_core.inference.intervals.wild_bootstrap import reach
@@ -82,6 +88,7 @@ class InBins:
             raise NotAnswerable("there are no claims to evaluate here")
         self._worth = worth(self._claims, self._table)
         self.seed = random_state
+        self._stream = Streams(random_state)
         self._ends: dict[tuple[Any, ...], Ends] = {}
 
     def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
@@ -416,6 +423,3 @@ class InBins:
     @property
     def _rows_noise(self) -> SharedNoise:
         return SharedNoise(self._claims, self._table, self._ranks, self._shared, np.flatnonzero(self._cells))
-
-    def _stream(self, which: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(which,)))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -30,8 +30,18 @@ DRAWS = 24
 _CURVE_DRAWS, _ERRORS = 12, 500
 _MOST_TIMES, _HALVINGS, _NEAR = 10_000, 4, 4.0
 
-Stream: TypeAlias = Callable[[int], np.random.Generator]
-"""A stream of random numbers by its number, each time from its start."""
+_KEPT = 1024
+"""Numbers of samples that are kept: all lines of a table ask about the same cells, again and again."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Streams of random numbers of a seed, by their numbers, each time from their start."""
+
+    seed: int
+
+    def __call__(self, which: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(which,)))
 
 
 def times_for_power(within: Callable[[float], int]) -> float | None:
@@ -98,20 +108,30 @@ def cells_with(gaps: CellGaps, fine: BinTable | None, factor: float, *, by_varia
     return CellGaps(weight[full], count[full], outcome[full] / count[full], score[full] / count[full])
 
 
-def high_of_most(gaps: CellGaps, level: float, stream: Stream) -> float:
+def high_of_most(gaps: CellGaps, level: float, stream: Streams) -> float:
     """The upper end that ``POWER`` of calibrated models' samples in these cells stay below."""
     drawn, errors = drawn_cells(gaps, 0.0, _CURVE_DRAWS, stream)
     return float(np.quantile([absolute_high(cells, noise, level, errors) for cells, noise in drawn], POWER))
 
 
-def number_within(gaps: CellGaps, error: float, level: float, limit: float, stream: Stream) -> int:
-    """Number of ``DRAWS`` samples of a model with this error in every cell whose upper end is below the limit."""
-    drawn, errors = drawn_cells(gaps, error, DRAWS, stream)
+def number_within(gaps: CellGaps, error: float, level: float, limit: float, stream: Streams) -> int:
+    """Number of ``DRAWS`` samples of a model with this error in every cell whose upper end is below the limit.
+
+    It does not depend on the outcomes of the cells.
+    """
+    parts = tuple(part.tobytes() for part in (gaps.weight, gaps.rows, gaps.score))
+    return _number_within(parts, error, level, limit, stream)
+
+
+@lru_cache(maxsize=_KEPT)
+def _number_within(parts: tuple[bytes, ...], error: float, level: float, limit: float, stream: Streams) -> int:
+    weight, rows, score = map(np.frombuffer, parts)
+    drawn, errors = drawn_cells(CellGaps(weight, rows, score, score), error, DRAWS, stream)
     return sum(not absolute_high_reaches(cells, noise, level, errors, limit) for cells, noise in drawn)
 
 
 def drawn_cells(
-    gaps: CellGaps, error: float, count: int, stream: Stream
+    gaps: CellGaps, error: float, count: int, stream: Streams
 ) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
     """These cells as models fill them that are too confident by ``error``, with their noise; and their normal errors.
 
