@@ -9,8 +9,8 @@ from numbers import Integral, Real
 class InputError(ValueError):
     """The input cannot be used; the message states what is wrong, where, and what to do.
 
-    ``advice`` is the part of the message that names arguments of Python functions, and ``reading`` the same as fields
-    of a reading: whoever has other names for them, such as options of a command, replaces the advice.
+    ``advice`` is the part of the message that names arguments of Python functions, and ``reading`` is that part with
+    fields of a reading. A caller with other names for them, such as options of a command, replaces the advice.
     """
 
     def __init__(self, message: str = "", advice: str = "", reading: Mapping[str, str | Sequence[str]] | None = None):

@@ -494,8 +494,8 @@ class MapShape:
 
     ``bins`` and ``rows`` name the parameter that sets the number of bins, or of rows per bin. ``counts``: whether it
     can be fitted on counts in cells of a grid, and which score then represents a claim. It is the lower end of its cell
-    ("edges"), the mean of all claims of its cell ("cells"), or the mean of those with the claim's outcome ("outcomes").
-    ``numbers``: how many parameters it fits, if they are few.
+    ("edges") or the mean of all claims of its cell ("cells"). It can also be the mean of those with the claim's outcome
+    ("outcomes"). ``numbers``: how many parameters it fits, if they are few.
     """
 
     smooth: bool = False

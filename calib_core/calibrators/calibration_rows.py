@@ -173,9 +173,9 @@ def summary_of_parts(parts: Iterable[Predictions]) -> Summary:
 def claims_of(stratum: CountedStratum, counts: Counts) -> Stratum:
     """Return the claims with whole weights, each with its representative score.
 
-    Scores move by less than the width of a cell, .001 at most. "outcomes" preserves the mean score of the claims in a
-    cell that came true, and of those that did not. Both follow from the exact sums of s, v = s (1 - s) and r^2 = (z -
-    s)^2, since z^2 = z gives sum z s = (sum z + sum s - sum v - sum r^2) / 2. It raises NotAnswerable if more than
+    Scores move by less than the width of a cell, .001 at most. With "outcomes" the mean score stays that of the claims
+    in a cell that came true, and of those that did not. Both follow from the exact sums of s, v = s (1 - s) and r^2 =
+    (z - s)^2, since z^2 = z gives sum z s = (sum z + sum s - sum v - sum r^2) / 2. It raises NotAnswerable if more than
     ``MOST_AT_ENDS`` of the claims are in the first and last cell, whose log-odds are unbounded.
     """
     if counts == "never":

@@ -270,10 +270,10 @@ class MatrixScaling(_Affine):
     and ``intercept_`` are the values used.
 
     W with the same row added to all its rows, and b plus a constant, give the same map. The penalties choose
-    off-diagonal columns that sum to zero. If λ or μ is 0, a ridge towards the identity of weight 1e-8 chooses columns
-    of W that sum to one and intercepts that sum to zero. That ridge also bounds the fit if rows are separable or a
-    class never occurs: ``status_`` is then "at bound" (otherwise "converged", or "not converged"). On the calibration
-    rows the log loss is never above that of the uncalibrated predictions.
+    off-diagonal columns that sum to zero. If λ or μ is 0, there is a ridge towards the identity of weight 1e-8. It
+    chooses columns of W that sum to one and intercepts that sum to zero. That ridge also bounds the fit if rows are
+    separable or a class never occurs: ``status_`` is then "at bound" (otherwise "converged", or "not converged"). On
+    the calibration rows the log loss is never above that of the uncalibrated predictions.
 
     K(K+1) numbers are fitted: with many classes and few rows the defaults overfit, and cross-validation is needed.
     It fits 14 maps per fold: half a second for 5,000 rows of 10 classes, minutes for 100 classes. Raises NotAnswerable

@@ -148,8 +148,8 @@ def shared_scale(maps: Sequence[CalibrationMap]) -> float:
 def map_scale(predictions: Predictions) -> float:
     """The error that has full color in all maps of these rows, whichever calibrators are drawn.
 
-    In any cell of a coarse grid with 30 rows or more, the largest difference between the frequency of a class and its
-    mean probability, rounded up to 5 points. It is 0.1 without such a cell. What can mislead: where a calibrator
+    The largest difference between the frequency of a class and its mean probability, rounded up to 5 points. Only cells
+    of a coarse grid with 30 rows or more count. It is 0.1 without such a cell. What can mislead: where a calibrator
     changes more than that, colors are saturated; arrows still show it by their length.
 
     >>> p = Predictions([[0.6, 0.3, 0.1]] * 40, [0] * 10 + [1] * 20 + [2] * 10)

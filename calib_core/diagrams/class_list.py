@@ -94,9 +94,9 @@ def ranked_classes(
 ) -> tuple[int, ...]:
     """Codes of the classes whose name contains a text, in order; classes without claims come last.
 
-    ``sort`` is one of "beyond", "error" (largest first), "share" (largest first), "rows" (fewest first) and "name" (in
-    the order of the classes); ties keep that order. Worst first ("beyond") means significant classes, then those of 10
-    rows or more, then the others, each by its contribution to the error beyond noise. It uses ``tests``, the
+    ``sort`` is "beyond", "error" (largest first), "share" (largest first), "rows" (fewest first) or "name" (in the
+    order of the classes). Ties keep that order. Worst first ("beyond") means significant classes, then those of 10 rows
+    or more, then the others, each by its contribution to the error beyond noise. It uses ``tests``, the
     ``per_class_tests`` of the same predictions. Without them no class is significant and no noise is subtracted: the
     contribution is error times share. ``page`` is 1, 2, ... for that dozen of classes, or the last dozen where there
     are fewer pages; by default all are returned. NotAnswerable where no name contains ``search``; capitals do not

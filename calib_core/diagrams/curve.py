@@ -135,12 +135,12 @@ def kernel_curve(
     s, and h is Silverman's rule on their standard deviation, chosen from scores only. The paper's is
     ``method=KernelECE()``: f(s|z=1) P(z=1) / f(s) on scores, with Silverman's bandwidth; it is a scribble where
     confidences crowd near 1. Its mean absolute error at the scores was measured over ten distributions x n = 10, 100,
-    1,000, 10,000. The confidences are near 1 (over-confident and calibrated), a third exactly 1, rounded, all .999, of
-    one class of a hundred, spread out, with a jump, or in a wave. The error is .035 (the paper's .050; log-odds with
-    outcomes smoothed .043; gaps smoothed on scores .042). The curve goes up and down by at most .4 more than the true
-    curve (the paper's by up to 54). A bandwidth from the outcomes (leave-one-out log loss) was better at n = 10,000,
-    but worse and rougher at 10 and 100. It would make the band's target depend on the outcomes. Bands: ``limits``
-    describes the method; they are about the smoothed curve. In the same 40 cases (300 runs each,
+    1,000, 10,000. Confidences are near 1 (over-confident and calibrated), a third exactly 1, rounded, or all .999.
+    Others are of one class of a hundred, spread out, with a jump, or in a wave. The error is .035 (the paper's .050;
+    log-odds with outcomes smoothed .043; gaps smoothed on scores .042). The curve goes up and down by at most .4 more
+    than the true curve (the paper's by up to 54). A bandwidth from the outcomes (leave-one-out log loss) was better at
+    n = 10,000, but worse and rougher at 10 and 100. It would make the band's target depend on the outcomes. Bands:
+    ``limits`` describes the method; they are about the smoothed curve. In the same 40 cases (300 runs each,
     tests/simulations/kernel_curves.py), pointwise bands of level .9 contained it at .950 to 1 of the scores on average.
     At each score they contained it in at least .89 of the runs; bands for the whole curve did in .973 to 1 of the runs.
     What can mislead: the smoothed curve is not the true one. The default leaves a calibrated model on the diagonal at

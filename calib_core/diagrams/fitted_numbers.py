@@ -63,9 +63,9 @@ CELLS = 50
 class BinaryMap(Diagram):
     """Map of a fitted stratum: ``output`` (m,) at ``score`` (m,), and the distribution of the data.
 
-    ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]. ``own`` is the
-    origin of the map: the stratum's own, a pooled one ("pooled") or none, which keeps its scores ("none"). ``lower``
-    and ``upper`` (m,) are the ends of the probability interval of each score, where the map returns one.
+    ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]. The origin of the map
+    is ``own``: the stratum's own, a pooled one ("pooled") or none, which keeps its scores ("none"). ``lower`` and
+    ``upper`` (m,) are the ends of the probability interval of each score, where the map returns one.
     """
 
     stratum: str

@@ -50,10 +50,10 @@ def class_claims(models: Mapping[str, Predictions], code: int, level: float = LE
     """Mean confidence and accuracy of each model where it predicts one class, one line per model.
 
     Columns: model, rows (those it predicts as the class), says (their mean confidence), right (the share of them with
-    this label). The exact interval of that share at ``level`` (Clopper and Pearson) is low to high, and found is the
-    share of the class's own rows among them. NaN where there are no rows, and for the interval where rows carry
-    weights. Rows in groups count as their effective sample size. What can mislead: right is about rows that are
-    predicted as the class, found about rows that are of it.
+    this label). The exact interval of that share at ``level`` (Clopper and Pearson) is low to high. The share of the
+    class's own rows among them is found. NaN where there are no rows, and for the interval where rows carry weights.
+    Rows in groups count as their effective sample size. What can mislead: right is about rows that are predicted as the
+    class, found about rows that are of it.
 
     >>> p = Predictions.from_confidence([0.9, 0.7, 0.8], predicted=[0, 0, 1], labels=[0, 1, 1])
     >>> class_claims({"net": p}, 0)[["rows", "says", "right", "found"]].values.round(2).tolist()

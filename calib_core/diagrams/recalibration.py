@@ -258,8 +258,9 @@ def movement(
     mark and its counterpart are not of the same rows.
 
     With ``notion`` "event" marks are of the predicted risk of the event of two classes. A mark and its counterpart are
-    then of the same rows, with their mean risk before and after: those of one bin of the risk before recalibration
-    (``binning.risk_bins`` without ``bins``). The observed frequency of a bin stays where no row is left out.
+    then of the same rows, with their mean risk before and after. They are those of one bin of the risk before
+    recalibration (``binning.risk_bins`` without ``bins``). The observed frequency of a bin stays where no row is left
+    out.
 
     References: P1 §2.1 for the marks.
 
@@ -343,7 +344,7 @@ def temperature_path(
     mislead: the temperature with the smallest error on these rows was selected on the same rows.
 
     With ``notion`` "event" marks are of the predicted risk p of the event of two classes, with its log-odds divided by
-    T. A mark always represents the rows of one bin at T = 1, as in ``movement``.
+    T. Marks always represent the rows of one bin at T = 1, as in ``movement``.
 
     References: Guo et al. 2017.
 

@@ -36,9 +36,9 @@ class TwoBin:
 
     It is truthful. Let outcomes be independent given the rows, with true chances q_i. Its mean is then the same number
     for q_i - s_i in place of z_i - s_i, plus 1/n^2 sum q_i (1 - q_i). The first is 0 for s = q and never negative, and
-    the second does not depend on the scores. No scores therefore have a smaller mean than the true chances, which is
-    false of a binned ECE. This is valid where each stratum contains all rows (confidence, one class, class-wise). Where
-    the predicted classes are the strata, the second part does depend on which classes these are.
+    the second does not depend on the scores. No scores therefore have a smaller mean than the true chances. A binned
+    ECE is not of this kind. The statement is valid where each stratum contains all rows (confidence, one class,
+    class-wise). Where the predicted classes are the strata, the second part does depend on which classes these are.
 
     What can mislead: the last part is noise. A calibrated model shows about mean s (1 - s) / n, never 0, and only
     values above the noise floor are informative. Like any sum over rows it hides a gross error in few rows. It rewards

@@ -267,9 +267,9 @@ class FoldTrial:
     def by_likelihood(self, recipe: Recipe, line: dict[str, Any], tilts: int) -> dict[str, Any] | None:
         """The line of a map of one number with the interval of the best such map, by the likelihood ratio.
 
-        With few rows (``FEW_ROWS``) a gain of the best temperature or the best shift of a risk is significant earlier
-        than that of the fitted one. None where the gain is not significant (at ``SURE``, corrected for the number of
-        such maps), and where the map gains nothing in the folds. None also for other maps, scores and weighted rows.
+        With few rows (``FEW_ROWS``) a gain of the best temperature or shift of a risk is significant earlier than that
+        of the fitted one. None where the gain is not significant (at ``SURE``, corrected for the number of such maps),
+        and where the map gains nothing in the folds. None also for other maps, scores and weighted rows.
         """
         if self.score != "log-loss" or self.rows.weights is not None or self.rows.n_rows > FEW_ROWS:
             return None

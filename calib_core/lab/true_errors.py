@@ -75,9 +75,9 @@ def true_error(
     drawn. ``in_bins``: in the estimator's own bins instead, by their means. Scores such as accuracy
     are their expectations. Exactly known distributions have no simulation error, others that of a seeded sample of up
     to 524,288 rows. ``own_rows``: the error of only the 65,536 rows (fewer for slow models) that ``repeated`` draws
-    from with the same option, which has none. What can mislead: the true error includes the error that wide bins hide,
-    so a binned estimate can be below it with any number of rows. A simulated error is slightly too large if it is
-    small, because of its noise.
+    from with the same option, which has none. What can mislead: the true error includes the error that wide bins hide.
+    A binned estimate can be below it with any number of rows. A simulated error is slightly too large if it is small,
+    because of its noise.
 
     Raises NotAnswerable for errors of whole vectors, for squared errors of pairs, and for the largest error of a
     distribution known only by simulation.

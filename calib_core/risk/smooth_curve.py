@@ -217,8 +217,9 @@ class SmoothCurve(OneLine):
 
     ``score`` is ascending from the 1st to the 99th percentile of the risks (or the 5th row from each end). ``observed``
     has a pointwise band ``low`` to ``high`` at ``level``; all are (m,). ``distances`` has a line for each of ICI, E50,
-    E90 and Emax: value, raw (of the curve itself, which noise inflates), low, high, floor_mean, floor, note. The floors
-    are the mean and 95 % point of what a calibrated model shows. ``knots`` is 0 for loess and 2 for a line in log-odds.
+    E90 and Emax. Its columns are value, raw (of the curve itself, which noise inflates), low, high, floor_mean, floor,
+    note. The floors are the mean and 95 % point of what a calibrated model shows. ``knots`` is 0 for loess and 2 for a
+    line in log-odds.
     """
 
     event: str

@@ -95,21 +95,21 @@ def findings(
     predicted class it is that of its errors over all bins (``per_class_tests``).
 
     ``stands_out``: p_corrected is at most 0.05. It is Holm's p in the family (bins, classes, values of one column),
-    times the number of kinds of places, and for slices times the number of columns. The probability of any false alarm
-    among all places is at most 5 %. A place has this p in every view (``inference.picked_out``). All rows are the one
-    test fixed in advance. Its p accounts for the errors that it bounds, not for the other places; p and interval are
-    those of ``diagrams.overall_gap`` and ``risk.in_the_large``.
+    times the number of kinds of places. For slices it is also multiplied by the number of columns. The probability of
+    any false alarm among all places is at most 5 %. A place has this p in every view (``inference.picked_out``). All
+    rows are the one test fixed in advance. Its p accounts for the errors that it bounds, not for the other places; p
+    and interval are those of ``diagrams.overall_gap`` and ``risk.in_the_large``.
 
     ``low`` to ``high`` is the exact interval of the mean probability behind ``right``, at ``level``, for this place
     only. ``rows_off``: rows times the smallest gap in the interval. Places with an effective sample size below
     ``fewest`` are listed last, without p. Classes in bins of discrete outputs have one bin per value. Rows that a model
     abstains on are left out. Weights that are no counts of copies, and rows in groups, count with their effective
-    sample size ``worth``, (sum w)^2 over the sum over ``groups`` of (its weight)^2. The test then uses Hoeffding's
-    bound, which is valid for any dependence within a group. The interval of rows in groups is Korn and Graubard's, as
-    in the reliability diagram. What can mislead: ``stands_out`` follows p_corrected; the interval is not corrected and
-    can disagree with it. Places selected for a large gap were partly unlucky: their true gap is smaller on average.
-    Gaps that cancel within a place are not visible, and a place that is not significant is not shown to be calibrated.
-    Rows of different groups, or all rows without groups, are assumed to be independent.
+    sample size ``worth``. It is (sum w)^2 over the sum over ``groups`` of (its weight)^2. The test then uses
+    Hoeffding's bound, which is valid for any dependence within a group. The interval of rows in groups is Korn and
+    Graubard's, as in the reliability diagram. What can mislead: ``stands_out`` follows p_corrected; the interval is not
+    corrected and can disagree with it. Places selected for a large gap were partly unlucky: their true gap is smaller
+    on average. Gaps that cancel within a place are not visible, and a place that is not significant is not shown to be
+    calibrated. Rows of different groups, or all rows without groups, are assumed to be independent.
 
     With ``notion`` "event" (None: where there are two classes) the places are the bins of the predicted risk, all rows,
     and slices. ``says`` is then the mean risk and ``right`` the observed frequency of the event. ``words`` are the

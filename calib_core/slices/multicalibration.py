@@ -367,7 +367,7 @@ def multicalibration(
     where scores of 0 and 1 are contradicted.
 
     The value is a norm of the residuals. Its interval is max(0, value - q) to value + X, with q the (1 + level)/2 point
-    of noise and X the part that one-sided noise can hide (``inference.wild.bounds``). It is valid for any number of
+    of noise. The part that one-sided noise can hide is X (``inference.wild.bounds``). It is valid for any number of
     groups, and was simulated for independent rows of one weight (``inference.domain``). For rows in clusters, noise is
     that of whole clusters (``WeighedClaims.laws``), and groups with rows of fewer than ten clusters are left out, too.
     Columns of the frame:
@@ -377,9 +377,9 @@ def multicalibration(
       high by a union bound);
     - deviations, p, stands_out.
 
-    The p-value is the chance that in a calibrated model any of the groups is as far beyond its mean noise, in units of
-    its own deviation, as this one. It is exact up to 1,000 draws (200 of millions of rows), however the groups overlap
-    (single-step maxT).
+    The p-value of a group is about its distance beyond its mean noise, in units of its own deviation. It is the chance
+    that in a calibrated model any group is as far off. It is exact up to 1,000 draws (200 of millions of rows), however
+    the groups overlap (single-step maxT).
 
     NotAnswerable for rows of fewer than ten clusters, summaries, notions of several claims a row, and where no group
     has rows enough. What can mislead: ``value`` gives a small group little weight, and so does its noise floor. The

@@ -29,8 +29,8 @@ _STUCK = 1e-6
 class LineFit:
     """Fitted slopes (k,), intercept and status.
 
-    The status is "converged"; "constrained" if a slope is 0 because the unconstrained maximum is negative; "at bound"
-    when a slope is STEEPEST or all outcomes agree. It is "not identified" when all scores are equal.
+    The status is "converged", or "constrained" if a slope is 0 because the unconstrained maximum is negative. It is "at
+    bound" when a slope is STEEPEST or all outcomes agree. It is "not identified" when all scores are equal.
     """
 
     slopes: Float64s

@@ -502,12 +502,12 @@ def mean_gap(
     """Return the mean gap of the claims of a notion, with ends that are consistent with every verdict.
 
     m = (1/N) sum_i (y_i - s_i) over all claims of a notion with one claim per row (confidence, top-label,
-    class-specific, event). Scores s and outcomes y are in [0, 1]. The ends are those of the number of claims that came
-    true (``EventGap``), for an event as in ``risk.in_the_large``. For one of many classes they are those of a sum of
-    residuals (``GapSums``), as in the mean over classes. The size |m| cannot exceed the calibration error in any bins.
-    Its lower end uses the common level of all lines of these predictions (``Chain``). An error in ``bins`` is therefore
-    never reported smaller than the mean gap. The sign test is two-sided: 0 is excluded if |m| is more than its noise
-    explains at ``MeanGap.tail``.
+    class-specific, event). Scores and outcomes, s and y, are in [0, 1]. The ends are those of the number of claims that
+    came true (``EventGap``), for an event as in ``risk.in_the_large``. For one of many classes they are those of a sum
+    of residuals (``GapSums``), as in the mean over classes. The size |m| cannot exceed the calibration error in any
+    bins. Its lower end uses the common level of all lines of these predictions (``Chain``). An error in ``bins`` is
+    therefore never reported smaller than the mean gap. The sign test is two-sided: 0 is excluded if |m| is more than
+    its noise explains at ``MeanGap.tail``.
 
     What can mislead: gaps of opposite sign cancel, so a mean gap of 0 does not imply calibration. NotAnswerable for
     other notions and for grouped rows, which are dependent.

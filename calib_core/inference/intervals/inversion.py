@@ -163,7 +163,7 @@ def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) 
     """Upper end for sum_b w_b |true gap_b|: T + u X(R) if cells are poor in outcomes, else inversion plus u D.
 
     The error is at most T less a noise of mean 0 whose variance is bounded by u^2 R. The Poisson limit X takes the
-    place of z sqrt(R). Near scores of 0 and 1, outcomes can only fall to one side and do not fold, so nothing is
+    place of z sqrt(R). Near scores of 0 and 1, outcomes can only fall to one side and do not fold. Nothing is therefore
     subtracted from T. If cells are rich (``CellGaps.rich``, known from scores only), noise folds into T and
     ``inverted`` subtracts it. The added u D(outcomes) is the difference between a Poisson limit and a normal one.
     """
@@ -224,8 +224,8 @@ def inverted(
 
     For p = 1 the law depends on how the error is spread over cells, which noise hides. Each end uses a conservative
     direction. The lower one uses only cells that exceed the noise (beyond sqrt(2 log cells) deviations; the largest
-    excess over all cells when all are noise). The upper one is the larger end of two directions: the observed gaps plus
-    half as much again in proportion to the deviations, and the deviations only.
+    excess over all cells when all are noise). The upper one is the larger end of two directions. The first is the
+    observed gaps plus half as much again in proportion to the deviations; the second is the deviations only.
 
     ``null``, values of T under perfect calibration, decide with the normal law whether the lower end is 0. For the
     upper end, a T below the median of noise counts as that median (a power-constrained limit). Bins can fit too well,

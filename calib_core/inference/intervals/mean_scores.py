@@ -105,7 +105,7 @@ def of_mean(question: Question, level: float) -> MeanBounds | None:
     """Interval for the accuracy, Brier score or log loss of whole predictions, or of claims that share no row.
 
     Accuracy: Clopper-Pearson, exact for equal rows and conservative for others (Hoeffding 1956). Brier score and log
-    loss: ``Losses.bounds``. For the log loss, probabilities are raised to LOG_FLOOR. If a score is exactly 0, the
+    loss: ``Losses.bounds``. For the log loss, the floor of probabilities is ``LOG_FLOOR``. If a score is exactly 0, the
     method mentions the floor, because no upper end exists without it. Rows of unequal weight: Kish's number of rows
     (accuracy), the weights themselves (others); not simulated, a rough guide. None for other questions.
 

@@ -110,8 +110,8 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ra
     exceeded in at most 5 % of cases. If the truth is at the edge of both at once, the two chances can add up. If
     ``eps`` is at least (``ratio`` - 1) times the mean risk, the ratio decides, and the sentence explains this.
 
-    NotAnswerable for scores (log loss, Brier score, accuracy), and if a number is not finite: the value, an end of the
-    interval, the noise floor or its p-value.
+    NotAnswerable for scores (log loss, Brier score, accuracy). NotAnswerable also if the value, an end of the interval,
+    the noise floor or its p-value is not a finite number.
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate

@@ -141,8 +141,8 @@ class MethodTable(OneLine):
 
         Columns: measure, line ("file", "average" or "average rank"), file, splits, unit. Then, for each method, come
         its value, the standard error over the splits and its rank, 1 is best, with averaged tied ranks. NaN if there is
-        none. What can mislead: splits of one file share rows, so the standard error is the variation of this file's
-        numbers with the split, not over new data. Ranks ignore both, and are not recommendations.
+        none. What can mislead: splits of one file share rows. The standard error is therefore the variation of this
+        file's numbers with the split, not over new data. Ranks ignore both, and are not recommendations.
         """
         return self.lines
 

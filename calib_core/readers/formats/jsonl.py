@@ -1,8 +1,8 @@
 """JSON files: one object per line, or lists and documents of objects; nested records become columns and matrices.
 
-The standard library's decoder reads each line exactly, and input that JSON readers usually accept silently is refused
-with a reason. pandas.read_json is not used: it rounds numbers, accepts NaN and duplicate keys, and reports no line
-numbers. The better pyarrow is an optional dependency.
+The standard library's decoder reads each line exactly. Input that JSON readers usually accept silently is refused with
+a reason. The function pandas.read_json is not used: it rounds numbers, accepts NaN and duplicate keys, and reports no
+line numbers. The better pyarrow is an optional dependency.
 
 Records of no known shape are flattened: one column per path, such as "scores.choice.value". A list becomes a matrix if
 every record has one with the same number of numbers.
