@@ -1,6 +1,7 @@
 """No result contradicts that of an error it dominates: points, ends, p-values and words, over all kinds of data."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,9 +32,16 @@ LAWS = {
 SLACK = 1e-12
 
 
+@cache
 def drawn(law, truth, n, k, seed=0, weighted=False):
     one = sample(law, truth, n, k, seed, weighted)
     return one.drawn(np.random.default_rng([seed_of("nested", law, truth), seed]))
+
+
+@cache
+def estimate_of(predictions, notion, key, bins=None):
+    """Return an estimate, the same for all laws about these rows: its interval and its verdict are computed once."""
+    return estimate(predictions, notion, key, bins)
 
 
 def assert_in_order(lower, upper):
@@ -46,7 +54,7 @@ def assert_in_order(lower, upper):
 
 
 def answer(predictions, notion, level, bins=None, eps=0.02):
-    made = estimate(predictions, notion, "ece", bins)
+    made = estimate_of(predictions, notion, "ece", bins)
     span = made.interval(level)
     # Of an event the word by its error: its ratio of observed to expected events has a tolerance of its own.
     return span.low, span.point, span.high, span.p_value, made.verdict(eps, level, np.inf).word
@@ -196,6 +204,7 @@ TWO = {
 }
 
 
+@cache
 def of_two(name, seed, n, off, weighted=False):
     rng = np.random.default_rng([17, seed])
     s = TWO[name](rng, n)
@@ -242,7 +251,7 @@ def test_of_two_classes_an_error_has_one_interval_floor_and_p_value(name, measur
 def test_no_error_lies_below_the_mean_absolute_one_in_the_same_bins(name, above):
     p = drawn(*LAWS[name])
     for notion in ("confidence", "top-label", *(["class-wise"] if p.kind == "full" else [])):
-        lower, upper = (estimate(p, notion, key) for key in ("ece", above))
+        lower, upper = (estimate_of(p, notion, key) for key in ("ece", above))
         least, most = lower.interval(), upper.interval()
         ends = [(least.low, most.low), (least.point, most.point), (least.high, most.high)]
         assert all(on_scale_of(upper, a) <= b + SLACK for a, b in ends)
@@ -258,7 +267,7 @@ def test_no_largest_error_lies_below_the_root_mean_square_one(bins):
     cases += [(drawn(*LAWS[name]), "class-wise") for name in ("network, over", "one class off", "few rows")]
     cases += [(of_two("network", seed, 300, 1.25), "event") for seed in range(6)]
     for p, notion in cases:
-        root, largest = (estimate(p, notion, key, bins) for key in ("rmsce", "mce"))
+        root, largest = (estimate_of(p, notion, key, bins) for key in ("rmsce", "mce"))
         least, most = root.interval(), largest.interval()
         ends = [(least.low, most.low), (least.point, most.point), (least.high, most.high)]
         assert all(a <= b + SLACK for a, b in ends)
@@ -311,7 +320,7 @@ def test_a_summary_of_two_classes_has_the_ends_of_its_rows(name):
 
 def test_bins_that_no_mirror_keeps_leave_the_classes_their_own_error():
     p = of_two("network", 1, 400, 1.2)
-    skew, even = [0, 0.2, 1], [0, 0.2, 0.8, 1]
+    skew, even = (0, 0.2, 1), (0, 0.2, 0.8, 1)
     first, other = (cc.REDUCTIONS.make("class-specific", cls=cls) for cls in (0, 1))
     assert answer(p, first, 0.9, even)[:3] == answer(p, other, 0.9, even)[:3]
     assert answer(p, first, 0.9, skew)[:3] != answer(p, other, 0.9, skew)[:3]
@@ -408,8 +417,7 @@ def test_no_error_that_weighs_large_gaps_more_is_below_the_mean_absolute_one(nam
         p = drawn(*LAWS[name])
         mean = answer(p, notion, 0.9, bins)
         for key, power in (("rmsce", 1), ("debiased-l2", 2), ("mce", 1), ("mce-of-bins", 1)):
-            made = estimate(p, notion, key, bins)
-            span = made.interval(0.9)
+            span = estimate_of(p, notion, key, bins).interval(0.9)
             assert mean[1] ** power <= span.point + SLACK
             assert mean[2] ** power <= span.high + SLACK
             assert span.low <= span.point <= span.high

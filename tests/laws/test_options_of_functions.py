@@ -12,7 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -917,10 +917,16 @@ OF_ROWS = {
 """Single options that change less for counts than for rows, with the reason."""
 
 
+@cache
+def summary_of(rows: cc.Predictions) -> cc.Summary:
+    """Return the counts of rows, the same for all options that are asked about these rows."""
+    return cc.Summary.of(rows, [] if rows.metadata is None else list(rows.metadata.columns))
+
+
 def counted(value: Any) -> Any:
     """Return predictions, and models by name, as counts of their rows; all else unchanged."""
     if isinstance(value, cc.Predictions):
-        return cc.Summary.of(value, [] if value.metadata is None else list(value.metadata.columns))
+        return summary_of(value)
     if isinstance(value, dict) and value and all(isinstance(each, cc.Predictions) for each in value.values()):
         return {name: counted(each) for name, each in value.items()}
     return value
