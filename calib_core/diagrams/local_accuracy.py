@@ -23,7 +23,7 @@ from calib_core.predictions.predictions import InputError, NotAnswerable, Predic
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import claims_of
 from calib_core.results.verdict_table import TOO_FEW
-from calib_core.text import at_level, between, called, in_percent, rounded, share_range, short_percent
+from calib_core.text import at_level, between, called, in_percent, inside, rounded, share_range, short_percent
 
 NARROWEST, WIDEST = 3, 12
 """Half-widths of the window around the requested confidence, in points: smallest and largest."""
@@ -131,12 +131,20 @@ class LocalAnswer(OneLine):
 
     @property
     def stated(self) -> str:
-        """The mean risk of these rows, or the requested confidence, as in the headline.
+        """The requested confidence or the mean prediction of these rows, as in the headline."""
+        return in_percent(self.claimed if self.by_mean else self.confidence)
 
-        Rows near a confidence of 1 that do not all state 1 are named by their mean: no model is said to claim 100 %.
+    @property
+    def by_mean(self) -> bool:
+        """True if the headline names these rows by their mean prediction, not by the requested confidence.
+
+        So it does with risks, and with rows near a confidence that none of them states, not even when rounded: no model
+        is said to claim 100 % if its rows state 99.9 %, or 96 % if none is above 94 %.
         """
-        requested = self.event is None and (self.confidence < 1 or not self.enough or not self.near)
-        return in_percent(self.confidence if requested else self.claimed)
+        if self.event is not None:
+            return True
+        stated = self.lower - ROUNDED <= self.confidence <= self.upper + ROUNDED and self.confidence < 1
+        return self.enough and self.near and not stated
 
     @property
     def brief(self) -> str:
@@ -145,13 +153,9 @@ class LocalAnswer(OneLine):
             return TOO_FEW
         if self.updated:
             return self.stated
-        right = in_percent(self.right)
-        return (
-            right
-            if self.near or self.event is not None
-            else f"it never says {in_percent(self.confidence)}. Where it says {in_percent(self.claimed)}, it is right "
-            f"{right} of the time"
-        )
+        if self.near or self.event is not None:
+            return in_percent(self.right)
+        return inside(self.headline).removesuffix(".")
 
     @property
     def basis(self) -> str:

@@ -136,6 +136,10 @@ class Hero(Exhibit):
             every[model.title] = call(diagram, *before, model.predictions, risks, words=words, stem="answers")
         return dict(scene.answered(every)[0])
 
+    def opening(self, scene: Scene) -> dict[str, LocalAnswer]:
+        """Return each model's answer at the chosen risk or confidence, by title: those of the sentences."""
+        return {title: scene.get(wanted).answer(scene.asked_about) for title, wanted in self.answers(scene).items()}
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         """Stack the answers that have rows close to the slider."""
         return call(cc.calls.stacked, {name: answer.part("nearby") for name, answer in self.answers(scene).items()})
@@ -153,9 +157,7 @@ class Hero(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         of_event = scene.claims == "event"
-        first, *others = [
-            (name, scene.get(wanted).answer(scene.asked_about)) for name, wanted in self.answers(scene).items()
-        ]
+        first, *others = self.opening(scene).items()
         after = (f"{name}: {answer.headline} {begun(answer.basis)}." for name, answer in others)
         updated = of_event and any(answer.updated for _, answer in others)
         sentences = (first[1].headline, first[1].doubt, f"{first[1].basis}.")

@@ -61,10 +61,8 @@ def _hero(scene: Scene) -> None:
 
 def _off_elsewhere(scene: Scene, place: DeltaGenerator) -> None:
     """Draw other places where the model is off above a sentence without a gap, once all places are tested."""
-    exhibit = Hero()
     try:
-        first = next(iter(exhibit.answers(scene).values()))
-        sentence = off_elsewhere(scene, scene.get(first).answer(scene.asked_about))
+        sentence = off_elsewhere(scene, next(iter(Hero().opening(scene).values())))
     except NotAnswerable:
         return
     if sentence:

@@ -28,7 +28,7 @@ from calib_core import ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
 from calib_core.evaluation.study import error_keys
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import FAMILIES
-from calib_core.text import measured_between, score
+from calib_core.text import inside, measured_between, score
 from dashboard import report, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.hero import off_elsewhere
@@ -534,6 +534,28 @@ def test_the_headline_says_what_becomes_of_it_after_the_first_calibrators() -> N
     for block in (ended[0].block, _judged(request)):
         after = [text.partition(":")[0] for text in block.below if text.startswith("After ")]
         assert after == ["After temperature scaling", "After vector scaling"]
+
+
+def test_the_first_page_has_the_sentences_of_the_overview() -> None:
+    """Digits after temperature scaling: no confidence is near the one of the first sentence."""
+    selection = chosen("temperature", source=Source(data="demo:digits-naive-bayes"))
+    scene, ended = session.scene_of(selection), []
+
+    def run() -> Iterator[None]:
+        ended.append((yield from headline(Request(selection, Options()))))
+
+    list(run())
+    block = ended[0].block
+    base, after = (
+        scene.get(wanted).answer(scene.asked_about) for wanted in EXHIBITS.make("hero").answers(scene).values()
+    )
+    assert not after.near
+    assert block.text.startswith(base.headline)
+    assert f"After temperature scaling: {inside(after.headline)}" in block.below
+    assert base.basis in block.small
+    assert after.basis in block.small
+    (model,) = scene.models.recalibrated
+    assert after.upper <= judged(model).confidence.max() < scene.asked_about - 0.03
 
 
 def test_a_narrow_picture_has_room_for_the_lines_of_its_legend() -> None:

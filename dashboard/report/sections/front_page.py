@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 
 from calib_core import NotAnswerable, Recipe
+from calib_core.diagrams import LocalAnswer
 from calib_core.evaluation.splitting import Division
 from calib_core.figures.marks import FEW_ROWS
 from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW
@@ -52,7 +52,7 @@ def _answer(request: Request) -> Generator[None, None, HeadlineAnswer]:
     if HERO in EXHIBITS:
         found = yield from shown(request.selection.exhibit(HERO), request.scene)
         if found.table is not None:
-            return HeadlineAnswer(_among(request, _spoken(request, found.table.frame)), found)
+            return HeadlineAnswer(_among(request, _spoken(request, Hero().opening(request.scene))), found)
     return HeadlineAnswer(_among(request, _judged(request)))
 
 
@@ -62,24 +62,19 @@ def _among(request: Request, block: Headline) -> Headline:
     return replace(block, text=f"Where {where}: {inside(block.text)}") if where else block
 
 
-def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
-    """Return the frame's results at the requested confidence in words, model by model."""
-    distance = (frame["confidence"] - request.scene.asked_about).abs()
-    nearest = frame.loc[distance.groupby(frame["model"]).idxmin()].set_index("model")
-    first, *others = [title for title in request.scene.titles if title in nearest.index]
-    later = [model.title for model in request.models.recalibrated if model.title in others][:AFTER]
+def _spoken(request: Request, answers: dict[str, LocalAnswer]) -> Headline:
+    """Return the overview's sentences, model by model."""
+    first, own = next(iter(answers.items()))
+    later = [model.title for model in request.models.recalibrated if model.title in answers][:AFTER]
     large = for_event.large_of(request.scene)
-    headlines, basis = nearest["headline"].to_dict(), nearest["basis"].to_dict()
-    after = [f"After {inside(title)}: {inside(headlines[title])}" for title in later]
-    small = [f"{title}: {basis[title]}." for title in (first, *later)]
-    own: Any = nearest.loc[first]
-    answer = request.scene.get(Hero().answers(request.scene)[first]).answer(own["confidence"])
-    text = " ".join(filter(None, (headlines[first], answer.doubt)))
-    off = off_elsewhere(request.scene, answer)
+    after = [f"After {inside(title)}: {inside(answers[title].headline)}" for title in later]
+    small = [f"{title}: {answers[title].basis}." for title in (first, *later)]
+    text = " ".join(filter(None, (own.headline, own.doubt)))
+    off = off_elsewhere(request.scene, own)
     errors = (*_errors(request, later), *_other_errors(request.scene, (first, *later)))
     if large is not None:
-        if own["shown"]:  # the test of the very rows of the sentence
-            text = f"{text} Such risks are too {'high' if own['claimed'] > own['right'] else 'low'}."
+        if own.gap is not None:  # the test of the very rows of the sentence
+            text = f"{text} Such risks are too {'high' if own.gap > 0 else 'low'}."
         after = [" ".join((_expected(large), *errors)), *after]
     else:
         after = [*after, *errors]

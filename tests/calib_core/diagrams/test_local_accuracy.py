@@ -1,5 +1,7 @@
 """Accuracy near a confidence: against a loop that follows the definition, and by hand."""
 
+import re
+
 import numpy as np
 import pytest
 from generated import full_predictions, of_kind
@@ -11,7 +13,7 @@ from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams import classes_standing_out, local_accuracy, overall_gap
 from calib_core.diagrams.local_accuracy import ENOUGH, points
 from calib_core.inference import holm, per_class_tests, share_ends
-from calib_core.text import in_percent
+from calib_core.text import in_percent, inside
 
 
 def said(confidence, right, **more):
@@ -86,6 +88,30 @@ def test_a_sentence_never_speaks_of_rows_that_say_something_else(asked):
     assert not answer.near
     assert answer.headline == (f"It never says {100 * asked:.0f} %. When it says 60 %, it is right 60 % of the time.")
     assert answer.basis.endswith("from 300 rows (100 % of all) with a confidence of 60 %")
+
+
+@given(
+    h=st.lists(st.integers(0, 1000), min_size=10, max_size=60),
+    asked=st.integers(0, 100),
+    copies=st.integers(1, 20),
+)
+def test_no_sentence_states_a_confidence_that_no_row_has(h, asked, copies):
+    answer = local_accuracy(said(np.array(h) / 1000, [True] * len(h), weights=[copies] * len(h))).answer(asked / 100)
+    stated = re.search(r"[Ww]hen it says ([\d.]+) %", answer.headline)
+    assert (stated is not None) == answer.enough
+    if stated is not None:
+        assert 100 * answer.lower - 0.51 <= float(stated[1]) <= 100 * answer.upper + 0.51
+        assert inside(answer.headline).startswith(answer.brief) or answer.near
+
+
+def test_rows_beside_a_confidence_are_named_by_their_mean():
+    """After recalibration no row is above 93.8 %: near 96 % there are rows, but none says 96 %."""
+    found = local_accuracy(said(np.linspace(0.9, 0.938, 200), [True] * 190 + [False] * 10))
+    beside, inner = found.answer(0.96), found.answer(0.93)
+    assert beside.near
+    assert beside.upper < 0.94
+    assert beside.stated == in_percent(beside.claimed) != in_percent(0.96)
+    assert inner.stated == "93 %" != in_percent(inner.claimed)
 
 
 def test_a_wide_window_does_not_run_away_to_where_the_rows_are():
