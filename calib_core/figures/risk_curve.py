@@ -346,17 +346,26 @@ def _ground(
     found = [band, diagonal(*ends, uid="diagonal")]
     if tolerance is None:
         return found
-    lines = [[ends[0], ends[1], np.nan], [ends[0], ends[1], np.nan]]
-    shifted = np.clip([*(np.array(ends) - tolerance), np.nan, *(np.array(ends) + tolerance), np.nan], *y)
+    below, above = (_parallel(x, y, shift) for shift in (-tolerance, tolerance))
     tolerated = go.Scatter(
-        x=np.concatenate(lines),
-        y=shifted,
+        x=[*below[0], None, *above[0]],
+        y=[*below[1], None, *above[1]],
         line={"width": 1, "dash": "dot", "color": REFERENCE},
         name=f"tolerance of {exact_tolerance(tolerance)}",
         uid="tolerance",
         **shared,
     )
     return [*found, tolerated]
+
+
+def _parallel(x: tuple[float, float], y: tuple[float, float], shift: float) -> tuple[list[float], list[float]]:
+    """Ends of the diagonal shifted upwards, cut where it leaves the axes; nothing if it never crosses them.
+
+    >>> _parallel((0.0, 0.75), (0.0, 0.5), 0.125), _parallel((0.0, 0.75), (0.0, 0.5), -0.25)
+    (([0.0, 0.375], [0.125, 0.5]), ([0.25, 0.75], [0.0, 0.5]))
+    """
+    first, last = max(x[0], y[0] - shift), min(x[1], y[1] - shift)
+    return ([first, last], [first + shift, last + shift]) if first < last else ([], [])
 
 
 def _across(models: Sequence[_Marks]) -> tuple[float, float]:

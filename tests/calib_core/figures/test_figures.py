@@ -209,6 +209,33 @@ def test_the_tolerance_is_a_band_of_its_width(predictions: Predictions) -> None:
     assert not [t for t in figures.reliability(diagrams.reliability(predictions, 10)).data if t.uid == "tolerancex"]
 
 
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 0.2), (0.7, 0.9)])
+@pytest.mark.parametrize("models", [1, 3])
+def test_lines_of_the_tolerance_are_parallel_to_the_diagonal(low: float, high: float, models: int) -> None:
+    rng = np.random.default_rng(11)
+    risk = low + (high - low) * rng.beta(2, 2, 600)
+    happened = (rng.random(600) < 0.5 * risk).astype(int)
+    diagram = diagrams.risk_diagram(Predictions(np.column_stack([1 - risk, risk]), happened))
+    figure = figures.risk_diagram({str(i): diagram for i in range(models)}, tolerance=0.02)
+    drawn = [trace for trace in figure.data if str(trace.name).startswith("tolerance of")]
+    assert len(drawn) == models
+    for trace in drawn:
+        x, y = (np.array(values, dtype=float) for values in (trace.x, trace.y))
+        across, up = (
+            figure.layout[f"{axis[0]}axis{axis[1:]}"].range for axis in (trace.xaxis or "x", trace.yaxis or "y")
+        )
+        assert (y - x)[~np.isnan(x)] == pytest.approx([-0.02, -0.02, 0.02, 0.02])
+        for first, last in ((0, 1), (3, 4)):
+            # Each line crosses the axes: it is at most their room away from an edge at both ends.
+            room = 0.03 * (across[1] - across[0]), 0.03 * (up[1] - up[0])
+            assert min(x[first] - across[0] - room[0], y[first] - up[0] - room[1]) <= 0
+            assert min(across[1] - x[last] - room[0], up[1] - y[last] - room[1]) <= 0
+        assert np.nanmin(x) >= across[0]
+        assert np.nanmax(x) <= across[1]
+        assert np.nanmin(y) >= up[0]
+        assert np.nanmax(y) <= up[1]
+
+
 def test_names_stand_beside_their_marks_and_on_nothing_else() -> None:
     stars = {"one": np.array([[0.2, 0.4], [0.8, 0.9]]), "two": np.array([[0.2, 0.1], [0.8, 0.5]])}
     placed = label_places(stars, [])
