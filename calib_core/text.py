@@ -314,16 +314,22 @@ def _exact_decimals(end: float, least: int) -> int:
     return next((d for d in range(3) if abs(round(100.0 * end, d) - 100.0 * end) < 1e-6), least)
 
 
+_SMALL_ENDS = 0.1
+"""Share below which both ends of a range are written alike."""
+
+
 def share_range(low: float, high: float) -> str:
     """Format both ends of a range of shares as ``in_percent`` does, with enough digits to distinguish them.
 
-    Ends nearer to 0 or 100 than two decimals can show are rounded outwards.
+    Ends nearer to 0 or 100 than two decimals can show are rounded outwards. If one of two small ends needs decimals,
+    both have them.
 
-    >>> share_range(0.568, 0.986), share_range(0.501, 0.502), share_range(0.981, 0.999987)
-    ('57 to 98.6 %', '50.1 to 50.2 %', '98.1 to 100 %')
+    >>> share_range(0.568, 0.986), share_range(0.501, 0.502), share_range(0.981, 0.999987), share_range(0.012, 0.024)
+    ('57 to 98.6 %', '50.1 to 50.2 %', '98.1 to 100 %', '1.2 to 2.4 %')
     """
     first, last = _outwards(low, math.floor), _outwards(high, math.ceil)
-    return between(low, high) if first == last else f"{first.removesuffix(' %')} to {last}"
+    mixed = 0.0 < low < high < _SMALL_ENDS and ("." in first) != ("." in last)
+    return between(low, high) if first == last or mixed else f"{first.removesuffix(' %')} to {last}"
 
 
 def _outwards(end: float, rounded: Callable[[float], int]) -> str:

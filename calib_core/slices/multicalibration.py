@@ -303,7 +303,7 @@ class Multicalibration(Diagram):
         """The most significant group, or a sentence that there is none."""
         worst = self.found.iloc[0]
         if not worst["stands_out"]:
-            return f"None of {len(self.found):,} groups has an error above its noise."
+            return f"None of {len(self.found):,} groups has a significant error (tested jointly)."
         return (
             f"Largest error beyond noise: {worst['group']}, {worst['rows']:,} rows; {chance(float(worst['p']))}, "
             f"corrected for {len(self.found):,} groups."

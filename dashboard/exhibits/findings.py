@@ -140,14 +140,10 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     once = "All rows are one test fixed in advance: its p-value is not corrected for the other places."
     if rows.groups is not None:
         return (once,)
-    larger = (
-        "up to twice that of a test of the gap only"
-        if scene.claims == "event"
-        else "larger than that of a test of the gap only"
-    )
     return (
-        f"{once} Like its interval, it accounts for the errors that this mean gap bounds: p is {larger}. A slice of "
-        "nearly all rows is tested separately and may have a smaller p-value.",
+        f"{once} Like its interval, it accounts for the errors that this mean gap bounds. So p is larger than that of "
+        "a test of the gap only, often 2 to 3 times. A slice of nearly all rows is tested separately and may have a "
+        "smaller p-value.",
         *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),
     )
 

@@ -45,7 +45,7 @@ class BandedBins(Exhibit):
         {
             "band_low": "5 % quantile of the accuracy of calibrated models in this bin",
             "band_high": "95 % quantile of the same",
-            "accuracy_low": "lower end of the 90 % Wilson interval of the accuracy",
+            "accuracy_low": "lower end of the 90 % Wilson interval of the observed share",
             "accuracy_high": "upper end of the same",
         }
     )
@@ -59,9 +59,9 @@ class BandedBins(Exhibit):
         return (
             of.bin_ends("bin", "lower", "upper"),
             of.whole("rows", "count"),
-            of.share("confidence"),
-            of.share("accuracy"),
-            of.between("interval of the accuracy", "accuracy_low", "accuracy_high"),
+            of.share("predicted", "confidence"),
+            of.share("observed", "accuracy"),
+            of.between("interval of observed", "accuracy_low", "accuracy_high"),
             of.between("calibrated models", "band_low", "band_high"),
             of.error("class-wise error", "delta"),
         )

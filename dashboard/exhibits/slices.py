@@ -443,7 +443,7 @@ class WithinGroups(Exhibit):
             of.error("error"),
             of.between("simultaneous 90 % interval", "low", "high"),
             of.probability("p (all groups jointly)", "p"),
-            of.flag("error above noise", "stands_out"),
+            of.flag("significant", "stands_out"),
         )
 
     def words(self, scene: Scene) -> Words:

@@ -24,7 +24,6 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
 from calib_core.figures.marks import FEW_ROWS
-from calib_core.inference.intervals.error_hierarchy import OR_CONFIDENCE
 from calib_core.text import begun, inside
 from dashboard import session
 from dashboard.cli import main
@@ -480,7 +479,7 @@ def without_cells(w: World, text: str) -> str:
         frames.append(w.frame("notions"))
     for frame in frames:
         # Sentences omit that the event is ranked above the confidence.
-        about = [each.partition(", given")[0].replace(OR_CONFIDENCE, "") for each in frame["about"]]
+        about = [each.partition(", given")[0] for each in frame["about"]]
         groups = [each.partition(" over ")[2] for each in about]
         for cell in (*frame["bins"], *about, *filter(None, groups)):
             text = text.replace(cell.partition(" (")[0], "").replace(cell.removesuffix(" with similar scores"), "")

@@ -216,7 +216,7 @@ OWN = {
     ("levels", "confidence"): "^confidence$",
     ("hero", "range"): "range of predictions",
     ("bin", "stands_out"): "excludes",
-    ("multicalibration", "stands_out"): "off|above noise",
+    ("multicalibration", "stands_out"): "^significant$",
     ("multicalibration", "p"): "groups jointly",
     ("net-benefit", "change"): "^change$",
     ("paper-tables", "measure"): "number",

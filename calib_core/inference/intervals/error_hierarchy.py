@@ -60,7 +60,8 @@ GIVEN = ", given these predictions"
 _OR_OF = ", or the {} in its own bins if that is larger"
 _OR_TOGETHER = ", or over all classes pooled if that is larger"
 _OR_EVENT = ", or over all classes pooled, or of the event, whichever is largest"
-OR_CONFIDENCE = ", or of the confidence if that is larger"
+_OR_CONFIDENCE = " or, as it is larger here, of the confidence"
+_GAP, _OTHER_GAP = "mean gap", "mean gap of the confidence"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """Cached results of calibrated draws: every line of the same predictions needs them."""
 
@@ -189,10 +190,24 @@ class Chain:
         """Meaning of the interval, in words."""
         about, event = self._bins.about(1), self._event is not None
         if self._notion == EVENT and event:
-            return about.replace(GIVEN, f"{OR_CONFIDENCE}{GIVEN}")
+            return about.replace(GIVEN, f"{_OR_CONFIDENCE}{GIVEN}") if self._confidence_is_larger else about
         if self._notion != TOP_LABEL or self._nested:
             return about
         return about.replace(GIVEN, f"{_OR_EVENT if event else _OR_TOGETHER}{GIVEN}")
+
+    @property
+    def _confidence_is_larger(self) -> bool:
+        """True if the lower end or the point of an event's line is that of the confidence."""
+        tail, outer = self.tail(LEVEL), (1.0 - LEVEL) / 2
+
+        def least(gap: Gap, line: InBins) -> tuple[float, float]:
+            ends, mean = line.absolute(LEVEL, tail * self._weight(line)), self._read(gap, LEVEL, self._weight(gap))
+            return max(ends.low, mean.least), min(max(ends.point, mean.point), max(ends.high, gap.most(outer)))
+
+        assert self._gap is not None
+        assert self._event is not None
+        other, mine = least(self._gap, self.lines[0]), least(self._event_gap, self._event)
+        return other[0] > mine[0] or other[1] > mine[1]
 
     @property
     def _nested(self) -> bool:
@@ -272,7 +287,7 @@ class Chain:
         if node is self._bins:
             return ""
         if not isinstance(node, InBins):
-            return "mean gap"
+            return _OTHER_GAP if self._event is not None and node is self._gap else _GAP
         notion = notion_of(node.question)
         return "mean gaps of classes" if notion == self._notion else f"{notion} error"
 

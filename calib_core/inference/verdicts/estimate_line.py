@@ -11,7 +11,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale, is_score, titled
 from calib_core.inference.intervals.binned_errors import KINDS
-from calib_core.inference.intervals.error_hierarchy import GIVEN, OR_CONFIDENCE
+from calib_core.inference.intervals.error_hierarchy import GIVEN
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.predictions.validation import rows_and_copies
@@ -252,8 +252,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     >>> marked(lines)
     (['a', 'a', 'b'], ('Intervals are for (a) the named error in 3 bins, given these predictions; (b) x.',))
     """
-    # The event's error is the larger of the two except for errors within bins: in a table its name is enough.
-    every = _folded([(about and str(about).replace(OR_CONFIDENCE, ""), tested) for about, tested in intervals])
+    every = _folded([(about and str(about), tested) for about, tested in intervals])
     abouts = list(dict.fromkeys(about for about, _ in every if about))
     letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]

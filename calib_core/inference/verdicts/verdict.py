@@ -12,7 +12,7 @@ from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, Question, error_scale, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
-from calib_core.inference.intervals.error_hierarchy import GIVEN, OR_CONFIDENCE, joint_event_ends
+from calib_core.inference.intervals.error_hierarchy import GIVEN, joint_event_ends
 from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.significance.calibration_tests import shown_at_all
@@ -370,7 +370,6 @@ def _what(estimate: Estimate, about: str) -> str:
     question = estimate.question
     assert question is not None
     subject = about.partition(GIVEN)[0]
-    subject = subject.removesuffix(OR_CONFIDENCE)  # whose answer is the event's, or less: a sentence needs no more
     subject = subject.replace("this estimator's noiseless value", f"the noiseless {estimate.recipe[1].title}")
     if _scale(estimate)[1] < 1.0:
         error = subject.startswith("the error")
