@@ -138,8 +138,8 @@ class LocalAnswer(OneLine):
     def by_mean(self) -> bool:
         """True if the headline names these rows by their mean prediction, not by the requested confidence.
 
-        So it does with risks, and with rows near a confidence that none of them states, not even when rounded: no model
-        is said to claim 100 % if its rows state 99.9 %, or 96 % if none is above 94 %.
+        It does so for risks, and for rows near a confidence that none of them has, not even rounded. So a model whose
+        rows have at most 94 % is not said to claim 96 %.
         """
         if self.event is not None:
             return True

@@ -142,8 +142,8 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
         return (once,)
     return (
         f"{once} Like its interval, it accounts for the errors that this mean gap bounds. So p is larger than that of "
-        "a test of the gap only, often 2 to 3 times. A slice of nearly all rows is tested separately and may have a "
-        "smaller p-value.",
+        "a test of the gap only, often two to three times. A slice of nearly all rows is tested separately and may "
+        "have a smaller p-value.",
         *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),
     )
 
