@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arrays import LOG_FLOOR, Bools, Codes, Float64s
+from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.errors import as_share, as_whole
 from calib_core._base.notebook_display import OneLine
@@ -39,6 +39,7 @@ from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.predictions.plausibility import blocking
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_words
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
 from calib_core.results.verdict_table import MISCALIBRATED, WITHIN
@@ -328,17 +329,14 @@ class CalibratorChoice(OneLine):
         way = "rises" if self.gain.point < 0 else "falls"
         then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
-            then += f" {self._at_most()}; in the log loss each of them counts {_FLOOR}."
+            then += f" {self._at_most()}; in the log loss each of them counts {FLOOR_LOSS}."
             if self.rests_on_floored:
                 then += f" The gain depends on them: on the other {_rows(self._rest)} no significant gain is shown."
         return " ".join(filter(None, (first, among, then)))
 
     def _at_most(self) -> str:
-        """Sentence on the rows in which the model's log loss is at its maximum."""
-        return (
-            f"In {count(self.floored)} of {_rows(self._judged)} the model gives the true class a probability of 0, or "
-            "nearly 0"
-        )
+        """Sentence on the rows in which the model's log loss is at its maximum, without its period."""
+        return begun(floored_words(self.floored, self._judged))
 
     @property
     def _judged(self) -> int:
@@ -559,7 +557,7 @@ class CalibratorChoice(OneLine):
             f"{count(self.rows)} of {count(self.among)} rows were sampled, stratified by class, to save time."
             if self.rows < self.among
             else "",
-            f"{self._at_most()}. Its {name} counts {_FLOOR} there, so gains look smaller than they are."
+            f"{self._at_most()}. Its {name} counts {FLOOR_LOSS} there, so gains look smaller than they are."
             if self.floored
             else "",
             "" if self._same_events(self.about) else self._same_events(*self.recipes).strip(),
@@ -598,8 +596,6 @@ _ALONE = (
     "It returns the probability of the predicted class only. For the comparison, the other classes share the rest "
     "in their original proportions."
 )
-_FLOOR = f"{-np.log(LOG_FLOOR):.0f}"
-"""Log loss of a row with a predicted probability of 0."""
 _SHOWN = 0.8
 """Power of the reported number of rows."""
 _MOST_TIMES = 1000

@@ -6,6 +6,10 @@ import numpy as np
 
 from calib_core._base.arrays import LOG_FLOOR, Float64s, safe_log
 from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.text import count
+
+FLOOR_LOSS = f"{-np.log(LOG_FLOOR):.0f}"
+"""Log loss of a row at the floor, as text."""
 
 
 def log_losses(predictions: Predictions) -> Float64s:
@@ -19,6 +23,16 @@ def log_losses(predictions: Predictions) -> Float64s:
 def floored_rows(predictions: Predictions) -> int:
     """Number of rows that give the true class less than LOG_FLOOR, so that the floor determines their log loss."""
     return int((_true_class_probs(predictions) < LOG_FLOOR).sum())
+
+
+def floored_words(number: int, rows: int) -> str:
+    """Clause on ``number`` of ``rows`` whose log loss is the floor's.
+
+    >>> floored_words(38, 899)
+    'in 38 of 899 rows the model gives the true class a probability of 0, or nearly 0'
+    """
+    of_rows = f"{count(number)} of {count(rows)} {'row' if rows == 1 else 'rows'}"
+    return f"in {of_rows} the model gives the true class a probability of 0, or nearly 0"
 
 
 def brier_scores(predictions: Predictions) -> Float64s:

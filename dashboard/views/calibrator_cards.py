@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,12 +9,12 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
-from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import FAMILY_TITLES, Contract
 from calib_core.evaluation.choice import CalibratorChoice
 from calib_core.palette import COLOURS
+from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_rows, floored_words
 from calib_core.results.verdict_table import MISCALIBRATED
-from calib_core.text import between, count, score, short_percent
+from calib_core.text import between, score, short_percent
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrators import first_named
@@ -111,11 +110,10 @@ def _as_it_is(scene: Scene) -> str:
 
 
 def _endless(rows: Predictions) -> str:
-    """Return the number of rows with a clipped true-class probability of 0, in words; empty if there are none."""
-    if rows.grain == "counts" or not (number := cc.predictions.proper_scores.floored_rows(rows)):
+    """Return a note on rows whose log loss is clipped; empty if there are none."""
+    if rows.grain == "counts" or not (number := floored_rows(rows)):
         return ""
-    what = f"{count(number)} of {count(rows.n_rows)} rows"
-    return f" ({what} gave the true class probability 0; clipped at a loss of {-math.log(LOG_FLOOR):.0f})"
+    return f" ({floored_words(number, rows.n_rows)}; each of them counts {FLOOR_LOSS})"
 
 
 def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:

@@ -15,7 +15,8 @@ import calib_core as cc
 from calib_core import CALIBRATORS, Recipe
 from calib_core.calibrators import Calibrator
 from calib_core.evaluation.study import every_measure, summaries
-from calib_core.text import count, percent, short_percent
+from calib_core.predictions.proper_scores import floored_words
+from calib_core.text import begun, count, percent, short_percent
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
@@ -383,7 +384,16 @@ def test_a_card_says_how_many_predictions_change(changed: float, words: str) -> 
 
 def test_rows_that_would_make_the_log_loss_infinite_are_told_where_it_stands() -> None:
     certain = cc.Predictions([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]], [1, 0, 0])
-    assert calibrator_cards._endless(certain) == (
-        " (1 of 3 rows gave the true class probability 0; clipped at a loss of 36)"
-    )
     assert calibrator_cards._endless(certain.take([1, 2])) == ""
+    assert floored_words(1, 3) in calibrator_cards._endless(certain)
+    # Below the floor, and not 0: no sentence calls it 0.
+    tiny = cc.Predictions([[1.0, 1e-17], [0.5, 0.5], [1.0, 0.0]], [1, 0, 0])
+    assert calibrator_cards._endless(tiny) == calibrator_cards._endless(certain)
+    assert "of 0, or nearly 0" in calibrator_cards._endless(tiny)
+
+
+def test_the_advice_and_the_line_above_it_count_clipped_rows_in_the_same_words() -> None:
+    zero = cc.Predictions([[1.0, 0.0]] * 200, [0] * 180 + [1] * 20)
+    found = cc.choose(zero, ["temperature"])
+    assert begun(floored_words(20, 200)) in " ".join(found.notes)
+    assert floored_words(20, 200) in calibrator_cards._endless(zero)
