@@ -197,8 +197,10 @@ class Reliability(Exhibit):
             f"{name}: largest distance of a bin from the diagonal {points(gap)[1:]}" for name, gap in gaps.items()
         ]
         alt = f"Reliability diagram: accuracy against confidence. {'; '.join(furthest)}."
-        claim = call(cc.diagrams.bins_standing_out, scene.predictions(), bins=scene.bins, notion=scene.claims)
-        names = {model.title: called(model) for model in scene.models.shown}
+        models = dict.fromkeys((scene.model, *scene.models.shown))  # the headline begins with the model in focus
+        rows = {model.title: model.predictions for model in models}
+        claim = call(cc.diagrams.bins_standing_out, rows, bins=scene.bins, notion=scene.claims)
+        names = {model.title: called(model) for model in models}
         words = Words(
             how_to_read(stems=self.stems and _of_classes(frame)),
             alt,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits import reliability as exhibit
+from dashboard.exhibits.stars import called
 from dashboard.model_marks import mark
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
@@ -96,6 +98,31 @@ def test_the_pane_says_what_each_model_says_and_how_often_it_is_right() -> None:
     shown = app.table[0].value
     assert [plain(name) for name in shown.index] == [f"{mark(i)} {t}" for i, t in enumerate(models)]
     assert [plain(rows).replace(",", "") for rows in shown["rows"]] == [str(rows) for rows in table["rows"]]
+
+
+@pytest.mark.parametrize("data", ["digits-naive-bayes", "digits-random-forest"])
+def test_the_headline_is_about_the_model_whose_findings_are_chosen(data: str) -> None:
+    selection = Selection(source=Source(data=f"demo:{data}"))
+    scene = session.scene_of(selection)
+    claims = {
+        model.title: cc.diagrams.headline(
+            cc.diagrams.bins_standing_out({model.title: judged(model)}, bins=scene.bins), {model.title: called(model)}
+        )[0]
+        for model in scene.models.shown
+    }
+    assert len(set(claims.values())) == 2
+    app = opened(selection)
+    for title in (*reversed(claims), *claims):
+        app.button_group("workspace.focus").set_value(title).run()
+        first, second = (texts(app).index(claim) for claim in (claims[title], claims[other_than(title, claims)]))
+        assert first < second, "the largest words are about the chosen model"
+        wanted = session.scene_of(Selection.from_query(dict(app.query_params))[0])
+        assert EXHIBITS.make("reliability").words(wanted).headline[0] == claims[title]
+
+
+def other_than(title: str, titles: Iterable[str]) -> str:
+    (other,) = (each for each in titles if each != title)
+    return other
 
 
 def test_of_many_models_the_pane_draws_the_intervals_and_says_what_each_costs() -> None:
