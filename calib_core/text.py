@@ -474,8 +474,17 @@ def rows(number: float) -> str:
     >>> rows(1234), rows(87.2)
     ('1,300', '88')
     """
+    return f"{rounded_up(number):,}"
+
+
+def rounded_up(number: float) -> int:
+    """Round an approximate number of rows up to two digits.
+
+    >>> rounded_up(1234)
+    1300
+    """
     unit = 10.0 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
-    return f"{int(math.ceil(number / unit - 1e-9) * unit):,}"
+    return int(math.ceil(number / unit - 1e-9) * unit)
 
 
 def chance(p: float) -> str:

@@ -20,7 +20,7 @@ from calib_core.inference.intervals.influence_functions import ConfidenceRows, I
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.registry.registry import Part, Recipe
-from calib_core.text import count
+from calib_core.text import count, rounded_up
 from calib_core.text import rows as about_rows
 
 IDENTITY = Recipe("CALIBRATORS", "identity")
@@ -131,6 +131,24 @@ def rows_needed(recipe: Recipe, classes: int) -> int:
     return ROWS_A_NUMBER * sum(int(BINARY_CALIBRATORS[part.key].flags.numbers) for part in parts)
 
 
+def rarity(rows: Predictions, value: Recipe | None = None) -> float:
+    """Return the factor by which a rare event raises the number of rows that a calibrator needs; 1 without an event.
+
+    It is 1 / (2 min(q, 1 - q)) with the event's frequency q: so many rows contain the rarer outcome as often as rows of
+    which half have the event. An outcome that never occurred counts once. ``value`` is the update of one column value,
+    which is fitted on the rows of this value.
+
+    >>> round(rarity(Predictions([[0.9, 0.1]] * 100, [0] * 98 + [1] * 2)), 9)
+    25.0
+    """
+    if rows.event is None or not rows.n_rows:
+        return 1.0
+    if value is not None and (params := dict(value.params)).get("only") and rows.metadata is not None:
+        return rarity(rows.take(np.flatnonzero(rows_of(rows.metadata[str(params["by"])], str(params["only"])))))
+    rate = float(np.average(rows.true_labels == rows.event, weights=rows.weights))
+    return max(1.0, 0.5 / max(min(rate, 1 - rate), 1 / rows.n_rows))
+
+
 def of_confidence(recipe: Recipe) -> Recipe | None:
     """The binary calibrator of the same name, applied to the confidence; None where there is none.
 
@@ -209,8 +227,8 @@ class FoldTrial:
 
     def check_rows(self, recipe: Recipe) -> None:
         """Refuse a candidate that needs far more rows: it would take minutes to lose by."""
-        needed = self._named(recipe)["rows_needed"]
-        if needed > FEW * self.rows.n_rows:
+        if rows_needed(recipe, self.rows.n_classes or 2) > FEW * self.rows.n_rows:
+            needed = self._named(recipe)["rows_needed"]
             raise NotAnswerable(
                 f"not tried, as it needs about {about_rows(needed)} rows to be fitted on and is given "
                 f"{count(self.rows.n_rows)}: name it to have it tried"
@@ -234,7 +252,8 @@ class FoldTrial:
         return line | self._accuracy(recipe, after) | self._order(after if event is None else seen)
 
     def _named(self, recipe: Recipe) -> dict[str, Any]:
-        needed = rows_needed(recipe, self.rows.n_classes or 2)
+        needed, scale = rows_needed(recipe, self.rows.n_classes or 2), rarity(self.rows, recipe)
+        needed = rounded_up(scale * needed) if scale > 1 else needed
         ranked = ALL_ROWS if self.folds == 1 else EACH_FOLD
         return {"calibrator": recipe.key, "title": recipe.title, "rows_needed": needed, "ranked_in": ranked}
 

@@ -223,7 +223,7 @@ class CalibratorChoice(OneLine):
           wrong one);
         - ranked_in, whether auroc compares all rows or is the mean of those of each fold, whose maps differ;
         - mean_confidence, and mean_risk of an event;
-        - rows_needed, approximately;
+        - rows_needed, the approximate number of calibration rows, larger for a rare event (``candidates.rarity``);
         - equal_to_best, whether it does as well as the best;
         - note, why a number is missing or the candidate is excluded.
 
@@ -869,6 +869,7 @@ class _Tried:
     ) -> pd.DataFrame:
         table = pd.DataFrame(lines).assign(
             gain_in_folds=[line["gain"] for line in self.lines],
+            rows_needed=[line["rows_needed"] for line in self.lines],
             picked=np.bincount(picked, minlength=len(self.recipes)),
             equal_to_best=[i in equals for i in range(len(self.recipes))],
         )

@@ -60,7 +60,7 @@ class Recommendation(Exhibit):
             "auroc_gain_high": "upper end of the same",
             "mean_confidence": "mean confidence",
             "mean_risk": "mean risk of the event",
-            "rows_needed": "calibration rows needed, approximately",
+            "rows_needed": "calibration rows needed, approximately; more for a rare event",
             "equal_to_best": "whether it is as good as the best in cross-validation",
         }
     )

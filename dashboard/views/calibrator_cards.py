@@ -10,6 +10,7 @@ import streamlit as st
 import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
 from calib_core.calibrators import FAMILY_TITLES, Contract
+from calib_core.evaluation.candidates import rarity
 from calib_core.evaluation.choice import CalibratorChoice
 from calib_core.palette import COLOURS
 from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_rows, floored_words
@@ -46,7 +47,7 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
         if frame.is_to_follow(found):
             st.rerun()
         _headline(watched, recommended(base.kind, event=base.event is not None), found, doubted=doubted)
-    drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at, found)
+    drawn = _Drawer(scene, selection, lines, base, fit, looked_at, found)
     if drawn.best is not None:  # above all families: with two screens of cards it would be hard to find within its own
         drawn.cards(drawn.best.key)
     members = {family: drawn.members(family) for family in FAMILY_TITLES}
@@ -169,12 +170,13 @@ class _Drawer:
         selection: Selection,
         lines: Mapping[str, Mapping[Any, Any]],
         base: Predictions,
-        rows: int,
+        fit: Predictions,
         looked_at: Model | None,
         found: CalibratorChoice | None,
     ) -> None:
-        self.scene, self.selection, self.lines, self.rows = scene, selection, lines, rows
+        self.scene, self.selection, self.lines, self.rows = scene, selection, lines, fit.n_rows
         self.kind, self.classes, self.known_classes = base.kind, base.n_classes or 2, base.n_classes
+        self.rarity = rarity(fit)
         self.usable = tuple(recipe for recipe in selection.calibrators if not self._why_unfit(recipe.key))
         self.ticked = {recipe.key for recipe in self.usable}
         self.first = recommended(base.kind, event=base.event is not None)
@@ -233,7 +235,7 @@ class _Drawer:
                 help=f"At most {MOST_CALIBRATORS} at once." if full and not why else None,
                 **widgets.tied(f"tick.{key}", False, lambda on: tick(recipe) if on else None),
             )
-            planned = card_words.plan(key, self.classes, self.rows, changed=bool(recipe.params))
+            planned = card_words.plan(key, self.classes, self.rows, changed=bool(recipe.params), rarity=self.rarity)
             st.markdown(card_words.unfit(key, why) if why else planned)
 
     def _ticked(self, key: str, recipe: Recipe, number: int) -> None:

@@ -9,16 +9,22 @@ from calib_core import CALIBRATORS
 from calib_core.calibrators import Contract
 from calib_core.results.verdict_table import VERDICTS
 from calib_core.text import between, count, score, short_percent
+from calib_core.text import rows as about_rows
 from dashboard.theme import markdown_plain
 
 
-def plan(key: str, classes: int, rows: int, *, changed: bool = False) -> str:
-    """Return the card of a calibrator that is not fitted: its description, requirements, and default guarantee."""
+def plan(key: str, classes: int, rows: int, *, changed: bool = False, rarity: float = 1.0) -> str:
+    """Return the card of a calibrator that is not fitted: its description, requirements, and default guarantee.
+
+    ``rarity`` is the factor by which a rare event raises the number of rows needed (``candidates.rarity``).
+    """
     flags: Contract = CALIBRATORS[key].flags
-    needed = flags.profile.rows_needed(classes)
+    needed = rarity * flags.profile.rows_needed(classes)
     badges = [_badge(_STAY if flags.keeps_argmax else f"{_CHANGE} may change predicted classes")]
     if needed:
-        badges.append(_badge(f"needs about {count(needed)} calibration rows", "orange" if rows < needed else "gray"))
+        badges.append(
+            _badge(f"needs about {about_rows(needed)} calibration rows", "orange" if rows < needed else "gray")
+        )
     carries = flags.profile.promises and not changed  # with other settings, this is known only after fitting
     if carries or not flags.profile.promises:
         badges.append(_badge(f"{_SEAL} can carry a guarantee" if carries else f"{_NO_SEAL} no guarantee"))

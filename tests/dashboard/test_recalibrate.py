@@ -208,6 +208,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
 def test_what_a_calibrator_needs_is_marked_where_there_are_too_few_rows() -> None:
     assert ":orange-badge[needs about 1,000 calibration rows]" in card_words.plan("vector", 10, 999)
     assert ":gray-badge[needs about 1,000 calibration rows]" in card_words.plan("vector", 10, 1000)
+    assert ":orange-badge[needs about 2,000 calibration rows]" in card_words.plan("vector", 10, 1000, rarity=2.0)
 
 
 def test_names_on_cards_are_only_ever_text() -> None:

@@ -15,7 +15,7 @@ from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.estimators import LogLoss
 from calib_core.evaluation.candidate_ranking import Contest, bold_claims
-from calib_core.evaluation.candidates import COLUMNS, FoldTrial, candidates_for, simplicity
+from calib_core.evaluation.candidates import COLUMNS, FEW, FoldTrial, candidates_for, rarity, rows_needed, simplicity
 from calib_core.evaluation.choice import auroc_heading, same_events
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.update_gains import own_recipes
@@ -625,6 +625,38 @@ def test_what_needs_far_more_rows_is_tried_only_where_it_is_named():
     assert unasked["vector"].startswith("not tried, as it needs about 6,000 rows")
     assert unasked["temperature"] == ""
     assert "not tried" not in choose(rows, ["vector"]).table.set_index("calibrator")["note"]["vector"]
+
+
+def test_a_rare_event_needs_rows_with_as_many_of_the_rarer_outcome():
+    """As many rows as contain the rarer outcome as often as half of the declared number of rows."""
+    p = risks(400, seed=3, off=3.0)
+    events = int(p.true_labels.sum())
+    assert 2 <= events < 20
+    shown = choose(p, ["intercept", "vector"]).frame().set_index("calibrator")["rows_needed"]
+    declared = {key: rows_needed(Recipe("CALIBRATORS", key), 2) for key in ("intercept", "vector")}
+    for key, needed in declared.items():
+        assert shown[key] * events / p.n_rows == pytest.approx(needed / 2, rel=0.1)
+    assert shown["identity"] == 0
+    other = p.replace(labels=1 - p.true_labels)
+    assert rarity(other) == pytest.approx(rarity(p)), "the rarer outcome counts, whichever it is"
+    assert rarity(p.replace(labels=np.zeros(400, dtype=int))) == pytest.approx(200), "never observed: as if once"
+    assert rarity(p.replace(weights=np.full(400, 0.01))) == pytest.approx(rarity(p))
+    assert rarity(rows()) == 1.0, "more classes have no event"
+
+
+def test_an_update_of_one_value_needs_events_among_its_own_rows():
+    site = np.where(np.arange(400) % 4, "A", "B")
+    p = risks(400, seed=3, off=2.0, metadata=pd.DataFrame({"site": site}))
+    own = Recipe("CALIBRATORS", "by-column", (("by", "site"), ("only", "B")))
+    assert rarity(p, own) == pytest.approx(rarity(p.take(np.flatnonzero(site == "B")))) != pytest.approx(rarity(p))
+
+
+def test_a_rare_event_leaves_out_no_candidate():
+    """Only the declared number of rows decides what is tried."""
+    p = risks(60, seed=3, off=3.0)
+    needed = rows_needed(Recipe("CALIBRATORS", "dirichlet"), 2)
+    assert needed < FEW * p.n_rows < needed * rarity(p)
+    FoldTrial(p, p.folds(4), 4, "log-loss", 0.9).check_rows(Recipe("CALIBRATORS", "dirichlet"))
 
 
 def test_simpler_changes_no_prediction_first_and_then_fits_fewer_numbers():
