@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from calib_core._base.arrays import Codes, Float64s, rounding
 from calib_core._base.errors import as_among, as_share
-from calib_core.defaults import LEVEL
+from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.decision_curve import DecisionCurve, above, class_acted_on, decision_curve
 from calib_core.inference.comparison.model_differences import check_comparable, same_rows
 from calib_core.inference.comparison.score_differences import of_losses
@@ -101,6 +101,7 @@ def decision_costs(
     - expected, the mean cost by its own probabilities;
     - realized, the mean cost for the true classes, with its interval realised_low to realised_high;
     - gap, realized minus expected (ends gap_low, gap_high): above 0 the model underestimates costs;
+    - gap_differs, whether the gap is significant: its 95 % interval excludes 0;
     - change, realized minus the original's (change_low, change_high, and p of no change);
     - changed, the share of rows with another decision;
     - note, the reason for missing values.
@@ -250,7 +251,8 @@ def _more_benefit(
 def cost_words(costs: pd.DataFrame, level: float = LEVEL) -> tuple[str, ...]:
     """Sentences on the rows of `decision_costs`: each model's predicted and actual cost per 1,000 rows.
 
-    They name a direction only if the interval excludes 0.
+    They name a direction only if the cost differs significantly from the predicted one (``gap_differs``), and that of a
+    change only if its interval excludes 0.
 
     >>> p = Predictions([[0.8, 0.2]] * 100, [0] * 60 + [1] * 40)
     >>> cost_words(decision_costs({"net": p}))
@@ -265,8 +267,9 @@ def _words(line: Mapping[Hashable, Any], level: float) -> str:
     start = f"{line['model']} predicts a cost of {expected} per 1,000 rows; it is {realised}"
     if not np.isfinite(line["realised_low"]):
         return f"{start}, no interval: {line['note']}."
-    side = _side(line["gap_low"], line["gap_high"], "more than predicted", "less than predicted")
-    sentence = f"{start} ({at_level(level)} interval {low} to {high}), {side or 'not significantly different'}"
+    side = f"{'more' if line['gap'] > 0 else 'less'} than predicted"
+    unsure = "not significantly different from the prediction"
+    sentence = f"{start} ({at_level(level)} interval {low} to {high}), {side if line['gap_differs'] else unsure}"
     if line["change"] != line["change"] or not np.isfinite(line["change_low"]):
         return f"{sentence}."
     if line["changed"] == 0:
@@ -292,7 +295,7 @@ def _a_thousand(cost: float) -> str:
 
 _COLUMNS = (
     *("model", "rows", "expected", "realised", "realised_low", "realised_high", "gap", "gap_low", "gap_high"),
-    *("change", "change_low", "change_high", "p", "changed", "note"),
+    *("gap_differs", "change", "change_low", "change_high", "p", "changed", "note"),
 )
 
 
@@ -334,9 +337,10 @@ def _line(predictions: Predictions, costs: ArrayLike | str, level: float) -> dic
     paid = priced.paid(rows.true_labels)
     least, most = priced.possible.min(axis=1), priced.possible.max(axis=1)
     groups = rows.row_groups
-    low, high = Losses(paid, priced.expected, least, most, weights, groups).bounds(level)
+    losses = Losses(paid, priced.expected, least, most, weights, groups)
+    (low, high), (least_mean, most_mean) = losses.bounds(level), losses.bounds(1 - SIGNIFICANCE)
     if groups is not None and len(groups.values) < FEWEST:
-        low, high = np.nan, np.nan
+        low, high, least_mean, most_mean = (np.nan,) * 4
     expected, realised = float(weights @ priced.expected), float(weights @ paid)
     return {
         "rows": rows.effective_rows,
@@ -347,6 +351,7 @@ def _line(predictions: Predictions, costs: ArrayLike | str, level: float) -> dic
         "gap": realised - expected,
         "gap_low": low - expected,
         "gap_high": high - expected,
+        "gap_differs": bool(least_mean > expected or most_mean < expected),
         "note": "" if low == low else few_groups(groups) if groups is not None else "",
     }
 

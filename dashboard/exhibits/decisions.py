@@ -213,6 +213,7 @@ class Decisions(Exhibit):
             "expected": "mean cost per row by the model's own probabilities",
             "realised": "mean cost per row with the true classes",
             "gap": "realized minus expected",
+            "gap_differs": "whether the gap is significant: its 95 % interval excludes 0",
             "change": "realized minus that of the model before recalibration",
             "p": "p-value for no change",
             "changed": "share of rows with a different decision",
@@ -253,7 +254,8 @@ class Decisions(Exhibit):
             scene.rows_counted,
             f"Costs are in the order of the classes: {', '.join(names)}." if 0 < len(names) <= 20 else "",
             "Intervals are for the expected cost of these rows, given the predictions. They allow for high costs "
-            "that did not occur, and are wide where such costs are possible. Before: the same model without "
+            "that did not occur, and are wide where such costs are possible. A cost is more or less than predicted if "
+            "a 95 % interval of the difference excludes 0. Before: the same model without "
             "recalibration, on the same rows.",
             *(f"{line['model']}: {line['note']}." for line in frame.to_dict("records") if line["note"]),
         )

@@ -131,6 +131,7 @@ def decisions(compared, data):
             expected, pays = 1 - model.probs.max(axis=1), (model.probs.argmax(axis=1) != model.label).astype(float)
             line |= {"rows": len(model), "expected": np.mean(expected), "realised": np.mean(pays)}
             line["gap"] = line["realised"] - line["expected"]
+            line["gap_error"] = np.sqrt(np.square(pays - expected).sum()) / len(model)
             if title != data.title:
                 base = data.alike[data.title]
                 was = (base.probs.argmax(axis=1) != base.label).astype(float)
@@ -150,6 +151,10 @@ def decisions(compared, data):
         apart = frame[f"gap_{end}"] - (frame[f"realised_{end}"] - frame["expected"])
         assert (apart[told].abs() < 1e-9).all()
         compared.seen[f"gap_{end}"] = "recomputed"
+    # Upper ends are those of a Poisson count, which is wider than the normal law.
+    sizes = frame["gap"] / np.array([line.get("gap_error", math.nan) for line in lines])
+    differs = frame["gap_differs"].eq(True)
+    compared.holds(~told | np.where(sizes > 0, differs == (sizes > 1.96), ~differs | (sizes < -1.96)), "gap_differs")
 
     def terms(title):
         model, base = data.alike[title], data.alike[data.title]

@@ -155,17 +155,32 @@ def test_what_has_no_expected_cost_says_why() -> None:
             decision_costs({"x": p}, costs)
 
 
+def test_a_cost_differs_from_the_predicted_one_at_the_level_of_every_test() -> None:
+    """A gap of which only the 90 % interval excludes 0 is not significant; with more rows of the same kind it is."""
+    for times, differs in ((1, False), (4, True)):
+        p = Predictions([[0.88, 0.12]] * 250 * times, ([0] * 210 + [1] * 40) * times)
+        for level in (0.5, 0.9, 0.99):
+            line = decision_costs({"net": p}, level=level).iloc[0]
+            assert line["gap_differs"] == differs
+            assert (line["gap_low"] > 0) == (differs or level <= 0.9)
+            words = cost_words(decision_costs({"net": p}, level=level), level)[0]
+            assert ("more than predicted" in words) == differs
+            assert ("not significantly different from the prediction" in words) != differs
+        other = Predictions([[0.88, 0.12]] * 250 * times, ([0] * 236 + [1] * 14) * times)
+        assert "less than predicted" in cost_words(decision_costs({"net": other}))[0]
+
+
 def test_the_sentence_claims_what_the_intervals_show() -> None:
     line = {"model": "net", "expected": 0.12, "realised": 0.19, "realised_low": 0.15, "realised_high": 0.24}
-    more = {"gap_low": 0.03, "gap_high": 0.12, "change": np.nan, "change_low": np.nan, "note": ""}
+    more = {"gap": 0.07, "gap_differs": True, "change": np.nan, "change_low": np.nan, "note": ""}
     start = "net predicts a cost of 120 per 1,000 rows; it is 190 (90 % interval 150 to 240), "
 
     def said(**changes: float | str) -> str:
         return cost_words(pd.DataFrame([{**line, **more, **changes}]))[0]
 
     assert said() == f"{start}more than predicted."
-    assert said(gap_low=-0.02) == f"{start}not significantly different."
-    assert said(gap_low=-0.2, gap_high=-0.1) == f"{start}less than predicted."
+    assert said(gap_differs=False) == f"{start}not significantly different from the prediction."
+    assert said(gap=-0.07) == f"{start}less than predicted."
     change = {"change": -0.035, "change_low": -0.05, "change_high": -0.01, "changed": 0.1}
     same = {**change, "change": 0, "change_low": 0, "change_high": 0, "changed": 0}
     assert said(**same) == f"{start}more than predicted. It decides every row as before."
