@@ -62,11 +62,18 @@ def whole_table(path: Path) -> Table:
     return opened_file(path).table
 
 
+def is_example(name: str) -> bool:
+    """Return True for demo:KEY; InputError if there is no such demo data set."""
+    if not name.startswith(EXAMPLE):
+        return False
+    if name.removeprefix(EXAMPLE) not in {each.key for each in DEMOS}:
+        known = ", ".join(each.key for each in DEMOS)
+        raise InputError(f"there is no example data set {name}; available: {known}")
+    return True
+
+
 def _opened_file(name: str) -> File:
-    if name.startswith(EXAMPLE):
-        if name.removeprefix(EXAMPLE) not in {each.key for each in DEMOS}:
-            known = ", ".join(each.key for each in DEMOS)
-            raise InputError(f"there is no example data set {name}; available: {known}")
+    if is_example(name):
         return session.file(name)
     path = Path(name)
     if path.is_dir():

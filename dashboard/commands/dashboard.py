@@ -38,7 +38,8 @@ def command(files: tuple[Path, ...], port: int | None, browser: bool | None, hea
     """Open the dashboard in the browser.
 
     FILE contains predictions: {endings}, or a folder of files with the same columns. It is read in place
-    and sent nowhere. Further files contain other models' predictions for the same rows, to compare with the first.
+    and sent nowhere. FILE may be demo:KEY for demo data. Further files contain other models' predictions for the same
+    rows, to compare with the first.
 
     \b
     Examples:
@@ -61,6 +62,15 @@ def command(files: tuple[Path, ...], port: int | None, browser: bool | None, hea
 
 
 def _existing(file: Path) -> Path:
+    if str(file).startswith("demo:"):
+        from calib_core import InputError
+        from dashboard.commands._opened_models import is_example
+
+        try:
+            is_example(str(file))
+        except InputError as why:
+            _refuse(f"{why}.")
+        return file
     if not (file.is_file() or file.is_dir()):
         _refuse(f"there is no file {str(file)!r}.")
     return file.resolve()

@@ -84,6 +84,8 @@ def open_launched() -> None:
 
 
 def _named(path: Path) -> session.File:
+    if str(path) in data_choice.demo_keys():
+        return session.file(str(path))
     return session.hold_folder(path) if path.is_dir() else session.hold(_bytes(path), path.name)
 
 

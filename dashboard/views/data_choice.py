@@ -109,7 +109,8 @@ def take(role: Role, read: Callable[[], session.File], *, use: bool = True) -> N
         say(role, "The file does not fit into the memory of this computer: save float32 in an NPZ, or fewer rows.")
         return
     say(role, "")
-    st.session_state[_UPLOADS] = tuple(dict.fromkeys((*st.session_state.get(_UPLOADS, ()), file.key)))
+    if file.key not in _DEMOS:
+        st.session_state[_UPLOADS] = tuple(dict.fromkeys((*st.session_state.get(_UPLOADS, ()), file.key)))
     # A file that the link requested is used once it is available.
     if use and file.key not in awaited:
         choose(role, file.key)

@@ -78,6 +78,14 @@ def test_a_missing_file_is_one_sentence_and_exit_code_two(started: list[Start]) 
     assert started == []
 
 
+def test_demo_data_are_opened_by_their_key(started: list[Start]) -> None:
+    assert run("dashboard", "demo:wine-logistic", "--headless") == (0, "")
+    assert started[0].line[1:] == ["demo:wine-logistic"]
+    code, text = run("dashboard", "demo:wine")
+    assert (code, len(started)) == (2, 1)
+    assert text.startswith("calib dashboard: there is no example data set demo:wine; available: digits-naive-bayes, ")
+
+
 def test_the_file_is_handed_over_with_its_absolute_path(
     started: list[Start], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

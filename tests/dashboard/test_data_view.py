@@ -228,6 +228,14 @@ def test_the_file_of_the_command_line_is_opened_once(tmp_path: Path, monkeypatch
     assert source(linked).data == "demo:wine-logistic"
 
 
+def test_demo_data_of_the_command_line_are_opened_and_no_file_of_the_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [str(APP), "demo:wine-logistic"])
+    app = sound(AppTest.from_file(str(APP), default_timeout=60).run())
+    assert source(app).data == "demo:wine-logistic"
+    assert app.session_state["calib.selection"].view == "overview"
+    assert "calib.data.uploads" not in app.session_state
+
+
 def test_further_files_of_the_command_line_are_compared_with_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
