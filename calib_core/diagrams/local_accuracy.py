@@ -195,10 +195,7 @@ class LocalAnswer(OneLine):
         if not self.enough:
             return "too few rows"
         if self.gap is None:
-            inside = self.low <= self.claimed <= self.high
-            if self.updated:
-                return f"agrees with {in_percent(self.right)}" if inside else _NOT_EVERYWHERE
-            return "no clear gap" if inside else _NOT_EVERYWHERE
+            return "no clear gap" if self.low <= self.claimed <= self.high else _NOT_EVERYWHERE
         says = in_percent(self.claimed)
         of = "" if says == self.stated else f" than {says}"
         # Of the shares as they are written, so that whoever subtracts them finds the same.
@@ -406,7 +403,7 @@ def updated_frequency(
     >>> updated = p.with_probs(np.column_stack([1 - risk / 2, risk / 2]))
     >>> found = updated_frequency(p, updated, words=("patients", "died"))
     >>> found.answer(0.3).headline, found.answer(0.3).difference
-    ('These patients are given 15 %.', 'agrees with 14 %')
+    ('These patients are given 15 %.', 'no clear gap')
     """
     if after.abstained is not None:
         answered = np.flatnonzero(~after.abstained)

@@ -460,6 +460,25 @@ def test_the_first_sentence_states_the_predicted_risk_of_its_line_of_the_table(n
     assert local.answer(scene.asked_about).stated in exhibit.words(scene).caption
 
 
+@pytest.mark.parametrize("factor", [0.6, 0.9, 1.0, 1.6])
+def test_one_rule_chooses_the_words_about_a_gap_for_every_line_of_the_first_sentence(factor: float) -> None:
+    """A line before and a line after recalibration with the same test and interval have the same words."""
+    rng = np.random.default_rng(3)
+    risk = rng.uniform(0.02, 0.6, 800)
+    before = cc.Predictions(np.column_stack([1 - risk, risk]), (rng.random(800) < risk).astype(int))
+    after = before.with_probs(np.column_stack([1 - factor * risk, factor * risk]))
+    own = cc.diagrams.local_frequency(before)
+    others = cc.diagrams.updated_frequency(before, after, own.confidence)
+    words = set()
+    for answer in (*own.answers, *others.answers):
+        agrees = answer.low <= answer.claimed <= answer.high
+        expected = "gap" if answer.gap is not None else "few" if not answer.enough else "none" if agrees else "one"
+        words.add((expected, answer.difference if answer.gap is None else "gap"))
+        assert answer.difference == replace(answer, updated=not answer.updated).difference
+    assert len(dict(words)) == len(words), words
+    assert {"none"} < {kind for kind, _ in words}
+
+
 def test_no_list_of_measures_has_one_number_twice() -> None:
     """In a notion of one stratum the MCE of bins is the MCE; in others it is another number, and listed."""
     scene = session.scene_of(selected("wine-logistic"))
