@@ -46,7 +46,6 @@ from calib_core.slices.cut import PARTS, CutColumn, columns_looked_at, divided_b
 from calib_core.text import (
     at_level,
     begun,
-    between,
     called,
     in_percent,
     of_rows,
@@ -420,7 +419,7 @@ def _of_event(line: Any, counted: bool, single: bool, event: EventWords) -> str:
     if math.isnan(line.p):
         return f"Too few rows to tell {where}: {rows}."
     of = f"{round(line.right * line.rows):,} of {rows}" if counted else rows
-    basis = f"{of}; {at_level(line.level)} interval {between(line.low, line.high)}"
+    basis = f"{of}; {at_level(line.level)} interval {share_range(line.low, line.high)}"
     chance = "" if line.stands_out else " This gap is not significant."
     if line.kind == BIN:
         mean = "" if single else f"; mean risk {says}"

@@ -19,7 +19,7 @@ from calib_core.diagrams import classes_standing_out, local_accuracy, local_freq
 from calib_core.figures.look import REFERENCE
 from calib_core.inference import primary
 from calib_core.palette import outline, style
-from calib_core.text import in_percent, short_percent
+from calib_core.text import between, in_percent, share_range, short_percent
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
@@ -433,3 +433,17 @@ def test_tiny_marks_are_coloured_where_classes_stand_out() -> None:
         shown = replace(classes, stands_out=np.full(len(classes.names), out))
         seen.append(set(re.findall(r'<circle[^>]* fill="([^"]+)"', class_spark(shown))))
     assert seen == [{style(0).colour}, {REFERENCE}]
+
+
+def test_the_card_and_the_list_write_the_interval_of_a_slice_in_one_way() -> None:
+    rng = np.random.default_rng(2)
+    risk, site = rng.uniform(0.1, 0.4, 1500), np.arange(1500) % 3
+    died = (rng.random(1500) < np.where(site == 2, risk / 3, risk)).astype(int)
+    sites = pd.DataFrame({"site": np.array(["A", "B", "C"])[site]})
+    p = Predictions(np.column_stack([1 - risk, risk]), died, class_names=["lived", "died"], metadata=sites)
+    _, basis = overview_cards.words(cc.diagrams.slice_dots(cc.slices.by_column(p, notion="event")), "died")
+    line = cc.findings(p, notion="event").set_index("slice").loc["site=C"]
+    ends = share_range(line["low"], line["high"])
+    assert ends != between(line["low"], line["high"]), "else any way would do"
+    assert ends in basis
+    assert f"interval {ends})" in line["finding"]
