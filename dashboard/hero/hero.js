@@ -96,7 +96,7 @@ class Hero {
   }
 
   paint(asked) {
-    const { models, places, percents, words } = this.data;
+    const { models, places, percents, knob, words } = this.data;
     const low = 100 * places[this.data.low], top = 100 * places[this.data.last];
     const width = this.picture.clientWidth;
     if (!width) return;
@@ -104,10 +104,8 @@ class Hero {
     const left = width > 520 ? 150 : 118;
     const span = width - left - RIGHT;
     const x = (percent) => left + (span * Math.min(Math.max(percent - low, 0), top - low)) / (top - low);
-    const at = x(100 * places[asked]);
-    // The sentence is about the mean risk of its rows, which can be a little beside the slider's place.
-    const own = this.data.ticks && models[0].near[asked] && models[0].enough[asked];
-    const mean = own ? x(100 * models[0].claimed[asked]) : at;
+    // The knob is at the number of the sentence: its rows' mean can be a little beside the slider's place.
+    const at = x(100 * knob[asked]);
     const bottom = height - 34;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.svg.style.height = `${height}px`;
@@ -117,8 +115,8 @@ class Hero {
       write(left - 16, TOP + 5, words.track, { "text-anchor": "end", "font-weight": 600 }),
       line(left, TOP, x(top), TOP, { "stroke-width": 6, "stroke-linecap": "round", opacity: 0.22 }),
       line(left, TOP, at, TOP, { "stroke-width": 6, "stroke-linecap": "round" }),
-      line(mean, TOP + 14, mean, bottom, { "stroke-width": 2, "stroke-dasharray": "2 4" }),
-      write(mean, TOP - 22, percents[asked], { "text-anchor": "middle", "font-size": 18, "font-weight": 700 }),
+      line(at, TOP + 14, at, bottom, { "stroke-width": 2, "stroke-dasharray": "2 4" }),
+      write(at, TOP - 22, percents[asked], { "text-anchor": "middle", "font-size": 18, "font-weight": 700 }),
       line(left, bottom, x(top), bottom, { opacity: 0.5 }),
     ];
     if (at - left > 7.3 * words.drag.length + 20) marks.push(write(left, TOP - 22, words.drag, { opacity: 0.85 }));
@@ -128,7 +126,8 @@ class Hero {
       marks.push(line(x(percent), bottom, x(percent), bottom + 5, { opacity: 0.5 }));
       marks.push(write(x(percent), bottom + 20, `${percent} %`, { "text-anchor": "middle", "font-size": 13.5 }));
     }
-    models.forEach((model, i) => marks.push(...this.row(model, asked, x, x(top), left, TOP + FIRST + ROW * i, mean)));
+    models.forEach((model, i) => marks.push(...this.row(model, asked, x, x(top), left, TOP + FIRST + ROW * i, at)));
+    marks.push(drawn("circle", { class: "knob", cx: at, cy: TOP, r: 8.5, stroke: "currentColor", "stroke-width": 7 }));
     this.svg.replaceChildren(...marks);
   }
 

@@ -99,6 +99,7 @@ def payload(
     return {
         "asked": chosen, "low": low, "last": last, "places": places, "models": models,
         "percents": [_label(answer) for answer in first.answers],
+        "knob": [round(_place(answer), 6) for answer in first.answers],
         # The label can be the mean of rows near a place: a model without any is not near the place itself.
         "wanted": [in_percent(answer.confidence) for answer in first.answers],
         "ticks": ticks if of_event else None,
@@ -109,6 +110,11 @@ def payload(
 def _label(answer: LocalAnswer) -> str:
     """Return the number above the slider: the one in the sentence, or the position if no row is near."""
     return answer.stated if answer.near and answer.enough else in_percent(answer.confidence)
+
+
+def _place(answer: LocalAnswer) -> float:
+    """Return the place of the knob on the axis: that of the number above it."""
+    return answer.claimed if answer.by_mean and answer.near and answer.enough else answer.confidence
 
 
 def _model(title: str, local: LocalAccuracy, look: int, first: LocalAccuracy) -> dict[str, Any]:

@@ -62,8 +62,8 @@ def offer(scene: Scene, model: Model) -> None:
 _HEIGHT = 340
 """Height of the picture in pixels: side effects and guarantee fit below it on a first screen."""
 _BESIDE_SLIDER = {
-    "confidence": "Next to the slider: mean confidence and accuracy at its temperature.",
-    "event": "Next to the slider: mean risk at its temperature, and observed frequency.",
+    "confidence": "The slider shows mean confidence and accuracy at its temperature.",
+    "event": "The slider shows mean risk at its temperature, and observed frequency.",
 }
 _SLIDER_WORDS = {"confidence": ("mean confidence", "accuracy"), "event": ("mean risk", "observed")}
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from calib_core.diagrams import local_frequency, opening
+from calib_core.text import in_percent
 from dashboard import session
 from dashboard.selection import Source
 from tests.browser.test_app import drawn
@@ -40,6 +41,23 @@ def test_the_sentence_follows_the_slider_of_a_risk(open_page, served) -> None:  
     settled(page)
     assert "confidence" not in page.url
     assert plain(sentence.inner_text()) == local.answer(risk).headline
+
+
+def test_the_knob_the_line_and_the_number_are_at_one_place(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/{ADDRESS}&risk=0.3")
+    drawn(page, "verdict")
+    rows = session.parts(Source(data="demo:breast-cancer-svm")).test
+    answer = local_frequency(rows).answer(0.3)
+    assert answer.stated != in_percent(0.3), "else the place of the slider would do"
+    number = page.locator(".calib-hero svg text", has_text=answer.stated.replace(" ", "\u00a0")).first
+    marks = (page.locator(".calib-hero .knob"), page.locator(".calib-hero line[stroke-dasharray]"), number)
+    centres = [box["x"] + box["width"] / 2 for box in (mark.bounding_box() for mark in marks)]
+    assert max(centres) - min(centres) < 1
+    # Focus and clicks are the slider's: its own thumb is there, and not drawn.
+    slider = page.locator(".calib-hero input")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("old => document.querySelector('.calib-hero h1').textContent !== old", arg=answer.headline)
 
 
 def test_another_event_and_the_confidence_are_one_choice_away(open_page, served) -> None:  # type: ignore[no-untyped-def]

@@ -155,3 +155,16 @@ def test_what_a_popover_holds_stays_what_the_link_says(open_page, served) -> Non
     drawn(page, "reliability")
     settled(page)
     assert "bins=13" in page.url
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_names_of_two_temperatures_do_not_touch(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
+    link = 'view=calibrators&data=demo%3Adigits-naive-bayes&calibrators=[{"key":"temperature"}]'
+    page = open_page(f"{served().url}/?{link}", width=width)
+    drawn(page, "movement")
+    names = page.locator(".calib-track button")
+    expect(names).to_have_count(2)
+    first, second = sorted((name.bounding_box() for name in names.all()), key=lambda box: box["x"])
+    assert first["x"] + first["width"] <= second["x"]
+    beside = page.locator(".calib-slider output").bounding_box()
+    assert second["y"] + second["height"] <= beside["y"] + 1 or second["x"] + second["width"] <= beside["x"] + 1

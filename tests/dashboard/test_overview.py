@@ -152,6 +152,16 @@ def test_the_picture_names_the_place_that_a_model_without_rows_there_is_said_to_
     assert data["wanted"][data["asked"]] not in data["percents"][data["asked"]]
 
 
+@pytest.mark.parametrize("data", ["digits-naive-bayes", "breast-cancer-svm", "patients"])
+def test_the_knob_is_at_the_number_above_it(data: str) -> None:
+    rows = test_rows_of(data)
+    local = local_accuracy(rows) if rows.n_classes != 2 else local_frequency(rows)
+    sent = payload({"Uncalibrated model": local}, opening(rows))
+    assert [in_percent(place) for place in sent["knob"]] == sent["percents"]
+    moved = [abs(place - knob) for place, knob in zip(sent["places"], sent["knob"], strict=True)]
+    assert max(moved) > 0, "else the place of the slider would do"
+
+
 def test_the_slider_of_a_risk_ends_where_the_data_do() -> None:
     """A rare event has no slider from 0 to 100 %, and the requested level is one of its positions."""
     rng = np.random.default_rng(1)

@@ -47,19 +47,17 @@ const STYLE = `
 .calib-looked { filter: drop-shadow(0 0 1px var(--st-text-color)) drop-shadow(0 0 1.5px var(--st-text-color)); }
 .calib-words { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
   white-space: nowrap; }
-.calib-slider { display: grid; grid-template-columns: auto 1fr auto; gap: 0 12px; align-items: center; height: 64px;
-  font: inherit; font-size: 0.95rem; color: var(--st-text-color); }
-.calib-slider label { font-weight: 600; }
+.calib-slider { display: flex; flex-wrap: wrap; gap: 0 12px; align-items: flex-start; padding: 8px 0;
+  font: inherit; font-size: 0.95rem; line-height: 24px; color: var(--st-text-color); }
+.calib-slider label { font-weight: 600; line-height: inherit; }
 .calib-slider output { min-width: 15.5em; font-variant-numeric: tabular-nums; }
-.calib-track { position: relative; }
-.calib-track input { width: 100%; height: 24px; margin: 0; accent-color: var(--st-primary-color); cursor: pointer; }
+.calib-track { flex: 1 1 15em; position: relative; height: 48px; } /* wide enough for the names below it */
+.calib-track input { display: block; width: 100%; height: 24px; margin: 0; accent-color: var(--st-primary-color); cursor: pointer; }
 .calib-track input:focus-visible { outline: 3px solid var(--st-primary-color); outline-offset: 2px; border-radius: 4px; }
 .calib-track button { position: absolute; top: 24px; transform: translateX(-50%); padding: 0 4px; min-height: 24px;
   border: 0; background: none; font: inherit; font-size: 0.85rem; color: inherit; white-space: nowrap;
   text-decoration: underline dotted; cursor: pointer; }
 .calib-track button:focus-visible { outline: 3px solid var(--st-primary-color); border-radius: 4px; }
-@media (max-width: 640px) { .calib-slider { grid-template-columns: auto 1fr; height: 88px; }
-  .calib-slider output { grid-column: 1 / 3; } }
 `;
 
 export function wearStyle() {
