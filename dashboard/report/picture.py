@@ -46,8 +46,8 @@ WIDTHS = {width.name: width for width in (SINGLE, DOUBLE)}
 """Column widths of journals, for files of figures."""
 PARTS = {
     "full": DOUBLE,
-    "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.7),
-    "risk": Width("risk", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.66),
+    "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.62),
+    "risk": Width("risk", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.6),
     "half": Width("half", 3.375, font=9.0, marks=0.6, lines=0.8, least=0.96),
     "tall": Width("tall", 7.0, font=10.0, marks=0.75, lines=0.9, least=0.34, flat=1.2),
     "panels": Width("panels", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.34, flat=0.78),
@@ -64,7 +64,8 @@ _ON_SCREEN, _SPACE = 14.0, 7.0
 """Size of text on screen, and the free space between its lines at any size, in pixels."""
 _NARROW = 450
 """Width in pixels up to which the legend of a figure is a column rather than a line."""
-_LEGEND_LINES = 2
+_LEGEND_LINES, _LEGEND_LINE = 2, 1.9
+"""Lines of a legend below a figure, and the height of one relative to its text."""
 _PANELS = 4
 """Number of panels, each with its heading, above which a figure needs a double column."""
 
@@ -108,7 +109,8 @@ def _apart(layout: dict[str, Any], width: Width) -> None:
     """Reserve as many pixels between a strip of bars and the picture above it as on screen, less the smaller text."""
     strip, pixels = (layout.get("meta") or {}).get("strip", (0.0, 0))
     if pixels:
-        inner = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+        legend = _LEGEND_LINES * _LEGEND_LINE * width.font  # moves the end of the picture up when it is drawn
+        inner = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"] - legend
         gap = pixels * (width.font + _SPACE) / (_ON_SCREEN + _SPACE)
         layout["yaxis"] = {**layout["yaxis"], "domain": [strip + gap / inner, 1]}
 
@@ -152,7 +154,7 @@ def _legend_room(spec: dict[str, Any], width: Width) -> int:
         if list(trace.get("x", ())) == [None] and "legendgroup" not in trace:
             trace["showlegend"] = False  # the meaning of marks is explained below the first of them
     named = sum(1 for trace in spec["data"] if trace.get("name") and trace.get("showlegend", True))
-    return round(max(0, named - _LEGEND_LINES) * 1.9 * width.font)
+    return round(max(0, named - _LEGEND_LINES) * _LEGEND_LINE * width.font)
 
 
 def _beside(layout: dict[str, Any]) -> bool:

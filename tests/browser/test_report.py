@@ -179,6 +179,10 @@ CUT = """() => Array.from(document.querySelectorAll('table, .plot, pre, h2, dl')
     .filter(node => node.getBoundingClientRect().width > 0)
     .filter(node => node.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
     .map(node => node.closest('[id]')?.id)"""
+TOO_WIDE = """() => Array.from(document.querySelectorAll('.wide, .plot, pre, dl, .beside > div'))
+    .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth)
+    .map(node => [node.className, node.closest('[id]')?.id])"""
+"""Tables and figures that are wider than their own part of the page."""
 A4 = {"width": 672, "height": 1000}
 """Area of a sheet between its margins, in CSS pixels."""
 
@@ -195,9 +199,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_ten_classes_and_one_calibrator_are_fewer_than_twelve_pages(tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("report.html", "report.pdf")]
     subprocess.run([sys.executable, "-c", PRINTED, "-o", files[0], "--pdf", files[1]], check=True, timeout=300)
-    pdf = (tmp_path / "report.pdf").read_bytes()
-    pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
-    assert 1 < pages < 12
+    assert 1 < pages(tmp_path / "report.pdf") < 12
 
 
 def test_on_paper_no_word_is_broken_nothing_is_cut_and_page_one_is_read_in_ten_seconds(
@@ -210,6 +212,7 @@ def test_on_paper_no_word_is_broken_nothing_is_cut_and_page_one_is_read_in_ten_s
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
     assert page.evaluate(BROKEN_WORDS) == []
     assert page.evaluate(CUT) == []
+    assert page.evaluate(TOO_WIDE) == []
     # The answer is the largest text, and all of page one is above the start of page two.
     sizes = page.evaluate("""() => Array.from(document.querySelectorAll('h1, h2, h3, p, td'),
         node => [parseFloat(getComputedStyle(node).fontSize), node.innerText])""")
@@ -219,6 +222,63 @@ def test_on_paper_no_word_is_broken_nothing_is_cut_and_page_one_is_read_in_ten_s
     for text in ("Data card", "Limitations"):
         assert page.get_by_role("heading", name=text).bounding_box()["y"] < bottom  # type: ignore[index]
     context.close()
+
+
+@pytest.mark.parametrize("only_one_site", [False, pytest.param(True, marks=pytest.mark.wide)])
+def test_on_paper_every_table_of_a_risk_fits_its_part_of_the_page(
+    browser: Browser, tmp_path: Path, only_one_site: bool
+) -> None:
+    report = printed(risks(tmp_path / "risk.csv", only_one_site), tmp_path / "risk.html")
+    page = browser.new_page(viewport=A4)
+    page.emulate_media(media="print")
+    page.goto(report.as_uri())
+    page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
+    assert page.locator("table").count() > 10
+    assert page.evaluate(TOO_WIDE) == []
+    assert page.evaluate(BROKEN_WORDS) == []
+    page.close()
+
+
+def test_text_of_page_one_that_needs_more_room_is_not_alone_on_page_two(browser: Browser, tmp_path: Path) -> None:
+    files = tmp_path / "risk.html", tmp_path / "risk.pdf"
+    printed(risks(tmp_path / "risk.csv", True), files[0], "--only", "summary", "--pdf", str(files[1]))
+    assert pages(files[1]) == 2
+    page = browser.new_page(viewport=A4)
+    page.emulate_media(media="print")
+    page.goto(files[0].as_uri())
+    second = page.locator("h3.page")
+    assert second.evaluate("node => node.getBoundingClientRect().top") > A4["height"] - 10, "these rows need more room"
+    # A headline and the sentence below it stay with their figure.
+    parted = """() => Array.from(document.querySelectorAll('h2, h3, p:has(+ .figure)'))
+        .filter(node => getComputedStyle(node).breakAfter !== 'avoid' && !node.closest('.headline'))"""
+    assert page.locator("p + .figure").count() > 0
+    assert page.evaluate(parted) == []
+    page.close()
+
+
+def pages(pdf: Path) -> int:
+    """Return the number of pages of a PDF file."""
+    return len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes()))
+
+
+def risks(file: Path, only_one_site: bool) -> Path:
+    """Write risks that are twice too high: everywhere, or at one of four sites."""
+    rng = np.random.default_rng(4)
+    rows = 1500 if only_one_site else 400
+    risk, site = rng.beta(2, 5, rows), rng.choice(list("ABCD"), rows)
+    died = rng.random(rows) < np.where((site == "C") | (not only_one_site), risk / 2, risk)
+    frame = pd.DataFrame(
+        {"risk": risk.round(4), "died": died.astype(int), "site": site, "age": rng.integers(20, 90, rows)}
+    )
+    frame.to_csv(file, index=False)
+    return file
+
+
+def printed(data: Path, page: Path, *options: str) -> Path:
+    """Write a report of a file."""
+    command = [sys.executable, "-m", "dashboard.cli", "report", str(data), "-o", str(page), *options]
+    subprocess.run(command, check=True, timeout=300, stdin=subprocess.DEVNULL)
+    return page
 
 
 def test_from_the_overview_the_report_is_two_clicks_away(open_page, served_calib) -> None:  # type: ignore[no-untyped-def]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from calib_core import REDUCTIONS, NotAnswerable, Recipe
+from calib_core.text import begun, listed
 from dashboard.exhibits import line_words
 from dashboard.report import exhibited
-from dashboard.report.document import Beside, Block, Folded, Heading, Paragraph
-from dashboard.report.exhibited import NUMBERS, shown, side_by_side
+from dashboard.report.document import Block, Folded, Heading, Paragraph
+from dashboard.report.exhibited import NUMBERS, ExhibitParts, folded, shown, side_by_side
 from dashboard.report.request import Request
 from dashboard.session import Scene, scene_of
 
@@ -38,15 +40,25 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield from exhibited.blocks(Recipe("EXHIBITS", "unbinned"), scene)
     tests = yield from shown(Recipe("EXHIBITS", "tests"), scene)
     trade = yield from shown(chosen("trade"), scene)
-    yield Beside(
-        (*tests.headed(), *tests.everything),
-        (*trade.headed(), *(trade.drawn("half") or trade.everything)),
-    )
-    if trade.figure is not None:
-        yield Folded(NUMBERS, trade.numbers)
+    yield from (*tests.headed(), *tests.everything)
+    yield from _traded(trade)
     sweep = yield from shown(Recipe("EXHIBITS", "sweep"), scene)
     validity = yield from shown(Recipe("EXHIBITS", "validity"), scene)
     yield from side_by_side((sweep, ""), (validity, ""))
+
+
+def _traded(found: ExhibitParts) -> Iterator[Block]:
+    """Yield the figure, or its numbers in a sentence if it is a single point."""
+    table = found.table
+    if table is None or len(table.frame) > 1:
+        yield from folded(found, width="low")
+        return
+    (cells,) = table.cells
+    numbers = [f"{column.heading} {cell}" for column, cell in zip(table.columns, cells, strict=True) if column.numeric]
+    yield from found.headed()
+    yield Paragraph(f"{begun(listed(numbers))}.")
+    caption = "Squared calibration error (debiased), and mean squared error of the predictions."
+    yield Folded(NUMBERS, (replace(table, caption=caption), *found.notes))
 
 
 def _deciding(scene: Scene) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from calib_core import InputError, Recipe
-from calib_core.text import begun, called
+from calib_core.text import begun, called, inside
 from dashboard.exhibits import doubt_words, event_words
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.recommendation import Recommendation
@@ -38,7 +38,8 @@ def blocks(request: Request) -> Iterator[Block | None]:
     places, first = Findings(), scene.focused(model=titles[0])
     # Counts of a summary do not show where: the other parts of the page are shown without it.
     found = [] if first.refusal(places.table(first)) else places.worst(first, LISTED)["finding"].tolist()
-    worst: tuple[Paragraph, ...] = (Paragraph(" ".join(found), lead="Main findings."),) if found else ()
+    repeated = any(inside(text.rpartition(" (")[0]) in hero.text for text in found)
+    worst = () if repeated or not found else (Paragraph(" ".join(found), lead="Main findings."),)
     step = _next_step(scene)
     # With a second model the page of many classes has no room for both; the next chapter opens with the significant
     # bins.
