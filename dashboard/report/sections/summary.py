@@ -39,7 +39,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     # Counts of a summary do not show where: the other parts of the page are shown without it.
     found = [] if first.refusal(places.table(first)) else places.worst(first, LISTED)["finding"].tolist()
     repeated = any(inside(text.rpartition(" (")[0]) in hero.text for text in found)
-    worst = () if repeated or not found else (Paragraph(" ".join(found), lead="Main findings."),)
+    worst: tuple[Paragraph, ...] = () if repeated or not found else (Paragraph(" ".join(found), lead="Main findings."),)
     step = _next_step(scene)
     # With a second model the page of many classes has no room for both; the next chapter opens with the significant
     # bins.
