@@ -22,6 +22,7 @@ from calib_core.figures.probability_axis import ProbabilityAxis
 from calib_core.palette import Style, style
 from calib_core.text import plain
 
+ONE_BIN = "one bin (mean confidence, accuracy)"
 STEM, HOLLOW = "stem to +: mean error of classes", f"hollow: fewer than {FEW_ROWS} rows, not connected"
 _HOVER = (
     "<b>%{meta.title}</b>, %{customdata.interval}<br>"
@@ -254,7 +255,7 @@ def key(marks: Sequence[BinMarks], stems: bool, ghosts: bool) -> list[go.Scatter
     if ghosts:
         entries.append((f"{plain(marks[0].title)}, for comparison", {"symbol": look.symbol, "opacity": 0.6}))
     else:
-        entries.append(("one bin (mean confidence, accuracy)", {"symbol": "star"}))
+        entries.append((ONE_BIN, {"symbol": "star"}))
     if stems:
         entries.append((STEM, {"symbol": "cross-thin", "line": {"width": 2.2, "color": REFERENCE}}))
     if any(each.few.any() for each in marks):

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import InputError
 from calib_core.diagrams.reliability import ReliabilityDiagram
-from calib_core.figures.bin_marks import BinMarks, Panel, key
+from calib_core.figures.bin_marks import ONE_BIN, BinMarks, Panel, key
 from calib_core.figures.direct_labels import along, label_places
 from calib_core.figures.look import finished
 from calib_core.figures.marks import diagonal, numbered, symbol
@@ -153,7 +153,9 @@ def _of_event(figure: go.Figure, event: str) -> None:
         RIGHT: "observed frequency",
         "under-confident": "risk too low",
         "over-confident": "risk too high",
+        ONE_BIN: "one bin (mean predicted risk, observed frequency)",
     }
+    figure.for_each_trace(lambda trace: trace.update(name=words.get(trace.name, trace.name)))
     for text, own in words.items():
         figure.for_each_annotation(lambda a, t=text, s=own: a.update(text=a.text.replace(t, s)))
     for axes in (figure.select_xaxes(), figure.select_yaxes()):

@@ -108,7 +108,7 @@ class KernelCurveExhibit(Exhibit):
     )
     band: Annotated[str, BAND, "Band", "around the curve"] = "pointwise"
     score: Annotated[
-        float, Range(0.0, 1.0, step=0.01), "Confidence", "where the local calibration error is evaluated"
+        float, Range(0.0, 1.0, step=0.01), "Local error at", "where the local calibration error is evaluated"
     ] = 0.8
 
     printed = 0

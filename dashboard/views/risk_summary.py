@@ -19,7 +19,6 @@ from dashboard.theme import markdown_plain
 from dashboard.views.card_words import verdict_badge
 from dashboard.views.exhibited import progress
 
-_SHORT = {"ici": "Mean gap (ICI)", "e50": "Median gap (E50)", "e90": "90 % point (E90)", "auroc": "AUROC"}
 _NONE = "\u2013"
 
 
@@ -35,14 +34,13 @@ def draw(scene: Scene) -> None:
     _verdict(scene)
     st.markdown("**Gap from the smooth curve**")
     lines: list[tuple[str, ...]] = [
-        (_SHORT[key], _points(line["value"]), _ends(line, _points), _points(line["floor"]))
-        for key, line in _lines(found, CURVE)
+        (str(line["title"]), _points(line["value"]), _ends(line, _points), _points(line["floor"]))
+        for _, line in _lines(found, CURVE)
     ]
     _table(lines, ("points", "90 % interval", "noise"))
     st.markdown("**Calibration in the large**")
     large: list[tuple[str, ...]] = [
-        (_SHORT.get(key, str(line["title"])), _number(line["value"]), _ends(line, _number))
-        for key, line in _lines(found, LARGE)
+        (str(line["title"]), _number(line["value"]), _ends(line, _number)) for _, line in _lines(found, LARGE)
     ]
     _table(large, ("value", "90 % interval"))
     for text in _reasons(found):
@@ -56,9 +54,9 @@ def _lines(found: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[str, Any]]:
 def _reasons(found: pd.DataFrame) -> list[str]:
     """Return why numbers of both tables are missing, each reason once."""
     noted: dict[str, list[str]] = {}
-    for key, line in _lines(found, CURVE + LARGE):
+    for _, line in _lines(found, CURVE + LARGE):
         if line["note"] and not math.isfinite(line["low"]):
-            noted.setdefault(str(line["note"]), []).append(_SHORT.get(key, str(line["title"])))
+            noted.setdefault(str(line["note"]), []).append(str(line["title"]))
     return [f"{', '.join(titles)}: {note}." for note, titles in noted.items()]
 
 

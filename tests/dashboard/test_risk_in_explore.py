@@ -83,6 +83,8 @@ def test_the_summary_beside_the_diagram_has_the_numbers_of_its_tables() -> None:
         assert list(shown.columns) == [*(["points"] if shown is curve else ["value"]), "90 % interval"] + (
             ["noise"] if shown is curve else []
         )
+        names = [str(name).replace("\\", "").replace("\u00a0", " ") for name in shown.index]
+        assert names == gaps.loc[[*keys], "title"].tolist()
         for (_, cells), key in zip(shown.iterrows(), keys, strict=True):
             told = numbers(" ".join(cells).replace("\\", "").replace("\u200b", ""))
             wanted = gaps.loc[key, ["value", "low", "high", *(["floor"] if shown is curve else [])]].tolist()

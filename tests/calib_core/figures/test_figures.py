@@ -209,6 +209,14 @@ def test_the_tolerance_is_a_band_of_its_width(predictions: Predictions) -> None:
     assert not [t for t in figures.reliability(diagrams.reliability(predictions, 10)).data if t.uid == "tolerancex"]
 
 
+def test_the_legend_of_a_risk_has_the_words_of_its_axes(predictions: Predictions) -> None:
+    figure = figures.reliability(diagrams.reliability(predictions, 10), event="died")
+    (name,) = (trace.name for trace in figure.data if str(trace.name).startswith("one bin"))
+    horizontal, vertical = re.fullmatch(r"one bin \(mean (.+), (.+)\)", name).groups()  # type: ignore[union-attr]
+    assert figure.layout.xaxis.title.text.startswith(horizontal)
+    assert f"<b>{vertical}</b>" in [note.text for note in figure.layout.annotations]
+
+
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 0.2), (0.7, 0.9)])
 @pytest.mark.parametrize("models", [1, 3])
 def test_lines_of_the_tolerance_are_parallel_to_the_diagonal(low: float, high: float, models: int) -> None:
