@@ -14,7 +14,7 @@ from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.sklearn_api import clone
 from calib_core.binning.base import BinningScheme
 from calib_core.calibrators.base import Calibrator, as_calibrator
-from calib_core.defaults import SEED, TOLERANCE
+from calib_core.defaults import RATIO, SEED, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.planning.question import Plan, PlanAnswer, answer
 from calib_core.predictions.predictions import Predictions
@@ -57,6 +57,7 @@ def plan_curve(
     test: Predictions | None = None,
     bins: int | str | BinningScheme | None = None,
     tolerance: float = TOLERANCE,
+    ratio: float = RATIO,
 ) -> PlanCurve:
     """Guarantee of a plan by sample size, with marks for the planned and the needed size.
 
@@ -67,7 +68,7 @@ def plan_curve(
     >>> curve.frame().query("curve == 'needed'")["amount"].tolist()  # .95 ** 59 <= .05
     [59.0]
     """
-    found = answer(plan, fit, test, bins, tolerance)
+    found = answer(plan, fit, test, bins, tolerance, ratio)
     amounts = found.plan.grid()
     curves = found.plan.curves(amounts)
     return PlanCurve(found, tuple(curves), amounts, np.array(list(curves.values())))

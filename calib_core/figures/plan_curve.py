@@ -63,7 +63,7 @@ def plan_curve(curve: PlanCurve) -> go.Figure:
         figure,
         xaxis={"title": plan.x_title, **across},
         yaxis={
-            "title": plan.y_title,
+            "title": plan.titled(curve.names[0]),
             "rangemode": "tozero",
             **({"tickformat": ".2~%"} if plan.unit == "share" else {}),
         },

@@ -16,7 +16,7 @@ from calib_core._base.errors import NotAnswerable
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
 from calib_core.binning.interval_schemes import bins_said
-from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe, Registry, params_of
@@ -28,12 +28,13 @@ POINTS = 60
 
 @dataclass(frozen=True, eq=False)
 class RowsInUse:
-    """Data for plans: calibration rows, test rows, their bins, and the tolerance."""
+    """Data for plans: calibration rows, test rows, their bins, and the tolerances of the error and of the ratio."""
 
     fit: Predictions | None = None
     test: Predictions | None = None
     bins: int | str | BinningScheme | None = None
     tolerance: float = TOLERANCE
+    ratio: float = RATIO
 
 
 class Plan:
@@ -80,6 +81,10 @@ class Plan:
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
         """Bounds (m,) at these amounts, by curve name; the first curve is the one for planning."""
         raise NotImplementedError
+
+    def titled(self, curve: str) -> str:
+        """Title of the vertical axis, by the name of the first curve."""
+        return self.y_title
 
     def needed(self) -> float | None:
         """Least amount that reaches the target; None if there is no such amount or no target."""
@@ -219,19 +224,21 @@ def answer(
     test: Predictions | None = None,
     bins: int | str | BinningScheme | None = None,
     tolerance: float = TOLERANCE,
+    ratio: float = RATIO,
 ) -> PlanAnswer:
     """Answer a plan, with its open fields filled in from the data.
 
-    ``fit`` are calibration rows, ``test`` the test rows, in ``bins``; ``tolerance`` is the negligible error, if the
-    plan does not set it. What can mislead: every sentence depends on the assumptions in ``basis``, which are a theorem
-    for some plans and a rule of thumb for others. Raises NotAnswerable if neither the plan nor the data determine a
-    field, or if grouped rows would be counted as independent.
+    ``fit`` are calibration rows, and ``test`` the test rows, in ``bins``. ``tolerance`` is the negligible error if the
+    plan does not set it, ``ratio`` the tolerated ratio of observed to expected events. What can mislead: every sentence
+    depends on the assumptions in ``basis``, which are a theorem for some plans and a rule of thumb for others. Raises
+    NotAnswerable if neither the plan nor the data determine a field, or if grouped rows would be counted as
+    independent.
 
     >>> answer(PLANS.make("histogram-binning", points=50, rows=5000)).bound.__round__(4)  # sqrt(log(2000) / 98)
     0.2785
     """
     member: Plan = PLANS.make(plan) if isinstance(plan, str) else plan.build() if isinstance(plan, Recipe) else plan
-    whole = member.filled(RowsInUse(fit, test, bins, tolerance))
+    whole = member.filled(RowsInUse(fit, test, bins, tolerance, ratio))
     entry = PLANS.find(member)
     assert entry is not None
     return PlanAnswer(
@@ -254,6 +261,7 @@ def answers(
     test: Predictions | None = None,
     bins: int | str | BinningScheme | None = None,
     tolerance: float = TOLERANCE,
+    ratio: float = RATIO,
 ) -> pd.DataFrame:
     """Answer several plans for the rows in use, one per row of the table.
 
@@ -266,7 +274,7 @@ def answers(
     for plan in PLANS if plans is None else plans:
         recipe = PLANS.recipe(plan)
         try:
-            lines += answer(recipe, fit, test, bins, tolerance).frame().to_numpy().tolist()
+            lines += answer(recipe, fit, test, bins, tolerance, ratio).frame().to_numpy().tolist()
         except NotAnswerable as why:
             lines.append([recipe.key, PLANS[recipe.key].title, "", "", "", str(why), *[None] * 4])
     return _frame(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
@@ -10,20 +11,30 @@ import numpy as np
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
+from calib_core.estimators.base import Question
 from calib_core.guarantees.bounds import fewest
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.intervals.interval_methods import highs_of_most, rows_to_tell
 from calib_core.inference.intervals.inversion import CellGaps, Noise, square_high
+from calib_core.inference.verdicts.event_sample_size import EventSampleSize, event_sample_size
+from calib_core.inference.verdicts.events_needed import POWER
 from calib_core.inference.verdicts.primary_measure import primary
+from calib_core.inference.verdicts.verdict import tolerated_ratios
 from calib_core.planning.question import PLANS, Plan, RowsInUse
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Range
-from calib_core.text import at_level, in_percent, of_rows, points_of, several, short_percent
+from calib_core.text import at_level, exact_tolerance, in_percent, of_rows, points_of, several, short_percent
 from calib_core.text import rows as about
 
 _ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "number of rows for the estimate"]
 _LEVEL = Annotated[float, Range(0.5, 0.999), "Level", "confidence level of the interval"]
 _WIDTH = Annotated[float, Range(0.0005, 0.5, log=True), "Target width", "distance between the ends of the interval"]
+_RATIO = Annotated[
+    float | None,
+    Range(1.01, 10),
+    "Tolerated ratio",
+    "two classes: tolerated ratio of observed to expected events; 1.25 allows 0.8 to 1.25",
+]
 _TOLERANCE = Annotated[float | None, Range(0.0005, 0.5, log=True), "Tolerance", "largest negligible error"]
 _FACTORS = tuple(2.0**power for power in range(-3, 7))
 """Multiples of the rows at hand with simulated upper ends; beyond, the curve follows the root of the rows."""
@@ -152,52 +163,88 @@ class ErrorInterval(_OfTheData):
         return f"A width of {points_of(short_percent(self.width))} needs about {about(self.needed())} rows."
 
 
+BOTH = "within both tolerances"
+"""Name of the curve for an event."""
+_WITHIN = (
+    "Simulated from the scores at hand, not proven. With these rows, 8 of 10 samples of a model without error are "
+    "shown to be within tolerance. A model with some error needs more rows; one above the tolerance is never shown "
+    "to be within."
+)
+_PRODUCT = (
+    "The verdict on an event uses two tolerances. The share of samples within both is computed as the product of the "
+    "two shares; the true one tends to be a little larger."
+)
+
+
 @PLANS.register("within", "Rows to show an error within tolerance")
 @dataclass(frozen=True)
 class Within(_OfTheData):
-    """Upper end of the calibration error's interval in 8 of 10 samples of a calibrated model.
+    """Sample size with which a calibrated model is shown to be within tolerance in 8 of 10 samples.
 
     Outcomes are drawn from the scores, for more and fewer rows with the same distribution of scores. A verdict of
-    ``within tolerance`` needs an upper end below the tolerance. The number of rows needed is that of the verdict.
+    ``within tolerance`` needs an upper end of the error below the tolerance. The curve is the upper end in 8 of 10
+    samples, and the number of rows needed is that of the verdict.
+
+    The verdict on the event of two classes also needs a ratio of observed to expected events from 1 / ``ratio`` to
+    ``ratio`` (`EventSampleSize`). There, the curves are the shares of samples within both tolerances, and within each.
     """
 
     rows: _ROWS = None
     error: _TOLERANCE = None
+    ratio: _RATIO = None
     level: _LEVEL = LEVEL
     measured: tuple[tuple[float, float], ...] = ()
+    event: EventSampleSize | None = None
 
     least = _LEAST_IN_BIN
     x_title = "test rows"
     y_title = "upper end in 8 of 10 samples of a calibrated model"
-    basis = (
-        "Simulated from the scores at hand, not proven. With these rows, 8 of 10 samples of a model without error are "
-        "shown to be within tolerance. A model with some error needs more rows; one above the tolerance is never shown "
-        "to be within."
-    )
+
+    @property
+    def basis(self) -> str:  # type: ignore[override]
+        """Assumptions of the answer."""
+        return _WITHIN if self.event is None else f"{_WITHIN} {_PRODUCT}"
+
+    @property
+    def tolerance(self) -> float:
+        """Tolerance of the error."""
+        return self.error or TOLERANCE
+
+    @property
+    def limit(self) -> float:
+        """Tolerance of the error; for an event the wanted share of samples."""
+        return self.tolerance if self.event is None else POWER
+
+    def titled(self, curve: str) -> str:
+        return "share of samples of a calibrated model" if curve == BOTH else self.y_title
 
     def filled(self, rows: RowsInUse) -> Self:
         test, error = self._alone(rows), self.error or rows.tolerance
-        question = primary(test, error, self.level, rows.bins).estimate.question
+        first = primary(test, error, self.level, rows.bins)
+        question, ratio = first.estimate.question, self.ratio or rows.ratio
         assert question is not None
-        n = test.effective_rows
-        factors = tuple(factor for factor in _FACTORS if factor * n >= _LEAST_IN_BIN) or (1.0,)
-        highs = highs_of_most(question, factors, self.level, SEED)
-        measured = dict(zip(n * np.array(factors), map(float, highs), strict=True))
-        if measured.get(n, highs[0]) >= error:
-            # The curve falls below the tolerance at the verdict's number of rows.
-            needed = rows_to_tell(question, error, self.level, SEED)
-            measured = {m: max(high, error) if m < needed else high for m, high in measured.items()}
-            measured[needed] = error * (1 - 1e-9)
-        known = tuple(sorted((float(m), high) for m, high in measured.items()))
-        return replace(self, rows=self.rows or max(int(n), 2), error=error, measured=known)
+        whole = replace(self, rows=self.rows or max(int(test.effective_rows), 2), error=error, ratio=None)
+        if first.notion == "event" and ratio < math.inf:
+            event = event_sample_size(question, error, self.level, ratio)
+            if event is not None:
+                return replace(whole, ratio=ratio, event=event)
+        return replace(whole, measured=_highs_of_most(question, error, self.level))
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
-        return {"upper end in 8 of 10 samples": self._between(amounts)}
+        if self.event is None:
+            return {"upper end in 8 of 10 samples": self._between(amounts)}
+        return {
+            BOTH: self.event.of_both(amounts),
+            f"error below {exact_tolerance(self.tolerance)}": self.event.error.share(amounts),
+            f"ratio within {tolerated_ratios(self.event.ratio)}": self.event.of_ratio(amounts),
+        }
 
     def needed(self) -> int:
-        return self._least(self.tolerance)
+        return self._least(self.tolerance) if self.event is None else self.event.rows
 
     def answer(self) -> str:
+        if self.event is not None:
+            return self._answer_for(self.event)
         shown = "in at least 8" if self.bound < self.tolerance else "in fewer than 8"
         return (
             f"With {self.rows:,} rows a calibrated model with these scores is shown to be within "
@@ -205,8 +252,59 @@ class Within(_OfTheData):
             f"interval is {short_percent(self.bound)} or less in 8 of 10."
         )
 
+    def _answer_for(self, event: EventSampleSize) -> str:
+        both, error, ratio = (_in_samples(float(share[0])) for share in self.curves(np.array([self.amount])).values())
+        return (
+            f"With {self.rows:,} rows a calibrated model with these scores is shown to be within both tolerances in "
+            f"{both} of samples. Its error is shown to be below {exact_tolerance(self.tolerance)} in {error}, and its "
+            f"ratio of observed to expected events within {tolerated_ratios(event.ratio)} in {ratio}."
+        )
+
     def inverse(self) -> str:
+        if self.event is not None:
+            return _rows_for(self.event)
         return f"About {about(self.needed())} rows are enough for 8 of 10."
+
+
+def _rows_for(event: EventSampleSize) -> str:
+    """Rows needed for both tolerances, and the tolerance that determines them, in sentences."""
+    needed, of_error, of_ratio = about(event.rows), about(event.rows_of_error), about(event.rows_of_ratio)
+    events = f"{about(event.events)} expected events"
+    if event.decides == "ratio":
+        return (
+            f"About {events} are needed for 8 of 10, so about {needed} rows at a mean risk of "
+            f"{short_percent(event.event_rate)}. The ratio decides: for the error, about {of_error} rows are enough."
+        )
+    if event.decides == "error":
+        return (
+            f"About {needed} rows are enough for 8 of 10. The error decides: for the ratio, about {events} are enough, "
+            f"so about {of_ratio} rows."
+        )
+    return (
+        f"About {needed} rows are enough for 8 of 10. Both tolerances decide: the error needs about {of_error} rows, "
+        f"the ratio about {of_ratio} ({events})."
+    )
+
+
+def _in_samples(share: float) -> str:
+    """Format a share of samples that was simulated: not exactly none or all."""
+    if share < 0.01:
+        return "less than 1 %"
+    return "more than 99 %" if share > 0.99 else in_percent(share)
+
+
+def _highs_of_most(question: Question, error: float, level: float) -> tuple[tuple[float, float], ...]:
+    """Numbers of rows, and the upper ends that 8 of 10 samples stay below."""
+    n = question.predictions.answered.effective_rows
+    factors = tuple(factor for factor in _FACTORS if factor * n >= _LEAST_IN_BIN) or (1.0,)
+    highs = highs_of_most(question, factors, level, SEED)
+    measured = dict(zip(n * np.array(factors), map(float, highs), strict=True))
+    if measured.get(n, highs[0]) >= error:
+        # The curve falls below the tolerance at the verdict's number of rows.
+        needed = rows_to_tell(question, error, level, SEED)
+        measured = {m: max(high, error) if m < needed else high for m, high in measured.items()}
+        measured[needed] = error * (1 - 1e-9)
+    return tuple(sorted((float(m), high) for m, high in measured.items()))
 
 
 @PLANS.register("verified", "Rows to verify a calibrator with few outputs", reference="P2 Section 5")

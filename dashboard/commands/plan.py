@@ -20,6 +20,7 @@ _NUMBERS = {
     "bins": (int, "Number of bins, or of output values."),
     "classes": (int, "Number of classes."),
     "error": (float, "Wanted error, bound or distance."),
+    "ratio": (float, "Two classes: tolerance for observed / expected events; 1.25 allows 0.8 to 1.25."),
     "width": (float, "Wanted width of the interval."),
     "level": (float, "Confidence level of the guarantee."),
     "risk": (float, "Allowed probability of failure."),

@@ -23,11 +23,12 @@ FIRST = next(iter(PLANS))
 
 
 def data_in_use(scene: Scene) -> dict[str, Any]:
-    """Return the inputs of plans: rows of the first file, their bins, and the tolerance."""
+    """Return the inputs of plans: rows of the first file, their bins, and the tolerances."""
+    tolerances = {"tolerance": scene.tolerance, "ratio": scene.ratio}
     if not scene.models.shown:
-        return {"tolerance": scene.tolerance}
+        return tolerances
     rows = scene.models.shown[0].division
-    return {"fit": rows.part("fit"), "test": rows.part("test"), "bins": scene.bins, "tolerance": scene.tolerance}
+    return {"fit": rows.part("fit"), "test": rows.part("test"), "bins": scene.bins, **tolerances}
 
 
 def _in_folds(scene: Scene) -> str:
@@ -78,17 +79,19 @@ class PlanShown(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         amount = of.whole(self.plan.x_title, "amount") if self.plan.counts else of.share(self.plan.x_title, "amount")
-        return of.text("line", "curve"), amount, of.in_unit(self.plan.y_title, "bound", self.plan.unit)
+        title = self.plan.titled(str(frame["curve"].iloc[0]))
+        return of.text("line", "curve"), amount, of.in_unit(title, "bound", self.plan.unit)
 
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.plan_curve", self.found(scene))
 
     def words(self, scene: Scene) -> Words:
-        found = scene.get(self.found(scene)).answer
+        curve = scene.get(self.found(scene))
+        found, title = curve.answer, self.plan.titled(curve.names[0])
         finding, *more = re.split(r"(?<=\.) ", found.sentence)
         return Words(
             found.basis,
-            f"{found.title}: {self.plan.y_title} against {self.plan.x_title}. {found.sentence}",
+            f"{found.title}: {title} against {self.plan.x_title}. {found.sentence}",
             headline=(finding, *filter(None, (" ".join(more), found.inverse))),
         ).also(_in_folds(scene))
 

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from calib_core import NotAnswerable, Recipe
-from calib_core.defaults import TOLERANCE
+from calib_core.defaults import RATIO, TOLERANCE
 from calib_core.planning import PLANS
 from calib_core.registry.registry import Param, Range
 from calib_core.text import begun, inside, short_percent
@@ -22,7 +22,15 @@ from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
 
-WITHOUT_DATA = {"error": TOLERANCE, "rows": 1000, "classes": 10, "accuracy": 0.9, "rarest": 0.05, "tied": 0.0}
+WITHOUT_DATA = {
+    "error": TOLERANCE,
+    "rows": 1000,
+    "classes": 10,
+    "accuracy": 0.9,
+    "rarest": 0.05,
+    "tied": 0.0,
+    "ratio": RATIO,
+}
 """Initial values of a plan without data."""
 _LEAD = "How many rows are needed, and what do the present ones guarantee?"
 _STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
@@ -126,6 +134,9 @@ def _control(param: Param, chosen: Recipe, value: Any) -> None:
     elif param.integer:
         ends: dict[str, Any] = {"min_value": int(domain.low), "max_value": int(domain.high)}
         st.slider(**look, **ends, **widgets.tied(key, int(value), put))
+    elif domain.low >= 1:
+        ratios: dict[str, Any] = {"min_value": float(domain.low), "max_value": float(domain.high), "step": 0.01}
+        st.slider(**look, **ratios, **widgets.tied(key, float(value), lambda new: put(round(new, 6))))
     else:
         shares = widgets.tied(key, 100.0 * value, lambda new: put(round(new / 100.0, 6)))
         st.slider(

@@ -328,6 +328,7 @@ PLAN = {
         for option in ("--read", "--label", "--labels", "--key", "--by-place")
     },
     "--event": ("within risk.csv --error 0.1", "", "--event no"),
+    "--ratio": ("within risk.csv --error 0.1", "", "--ratio 1.1"),
 }
 CASES: dict[str, tuple[str, str, str]] = {
     "apply -o": ("apply cal.json three.csv", "-o out.csv", "-o other.csv"),

@@ -640,6 +640,10 @@ CASES: dict[str, Any] = {
         for name in ("diagrams.plan_curve", "planning.answer", "planning.answers")
         for option, second in (("bins", 4), ("tolerance", 0.2))
     },
+    **{
+        f"{name}.ratio": Of(1.5, PLAN | {"test": given("risk")})
+        for name in ("diagrams.plan_curve", "planning.answer", "planning.answers")
+    },
     **{f"{name}.test": Of(given("test"), is_answer=True) for name in ("diagrams.plan_curve", "planning.answer")},
     "planning.answers.plans": ["estimating"],
     "guarantees.binning_promise.left_out": ["cat"],

@@ -202,6 +202,7 @@ CASES: dict[str, Any] = {
     # Two draws with one seed: the rows that place bins for tied scores, and the perturbation of equal values.
     "BINARY_CALIBRATORS.histogram.random_state": Of(1, {"delta": 0.0, "points_per_bin": 30}, data=tied),
     "REDUCTIONS.class-specific.cls": 1,
+    "PLANS.within.ratio": Of(2.0, data=risk),
     "TRUTHS.drawn.shares": (0.1, 0.9),
 }
 """Single options without an effect for values of the domain: KEY.option or FAMILY.KEY.option."""

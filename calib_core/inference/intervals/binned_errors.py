@@ -34,10 +34,12 @@ from calib_core.inference.intervals.inversion import (
     square_high,
 )
 from calib_core.inference.intervals.larger_samples import (
+    Power,
     Streams,
     cells_with,
     high_of_most,
     number_within,
+    power_by_times,
     times_for_power,
 )
 from calib_core.inference.intervals.simulated_domain import Facts, in_bins
@@ -276,6 +278,14 @@ class InBins:
             return None
         times = times_for_power(lambda factor: self.within_with(factor, level, limit, error))
         return None if times is None else float(self._worth.sum()) * times
+
+    def power(self, level: float, limit: float, start: float = 1.0) -> Power | None:
+        """Share of samples of calibrated models shown to be below the limit, by rows, for ``knows_more_rows``.
+
+        ``start`` is the least multiple of the rows to consider. None if 8 of 10 take more than 10,000 times the rows.
+        """
+        power = power_by_times(lambda factor: self.within_with(factor, level, limit), start)
+        return None if power is None else power.times(float(self._worth.sum()))
 
     def high_with(self, factor: float, level: float) -> float:
         """The upper end that 8 of 10 calibrated models' samples stay below, with ``factor`` times the rows."""

@@ -23,6 +23,7 @@ from calib_core.inference.intervals.bins_of_interval import OF_BINS, TOP_LABEL, 
 from calib_core.inference.intervals.elementary import OF_ABOVE, alone, raised
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.inversion import CellGaps, Ends, binomial_null
+from calib_core.inference.intervals.larger_samples import Power
 from calib_core.inference.intervals.mean_gap import (
     EventGap,
     Gap,
@@ -53,6 +54,8 @@ _LARGEST: Final = "max"
 _OWN = {_SQUARE: 0.8 * OF_ABOVE, _LARGEST: 0.2 * OF_ABOVE, OF_BINS: OF_ABOVE}
 """Shares of the miss probability for these errors' own lower ends: the largest error also uses that of the root."""
 _ECE, _RMSCE = "ECE", "RMSCE"
+_FEWEST = 20.0
+"""Least number of rows for which samples are drawn."""
 _IN_BINS = 0.25
 """Share of the miss probability for a line in bins, where the mean gap uses 1."""
 GIVEN = ", given these predictions"
@@ -235,6 +238,15 @@ class Chain:
         needed = [line.rows_needed(estimator, limit, level, error) for line in lines]
         known = [number for number in needed if number is not None]
         return max(known) if len(known) == len(needed) else None
+
+    def power(self, estimator: object, limit: float, level: float) -> Power | None:
+        """Share of samples of calibrated models shown to be below the limit, by rows, for the line that needs most.
+
+        None if unknown (``InBins.knows_more_rows``), or if it takes more than 10,000 times the rows.
+        """
+        found = [_power(line, estimator, limit, level) for line in self._that_bound(estimator)]
+        known = [power for power in found if power is not None]
+        return max(known, key=lambda power: power.rows) if len(known) == len(found) else None
 
     def _that_bound(self, estimator: object) -> list[InBins]:
         """The lines whose upper ends bound that of this estimator."""
@@ -497,6 +509,17 @@ class Chain:
             turned = drawn * facing
             sizes += [np.abs(turned.sum(axis=1)), _in_cells(turned, places[-1])]
         return sizes
+
+
+def _power(line: InBins, estimator: object, limit: float, level: float) -> Power | None:
+    """Power of one line: for at least as many rows as there are, else, if fewer suffice, from a few rows on."""
+    if not line.knows_more_rows(estimator):
+        return None
+    rows = line.question.predictions.answered.effective_rows
+    power = line.power(level, limit)
+    if power is None or power.rows > rows or rows <= _FEWEST:
+        return power
+    return line.power(level, limit, _FEWEST / rows)
 
 
 @dataclass(frozen=True)

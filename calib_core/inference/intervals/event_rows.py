@@ -60,6 +60,14 @@ class Trials:
         """Events that the scores predict."""
         return float(self.rows @ self.score)
 
+    @property
+    def concentration(self) -> float:
+        """sum p^2 / sum p of the scores: the share by which events vary less than Poisson numbers.
+
+        If all risks are 0 or 1, there is no chance, and one event is enough; the result is always below 1.
+        """
+        return min(float(self.rows @ np.square(self.score)) / self.expected, 1.0 - 1e-9)
+
     def scaled(self, factor: float) -> Trials:
         """The same with every number of rows and events times a factor."""
         return Trials(self.score, self.rows * factor, self.events * factor)
@@ -130,6 +138,11 @@ class EventRows:
     def trials(self) -> Trials:
         """The rows collected by score, by weight."""
         return Trials.of(self.scores, self.outcomes, self.weights)
+
+    @cached_property
+    def on_grid(self) -> Trials:
+        """The same with the mean scores of the fine grid's cells, if weights are copies."""
+        return self.trials if self.cells is None else Trials.of_cells(self.cells)
 
 
 def grid_of(scores: Any, outcomes: Bools, weights: Float64s | None) -> Cells:

@@ -29,7 +29,7 @@ from calib_core.inference.intervals.elementary import (
     pivotal,
 )
 from calib_core.inference.intervals.error_hierarchy import Chain
-from calib_core.inference.intervals.larger_samples import POWER
+from calib_core.inference.intervals.larger_samples import LEAST_SLOPE, POWER, Power
 from calib_core.inference.intervals.row_bootstrap import bootstrap
 from calib_core.inference.intervals.simulated_domain import CANONICAL, CANONICAL_KERNEL, of_rows
 from calib_core.inference.noise import simplex_draws
@@ -145,6 +145,15 @@ def rows_with_error(
     if not _in_bins(question):
         return None
     return Chain.of(question, random_state).rows_needed(question.estimator, limit, level, error)
+
+
+def power_by_rows(question: Question, limit: float, level: float, random_state: int = SEED) -> Power:
+    """Share of samples of a calibrated model whose upper end is below ``limit``, by the number of rows.
+
+    ``POWER`` of them are with about ``rows_to_tell`` rows. Fewer rows than those at hand are considered too.
+    """
+    power = Chain.of(question, random_state).power(question.estimator, limit, level) if _in_bins(question) else None
+    return power or Power(rows_to_tell(question, limit, level, random_state), LEAST_SLOPE)
 
 
 def highs_of_most(question: Question, factors: Sequence[float], level: float, random_state: int = SEED) -> Float64s:

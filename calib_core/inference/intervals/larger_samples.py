@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from calib_core._base.arrays import Float64s
 from calib_core.binning.bin_table import BinTable
@@ -44,15 +44,46 @@ class Streams:
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(which,)))
 
 
-def times_for_power(within: Callable[[float], int]) -> float | None:
-    """Multiple of the rows with which ``POWER`` of samples are within; None if it is very large.
+@dataclass(frozen=True)
+class Power:
+    """Share of samples that are within, by their number of rows: Phi(z + slope log(n / rows)), with Phi(z) = ``POWER``.
 
-    ``within(factor)`` is the number of ``DRAWS`` samples within, with that multiple of the rows. The factor is
-    doubled until enough are, then bisected on a log scale. The result is where a probit line through the shares near
-    it, weighted by their information, crosses ``POWER``.
+    >>> Power(1000, 2.0).share(np.array([500.0, 1000.0, 2000.0])).round(2).tolist()
+    [0.29, 0.8, 0.99]
+    """
+
+    rows: float
+    slope: float
+
+    def share(self, rows: Float64s) -> Float64s:
+        """Shares of samples within at these numbers of rows."""
+        return np.asarray(ndtr(ndtri(POWER) + self.slope * np.log(rows / self.rows)))
+
+    def times(self, factor: float) -> Power:
+        """The same with every number of rows times a factor."""
+        return replace(self, rows=self.rows * factor)
+
+
+LEAST_SLOPE = float(ndtri(POWER) + ndtri(0.95)) / 2
+"""Slope for the one-sided 95 % end of one normal mean; that of many cells is larger."""
+
+
+def times_for_power(within: Callable[[float], int]) -> float | None:
+    """Multiple of the rows with which ``POWER`` of samples are within; None if it is very large (``power_by_times``).
 
     >>> times_for_power(lambda factor: DRAWS if factor > 3 else 0) is not None
     True
+    """
+    power = power_by_times(within)
+    return None if power is None else power.rows
+
+
+def power_by_times(within: Callable[[float], int], start: float = 1.0) -> Power | None:
+    """Share of samples within by the multiple of the rows; None if ``POWER`` takes a very large one.
+
+    ``within(factor)`` is the number of ``DRAWS`` samples within, with that multiple of the rows. The factor is
+    doubled from ``start`` until enough are, then bisected on a log scale. The result is a probit line through the
+    shares near the factor found, weighted by their information.
     """
     seen: dict[float, int] = {}
 
@@ -60,7 +91,7 @@ def times_for_power(within: Callable[[float], int]) -> float | None:
         seen[factor] = within(factor)
         return seen[factor] >= POWER * DRAWS
 
-    low, high = 1.0, 2.0
+    low, high = start, 2.0 * start
     while not enough(high):
         low, high = high, 2.0 * high
         if high > _MOST_TIMES:
@@ -71,17 +102,19 @@ def times_for_power(within: Callable[[float], int]) -> float | None:
         low, high = (low, middle) if enough(middle) else (middle, high)
     center = float(np.sqrt(low * high))
     near = {factor: count for factor, count in seen.items() if center / _NEAR <= factor <= center * _NEAR}
-    return float(np.clip(_crossing(near, high), least / 1.2, most * 1.2))
+    line = _probit_line(near, high)
+    return replace(line, rows=float(np.clip(line.rows, least / 1.2, most * 1.2)))
 
 
-def _crossing(seen: dict[float, int], fallback: float) -> float:
-    """Point where a probit line through shares of samples crosses ``POWER``; the fallback if none rises."""
+def _probit_line(seen: dict[float, int], fallback: float) -> Power:
+    """Probit line through shares of samples; if they do not rise, it crosses ``POWER`` at the fallback."""
     factor, share = np.log(np.array(list(seen))), (np.array(list(seen.values())) + 0.5) / (DRAWS + 1)
     height = ndtri(share)
     weight = np.exp(-np.square(height)) / (share * (1.0 - share))
     mean, middle = np.average(factor, weights=weight), np.average(height, weights=weight)
     slope = weight @ ((factor - mean) * (height - middle)) / max(float(weight @ np.square(factor - mean)), 1e-300)
-    return fallback if slope <= 0 else float(np.exp(mean + (ndtri(POWER) - middle) / slope))
+    crossing = fallback if slope <= 0 else float(np.exp(mean + (ndtri(POWER) - middle) / slope))
+    return Power(crossing, max(float(slope), LEAST_SLOPE))
 
 
 def cells_with(gaps: CellGaps, fine: BinTable | None, factor: float, *, by_variance: bool = False) -> CellGaps:

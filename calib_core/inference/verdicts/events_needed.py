@@ -101,6 +101,27 @@ def events_needed(
     return EventsNeeded(events, rows, wanted, stated, ratio, power, level)
 
 
+def lasting_power(expected: Float64s, ratio: float, level: float, concentration: float) -> Float64s:
+    """Least probability, at any number of ``expected`` events (m,) or more, that a calibrated ratio is within.
+
+    The inverse of ``events_needed``, with its ``concentration``; it never falls.
+
+    >>> lasting_power(np.array([100.0, 176.0, 177.0, 1e9]), 1.25, 0.9, 0.0).round(2).tolist()
+    [0.41, 0.79, 0.8, 1.0]
+    """
+    known = _lasting(ratio, level)
+    place = np.minimum(np.floor(expected / (1 - concentration) + 1e-9), len(known) - 1.0)
+    return np.asarray(known[place.astype(np.intp)])
+
+
+@lru_cache(maxsize=64)
+def _lasting(ratio: float, level: float) -> Float64s:
+    """The same for 0, 1, ... rare events, up to four times those needed."""
+    most = 4 * _least_events("within", 1.0, ratio, POWER, level)
+    power = verdict_power(np.arange(1.0, most + 1), "within", 1.0, ratio, level)
+    return np.append(0.0, np.minimum.accumulate(power[::-1])[::-1])
+
+
 @lru_cache(maxsize=64)
 def _least_events(wanted: str, stated: float, ratio: float, power: float, level: float) -> int:
     """The smallest number of expected rare events such that every larger one has the power."""

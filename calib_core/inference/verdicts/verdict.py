@@ -13,7 +13,7 @@ from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, Question, error_scale, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
 from calib_core.inference.intervals.error_hierarchy import GIVEN, joint_event_ends
-from calib_core.inference.intervals.event_rows import EventRows, Trials
+from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.events_needed import events_needed
@@ -73,16 +73,14 @@ def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RAT
         raise InputError(f"the tolerance of the O:E ratio is {tolerance:g}; it must be above 1")
     listed = question.written_out
     rows = EventRows.of_claims(listed.claims, listed.predictions)
-    trials = rows.trials if rows.cells is None else Trials.of_cells(rows.cells)
+    trials = rows.on_grid
     # As the ends are: of the risks themselves, so that an end at the expected number is a ratio of exactly 1.
     expected = rows.trials.expected
     if not expected > 0:
         raise NotAnswerable(NONE_EXPECTED)
     bins = getattr(question.estimator, "binning", None) if question.free is False else None
     ends, _, p = joint_event_ends(rows, listed.predictions, level, bins)
-    # If all risks are 0 or 1, there is no chance: one event is enough.
-    spread = min(float(trials.rows @ np.square(trials.score)) / expected, 1.0 - 1e-9)
-    needed = events_needed("within", 1.0, tolerance, level=level, concentration=spread).events
+    needed = events_needed("within", 1.0, tolerance, level=level, concentration=trials.concentration).events
     numbers = trials.observed, expected, trials.total
     low, high = ends.low / expected, ends.high / expected
     return EventRatio(*numbers, low, high, (1 - level) / 2, tolerance, float(needed), p)

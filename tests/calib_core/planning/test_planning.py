@@ -27,6 +27,12 @@ def drawn(n, seed, bend=1.0, groups=None, weights=None):
     return Predictions(np.column_stack([says, 1.0 - says]), labels, groups=groups, weights=weights)
 
 
+def confidences(n, seed):
+    """Return calibrated confidences and whether they were right: no event, so the error is the only tolerance."""
+    scores = np.random.default_rng(seed).uniform(0.5, 1.0, n)
+    return Predictions.from_confidence(scores, np.random.default_rng(seed + 1).random(n) < scores)
+
+
 def filled(key, **params):
     entry = PLANS[key]
     known = {name: value for name, value in NUMBERS.items() if entry.has(name)}
@@ -197,7 +203,7 @@ def test_rows_for_balance_are_enough():
 
 
 def test_beyond_what_was_measured_bounds_fall_with_the_root_of_the_rows():
-    plan = answer("within", test=drawn(100, 6)).plan
+    plan = answer("within", test=confidences(100, 6)).plan
     (first, _), (last, high) = plan.measured[0], plan.measured[-1]
     (here, far, least, few) = plan.curves(np.array([last, 4 * last, first, first / 4]))["upper end in 8 of 10 samples"]
     assert here == pytest.approx(high)
@@ -218,7 +224,8 @@ def test_the_marks_lie_on_the_curve_and_the_frame_is_all_that_is_drawn(key):
         (x, y) for trace in cc.figures.plan_curve(curve).data for x, y in zip(trace.x, trace.y, strict=True)
     ]
     assert sorted(drawn_points) == sorted(zip(frame["amount"], frame["bound"], strict=True))
-    assert np.all(np.diff(first["bound"]) <= 1e-9) or key in (
+    rising = key == "within"  # shares of samples: these rows have an event
+    assert np.all(np.diff(first["bound"]) * (-1 if rising else 1) <= 1e-9) or key in (
         "balance",
         "scaling-binning",
         "estimating",
@@ -252,7 +259,7 @@ TAKEN = {
     "estimating": {},
     "accuracy-interval": {"rows": OF_TEST, "accuracy": "share right"},
     "error-interval": {"rows": OF_TEST},
-    "within": {"rows": OF_TEST, "error": "tolerance"},
+    "within": {"rows": OF_TEST, "error": "tolerance", "ratio": "nothing: three classes have no event"},
     "verified": {"rows": OF_TEST, "accuracy": "mean output", "error": "tolerance"},
     "miscoverage": {"rows": "a tenth of the right rows of calibration"},
     "abstaining-rates": {"rows": {"withheld": "right rows of test", "right": OF_TEST}},
@@ -278,6 +285,7 @@ def test_every_plan_takes_from_the_data_what_it_is_about_whatever_else_is_chosen
         "share of equal confidences": ties[ties > 1].sum() / 300,
         "share right": test.correct.mean(),
         "tolerance": 0.07,
+        "nothing: three classes have no event": None,
         "mean output": test.confidence.mean(),
         "a tenth of the right rows of calibration": fit.correct.sum() // 10,
         "right rows of test": test.correct.sum(),
@@ -293,7 +301,10 @@ def test_every_plan_takes_from_the_data_what_it_is_about_whatever_else_is_chosen
             plan = answer(PLANS.make(key, **chosen), fit, test, tolerance=0.07).plan
             for name, what in TAKEN[key].items():
                 wanted = known[what if isinstance(what, str) else what[next(iter(chosen.values()), "withheld")]]
-                assert getattr(plan, name) == pytest.approx(wanted, rel=1e-3), (key, chosen, name)
+                assert getattr(plan, name) == (wanted and pytest.approx(wanted, rel=1e-3)), (key, chosen, name)
+    two = drawn(200, 3)
+    assert answer("within", two, two, ratio=1.6).plan.ratio == 1.6
+    assert answer(PLANS.make("within", ratio=1.3), two, two, ratio=1.6).plan.ratio == 1.3
 
 
 def test_what_nobody_says_is_refused_by_name():
@@ -330,26 +341,112 @@ def share_within(n, error, runs):
     """Return how often a calibrated model of n rows is shown to be within."""
     shown = 0
     for run in range(runs):
-        shown += cc.inference.primary(drawn(n, 1000 + run)).estimate.interval().high < error
+        shown += cc.inference.primary(confidences(n, 1000 + run)).estimate.interval().high < error
     return shown / runs
 
 
 def test_with_the_rows_needed_a_calibrated_model_is_shown_within_in_eight_of_ten_samples():
-    plan = answer(PLANS.make("within", error=0.05), test=drawn(300, 6))
+    plan = answer(PLANS.make("within", error=0.05), test=confidences(300, 6)).plan
     # 0.8 and three standard errors of 40 samples; at half of the rows far fewer.
-    assert 0.6 <= share_within(int(plan.needed), 0.05, 40) <= 0.98
-    assert share_within(int(plan.needed / 3), 0.05, 10) < 0.15
-    assert share_within(int(plan.needed * 3), 0.05, 8) > 0.8
+    needed = int(plan.needed())
+    assert 0.6 <= share_within(needed, 0.05, 40) <= 0.98
+    assert share_within(int(needed / 3), 0.05, 10) < 0.15
+    assert share_within(int(needed * 3), 0.05, 8) > 0.8
 
 
 def test_the_rows_needed_are_those_that_the_verdict_names():
-    rows = drawn(200, 6)
+    rows = confidences(200, 6)
     for error in (0.01, 0.05):
         named = cc.inference.primary(rows, error).estimate.verdict(error).rows_needed
         found = answer("within", test=rows, tolerance=error)
         assert found.limit == error
         assert found.needed == pytest.approx(named, rel=0.01)
         assert cc.text.rows(named) in found.inverse
+
+
+# ---- an event has two tolerances ----------------------------------------------------------------------------
+
+
+def risks(n, seed, middle):
+    """Return the predicted risks of an event, and whether it happened: a calibrated model."""
+    rng = np.random.default_rng(seed)
+    risk = 1 / (1 + np.exp(-(middle + 0.9 * rng.standard_normal(n))))
+    return Predictions(np.column_stack([1 - risk, risk]), (rng.random(n) < risk).astype(int))
+
+
+RARE, TENTH, QUARTER = -4.0, -2.6, -1.3
+OF_EVENTS = [(RARE, 0.02, "ratio"), (TENTH, 0.0275, "both"), (QUARTER, 0.04, "error")]
+"""Logit of the middle risk, tolerance of the error, and the tolerance that decides."""
+
+
+def sized(middle, error):
+    return answer(PLANS.make("within", error=error), test=risks(1000, 0, middle)).plan
+
+
+def shares_within(n, middle, error, runs):
+    """Return the share of fresh samples of n rows within the error, within the ratio, and with the verdict "within"."""
+    found = []
+    for run in range(runs):
+        verdict = cc.estimate(risks(n, 100 + run, middle), "event").verdict(error)
+        found.append((verdict.high < error, verdict.ratio.word == "within", verdict.word == "within"))
+    return np.mean(found, axis=0)
+
+
+@pytest.mark.parametrize(("middle", "error", "decides"), OF_EVENTS)
+def test_with_the_rows_named_an_event_is_within_both_tolerances_in_eight_of_ten_samples(middle, error, decides):
+    plan = sized(middle, error)
+    assert plan.event.decides == decides
+    runs = 60
+    _, _, both = shares_within(plan.needed(), middle, error, runs)
+    assert abs(both - 0.8) <= 3 * np.sqrt(0.8 * 0.2 / runs)
+
+
+def test_the_rows_for_the_error_are_too_few_for_a_rare_event():
+    plan = sized(RARE, 0.02)
+    of_error, of_ratio, within = shares_within(1500, RARE, 0.02, 12)
+    assert plan.event.rows_of_error < 1500
+    assert (of_error, of_ratio, within) == (1, 0, 0)
+    both, error, ratio = (curve[0] for curve in plan.curves(np.array([1500.0])).values())
+    assert error > 0.95
+    assert ratio < 0.01
+    assert both == error * ratio
+
+
+def test_where_both_decide_the_larger_of_the_two_numbers_is_too_small():
+    plan = sized(TENTH, 0.0275)
+    larger = max(plan.event.rows_of_error, plan.event.rows_of_ratio)
+    assert plan.needed() > 1.05 * larger
+    at_larger, at_needed = plan.curves(np.array([larger, plan.needed()], dtype=float))["within both tolerances"]
+    assert at_larger < 0.75 < 0.799 < at_needed
+
+
+def test_the_events_needed_are_those_that_the_verdict_names():
+    for middle, error, decides in OF_EVENTS:
+        rows = risks(1000, 0, middle)
+        verdict = cc.estimate(rows, "event").verdict(error)
+        plan = answer("within", test=rows, tolerance=error).plan
+        assert plan.event.events == verdict.ratio.needed
+        of_ratio = verdict.ratio.needed * verdict.ratio.rows / verdict.ratio.expected
+        assert plan.event.rows_of_ratio == pytest.approx(of_ratio, abs=1)
+        inverse = plan.inverse()
+        assert cc.text.rows(plan.event.events) in inverse
+        assert cc.text.rows(plan.needed()) in inverse
+        if decides != "both":
+            assert plan.needed() == pytest.approx(verdict.rows_needed, rel=0.01)
+
+
+def test_a_wider_ratio_needs_fewer_events_and_none_leaves_the_error():
+    rows = risks(1000, 0, RARE)
+    usual, wide = (answer("within", test=rows, ratio=ratio) for ratio in (1.25, 1.5))
+    assert (
+        wide.plan.event.events == cc.risk.events_needed(ratio=1.5, concentration=wide.plan.event.concentration).events
+    )
+    assert wide.needed < usual.needed / 2
+    assert (usual.limit, usual.bound < 0.8) == (0.8, True)
+    free = answer("within", test=rows, ratio=np.inf)
+    assert (free.plan.event, free.limit) == (None, 0.02)
+    never = Predictions([[1.0, 0.0]] * 50, [0] * 50)
+    assert answer("within", test=never).plan.event is None
 
 
 def test_few_outputs_are_verified_with_about_the_rows_told():
