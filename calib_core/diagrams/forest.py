@@ -232,7 +232,8 @@ class SliceDots(Diagram):
             )
             way = "low" if worst["gap"] > 0 else "high"
             what = "Mean risk" if self.of_event else "Mean confidence"
-            return f"{what} is too {way} in {which.lower()} slices; none differs significantly from the other rows"
+            first = f"{what} is significantly too {way} in {which.lower()} slices"
+            return f"{first}; no slice differs significantly from the rest"
         return self._numbers(worst)
 
     def _numbers(self, line: pd.Series) -> str:

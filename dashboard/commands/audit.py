@@ -86,8 +86,8 @@ def command(
 
     The answer opens with the verdict on the primary measure, which is fixed before the outcomes are used. It also has
     the evidence for an error of any size. A table follows, with one row per notion and estimator: the estimate, its
-    interval, the raw value, and the noise floor (95 % of perfectly calibrated models are below it). Then come the
-    p-value of calibration, and the verdict at the tolerance.
+    interval, the raw value, the noise floor, the p-value of calibration, and the verdict at the tolerance. The noise
+    floor is the value that 95 % of perfectly calibrated models are below.
 
     \b
     Examples:

@@ -141,9 +141,9 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     if rows.groups is not None:
         return (once,)
     return (
-        f"{once} Like its interval, it accounts for the errors that this mean gap bounds. So p is larger than that of "
-        "a test of the gap only, often two to three times. A slice of nearly all rows is tested separately and may "
-        "have a smaller p-value.",
+        f"{once} It also serves the verdicts on errors that are never smaller than the mean gap. So it is larger than "
+        "that of a test of the gap only, often two to three times. A slice of nearly all rows is tested separately "
+        "and may have a smaller p-value.",
         *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),
     )
 

@@ -22,13 +22,14 @@ from dashboard.session import Call, Scene, call
 
 AT_LEVEL = f"{at_level(LEVEL)} interval"
 VALUE = (
-    "Estimate: corrected for noise, and always in the interval. For an MCE it is the largest gap in the cells of the "
-    "interval, without that correction. Raw value: the estimator's formula; noise inflates it."
+    "Estimate: corrected for noise, and always in the interval. For a maximum error (MCE) it is the largest gap in any "
+    "group of the interval, without that correction. Raw value: the estimator's formula; noise inflates it."
 )
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
-    "the share of such models with a raw value at least as large. If a name follows p, p is for the named error, which "
-    "cannot exceed the error of the line. p is corrected for this choice among nested errors."
+    "the share of such models with a raw value at least as large. A name after p, such as "
+    "“(mean gap)”, is the error that gives the evidence; the error of the line is never smaller. The correction of p "
+    "accounts for this choice."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "
@@ -43,8 +44,8 @@ NO_VERDICT = "no verdict is possible"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
     "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is "
-    "above, and p is at most 5 %. Too close to call: neither. Too few rows to tell: neither, and most perfectly "
-    "calibrated models with these predictions would get the same verdict."
+    "above, and p is at most 5 %. Too close to call: neither. Too few rows to tell: neither; even a perfectly "
+    "calibrated model with these predictions would usually get this verdict."
 )
 OF_ERROR = (
     "The verdict of a line is about its own error. The verdict on an event also requires the ratio of observed to "

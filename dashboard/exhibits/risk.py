@@ -27,9 +27,9 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 
 ENDS = (
-    "The intervals of observed frequency, gap, ratio and intercept are slightly wider on the side of the predicted "
-    "mean. That end is shared with the calibration errors, because no error is smaller than the gap. The table of "
-    "slices has intervals without this widening."
+    "The intervals of observed frequency, gap, ratio and intercept extend slightly further towards the predicted mean "
+    "than an interval for a single number. This makes them agree with the intervals of the calibration errors, which "
+    "are never smaller than the mean gap. The intervals in the table of slices are not extended."
 )
 """Explains the levels of the ends of intervals."""
 DISTANCES = (

@@ -42,10 +42,10 @@ _COMPARED = (
     "significant (Newcombe 1998 or Hoeffding 1963; corrected for the slices of the column and for the columns)."
 )
 CORRECTED = (
-    "p (corrected): Holm's correction (1979) within one family (the bins, the classes, the values of one column). "
-    "It is then multiplied by the number of kinds of places, and for slices by the number of columns. At most 0.05 "
-    "is significant: the probability of any false alarm among all bins, classes and slices is at most 5 %. This "
-    "p-value is the same in every table, card and report."
+    "p (corrected): each family (all bins, all classes, or the values of one column) is corrected by Holm's method "
+    "(1979). The result is multiplied by the number of kinds of places, and for slices by the number of columns. At "
+    "most 0.05 is significant: the probability of any false alarm among all bins, classes and slices is at most 5 %. "
+    "This p-value is the same in every table, card and report."
 )
 """Describes the correction of p-values of places, the same everywhere."""
 

@@ -265,8 +265,8 @@ TERMS = {
         Term(
             "star-and-stem",
             "Star and stem",
-            "The star shows the accuracy in a bin. Its stem ends as far from the diagonal as the predicted "
-            "classes in the bin are off on average.",
+            "The star shows the accuracy in a bin. Its stem ends as far from the diagonal as the average error "
+            "of the predicted classes, each judged by itself.",
             sketches.star_and_stem(),
             "A star below the diagonal, and a stem from it down to a plus.",
             ReliabilityDiagram.formula,

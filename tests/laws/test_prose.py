@@ -354,7 +354,7 @@ def of_lines(w: World, model: str) -> dict[str, float]:
 
 RULES = [
     # Numbers computed only for the sentence have no column: required rows, and the remaining error.
-    (of_line, r"About {any_rows} judged rows would be needed; there are {rows}. With that many, a model without error "
+    (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\): with so many, a model without error "
               r"is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an error of {half} % "
               r"needs about {any_more}"),
     (of_own_error, r"Error {point} → {any_left} %(?: \({level} % interval {any_low} to {any_high} %\))?"),

@@ -187,8 +187,8 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
         needed = rows_to_tell(question, limit, level)
         off = rows_with_error(question, limit, limit / 2, level)
         text = (
-            f"Too few rows to tell: {words}.{limits} Even if the model were perfectly calibrated, these rows would "
-            f"usually be too few to show an error below {exact_tolerance(eps)}. "
+            f"Too few rows to tell: {words}.{limits} With these rows, even a perfectly calibrated model would "
+            f"usually not be shown to be within {exact_tolerance(eps)}. "
             f"{of_sample_size(needed, eps, off, judged=_independent_rows(estimate), independent=grouped)}"
         )
         return Verdict(TOO_FEW, eps, text, *ends, rows_needed=needed, rows_with_error=off)
@@ -214,7 +214,7 @@ def of_sample_size(
     ``judged`` is the number of rows that were evaluated. A file can have more, on which calibrators are fitted.
 
     >>> print(of_sample_size(7310, 0.02, 14650, judged=750))
-    About 7,400 judged rows would be needed; there are 750. With that many, a model without error is shown to be within
+    About 7,400 judged rows would be needed (there are 750): with so many, a model without error is shown to be within
     2 % in 8 of 10 samples. A model with an error of 1 % needs about 15,000.
     """
     more = (
@@ -223,9 +223,9 @@ def of_sample_size(
         else f" A model with an error of {exact_tolerance(eps / 2)} needs about {rows(with_error)}."
     )
     kind = "independent judged rows" if independent else "judged rows"
-    there = "" if judged is None else f"; there are {count(judged)}"
+    there = "" if judged is None else f" (there are {count(judged)})"
     return (
-        f"About {rows(needed)} {kind} would be needed{there}. With that many, a model without error is shown to be "
+        f"About {rows(needed)} {kind} would be needed{there}: with so many, a model without error is shown to be "
         f"within {exact_tolerance(eps)} in 8 of 10 samples.{more}"
     )
 

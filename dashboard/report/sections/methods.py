@@ -41,8 +41,8 @@ INTERVALS = (
     "cumulative error is for the value of the estimator without noise.",
     "Mean absolute errors use test inversion in cells with many expected outcomes (Casella and Berger, 2002). "
     "Other cells use the observed error plus a Poisson limit for unseen outcomes (Garwood, 1936; Fay and Feuer, "
-    "1997). For lower ends, only cells that clearly exceed the noise count (Donoho and Johnstone, 1994). Squared "
-    "errors in bins of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for all "
+    "1997). For lower ends, only cells with an error clearly above the noise are used (Donoho and Johnstone, 1994). "
+    "Squared errors in bins of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for all "
     "cells.",
     "The estimate is the median of the error's confidence distribution, or the nearest value in the interval. The "
     "raw value is that of the estimator's formula, which noise inflates.",

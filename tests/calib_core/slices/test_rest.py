@@ -69,7 +69,7 @@ def test_where_no_other_rows_are_enough_nothing_is_compared():
 def test_sentences_say_as_much_as_is_shown():
     rng = np.random.default_rng(1)
     for worse, said in (
-        ((), "none differs significantly from the other rows"),
+        ((), "no slice differs significantly from the rest"),
         ((2,), " larger than that of the other rows"),
     ):
         table = cc.slices.table(off_everywhere(rng, 3000, worse=worse), "site")

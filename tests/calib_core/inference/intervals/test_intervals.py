@@ -312,7 +312,7 @@ def test_verdicts_follow_their_rule():
     few = estimate(Predictions.from_confidence(scores[:30], rng.random(30) < scores[:30])).verdict()
     assert (few.word, few.eps) == ("too few rows to tell", 0.02)
     assert few.rows_needed > 1000
-    assert f"About {about_rows(few.rows_needed)} judged rows would be needed; there are 30." in few.sentence
+    assert f"About {about_rows(few.rows_needed)} judged rows would be needed (there are 30)" in few.sentence
     assert "within 2 % in 8 of 10 samples" in few.sentence
     near = estimate(Predictions.from_confidence(scores, rng.random(20_000) < scores - 0.02)).verdict(0.02)
     assert near.word == "too close to call"
