@@ -42,8 +42,8 @@ INTERVALS = (
     "Mean absolute errors use test inversion in cells with many expected outcomes (Casella and Berger, 2002). "
     "Other cells use the observed error plus a Poisson limit for unseen outcomes (Garwood, 1936; Fay and Feuer, "
     "1997). For lower ends, only cells with an error clearly above the noise are used (Donoho and Johnstone, 1994). "
-    "Squared errors in bins of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for all "
-    "cells.",
+    "Squared errors in bins of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for "
+    "all cells.",
     "The estimate is the median of the error's confidence distribution, or the nearest value in the interval. The "
     "raw value is that of the estimator's formula, which noise inflates.",
     "The evidence for an error of any size comes from one test: Spiegelhalter's Z with the Brier score of the "
