@@ -877,8 +877,8 @@ class _Tried:
         totals, risks = contest.totals(contest.every), contest.risk(contest.every)
         for i in np.flatnonzero((totals > 0) & np.isfinite(totals) & (risks > BOLD * totals)):
             table.loc[i, "note"] = (
-                "almost no probability for outcomes that remain possible: one of them would add "
-                f"{written(risks[i])} to the total log loss, which falls by only {written(totals[i])} here"
+                f"a probability near 0 for outcomes that remain possible: one of them would add {written(risks[i])} to "
+                f"the total log loss, which falls by only {written(totals[i])} in cross-validation"
             )
         return table[list(COLUMNS)]
 

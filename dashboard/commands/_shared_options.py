@@ -213,7 +213,7 @@ judge = click.option(
     "--judge",
     type=click.Choice(["auto", "held-out", "all"]),
     default="auto",
-    show_default="all rows up to 1,000, half of them beyond",
+    show_default="all rows if there are at most 1,000, else a held-out half",
     help="Judge held-out rows, or all rows by cross-fitting.",
 )
 rows = click.option(

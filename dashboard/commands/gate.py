@@ -71,7 +71,8 @@ def command(
     rows to tell). It is 2 if the check could not run. The point value never decides. Of several files, all must pass.
     Two classes have a second limit, for the ratio of observed to expected events.
 
-    The gate judges the same rows as calib audit and the dashboard: all rows of up to 1,000, otherwise a held-out half.
+    The gate judges the same rows as calib audit and the dashboard: all rows if there are at most
+    1,000, else a held-out half.
     With --judge all it judges every row. The answer names the rows.
 
     With a baseline, the interval of the increase decides in the same way. It is valid whichever rows the two files

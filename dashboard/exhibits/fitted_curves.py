@@ -27,7 +27,7 @@ BAND = Choice(tuple(BANDS), titles=("Pointwise", "Simultaneous (whole curve)", "
 @EXHIBITS.register("corp", "Without bins: isotonic (CORP) reliability curve", reference="Dimitriadis et al. 2021")
 @dataclass(frozen=True)
 class IsotonicCurve(Exhibit):
-    """The best non-decreasing curve from confidence to accuracy, and the parts of every model's Brier score."""
+    """The best non-decreasing curve from predictions to outcomes, and the parts of every model's Brier score."""
 
     band: Annotated[str, BAND, "Band", "around the curve"] = "pointwise"
 
@@ -63,7 +63,7 @@ class IsotonicCurve(Exhibit):
     def words(self, scene: Scene) -> Words:
         title, (about, band) = scene.model.title, band_words(scene, self.band)
         return Words(
-            f"{title}: the best non-decreasing curve from confidence to accuracy, over the stars. {band}".rstrip(),
+            f"{title}: the best non-decreasing curve from predictions to outcomes, over the stars. {band}".rstrip(),
             f"Isotonic reliability curve of {in_sentence(title)} over its stars.",
         ).also(
             about,

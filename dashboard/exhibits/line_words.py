@@ -45,7 +45,8 @@ READING = f"{VALUE} {FLOOR}"
 WORDS = (
     "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is "
     "above, and p is at most 5 %. Too close to call: neither. Too few rows to tell: neither; even a perfectly "
-    "calibrated model with these predictions would usually get this verdict."
+    "calibrated model with these predictions would usually get this verdict. A class-wise error is judged as "
+    "a share of its maximum, two divided by the number of classes."
 )
 OF_ERROR = (
     "The verdict of a line is about its own error. The verdict on an event also requires the ratio of observed to "

@@ -22,7 +22,7 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.selection import Source
 from dashboard.session import Call, Model, Scene, call, division
 
-ALL_ROWS = "the setting “Judged on”"
+ALL_ROWS = "the setting “Judged on”, or --judge all"
 """Place where a page offers to evaluate all rows."""
 QUICK = 60_000
 """Rows times classes up to which calibrators are compared without a request."""
@@ -197,7 +197,7 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
     return (
         f"{where} Gain: decrease of the score. The largest of many gains is partly luck; the intervals do not "
         f"correct for that. Equal to best: at least {at_level(MOST)} of the largest {gain}, or at least half of it "
-        "and no significant difference. Calibrators that bias the mean risk or clearly worsen the log loss never "
+        "and no significant difference. Calibrators that bias the mean prediction or clearly worsen the log loss never "
         "count as equal. The uncalibrated model counts as equal if no gain is shown. "
         f"{cc.evaluation.choice.auroc_heading(found.table)}: {auroc}{folds}."
     )

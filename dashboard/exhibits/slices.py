@@ -379,9 +379,9 @@ class Scan(Exhibit):
 
 
 _READ = (
-    "Error: the largest total error over a range of neighboring confidences in a group, as a share of the group. "
+    "Error: the largest total error over a range of neighboring predictions in a group, as a share of the group. "
     "The value is the largest of these times the group's share of all rows, so small groups have little weight; "
-    "each group has its own line. Noise floor: 95 % of perfectly calibrated models with these confidences have a "
+    "each group has its own line. Noise floor: 95 % of perfectly calibrated models with these predictions have a "
     "smaller error."
 )
 _JOINT = (

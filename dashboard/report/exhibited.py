@@ -66,7 +66,8 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         return ExhibitParts(title, refused=Paragraph(f"{begun(str(why))}.", lead="Not available.", aside=True))
     caption = words.caption if figure is None else "The numbers in the figure."
     if exhibit.printed is not None and exhibit.printed < len(frame):
-        caption += f" {exhibit.printed or 'None'} of its {count(len(frame))} rows are printed; the CSV file has all."
+        printed = f"{exhibit.printed or 'None'} of its {count(len(frame))} rows are printed"
+        caption += f" {printed}; calib show {recipe.key} prints all."
     lead, *more = words.headline or ("",)
     return ExhibitParts(
         title,

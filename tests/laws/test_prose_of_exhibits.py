@@ -613,7 +613,7 @@ def test_the_pane_of_counted_rows_says_its_bin(tmp_path: Path, monkeypatch: pyte
 OWN_CHAPTERS = ("summary", "methods")
 """Chapters with other tests: page one has its own law, and the methods' numbers are of definitions and papers."""
 PRINTED = re.compile(
-    r"The numbers in the figure\.| (?:None|\d+) of its [\d,]+ rows are printed; the CSV file has all\."
+    r"The numbers in the figure\.| (?:None|\d+) of its [\d,]+ rows are printed; calib show [\w-]+ prints all\."
 )
 
 

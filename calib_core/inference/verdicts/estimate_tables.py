@@ -285,13 +285,12 @@ def coverage_table() -> pd.DataFrame:
 
     Columns: the law of the scores and the truth about them (``law``, ``truth``), ``classes``, ``rows``, ``notion``,
     ``estimator``, and nominal ``level``. ``binning`` is "default" if no bins were given. ``coverage`` is the share of
-    ``runs`` whose interval contained the truth; in ``below`` the truth was below the interval, in ``above`` above it.
-    ``half`` is the coverage of the same intervals at half their width, which must be clearly lower.
+    ``runs`` whose interval contained the truth; ``below`` and ``above`` are the shares of runs in which the truth was
+    below or above it. ``half`` is the coverage of the same intervals at half their width, which must be clearly lower.
 
     ``tested`` is 1 if the library called the interval tested. The guarantee, coverage of .86 or more and of .88 or
-    more in 95 % of lines, is about these. Some lines date from before upper ends over many rich cells were raised, so
-    the coverage now is at least the number listed. What can mislead: a coverage of .88 in 300 runs has a standard
-    error of .02.
+    more in 95 % of lines, is about these. In some lines, the coverage now is higher than the number listed. What can
+    mislead: a coverage of .88 in 300 runs has a standard error of .02.
 
     ``bins`` is NaN if there are none.
 

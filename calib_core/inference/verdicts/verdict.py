@@ -322,7 +322,7 @@ def of_one_mean(needed: float) -> str:
 
 
 def on_scale_of(estimate: Estimate, error: float) -> float:
-    """Convert an error to the scale of its estimator and notion.
+    """The tolerance on the scale of an estimator and a notion.
 
     Squared errors are squared. If every row makes claims about K classes, the mean over classes of absolute errors is
     at most 2/K, however wrong the model is. There the error is taken as a share of that maximum: the probability on
