@@ -163,7 +163,7 @@ class Selection:
       ``confidence`` only, as in old links.
     - ``question`` is the question about the ticked calibrators, empty for the first.
     - ``tour`` is the stop of the guided tour, 0 outside it.
-    - ``calibrators`` has the default of a link; `dashboard.frame.advised` ticks others if none were chosen.
+    - ``calibrators`` has the default of a report's record; if nobody chose any, `dashboard.frame.advised` ticks.
     """
 
     source: Source = Source()
@@ -252,9 +252,13 @@ class Selection:
         return getattr(self.source if name in _SOURCE else self, name)
 
     def to_query(self) -> dict[str, str]:
-        """Return the choices that differ from the defaults, as query parameters."""
+        """Return the choices that differ from the defaults, as query parameters; the calibrators always.
+
+        A page without them ticks by default.
+        """
         plain = Selection()
         changed = {name: self.value(name) for name in _READERS if self.value(name) != plain.value(name)}
+        changed["calibrators"] = self.calibrators
         if changed.keys() & {"bins", "points"}:
             changed["binning"] = self.binning  # without it a number chooses a scheme that takes it
         return {name: _written(value) for name, value in changed.items()}

@@ -55,12 +55,15 @@ SLIDER_STEPS = 300
 
 
 def selection() -> Selection:
-    """Return the choices of this session; on the first run, those of its link."""
+    """Return the choices of this session; on the first run, those of its link.
+
+    A link without calibrators chooses none: the page then ticks by default.
+    """
     if _SELECTION not in st.session_state:
         query = st.query_params.to_dict() or FIRST_VISIT
         st.session_state[_SELECTION], st.session_state[_PROBLEMS] = Selection.from_query(query)
-        if query == FIRST_VISIT:
-            st.session_state[_UNASKED] = Selection().calibrators
+        if "calibrators" not in query:
+            tick_unasked(())
     choices: Selection = st.session_state[_SELECTION]
     return choices
 
@@ -106,6 +109,11 @@ def tick_unasked(calibrators: tuple[Recipe, ...]) -> None:
     st.session_state[_UNASKED] = calibrators
 
 
+def keep_ticked() -> None:
+    """Treat the ticked calibrators as chosen: the page's default does not replace them."""
+    st.session_state.pop(_UNASKED, None)
+
+
 def unasked() -> bool:
     """Return True if the ticked calibrators are the page's default: no user, link or stop of the tour chose them."""
     return bool(st.session_state.get(_UNASKED) == selection().calibrators)
@@ -117,8 +125,14 @@ def change_exhibit(recipe: Recipe) -> None:
 
 
 def link_query(choices: Selection) -> dict[str, str]:
-    """Return the choices as query parameters; an address without any would open the first visit."""
-    return choices.to_query() or {"view": choices.view}
+    """Return the choices as query parameters; an address without any would open the first visit.
+
+    Calibrators are left out if nobody chose any: whoever opens the link has the page's default.
+    """
+    query = choices.to_query()
+    if not choices.calibrators and unasked():
+        del query["calibrators"]
+    return query or {"view": choices.view}
 
 
 def write_link() -> None:

@@ -30,7 +30,7 @@ def enter(number: int) -> None:
 def arrive() -> None:
     """Open the stop that a link names if it contains nothing else."""
     choices = widgets.selection()
-    if choices.tour and dataclasses.replace(choices, tour=0) == Selection():
+    if choices.tour and dataclasses.replace(choices, tour=0, calibrators=()) == Selection(calibrators=()):
         enter(choices.tour)
 
 
@@ -48,7 +48,10 @@ def _is_example(choices: Selection) -> bool:
 
 def leave() -> None:
     """Leave the tour: return to the own file and its choices if there is one, otherwise change nothing."""
-    widgets.choose(own() or dataclasses.replace(widgets.selection(), tour=0))
+    before = own()
+    widgets.choose(before or dataclasses.replace(widgets.selection(), tour=0))
+    if before is None:
+        widgets.keep_ticked()
 
 
 def finish() -> None:
@@ -57,7 +60,7 @@ def finish() -> None:
     leave()
     if before is None:
         widgets.change(view="data")
-        widgets.tick_unasked(Selection().calibrators)  # those of the last stop are its own
+        widgets.tick_unasked(())  # those of the last stop are its own
 
 
 def strip(selection: Selection) -> None:

@@ -76,7 +76,7 @@ def _delete() -> None:
         if str(name).startswith("calib.") and not str(name).startswith(_STAYS):
             del st.session_state[name]
     widgets.choose(Selection(view=DATA).replace(data=NONE))
-    widgets.tick_unasked(Selection().calibrators)
+    widgets.tick_unasked(())
 
 
 def upload(role: Role, label: str) -> bool:

@@ -25,6 +25,22 @@ def risks() -> str:
     return session.hold("\n".join(["risk,died", *lines]).encode(), "risk.csv").key
 
 
+@pytest.fixture
+def right() -> str:
+    """Return the key of a file whose risks are right."""
+    rng = np.random.default_rng(1)
+    risk = rng.beta(2, 5, 400)
+    lines = (f"{p:.4f},{int(rng.random() < p)}" for p in risk)
+    return session.hold("\n".join(["risk,died", *lines]).encode(), "right.csv").key
+
+
+def through(view: str, data: str) -> AppTest:
+    """Return the app as a link to a view and a file opens it, without calibrators."""
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.query_params["view"], app.query_params["data"] = view, data
+    return app.run()
+
+
 def ticked(app: AppTest) -> tuple[Recipe, ...]:
     assert not app.exception, [e.value for e in app.exception]
     selection: Selection = app.session_state["calib.selection"]
@@ -48,7 +64,7 @@ def opened_by_hand(key: str) -> AppTest:
     """Return the app with a file chosen among those of the session, from the first visit on."""
     app = first_visit()
     app.session_state["calib.data.uploads"] = (key,)
-    app.session_state["calib.selection"] = Selection(view="data")
+    app.session_state["calib.selection"] = Selection(view="data", calibrators=())
     app.run()
     app.radio("data.choice.mine").set_value(key).run()
     return app
@@ -77,24 +93,56 @@ def test_so_has_an_example_of_three_classes() -> None:
     assert ticked(app) != (TEMPERATURE,)
 
 
-def test_until_it_is_known_a_risk_has_logistic_recalibration_and_all_else_temperature_scaling(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_until_it_is_known_no_calibrator_is_ticked(monkeypatch: pytest.MonkeyPatch) -> None:
     not_yet(monkeypatch)
     monkeypatch.setattr(Recommendation, "known", classmethod(lambda cls, scene: None))
     app = first_visit()
     app.button("start.breast-cancer-svm").click().run()
-    assert ticked(app) == (LOGISTIC,)
+    assert ticked(app) == ()
     app.button("frame.data").click().run()
     app.radio("data.choice.demo").set_value("demo:wine-logistic").run()
-    assert ticked(app) == (TEMPERATURE,)
+    assert ticked(app) == ()
+    assert "calibrators" not in app.query_params, "nobody chose"
+
+
+DOORS = ("overview", "reliability", "calibrators", "estimators", "report")
+"""A view of each room."""
+
+
+@pytest.mark.parametrize("view", DOORS)
+def test_every_door_leads_to_the_calibrator_recommended(risks: str, view: str) -> None:
+    app = through(view, risks)
+    best = advised(app)
+    assert best is not None
+    assert ticked(app) == (best,)
+
+
+@pytest.mark.parametrize("view", DOORS)
+def test_where_none_is_recommended_no_door_leads_to_a_calibrator(right: str, view: str) -> None:
+    app = through(view, right)
+    assert advised(app) is None
+    assert ticked(app) == ()
+    app.button_group("frame.room").set_value("overview" if view != "overview" else "recalibrate").run()
+    assert ticked(app) == ()
+
+
+def test_what_a_person_unticks_stays_in_the_link(risks: str) -> None:
+    app = through("reliability", risks)
+    best = advised(app)
+    assert best is not None
+    app.button_group("calibrators").set_value([]).run()
+    assert ticked(app) == ()
+    again = AppTest.from_file(str(APP), default_timeout=60)
+    for name in app.query_params:
+        again.query_params[name] = app.query_params[name]
+    assert ticked(again.run()) == ()
 
 
 def test_what_a_person_ticks_stays(risks: str, monkeypatch: pytest.MonkeyPatch) -> None:
     not_yet(monkeypatch)
     monkeypatch.setattr(Recommendation, "known", classmethod(lambda cls, scene: None))
     app = opened_by_hand(risks)
-    assert ticked(app) == (LOGISTIC,)
+    assert ticked(app) == ()
     app.button_group("frame.room").set_value("explore").run()
     app.button_group("calibrators").set_value([TEMPERATURE.key]).run()
     assert ticked(app) == (TEMPERATURE,)

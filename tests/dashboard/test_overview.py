@@ -394,9 +394,7 @@ def test_one_click_opens_an_example_at_the_answer() -> None:
     assert (chosen(app).view, chosen(app).source.data) == ("overview", "demo:breast-cancer-svm")
     again = opened()
     again.button(f"start.{KEYS[0]}").click().run()
-    assert again.query_params["view"] in ("overview", ["overview"]), (
-        "the address of all defaults must not be the first visit's"
-    )
+    assert dict(again.query_params), "the address of all defaults must not be the first visit's"
     assert any(text.startswith("# Of rows given a risk of about") for text in texts(app))
 
 

@@ -63,8 +63,10 @@ def test_every_choice_survives_the_query_string(selection: Selection) -> None:
     assert Selection.from_query(selection.to_query()) == (selection, ())
 
 
-def test_the_default_picture_needs_no_query() -> None:
-    assert Selection().to_query() == {}
+def test_the_default_picture_needs_only_its_calibrators() -> None:
+    """A link without them is one in which nobody chose any."""
+    assert Selection().to_query() == {"calibrators": '[{"key":"temperature"}]'}
+    assert Selection(calibrators=()).to_query() == {"calibrators": "[]"}
 
 
 def test_parameters_of_a_calibrator_survive() -> None:
@@ -133,7 +135,7 @@ def test_links_of_release_0_3_open_as_they_did() -> None:
 def test_links_of_release_0_2_say_the_notion_and_the_class_looked_at() -> None:
     selection, problems = Selection.from_query({"asked": "class-wise", "one": "3"})
     assert (selection, problems) == (Selection(notion="class-wise", code=3), ())
-    assert selection.to_query() == {"notion": "class-wise", "code": "3"}
+    assert selection.to_query() == {"notion": "class-wise", "code": "3", **Selection().to_query()}
 
 
 def test_replace_reaches_into_the_source() -> None:
