@@ -23,9 +23,11 @@ from calib_core.inference.verdicts.class_count_cost import LEFT_OUT
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import REDUCTIONS
+from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.text import (
     at_level,
     between,
+    chance,
     first_few,
     in_percent,
     in_points,
@@ -76,9 +78,16 @@ class Forest(Diagram):
 
         Columns: estimator, title, family, point (the value where there is no interval), low, high, value (raw, to be
         compared with the floor), floor, verdict. ``root`` marks a squared error; the texts are points, interval,
-        measured and noise.
+        measured, noise and chance (the p-value, and the error that it is of where that is not the line's own).
         """
         return self.lines
+
+    @property
+    def by_smaller_error(self) -> dict[str, list[str]]:
+        """Titles of lines whose verdict is another error's, by that error: their own value is not above its floor."""
+        within = self.lines["value"] <= self.lines["floor"]
+        decided = self.lines[within & (self.lines["verdict"] == MISCALIBRATED) & (self.lines["p_of"] != "")]
+        return {str(error): lines["title"].tolist() for error, lines in decided.groupby("p_of", sort=False)}
 
 
 def forest(lines: pd.DataFrame, declared: str = "", first: str = ESTIMATOR, eps: float = TOLERANCE) -> Forest:
@@ -165,7 +174,15 @@ def _placed(line: Column, notion: str, eps: float) -> dict[str, Any]:
         "interval": f"{first} to {last}" if sure else "not computed",
         "measured": in_points([value])[0],
         "noise": in_points([floor])[0],
+        "p": line["p"],
+        "p_of": str(line["p_of"] or ""),
+        "chance": _chance(float(line["p"]), str(line["p_of"] or "")),
     }
+
+
+def _chance(p: float, of: str) -> str:
+    """A p-value with the error that it is of, if that is another one; empty without a p-value."""
+    return "" if math.isnan(p) else f"{chance(p)}, {of}" if of else chance(p)
 
 
 def _on_axis(share: float, root: bool, eps: float) -> float:

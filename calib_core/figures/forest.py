@@ -27,13 +27,14 @@ from calib_core.text import at_level, count, of_rows, percent, plain, points, ro
 
 _NAMES, _PLOT, _COLUMNS = (0.0, 0.25), (0.26, 0.66), (0.66, 1.0)
 """Shares of the width: names, plot, columns of numbers."""
-_ENDS = {"points": 0.18, "interval": 0.51, "measured": 0.73, "noise": 0.86}
+_ENDS = {"points": 0.17, "interval": 0.51, "measured": 0.68, "noise": 0.82}
 """Right ends of the columns of numbers, in their part."""
 _VERDICT = 0.95
-_LINE, _ABOVE, _BELOW = 22, 30, 52
+_LINE, _ABOVE, _BELOW = 22, 46, 52
 """Pixels of a line, above the first line and below the last."""
 _FIRST_GAP, _HEADING = 0.45, 0.85
 """Free lines after the first line, and for the name of a family."""
+_FIXED = "primary measure<br>(fixed in advance)"
 _FLOOR = "rgba(128, 128, 128, 0.3)"
 _NOTHING = {"showticklabels": False, "showline": False, "showgrid": False, "zeroline": False, "ticks": ""}
 
@@ -105,8 +106,9 @@ class _Places:
 
 def _records(forest: Forest) -> list[Record]:
     """Records of every line's marks; a trace has those of its lines."""
-    kept = forest.lines[["estimator", "title", "points", "interval", "measured", "noise", "verdict"]].copy()
+    kept = forest.lines[["estimator", "title", "points", "interval", "measured", "noise", "verdict", "chance"]].copy()
     kept["verdict"] = [in_full(word) if word else "no verdict" for word in kept["verdict"].fillna("").tolist()]
+    kept["chance"] = [text and f" ({text})" for text in kept["chance"]]
     return records(kept, model=forest.model)
 
 
@@ -117,7 +119,7 @@ def _of(every: list[Record], which: pd.Series[bool] | Bools) -> list[Record]:
 _HOVER = (
     "%{customdata.title}, in %: %{customdata.points} (%{customdata.interval})<br>raw value %{customdata.measured}, "
     "noise floor %{customdata.noise}<br>"
-    "%{customdata.verdict}<extra></extra>"
+    "%{customdata.verdict}%{customdata.chance}<extra></extra>"
 )
 
 
@@ -297,12 +299,12 @@ def _first(forest: Forest) -> bool:
 
 def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
     """Column headings, label of the tolerance, and names of the families."""
-    head = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 13}}
+    head = {"yref": "paper", "y": 1, "yanchor": "bottom", "align": "right", "showarrow": False, "font": {"size": 13}}
     heads = {
         "points": "error, %",
-        "interval": f"{at_level(forest.level)} interval",
-        "measured": "raw value",
-        "noise": "floor",
+        "interval": f"{at_level(forest.level)}<br>interval",
+        "measured": "raw<br>value",
+        "noise": "noise<br>floor",
     }
     words = [
         {**head, "xref": "x2", "x": _ENDS[column], "xanchor": "right", "xshift": 2, "text": text}
@@ -312,7 +314,7 @@ def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
     eps = f"tolerance {100 * forest.tolerance:.6g}"
     words.append({**head, "xref": "x", "x": 100 * forest.tolerance, "xanchor": "center", "text": f"<b>{eps}</b>"})
     if _first(forest) and forest.declared:
-        words.append({**head, "xref": "x3", "x": 0, "xanchor": "left", "text": "primary measure (fixed in advance)"})
+        words.append({**head, "xref": "x3", "x": 0, "xanchor": "left", "align": "left", "text": _FIXED})
     for family, y in places.headings.items():
         words.append(
             {

@@ -38,8 +38,10 @@ from calib_core.text import (
     short_percent,
 )
 
-_HEIGHT, _STRIP, _BETWEEN = 560, 0.15, 0.05
-"""Pixels of the figure, and shares of it for the strip of events and the space above it."""
+_HEIGHT, _TOP, _FOOT = 560, 34, 80
+"""Pixels of the figure, and above and below its axes."""
+_STRIP, _BETWEEN = 0.15, 28
+"""Height of the strip of events, as a share, and pixels between it and the plot, for its words and stars at 0."""
 _STEPS = tuple(unit * part for unit in (1e-4, 1e-3, 1e-2, 1e-1) for part in (1.0, 2.0, 5.0))
 _MOST_TICKS, _ROOM, _BEYOND = 7, 0.02, 1.5
 """Maximum ticks of an axis, room beyond its ends, and limit of intervals relative to the largest mark."""
@@ -91,14 +93,14 @@ def risk_diagram(
     finished(
         figure,
         xaxis={**_axis(*x), "title": f"predicted risk of \u201c{name}\u201d", "anchor": "y2", "showgrid": False},
-        yaxis={**_axis(*y), "domain": [_STRIP + _BETWEEN, 1]},
+        yaxis={**_axis(*y), "domain": [_STRIP + _BETWEEN / (_HEIGHT - _TOP - _FOOT), 1]},
         yaxis2={**strip, "domain": [0, _STRIP], "anchor": "x", "fixedrange": True, "showline": False, "zeroline": True},
         height=_HEIGHT,
-        margin={"t": 34},
+        margin={"t": _TOP},
         bargap=0,
         barmode="overlay",
         legend={"tracegroupgap": 0, "font": {"size": 12}},
-        meta={"columns": first.columns(*x), "range": True},
+        meta={"columns": first.columns(*x), "range": True, "strip": [_STRIP, _BETWEEN]},
         uirevision="risk",
     )
     _words(figure, first)

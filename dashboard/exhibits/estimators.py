@@ -16,7 +16,7 @@ from calib_core.diagrams import swept_estimators, swept_kinds
 from calib_core.evaluation.study import error_keys
 from calib_core.inference import unit_of
 from calib_core.registry.registry import Choice, Flag, Key
-from calib_core.text import count, percent
+from calib_core.text import count, listed, percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -66,6 +66,12 @@ class Estimators(Exhibit):
             "value, noise included; gray bar: raw values of 95 % of calibrated models. Hollow point: no interval. "
             "Arrow: off the scale. Squared errors are shown as roots."
         )
+        for error, titles in drawn.by_smaller_error.items():
+            one = len(titles) == 1
+            caption += (
+                f" {listed(titles)}: {'the raw value is' if one else 'raw values are'} not above the noise floor. The "
+                f"verdict rests on the {error}, which is never larger than {'this error' if one else 'these errors'}."
+            )
         more = (
             f"{notion.caption} {line_words.READING} In the table, squared errors are squares, and bold lines are "
             f"statistically significant (p at most 0.05). Bins of the raw values: {chosen}; estimators with their "

@@ -183,6 +183,14 @@ TOO_WIDE = """() => Array.from(document.querySelectorAll('.wide, .plot, pre, dl,
     .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth)
     .map(node => [node.className, node.closest('[id]')?.id])"""
 """Tables and figures that are wider than their own part of the page."""
+OVERPRINTED = """() => Array.from(document.querySelectorAll('.plot')).flatMap(plot => {
+    const notes = Array.from(plot.querySelectorAll('.infolayer .annotation-text-g text'))
+        .map(node => [node.textContent, node.getBoundingClientRect()]);
+    return notes.flatMap(([text, a], i) => notes.slice(i + 1)
+        .filter(([, b]) => a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 4 && b.bottom > a.top + 4)
+        .map(([other]) => [plot.dataset.figure, text, other]));
+})"""
+"""Pairs of words in figures that are drawn over each other."""
 A4 = {"width": 672, "height": 1000}
 """Area of a sheet between its margins, in CSS pixels."""
 
@@ -213,6 +221,7 @@ def test_on_paper_no_word_is_broken_nothing_is_cut_and_page_one_is_read_in_ten_s
     assert page.evaluate(BROKEN_WORDS) == []
     assert page.evaluate(CUT) == []
     assert page.evaluate(TOO_WIDE) == []
+    assert page.evaluate(OVERPRINTED) == []
     # The answer is the largest text, and all of page one is above the start of page two.
     sizes = page.evaluate("""() => Array.from(document.querySelectorAll('h1, h2, h3, p, td'),
         node => [parseFloat(getComputedStyle(node).fontSize), node.innerText])""")
@@ -234,6 +243,7 @@ def test_on_paper_every_table_of_a_risk_fits_its_part_of_the_page(
     page.goto(report.as_uri())
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
     assert page.locator("table").count() > 10
+    assert page.evaluate(OVERPRINTED) == []
     assert page.evaluate(TOO_WIDE) == []
     assert page.evaluate(BROKEN_WORDS) == []
     page.close()

@@ -50,6 +50,24 @@ def test_the_forest_is_the_exhibits_and_its_finding_stands_above_it() -> None:
     assert len(traces["no interval yet"]["x"]) == len(forest.missing)
 
 
+def test_a_verdict_of_a_line_within_its_noise_floor_is_explained() -> None:
+    selection = Selection(source=Source(data="demo:digits-naive-bayes"), view="estimators", calibrators=())
+    scene = session.scene_of(selection)
+    exhibit = EXHIBITS.make("estimators")
+    lines = scene.get(exhibit.forest(scene)).frame().set_index("title")
+    within = lines[(lines["value"] <= lines["floor"]) & (lines["verdict"] == "miscalibrated")]
+    assert list(within.index) == ["MCE", "MCE of bins, classes averaged"]
+    _, _, explained = exhibit.words(scene).caption.partition("Squared errors are shown as roots. ")
+    titles, _, rest = explained.partition(":")
+    assert titles.split(" and ") == list(within.index)
+    assert f"rests on the {within['p_of'].iloc[0]}," in rest
+    figure = scene.get(exhibit.figure(scene))
+    marks = {record["title"]: record for trace in figure.data if trace.customdata for record in trace.customdata}
+    assert marks["MCE"]["chance"] == f" ({chance(within['p'].iloc[0])}, {within['p_of'].iloc[0]})"
+    assert all("customdata.chance" in trace.hovertemplate for trace in figure.data)
+    assert "rests on" not in EXHIBITS.make("estimators").words(session.scene_of(Selection(source=WINE))).caption
+
+
 def test_a_button_makes_the_missing_intervals() -> None:
     app = opened(Selection(source=WINE, view="estimators", notion="confidence", calibrators=()))
     app.button(key="estimators.slow").click().run()

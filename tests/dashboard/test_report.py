@@ -596,6 +596,17 @@ def test_the_strip_of_rows_keeps_room_for_its_title_however_low_a_figure_is(widt
     assert gap > 3 + (width.font - 1) * 1.2 + 6 + width.font * 1.3
 
 
+@pytest.mark.parametrize("width", [SINGLE, DOUBLE, PARTS["risk"]])
+def test_the_number_of_events_is_below_the_stars_of_a_risk_without_events(width) -> None:
+    rows = cc.Predictions([[0.7, 0.3]] * 30 + [[0.9, 0.1]] * 30, [0, 1] * 30)
+    layout = printed(cc.figures.risk_diagram(cc.diagrams.risk_diagram(rows)), width)["layout"]
+    inner = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    low, high = layout["yaxis"]["domain"]
+    below_zero = -layout["yaxis"]["range"][0] / np.ptp(layout["yaxis"]["range"]) * (high - low)
+    gap = (low - layout["yaxis2"]["domain"][1] + below_zero) * inner
+    assert gap > width.font * 1.3 + 14 * width.marks / 2
+
+
 # -- two classes ----------------------------------------------------------------------------------------------
 
 

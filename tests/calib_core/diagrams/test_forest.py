@@ -140,9 +140,9 @@ def test_every_mark_says_which_estimator_it_is_of() -> None:
     first = next(trace for trace in figure.data if trace.name == "primary measure")
     look = figures.look.style(1)
     assert (first.marker.color, first.marker.symbol) == (look.colour, look.symbol)
-    assert any(note.text == "primary measure (fixed in advance)" for note in figure.layout.annotations)
+    assert any(note.text == "primary measure<br>(fixed in advance)" for note in figure.layout.annotations)
     other = figures.forest(diagrams.forest(lines(), declared="top-label"))
-    assert not any(note.text == "primary measure (fixed in advance)" for note in other.layout.annotations)
+    assert not any(str(note.text).startswith("primary measure") for note in other.layout.annotations)
 
 
 def test_several_models_and_scores_alone_have_no_forest() -> None:
