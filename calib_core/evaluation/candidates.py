@@ -134,8 +134,8 @@ def rows_needed(recipe: Recipe, classes: int) -> int:
 def rarity(rows: Predictions, value: Recipe | None = None) -> float:
     """Return the factor by which a rare event raises the number of rows that a calibrator needs; 1 without an event.
 
-    It is 1 / (2 min(q, 1 - q)) with the event's frequency q: this number of rows contains the rarer outcome as often
-    as rows of which half have the event. An outcome that never occurred counts once. ``value`` is the update of one
+    It is 1 / (2 min(q, 1 - q)) with the event's frequency q. With so much more data, the rarer outcome occurs as often
+    as if half of the rows had the event. An outcome that never occurred counts once. ``value`` is the update of one
     column value, which is fitted on the rows of this value.
 
     >>> round(rarity(Predictions([[0.9, 0.1]] * 100, [0] * 98 + [1] * 2)), 9)

@@ -62,8 +62,8 @@ HELD_OUT_REJECTS = "The held-out rows can only reject the chosen calibrator: its
 class Remaining(OneLine):
     """The calibration error that remains after the recommended calibrator, judged on rows it was not fitted on.
 
-    ``before`` is the same measure of the same rows before recalibration, if known; ``slope`` the calibration slope
-    after it with its interval, for the risk of an event.
+    ``before`` is the same measure of the same rows before recalibration, if known. ``slope`` is the calibration slope
+    afterwards with its interval, for the risk of an event.
     """
 
     line: PrimaryLine
