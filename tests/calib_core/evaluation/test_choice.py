@@ -276,7 +276,7 @@ def test_a_new_zero_loses_and_the_models_own_zeros_count_against_a_gain():
     assert (chosen.recalibrate, chosen.winner.key) == (False, "identity")
     found = chosen.frame().iloc[1]
     assert np.isnan(found[["score", "gain", "low", "high", "p"]].astype(float)).all()
-    assert found["note"].startswith("gives some class a probability of 0 in ")
+    assert found["note"].startswith("a probability of 0 for some class in ")
     zero = Predictions([[1.0, 0.0]] * 200, [0] * 180 + [1] * 20)
     found = choose(zero, ["temperature"])
     assert found.floored == 20
@@ -1020,7 +1020,7 @@ def test_a_candidate_that_may_lose_without_bound_has_no_gain_on_held_out_rows_ei
 def test_halves_with_the_same_share_of_events_are_named_beside_the_gain_of_an_update_of_the_mean():
     parts = cc.calls.divide(risks(3000, seed=2, off=2.0))
     assert same_events(parts.fit, parts.test)
-    word = "same share of events"
+    word = "event rate of the calibration rows"
     for key, moves in (("intercept", True), ("temperature", False)):
         found = choose(parts.fit, [key], held_out=parts.test)
         about = replace(found, recipe=Recipe("CALIBRATORS", key))
