@@ -15,6 +15,7 @@ from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.choice import CalibratorChoice, Remaining
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
+from calib_core.inference.significance.multiple_testing import holm
 from calib_core.inference.verdicts.other_notions import other_errors_said
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
 from calib_core.inference.verdicts.verdict import any_size
@@ -23,10 +24,10 @@ from calib_core.registry.registry import Recipe
 from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.risk import InTheLarge
 from calib_core.slices import by_column
-from calib_core.text import at_level, called, chance, inside, short_percent, told_apart
+from calib_core.text import at_level, called, chance, inside, listed, short_percent, told_apart
 from calib_core.text import score as written
 
-__all__ = ["headline", "held_out_slice", "own_update", "remaining", "sentences", "shown_error"]
+__all__ = ["error_tests", "headline", "held_out_slice", "own_update", "remaining", "sentences", "shown_error"]
 
 
 def remaining(
@@ -100,13 +101,14 @@ def shown_error(
     bins: int | str | BinningScheme | None = None,
     level: float = LEVEL,
 ) -> str:
-    """Sentence on a significant error without a recommended calibrator; empty if there is no significant error.
+    """Sentence on an error without a recommended calibrator; empty if no test shows one.
 
-    It is about the first of these that shows one: the event's mean risk (``risk.in_the_large``), the verdict, the
-    calibration slope's interval, and Spiegelhalter's test. The p-value of the primary measure and other notions
-    (``inference.other_errors``) follow. ``event`` is the name of the event, by default its class; ``level`` is that of
-    the intervals; the rest as in ``inference.primary``. What can mislead: each is tried at its own level, so that a
-    calibrated model has one of them more often than in 1 of 20 samples.
+    It names the first that shows an error: mean risk, verdict (fixed in advance), calibration slope, Spiegelhalter's
+    test, or primary measure. Their p-values are corrected by Holm's rule for
+    the number of tests (``error_tests``), and an error is significant if its p-value is then at most .05. Without such
+    an error, the tests follow that are significant before this correction only. Other notions with an error are last
+    (``inference.other_errors``). ``event`` is the name of the event, by default its class. ``level`` is that of the
+    intervals; the rest as in ``inference.primary``.
 
     >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0] * 90 + [1] * 10))[:60]
     'The model still shows an error. The mean predicted risk of c'
@@ -114,16 +116,46 @@ def shown_error(
     ''
     """
     rows = _Shown(predictions, event, eps, ratio, bins, level)
-    for fact in (_gap, _verdict, _slope, _any_size, _large_error, _other_notions):
+    for fact in (_gap, _verdict, _slope, _any_size, _large_error):
         with suppress(NotAnswerable):
             if found := fact(rows):
                 return f"The model still shows an error. {found}"
+    with suppress(NotAnswerable):
+        return " ".join(filter(None, (_before_correction(rows), _other_notions(rows))))
     return ""
+
+
+def error_tests(
+    predictions: Predictions,
+    eps: float = TOLERANCE,
+    ratio: float = RATIO,
+    bins: int | str | BinningScheme | None = None,
+    level: float = LEVEL,
+) -> str:
+    """Sentences on the tests for an error over all rows, with p-values corrected for their number (Holm).
+
+    They are of the event's mean gap and calibration slope (``risk.in_the_large``), the primary measure's error and
+    Spiegelhalter's test (``inference.primary``). A calibrated model has a significant one in at most 5 % of samples.
+    ``shown_error`` names the first of these. Arguments as for ``shown_error``.
+
+    References: Holm 1979.
+
+    >>> error_tests(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50)).partition(": ")[2]
+    "mean gap p = 1, Event ECE p = 1, Spiegelhalter's test p = 1. None is significant."
+    """
+    rows = _Shown(predictions, "", eps, ratio, bins, level)
+    if not rows.corrected:
+        return ""
+    values = ", ".join(f"{rows.titles[test]} {chance(p)}" for test, p in rows.corrected.items())
+    found = [rows.titles[test] for test in rows.corrected if rows.shows(test)]
+    end = f"Significant: {', '.join(found)}." if found else "None is significant."
+    verdict = _verdict(rows) and "The verdict, fixed in advance and not corrected, is miscalibrated."
+    return " ".join(filter(None, (f"Tests for an error, corrected for their number: {values}.", end, verdict)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Shown:
-    """Rows that may show an error, and the settings; several facts share two cached results."""
+    """Rows that may show an error, and the settings; several facts share cached results."""
 
     predictions: Predictions
     event: str
@@ -141,15 +173,55 @@ class _Shown:
         rows = self.predictions
         return None if rows.event is None or rows.kind != "full" else risk.in_the_large(rows, self.level, self.bins)
 
+    @cached_property
+    def p_values(self) -> dict[str, float]:
+        """p-values of the tests that these rows allow, by name."""
+        tests: dict[str, Callable[[], float | None]] = {
+            "gap": lambda: None if self.large is None else self.large.p_value,
+            "error": lambda: self.first.line.p,
+            "slope": lambda: None if self.large is None else self.large.slope_p,
+            "any size": lambda: self.first.shown.p_value,
+        }
+        found = {}
+        for test, p_value in tests.items():
+            with suppress(NotAnswerable):
+                if (p := p_value()) is not None and p == p:
+                    found[test] = float(p)
+        return found
+
+    @cached_property
+    def corrected(self) -> dict[str, float]:
+        """The same, corrected for their number."""
+        return dict(zip(self.p_values, holm(list(self.p_values.values())).tolist(), strict=True))
+
+    def shows(self, test: str) -> bool:
+        """True if this test is significant after correction."""
+        return self.corrected.get(test, 1.0) <= SIGNIFICANCE
+
+    def significant(self, test: str) -> str:
+        """The p-value of a significant test, in words."""
+        return f"is significant ({chance(self.corrected[test])}, corrected for {len(self.corrected)} tests)"
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Names of the tests in a sentence."""
+        error = self.first.line.title if "error" in self.p_values else ""
+        return {
+            "gap": "mean gap",
+            "error": error,
+            "slope": "calibration slope",
+            "any size": "Spiegelhalter's test",
+        }
+
 
 def _gap(rows: _Shown) -> str:
     found = rows.large
-    if found is None or not found.differs:
+    if found is None or not rows.shows("gap"):
         return ""
     states, happens = told_apart(found.mean_predicted, found.observed, short_percent)
     return (
         f"The mean predicted risk of {called(rows.event or found.event)} is {states}, and the observed frequency is "
-        f"{happens}. This gap is significant."
+        f"{happens}. This gap {rows.significant('gap')}."
     )
 
 
@@ -160,24 +232,34 @@ def _verdict(rows: _Shown) -> str:
 
 def _slope(rows: _Shown) -> str:
     found = rows.large
-    if found is None or not (found.slope_low > 1 or found.slope_high < 1):
+    if found is None or not rows.shows("slope"):
         return ""
-    risks = "too moderate" if found.slope_low > 1 else "too extreme"
+    risks = "too moderate" if found.slope > 1 else "too extreme"
     ends = f"{at_level(found.level)} interval {written(found.slope_low)} to {written(found.slope_high)}"
-    value = f"{written(found.slope)} ({ends})" if isfinite(found.slope) else f"not 1 ({ends})"
-    return f"The calibration slope is {value}: the risks are {risks}. This error is significant."
+    value = f"{written(found.slope)} ({ends})"
+    return f"The calibration slope is {value}: the risks are {risks}. This error {rows.significant('slope')}."
 
 
 def _any_size(rows: _Shown) -> str:
-    shown = rows.first.shown
-    return any_size(None, shown) if shown.p_value <= SIGNIFICANCE else ""
+    return any_size(None, rows.first.shown) if rows.shows("any size") else ""
 
 
 def _large_error(rows: _Shown) -> str:
     line = rows.first.line
-    if line.p is None or line.p > SIGNIFICANCE:
+    if line.p is None or not rows.shows("error"):
         return ""
     return f"{line.title} is larger than in nearly all calibrated models ({chance(line.p)})."
+
+
+def _before_correction(rows: _Shown) -> str:
+    """Sentence on tests that are significant only without correction; empty if there are none."""
+    found = [f"{rows.titles[test]} ({chance(p)})" for test, p in rows.p_values.items() if p <= SIGNIFICANCE]
+    if not found:
+        return ""
+    return (
+        f"None of {len(rows.p_values)} tests for an error is significant, corrected for their number. Only without "
+        f"this correction, {listed(found)} would be."
+    )
 
 
 def _other_notions(rows: _Shown) -> str:

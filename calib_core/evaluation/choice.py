@@ -63,12 +63,12 @@ class Remaining(OneLine):
     """The calibration error that remains after the recommended calibrator, judged on rows it was not fitted on.
 
     ``before`` is the same measure of the same rows before recalibration, if known. ``slope`` is the calibration slope
-    afterwards with its interval, for the risk of an event.
+    afterwards with its interval and the p-value of a slope of 1, for the risk of an event.
     """
 
     line: PrimaryLine
     before: PrimaryLine | None = None
-    slope: tuple[float, float, float] | None = None
+    slope: tuple[float, float, float, float] | None = None
 
     @classmethod
     def of(cls, before: Predictions, after: Predictions, eps: float, level: float, ratio: float = RATIO) -> Remaining:
@@ -77,7 +77,7 @@ class Remaining(OneLine):
         slope = None
         if after.event is not None and after.grain == "rows":
             found = in_the_large(after, level)
-            slope = found.slope, found.slope_low, found.slope_high
+            slope = found.slope, found.slope_low, found.slope_high, found.slope_p
         return cls(primary(after, eps, level, beside=first, ratio=ratio), first, slope)
 
     @property
@@ -107,15 +107,15 @@ class Remaining(OneLine):
 
     @property
     def _of_slope(self) -> str:
-        """Sentence on a calibration slope whose interval excludes 1; else empty."""
+        """Sentence on a calibration slope that differs significantly from 1; else empty."""
         if self.slope is None:
             return ""
-        point, low, high = self.slope
-        if not (np.isfinite(point) and (low > 1 or high < 1)):
+        point, low, high, p = self.slope
+        if not p <= SIGNIFICANCE:
             return ""
         what = (
             "high risks are still too high and low risks too low"
-            if high < 1
+            if point < 1
             else ("high risks are still too low and low risks too high")
         )
         ends = f"{at_level(self.line.line.level)} interval {written(low)} to {written(high)}"

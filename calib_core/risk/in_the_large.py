@@ -26,6 +26,7 @@ from calib_core.inference.intervals.observed_expected import (
     intercept_at,
     maximum_likelihood,
     over,
+    slope_p_value,
     slope_profile,
     trials_of_fit,
 )
@@ -52,7 +53,8 @@ class InTheLarge(OneLine):
     (``differs``), as for every place: at most .05 where intervals at level .9 exclude calibration. The intervals show
     how large it is. ``tail`` is the chance to miss of their end towards the expected number of events, at most (1 -
     level)/2. They share it with the event's calibration error (``inference.mean_gap``). ``tested`` is False where the
-    intervals were not simulated; notes give reasons for missing numbers.
+    intervals were not simulated. ``slope_p`` is of the test that the slope is 1, by the profile of its interval. It is
+    NaN if the slope has no point or no interval. Notes give reasons for missing numbers.
     """
 
     event: str
@@ -81,6 +83,7 @@ class InTheLarge(OneLine):
     tail: float
     method: str
     tested: bool
+    slope_p: float = np.nan
     slope_note: str = ""
     note: str = ""
 
@@ -161,7 +164,7 @@ def of_rows(
     ends, tail, p = joint_event_ends(rows, predictions, level, bins)
     mean, observed = trials.expected / trials.total, trials.observed / trials.total
     low, high = ends.low / trials.total, ends.high / trials.total
-    slope, slope_low, slope_high, why = _slope(rows, level)
+    slope, slope_low, slope_high, slope_p, why = _slope(rows, level)
     extreme = float(trials.rows[(trials.score <= 0) | (trials.score >= 1)].sum())
     floored = f"{extreme:,.0f} rows have a risk of exactly 0 or 1" if extreme else ""
     return InTheLarge(
@@ -191,31 +194,33 @@ def of_rows(
         tail=tail,
         method=ends.method,
         tested=ends.tested and not rows.note,
+        slope_p=slope_p,
         slope_note="; ".join(filter(None, [why, floored if np.isfinite(slope_low) or np.isfinite(slope) else ""])),
         note=rows.note,
     )
 
 
-def _slope(rows: EventRows, level: float) -> tuple[float, float, float, str]:
-    """Point, ends, and why one is missing."""
+def _slope(rows: EventRows, level: float) -> tuple[float, float, float, float, str]:
+    """Point, ends, the p-value of a slope of 1, and why one is missing."""
     trials = trials_of_fit(rows.trials)
     if not np.ptp(trials.x) > 0:
-        return np.nan, np.nan, np.nan, ONE_RISK
+        return np.nan, np.nan, np.nan, np.nan, ONE_RISK
     if not rows.copies and rows.weights is not None:
         trials = trials.scaled(float(rows.weights.sum() / np.square(rows.weights).sum()))
     try:
         penalized, low, high = slope_profile(trials.x, trials.rows, trials.events, level)
+        p = slope_p_value(trials.x, trials.rows, trials.events)
     except NotAnswerable as why:
-        return np.nan, np.nan, np.nan, str(why)
+        return np.nan, np.nan, np.nan, np.nan, str(why)
     fewer = min(trials.observed, trials.total - trials.observed)
     notes = []
     if rows.groups is not None:
-        low = high = np.nan
+        low = high = p = np.nan
         notes.append(GROUPED_SLOPE)
     if fewer < FEWEST_EVENTS:
         few = "events" if trials.observed <= trials.total - trials.observed else "rows without the event"
         notes.append(f"needs at least {FEWEST_EVENTS} {few}: with fewer a slope is biased")
-        return np.nan, low, high, "; ".join(notes)
+        return np.nan, low, high, np.nan, "; ".join(notes)
     point = _maximum_likelihood_slope(trials)
     if point is None:
         notes.append("Firth's point: risks separate events from the other rows, so that maximum likelihood has none")
@@ -223,8 +228,9 @@ def _slope(rows: EventRows, level: float) -> tuple[float, float, float, str]:
     elif not low <= point <= high:
         # Firth's interval is about the slope with its bias taken off; the point beside it is not.
         _, least, most = slope_profile(trials.x, trials.rows, trials.events, level, penalty=0.0)
+        p = max(p, slope_p_value(trials.x, trials.rows, trials.events, penalty=0.0))
         low, high = (min(low, least) if point < low else low), (max(high, most) if point > high else high)
-    return point, low, high, "; ".join(notes)
+    return point, low, high, p, "; ".join(notes)
 
 
 def _maximum_likelihood_slope(trials: Trials) -> float | None:

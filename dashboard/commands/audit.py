@@ -205,6 +205,16 @@ class _Audit:
         return found
 
     @cached_property
+    def tests(self) -> dict[str, str]:
+        """Return sentences on the tests for an error of all rows, by model with an event."""
+        from calib_core.evaluation.advice import error_tests
+
+        return {
+            name: error_tests(self.models[name], self.tolerance, self.ratio, self.bins, self.level)
+            for name in self.large
+        }
+
+    @cached_property
     def _bounds(self) -> pd.DataFrame:
         from calib_core.inference import unbinned_bounds
 
@@ -268,7 +278,7 @@ def _answers(
     return [answer for answer in found if answer.whole or isinstance(answer.estimate, str)]
 
 
-def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list[str]:
+def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame, tests: Mapping[str, str]) -> list[str]:
     """Return calibration-in-the-large as text, with the verdict on observed : expected and notes on missing numbers."""
     from calib_core.evaluation.study import stacked
     from calib_core.text import at_level
@@ -298,7 +308,8 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list
     )
     noted = frame[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
     missing = (f"{', '.join(titles)}: {note}." for note, titles in noted.items())
-    return [*_outputs.aligned(columns, frame), *missing, ENDS, DISTANCES, ""]
+    named = (f"{model}: {text}" if len(large) > 1 else text for model, text in tests.items())
+    return [*_outputs.aligned(columns, frame), *missing, *named, ENDS, DISTANCES, ""]
 
 
 def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:
@@ -318,6 +329,7 @@ def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:
                 "others": list(found.others.get(name, ())),
             },
             "in_the_large": found.large[name].to_dict("records") if name in found.large else None,
+            "error_tests": found.tests.get(name),
             "unbinned": found.bounds_of(name),
         }
         for name, model in found.models.items()
@@ -345,7 +357,7 @@ def _text(found: _Audit) -> list[str]:
     for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
         sentences = (" ".join((sentence, *found.others.get(name, ()))), *found.bounds_of(name))
         texts += [f"{name}: {text}" if len(models) > 1 else text for text in sentences]
-    texts += _large_lines(found.large, found.verdicts)
+    texts += _large_lines(found.large, found.verdicts, found.tests)
     answered = lines[lines["value"].notna()]
     names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))
     texts += _outputs.aligned((*names, *line_words.columns(answered)), answered)

@@ -13,7 +13,7 @@ from calib_core import NotAnswerable
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import LargeLines
 from calib_core.registry.registry import Flag
-from calib_core.text import at_level, between, measured_between, score, short_percent
+from calib_core.text import at_level, between, chance, measured_between, score, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -129,7 +129,7 @@ class InTheLargeExhibit(Exhibit):
     def words(self, scene: Scene) -> Words:
         title, lines = self.first(scene)
         found = scene.get(lines).found
-        differs = "differ significantly" if found.differs else "do not differ significantly"
+        differs = f"{'differ' if found.differs else 'do not differ'} significantly ({chance(found.p_value)})"
         caption = (
             f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
             f"rows. Predicted and observed frequency {differs}."
@@ -142,6 +142,7 @@ class InTheLargeExhibit(Exhibit):
             "are too high and low risks too low.",
             *([DISTANCES] if self.curve else []),
             *self._above_errors(scene),
+            scene.get(error_tests(scene, title)),
             "A correct mean is not enough for calibration: gaps of opposite sign cancel.",
             scene.rows_counted,
         )
@@ -186,6 +187,13 @@ class RiskGroups(Exhibit):
             "The bins of the risk diagram, from the lowest to the highest predicted risk.",
             headline=(f"{first}.", basis),
         ).also(f"The intervals are for one bin each. {how_judged(scene)} {CORRECTED}")
+
+
+def error_tests(scene: Scene, title: str) -> Call[str]:
+    """Return the tests for an error of one model, from which the advice names the first significant one."""
+    judged = {"eps": scene.tolerance, "ratio": scene.ratio, "bins": scene.bins}
+    rows = scene.among_all(scene.models.titled(title))
+    return call(cc.evaluation.advice.error_tests, rows, **judged, stem="tests")
 
 
 def headline(scene: Scene, frame: pd.DataFrame) -> tuple[str, str]:

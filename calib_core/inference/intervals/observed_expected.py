@@ -157,6 +157,12 @@ class FirthLine:
         low, high = (self._end(fit, allowed, side * step) for side in (-1.0, 1.0))
         return low, high
 
+    def p_of_slope(self, fit: LogisticFit, slope: float) -> float:
+        """Two-sided p-value of a slope: one minus the level of the ``slope_ends`` that reach it."""
+        a, b = (float(each) for each in fit.coefficients)
+        start = a + float(fit.covariance[0, 1] / fit.covariance[1, 1]) * (slope - b)
+        return float(2 * norm.sf(np.sqrt(max(0.0, 2 * (fit.height - self.highest(slope, start)[1])))))
+
     def _end(self, fit: LogisticFit, allowed: float, step: float) -> float:
         a, b = (float(each) for each in fit.coefficients)
         # The best intercept is almost linear in the slope, so this start leaves few steps.
@@ -192,6 +198,18 @@ def slope_profile(
     fit = line.fit()
     low, high = line.slope_ends(fit, level)
     return float(fit.coefficients[1] / line.spread), low / line.spread, high / line.spread
+
+
+def slope_p_value(x: Float64s, rows: Float64s, events: Float64s, penalty: float = 1.0) -> float:
+    """Return the p-value of a slope of 1, by the profile of ``slope_profile``: its ends at level 1 - p reach 1.
+
+    >>> x, events = np.array([-1.0, 0.0, 1.0]), np.array([1.0, 2.0, 3.0])
+    >>> p = slope_p_value(x, np.full(3, 12.0), 3 * events)
+    >>> round(p, 3), [round(end, 3) for end in slope_profile(x, np.full(3, 12.0), 3 * events, 1 - p)[1:]]
+    (0.971, [1.0, 1.033])
+    """
+    line = FirthLine.of(x, rows, events, penalty)
+    return line.p_of_slope(line.fit(), line.spread)
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -8,23 +8,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from scipy.stats import binom
 
 import calib_core as cc
 from calib_core.defaults import SIGNIFICANCE
-from calib_core.evaluation.advice import headline, held_out_slice, own_update, sentences, shown_error
+from calib_core.evaluation.advice import error_tests, headline, held_out_slice, own_update, sentences, shown_error
 from calib_core.evaluation.choice import CalibratorChoice, choose
 from calib_core.inference import other_errors, primary
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe
 
 LEAVE = "Leave the model unchanged"
+STILL = "The model still shows an error."
 IDENTITY = Recipe("CALIBRATORS", "identity")
 
 
-def risks(n: int, seed: int, slope: float = 1.0, shift: float = 0.0) -> Predictions:
+def risks(n: int, seed: int, slope: float = 1.0, shift: float = 0.0, middle: float = -0.9) -> Predictions:
     """Return risks whose log-odds are ``shift`` and 1 / ``slope`` times off."""
     rng = np.random.default_rng(seed)
-    logit = rng.normal(-0.9, 1.3, n)
+    logit = rng.normal(middle, 1.3, n)
     happened = rng.random(n) < expit(shift + slope * logit)
     return Predictions(np.column_stack([1 - expit(logit), expit(logit)]), happened.astype(int))
 
@@ -60,10 +62,9 @@ def facts(rows: Predictions) -> dict[str, bool]:
     }
     if rows.event is None:
         return shown
-    table = cc.risk.in_the_large(rows).frame().set_index("measure")
-    low, high = table.loc["slope", ["low", "high"]]
-    gap = table.loc["gap", ["low", "high"]]
-    return shown | {"slope": not low <= 1 <= high if low == low else False, "gap": not gap["low"] <= 0 <= gap["high"]}
+    large = cc.risk.in_the_large(rows)
+    gap = large.frame().set_index("measure").loc["gap", ["low", "high"]]
+    return shown | {"slope": large.slope_p <= SIGNIFICANCE, "gap": not gap["low"] <= 0 <= gap["high"]}
 
 
 @pytest.mark.parametrize("name", [*FILES, *DEMOS])
@@ -94,6 +95,51 @@ def test_an_error_that_is_shown_has_the_level_asked_for():
     assert len(set(said.values())) == 3
 
 
+def test_a_calibrated_model_is_rarely_reported_to_have_a_significant_error():
+    """Falsified twin: tests without correction, and a slope's 90 % interval, report an error too often."""
+    reported, twin, runs = 0, 0, 0
+    for n in (300, 1000, 3000):
+        for middle in (-4.2, -2.4, 0.0):  # events of 2, 11 and 50 %
+            for seed in range(10):
+                rows = risks(n, 1000 * n + seed, middle=middle)
+                error, large = shown_error(rows), cc.risk.in_the_large(rows)
+                reported += error.startswith(STILL)
+                twin += bool(error) or large.slope_low > 1 or large.slope_high < 1
+                runs += 1
+    most = binom.ppf(0.95, runs, SIGNIFICANCE)
+    assert reported <= most < twin, (reported, most, twin)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_tests_of_all_rows_name_the_error_that_the_advice_names(name):
+    """Holm's rule by hand: the smallest p-value decides whether there is a significant test."""
+    rows = FILES[name]
+    error, words, line = shown_error(rows), error_tests(rows), primary(rows)
+    p = {line.line.title: line.line.p, "Spiegelhalter's test": line.shown.p_value}
+    if rows.event is not None:
+        large = cc.risk.in_the_large(rows)
+        p |= {"mean gap": large.p_value, "calibration slope": large.slope_p}
+    smallest, significant = min(p, key=p.get), words.partition("Significant: ")[2]
+    assert (len(p) * p[smallest] <= SIGNIFICANCE) == bool(significant) == (smallest in significant)
+    miscalibrated = line.line.verdict == "miscalibrated"
+    assert error.startswith(STILL) == (bool(significant) or miscalibrated)
+    assert ("verdict" in words) == miscalibrated
+    kinds = {"mean predicted risk": "mean gap", "calibration slope": "calibration slope", "Spiegelhalter": "Spieg"}
+    for start, test in kinds.items():
+        if error.startswith(STILL) and start in error:
+            assert test in significant
+
+
+def test_an_error_that_is_significant_only_before_correction_is_described_as_such(unchanged):
+    rows = Predictions([[0.7, 0.3]] * 100, [0] * 60 + [1] * 40)
+    large = cc.risk.in_the_large(rows)
+    assert large.p_value <= SIGNIFICANCE < 3 * large.p_value
+    error = shown_error(rows)
+    assert not error.startswith(STILL)
+    assert f"mean gap ({cc.text.chance(large.p_value)})" in error
+    assert not headline(unchanged, error).startswith(LEAVE)
+
+
 def test_both_answers_of_the_law_happen():
     found = {name: bool(shown_error(rows)) for name, rows in FILES.items()}
     assert not all(found[name] for name in found if name.startswith("calibrated"))
@@ -112,7 +158,7 @@ def test_each_kind_of_evidence_is_enough(monkeypatch):
     """The first that shows an error is named; if it shows none, the next one is."""
     from calib_core.evaluation import advice
 
-    kinds = ("_gap", "_verdict", "_slope", "_any_size", "_large_error", "_other_notions")
+    kinds = ("_gap", "_verdict", "_slope", "_any_size", "_large_error", "_before_correction", "_other_notions")
     files = list(FILES.values())
     for kind in kinds:
         with monkeypatch.context() as patch:
