@@ -59,7 +59,7 @@ class PlanShown(Exhibit):
         {
             "curve": "name of the line or mark",
             "amount": "quantity on the horizontal axis",
-            "bound": "guaranteed bound at this amount",
+            "bound": "guaranteed bound at this amount, or share of samples within tolerance",
         }
     )
 
@@ -112,8 +112,8 @@ class Plans(Exhibit):
             "inverse": "sample size needed",
             "basis": "basis of the answer",
             "amount": "rows or points in use",
-            "bound": "guaranteed bound with them",
-            "limit": "required bound",
+            "bound": "guaranteed bound with them, or share of samples within tolerance",
+            "limit": "required bound, or required share",
             "needed": "rows or points needed",
         }
     )

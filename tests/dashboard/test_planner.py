@@ -137,6 +137,28 @@ def test_without_data_it_begins_with_usual_numbers() -> None:
     assert "The number of rows depends on the scores: give the predictions." in read(app)
 
 
+def test_an_event_has_curves_for_both_tolerances_and_a_slider_for_the_ratio() -> None:
+    source = Source(data="demo:breast-cancer-svm")
+    app = opened(planned("within", source, error=0.1))
+    found = answer(PLANS.make("within", error=0.1), *in_use(source))
+    names = [trace["name"] for trace in drawn(app)["plan"].figure["data"]]
+    assert {"within both tolerances", "error below 10 %", "ratio within 0.8 to 1.25"} <= set(names)
+    assert marks(app)["needed"] == [found.needed, 0.8]
+    slider = next(s for s in app.slider if s.label == "Tolerated ratio")
+    assert slider.value == 1.25
+    slider.set_value(1.02).run()
+    assert not app.exception
+    narrow = answer(PLANS.make("within", error=0.1, ratio=1.02), *in_use(source))
+    assert marks(app)["needed"][0] == narrow.needed > found.needed
+    assert narrow.inverse in read(app)
+    of_page = Selection(source=source, view="planner", calibrators=(), ratio=1.02)
+    assert (
+        marks(opened(of_page.with_exhibit(planned("within", error=0.1).exhibit("plan"))))["needed"][0] == narrow.needed
+    )
+    ratio_given = calib("within", "demo:breast-cancer-svm", "--error", "0.1", "--ratio", "1.02")
+    assert narrow.inverse in ratio_given.stdout
+
+
 # ---- terminal output -----------------------------------------------------------------------------------------
 
 
