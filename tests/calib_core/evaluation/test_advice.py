@@ -95,6 +95,7 @@ def test_an_error_that_is_shown_has_the_level_asked_for():
     assert len(set(said.values())) == 3
 
 
+@pytest.mark.wide
 def test_a_calibrated_model_is_rarely_reported_to_have_a_significant_error():
     """Falsified twin: tests without correction, and a slope's 90 % interval, report an error too often."""
     reported, twin, runs = 0, 0, 0
