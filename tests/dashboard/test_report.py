@@ -252,8 +252,8 @@ def test_every_estimate_has_its_interval_and_floor(made: Report) -> None:
             assert whole[["value", "point", "low", "high", "floor", "p"]].notna().all(axis=None), held.name
             assert whole["point"].between(whole["low"], whole["high"]).all(), held.name
             for about in whole["about"].unique():
-                place = about.partition(", given these")[0]  # kinds of errors in the same cells are listed once
-                place = place.partition(" error ")[2] or place
+                # Kinds of errors in the same cells are listed once.
+                place = re.sub("^the .*error,?( averaged over classes,)? (?=in |over )|, given .*", "", about)
                 assert place in below(made, held) or f" {place}" in text, held.name
 
 
