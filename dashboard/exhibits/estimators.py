@@ -67,10 +67,12 @@ class Estimators(Exhibit):
             "Arrow: off the scale. Squared errors are shown as roots."
         )
         for error, titles in drawn.by_smaller_error.items():
-            one = len(titles) == 1
+            values, errors = (
+                ("the raw value is", "this error") if len(titles) == 1 else ("raw values are", "these errors")
+            )
             caption += (
-                f" {listed(titles)}: {'the raw value is' if one else 'raw values are'} not above the noise floor. The "
-                f"verdict rests on the {error}, which is never larger than {'this error' if one else 'these errors'}."
+                f" {listed(titles)}: {values} not above the noise floor. The verdict rests on the {error}, which is "
+                f"never larger than {errors}."
             )
         more = (
             f"{notion.caption} {line_words.READING} In the table, squared errors are squares, and bold lines are "
