@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -81,10 +82,10 @@ class Estimators(Exhibit):
         )
         if not drawn.declared:
             caption += f" None of these is the primary measure: {_rests_on(scene)}."
-        verdict, stop, rest = drawn.headline.partition("). ")
+        verdict, *rest = re.split(r"(?<=[)%]\.) (?=[A-Z])", drawn.headline, maxsplit=1)
         if scene.claims == "event" and scene.ratio < math.inf:
             verdict = f"By the average error only: {verdict[:1].lower()}{verdict[1:]}"
-        words = Words(caption, drawn.headline, headline=tuple(filter(None, (verdict + stop.rstrip(), rest))))
+        words = Words(caption, drawn.headline, headline=(verdict, *rest))
         notes = line_words.notes(scene.get(self.table(scene)))
         return words.also(more, line_words.WORDS, line_words.OF_ERROR, *notes, scene.rows_counted)
 

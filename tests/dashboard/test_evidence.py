@@ -17,7 +17,7 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.tests import shown
 from dashboard.navigation import views_of
 from dashboard.selection import Selection, Source
-from dashboard.theme import markdown_plain
+from dashboard.theme import markdown_plain, unbroken
 from dashboard.views import on_request, one_curve
 from dashboard.views.estimators import _sentence, in_its_notion
 from dashboard.views.explained import misleads
@@ -44,9 +44,9 @@ def test_the_forest_is_the_exhibits_and_its_finding_stands_above_it() -> None:
     forest = scene.get(EXHIBITS.make("estimators").forest(scene))
     traces = {trace["name"]: trace for trace in drawn(app)["estimators"].figure["data"]}
     assert traces["points"]["text"][0] == f"<b>{forest.frame()['points'][0]}</b>"
-    verdict, _, rest = forest.headline.partition("). ")
-    assert verdict in texts(app)
-    assert rest in texts(app)
+    verdict, rest = forest.headline.split(". All ")
+    assert f"##### {unbroken(verdict)}.\n" in texts(app)
+    assert f"All {rest}" in texts(app)
     assert len(traces["no interval yet"]["x"]) == len(forest.missing)
 
 

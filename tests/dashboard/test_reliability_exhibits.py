@@ -59,13 +59,13 @@ def test_bins_are_printed_with_their_own_intervals_and_bands(scene: Scene, after
     diagram = cc.diagrams.reliability(after).frame()
     for heading, low, high in (
         ("bin", "lower", "upper"),
-        ("interval of the accuracy", "accuracy_low", "accuracy_high"),
+        ("interval of observed", "accuracy_low", "accuracy_high"),
         ("calibrated models", "band_low", "band_high"),
     ):
         assert cells[heading] == [span(*ends) for ends in zip(bands[low], bands[high], strict=True)], heading
     whole = {"100.0 %": "100 %", "0.0 %": "0 %"}
-    for heading in ("confidence", "accuracy"):
-        assert cells[heading] == [whole.get(text, text) for text in each(percent, diagram[heading])], heading
+    for heading, name in (("predicted", "confidence"), ("observed", "accuracy")):
+        assert cells[heading] == [whole.get(text, text) for text in each(percent, diagram[name])], heading
     assert cells["class-wise error"] == each(number_words.short_percent, diagram["delta"])
     words = EXHIBITS.make("bins").words(scene)
     assert f"{cc.diagrams.reliability_bands(after).outside} of {len(bands)} stars" in words.caption
@@ -89,13 +89,13 @@ def test_a_bin_lists_its_classes_with_intervals_and_says_how_many_stand_out(scen
         assert cells["class"] == list(zoom.names)
         assert cells["confidence"] == each(share("confidence").write, zoom.confidence)
         assert cells["accuracy"] == each(share("accuracy").write, zoom.accuracy)
-        assert cells["significantly off"] == ["yes" if off else "no" for off in zoom.stands_out]
+        assert cells["interval excludes confidence"] == ["yes" if off else "no" for off in zoom.stands_out]
         words = EXHIBITS.make("bin").words(focused)
         assert why in words.caption
         assert ("contributes most" in words.caption) == bool(why)
         n = int(zoom.stands_out.sum())
         (found,) = words.headline
-        assert found.startswith(f"{n or 'None'} of {len(zoom.names)} predicted classes ")
+        assert found.startswith(f"In this bin, {n or 'none'} of {len(zoom.names)} predicted classes ha")
         ends = cc.diagrams.edges_said(
             *(float(edge[zoom_bin(diagram, zoom)]) for edge in (diagram.lower, diagram.upper))
         )

@@ -293,7 +293,8 @@ def test_no_word_of_grouped_rows_promises_more_than_as_many_independent_rows():
     alone, together = (Predictions.from_confidence(said, right, groups=each) for each in (None, groups))
     words = [estimate(each, "confidence").verdict() for each in (alone, together)]
     assert [each.word for each in words] == ["too few rows to tell"] * 2
-    assert "independent rows" in words[1].sentence
+    assert "independent judged rows" in words[1].sentence
+    assert "independent" not in words[0].sentence
     assert words[1].rows_needed == words[0].rows_needed
 
 

@@ -383,6 +383,11 @@ RULES = [
     (of_expected, r"\({observed} observed, {expected} predicted; {level} % interval {ratio_low} to {ratio_high}\)"),
     (of_line, r"(?:tolerance of|limit of|within) {least} to {most}"),
     (of_line, r"some error \(p = {p}\)"),
+    # p-values corrected by Holm's rule for the sentence: test_advice.py recomputes them.
+    (of_line, r"significant \(p [=<] {any_p}, corrected for {any_tests} tests\)"),
+    (of_line, r"None of {any_tests} tests for an error is significant"),
+    (of_line, r"(?:without this correction,|(?<=\)),|(?<=\)) and) [^()]{1,60} \(p [=<] {any_p}\)"),
+    (of_line, r"differ significantly \(p [=<] {any_p}\)"),
     (of_line, r"\((?:Spiegelhalter's test, )?p = {p_of_any_error}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
     (of_line, r"\((?:Spiegelhalter's test, )?p < {p_below}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
     (of_line, r"raw value: {value} %"),

@@ -379,6 +379,9 @@ RULES: list[tuple[str, Collect, str]] = [
                            r"Observed frequencies: a: {happens} %, b: {happens} %, c: {happens} %"),
     ("cell-rows", of_cell, r"{fit} calibration rows have class frequencies "
                            r"a: {target} %, b: {target} %, c: {target} %"),
+    ("decisions", of_settings, r"a {noise} % interval of the difference excludes 0"),
+    ("in-the-large", of_settings, r"(?:mean gap|ECE|calibration slope|Spiegelhalter's test) p [=<] {any_p}"),
+    ("estimators|verdict|notions", of_settings, r"\(p [=<] {any_p}, [a-z ]+\)"),
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
     # The end towards the predicted frequency has a level that no column has: it depends on the nested errors.

@@ -28,6 +28,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.evaluation import study
 from calib_core.figures.look import figure_template
+from calib_core.inference.verdicts.event_sample_size import event_sample_size
 from calib_core.judged import marked_answers
 from calib_core.readers.checks.examination import Checked
 from calib_core.readers.table_findings import Finding
@@ -96,6 +97,7 @@ def examples(rows):
         inference.not_worse(rows, other),
         inference.primary(rows),
         inference.event_ratio(cc.estimate(cc.Predictions([[0.7, 0.3]] * 9, [0, 1, 0] * 3), "event").question),
+        event_sample_size(estimate(two, "event").question, 0.05),
         diagrams.EventWords.of("died"),
         inference.mean_gap(rows),
         (large := risk.in_the_large(two)),

@@ -97,7 +97,7 @@ def events_needed(
             f"a ratio of {stated:g} is not {wanted} {1 / ratio:.3g} to {ratio:.3g}: no number of events can show it"
         )
     events = int(np.ceil(_least_events(wanted, stated, ratio, power, level) * (1 - concentration) - 1e-9))
-    rows = None if event_rate is None else int(np.ceil(events / event_rate))
+    rows = None if event_rate is None else int(np.ceil(events / event_rate * (1 - 1e-12)))
     return EventsNeeded(events, rows, wanted, stated, ratio, power, level)
 
 
