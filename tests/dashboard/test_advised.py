@@ -16,22 +16,24 @@ from tests.dashboard.test_views import APP, opened
 LOGISTIC, TEMPERATURE = (Recipe("CALIBRATORS", key) for key in ("logistic-recalibration", "temperature"))
 
 
+def file_of(name: str, factor: float, seed: int) -> str:
+    """Return the key of a file of risks in which events are this factor as frequent as predicted."""
+    rng = np.random.default_rng(seed)
+    risk = rng.beta(2, 5, 400)
+    lines = (f"{p:.4f},{int(rng.random() < factor * p)}" for p in risk)
+    return session.hold("\n".join(["risk,died", *lines]).encode(), name).key
+
+
 @pytest.fixture
 def risks() -> str:
     """Return the key of a file whose risks are twice too high."""
-    rng = np.random.default_rng(0)
-    risk = rng.beta(2, 5, 400)
-    lines = (f"{p:.4f},{int(rng.random() < p / 2)}" for p in risk)
-    return session.hold("\n".join(["risk,died", *lines]).encode(), "risk.csv").key
+    return file_of("risk.csv", 0.5, 0)
 
 
 @pytest.fixture
 def right() -> str:
     """Return the key of a file whose risks are right."""
-    rng = np.random.default_rng(1)
-    risk = rng.beta(2, 5, 400)
-    lines = (f"{p:.4f},{int(rng.random() < p)}" for p in risk)
-    return session.hold("\n".join(["risk,died", *lines]).encode(), "right.csv").key
+    return file_of("right.csv", 1.0, 1)
 
 
 def through(view: str, data: str) -> AppTest:

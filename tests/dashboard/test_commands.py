@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from generated import ordinary_rows
+from sentences import where_measured
 
 import calib_core as cc
 from calib_core import inference
@@ -109,7 +110,7 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     assert f"These {len(record['lines'])} p-values are not corrected" in text
     (note,) = re.findall("Intervals are for .*", text)
     for about in {line["about"] for line in record["lines"]}:
-        place = re.sub("^the .*error,?( averaged over classes,)? (?=in |over )|, given .*", "", about)
+        place = where_measured(about)
         assert note.count(place) == 1
 
 

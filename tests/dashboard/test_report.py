@@ -42,6 +42,7 @@ from dashboard.report.sections.again import settings_table
 from dashboard.report.sections.front_page import HeadlineAnswer, _judged, _rows, _score, headline
 from dashboard.selection import Selection, Source
 from tests.support.named import HOSTILE, hostile_csv
+from tests.support.sentences import where_measured
 
 DATE = "Made on a day"
 PAPER = Recipe("ESTIMATORS", "ece-kde")
@@ -252,8 +253,7 @@ def test_every_estimate_has_its_interval_and_floor(made: Report) -> None:
             assert whole[["value", "point", "low", "high", "floor", "p"]].notna().all(axis=None), held.name
             assert whole["point"].between(whole["low"], whole["high"]).all(), held.name
             for about in whole["about"].unique():
-                # Kinds of errors in the same cells are listed once.
-                place = re.sub("^the .*error,?( averaged over classes,)? (?=in |over )|, given .*", "", about)
+                place = where_measured(about)
                 assert place in below(made, held) or f" {place}" in text, held.name
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from dashboard.selection import (
 from dashboard.session import Model
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS
+from tests.support.sentences import where_measured
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 LANGUAGE = "language-model"
@@ -141,7 +141,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show(slo
             assert pd.isna(cells["verdict"]) or cells["verdict"] == NOT_KNOWN
         else:
             assert cells["verdict"] == in_full(line.verdict)
-        assert re.sub("^the .*error,?( averaged over classes,)? (?=in |over )|, given .*", "", line.about) in captions
+        assert where_measured(line.about) in captions
     assert "not corrected for multiple testing" in captions
     assert ("because they take minutes" in captions) == (not slow)
 

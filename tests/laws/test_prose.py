@@ -240,6 +240,23 @@ def of_line(w: World, model: str) -> dict[str, float]:
     )
 
 
+def of_tests(w: World, model: str) -> dict[str, Any]:
+    """Return the p-values of the tests for an error over all rows, and the same corrected by Holm's rule."""
+    rows, line = w.scene.get(w.scene.model.predictions), w.line("verdict", w.scene.titles[0])
+    plain = [line["p"], line["p_of_any_error"]]
+    if rows.event is not None:
+        large = cc.risk.in_the_large(rows)
+        plain += [large.p_value, *([] if math.isnan(large.slope_p) else [large.slope_p])]
+    steps = [(len(plain) - i) * p for i, p in enumerate(sorted(plain))]
+    corrected = [min(1.0, max(steps[: i + 1])) for i in range(len(steps))]
+    # "p < 0.0001" names the limit.
+    return {
+        "plain": [max(p, 1e-4) for p in plain],
+        "corrected": [max(p, 1e-4) for p in corrected],
+        "tests": len(plain),
+    }
+
+
 def of_hero(w: World, model: str) -> dict[str, float]:
     line = w.hero(model)
     shares = {name: 100 * line[name] for name in ("right", "claimed", "low", "high", "share")}
@@ -383,11 +400,10 @@ RULES = [
     (of_expected, r"\({observed} observed, {expected} predicted; {level} % interval {ratio_low} to {ratio_high}\)"),
     (of_line, r"(?:tolerance of|limit of|within) {least} to {most}"),
     (of_line, r"some error \(p = {p}\)"),
-    # p-values corrected by Holm's rule for the sentence: test_advice.py recomputes them.
-    (of_line, r"significant \(p [=<] {any_p}, corrected for {any_tests} tests\)"),
-    (of_line, r"None of {any_tests} tests for an error is significant"),
-    (of_line, r"(?:without this correction,|(?<=\)),|(?<=\)) and) [^()]{1,60} \(p [=<] {any_p}\)"),
-    (of_line, r"differ significantly \(p [=<] {any_p}\)"),
+    (of_tests, r"significant \(p [=<] {corrected}, corrected for {tests} tests\)"),
+    (of_tests, r"None of {tests} tests for an error is significant"),
+    (of_tests, r"(?:without this correction,|(?<=\)),|(?<=\)) and) [^()]{1,60} \(p [=<] {plain}\)"),
+    (of_tests, r"differ significantly \(p [=<] {plain}\)"),
     (of_line, r"\((?:Spiegelhalter's test, )?p = {p_of_any_error}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
     (of_line, r"\((?:Spiegelhalter's test, )?p < {p_below}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
     (of_line, r"raw value: {value} %"),

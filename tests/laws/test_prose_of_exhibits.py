@@ -48,6 +48,7 @@ from tests.laws.test_prose import (
     of_line,
     of_lines,
     of_rows,
+    of_tests,
     world,
     wrong,
 )
@@ -316,6 +317,11 @@ def of_classes(w: World, frame: Frame) -> dict[str, float]:
     return {"classes": len(w.scene.class_names) or 2, "off": off, "listed": len(frame), "rows": rows}
 
 
+def of_all_tests(w: World, frame: Frame) -> dict[str, Any]:
+    """Return the corrected p-values of the tests over all rows."""
+    return of_tests(w, w.scene.titles[0])
+
+
 def of_a_bin(w: World, frame: Frame) -> dict[str, float]:
     """Return the numbers of the classes of a bin, with those that every page has."""
     return of_settings(w, frame) | of_classes(w, frame)
@@ -380,8 +386,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("cell-rows", of_cell, r"{fit} calibration rows have class frequencies "
                            r"a: {target} %, b: {target} %, c: {target} %"),
     ("decisions", of_settings, r"a {noise} % interval of the difference excludes 0"),
-    ("in-the-large", of_settings, r"(?:mean gap|ECE|calibration slope|Spiegelhalter's test) p [=<] {any_p}"),
-    ("estimators|verdict|notions", of_settings, r"\(p [=<] {any_p}, [a-z ]+\)"),
+    ("in-the-large", of_all_tests, r"(?:mean gap|ECE|calibration slope|Spiegelhalter's test) p [=<] {corrected}"),
+    ("estimators|verdict|notions", of_settings, r"\(p < {smallest}, [a-z ]+\)"),
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
     # The end towards the predicted frequency has a level that no column has: it depends on the nested errors.

@@ -14,3 +14,12 @@ def matches(message: str, pattern: str) -> bool:
     (False, False)
     """
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), message, re.DOTALL) is not None
+
+
+def where_measured(about: str) -> str:
+    """Return where an error is measured, from what its interval is about: kinds in the same cells are listed once.
+
+    >>> where_measured("the largest error, averaged over classes, in these bins, given these predictions")
+    'in these bins'
+    """
+    return re.sub("^the .*error,?( averaged over classes,)? (?=in |over )|, given .*", "", about)
