@@ -18,7 +18,7 @@ from calib_core._base.pandas_input import Column
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import ESTIMATORS
-from calib_core.inference.verdicts.agreement import agreement
+from calib_core.inference.verdicts.agreement import verdict_and_others
 from calib_core.inference.verdicts.class_count_cost import LEFT_OUT
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR
 from calib_core.predictions.predictions import NotAnswerable
@@ -52,7 +52,7 @@ class Forest(Diagram):
     ``declared`` is True where that line decides the verdict about the model: it was fixed before any number was seen.
     Errors are in probability, squared ones as roots, and 0 where they are negative. A mean over classes whose maximum
     is below 1 (``shares``) is a share of that maximum, so that one tolerance is valid for all. ``top`` is the end of
-    the axis; ``headline`` summarizes the verdicts.
+    the axis. ``sentences`` are the first estimator's verdict, and how many of the others agree.
     """
 
     model: str
@@ -63,10 +63,15 @@ class Forest(Diagram):
     level: float
     shares: bool
     top: float
-    headline: str
+    sentences: tuple[str, ...]
     lines: pd.DataFrame
 
     formula: ClassVar[str] = ""
+
+    @property
+    def headline(self) -> str:
+        """Summary of the verdicts."""
+        return " ".join(self.sentences)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -124,7 +129,7 @@ def forest(lines: pd.DataFrame, declared: str = "", first: str = ESTIMATOR, eps:
         float(lines["level"].iloc[0]),
         bool((limits < eps * (1 - 1e-9)).any()),
         _top(placed, first, eps),
-        agreement(lines, first, eps),
+        verdict_and_others(lines, first, eps),
         placed,
     )
 
@@ -244,14 +249,17 @@ class SliceDots(Diagram):
         if worst is None:
             return "No slice is significantly off" if self.tests else "Every slice has too few rows to tell"
         if self.alike:
-            which = (
-                f"All {self.tests:,}" if self.outstanding == self.tests else f"{self.outstanding:,} of {self.tests:,}"
-            )
-            way = "low" if worst["gap"] > 0 else "high"
             what = "Mean risk" if self.of_event else "Mean confidence"
-            first = f"{what} is significantly too {way} in {which.lower()} slices"
-            return f"{first}; no slice differs significantly from the rest"
+            return f"{what} is significantly {self.off}; no slice differs significantly from the rest"
         return self._numbers(worst)
+
+    @property
+    def off(self) -> str:
+        """Direction of the error of the significant slices, and how many they are; empty if there are none."""
+        if (worst := self.worst) is None:
+            return ""
+        which = f"all {self.tests:,}" if self.outstanding == self.tests else f"{self.outstanding:,} of {self.tests:,}"
+        return f"too {'low' if worst['gap'] > 0 else 'high'} in {which} slices"
 
     def _numbers(self, line: pd.Series) -> str:
         """Mean prediction and observed frequency of a slice."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -82,7 +81,7 @@ class Estimators(Exhibit):
         )
         if not drawn.declared:
             caption += f" None of these is the primary measure: {_rests_on(scene)}."
-        verdict, *rest = re.split(r"(?<=[)%]\.) (?=[A-Z])", drawn.headline, maxsplit=1)
+        verdict, *rest = drawn.sentences
         if scene.claims == "event" and scene.ratio < math.inf:
             verdict = f"By the average error only: {verdict[:1].lower()}{verdict[1:]}"
         words = Words(caption, drawn.headline, headline=(verdict, *rest))

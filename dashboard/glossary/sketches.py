@@ -261,18 +261,7 @@ def row_weight() -> str:
 
 def p_value() -> str:
     """Draw the errors of calibrated models as a hill, with the part beyond the observed error filled."""
-    floor, seen = 78.0, 82.0
-    hill = [(x, floor - 62 * math.exp(-(((x - 52) / 22) ** 2))) for x in range(int(_LEFT), 113, 2)]
-    tail = [(x, y) for x, y in hill if x >= seen]
-    curve, part = ("L".join(f"{x:.1f} {y:.1f}" for x, y in points) for points in (hill, tail))
-    return _picture(
-        [
-            f'<path d="M{seen} {floor}L{part}V{floor}Z" fill="{_ORANGE}" fill-opacity=".7"/>',
-            f'<path d="M{curve}" stroke="{REFERENCE}" stroke-width="2"/>',
-            line(_LEFT, floor, WIDE - _LEFT, floor, REFERENCE, 1.4),
-            line(seen, 20, seen, floor, _ORANGE, 2.2),
-        ]
-    )
+    return _picture([*_hill(52, 22, lambda x: x >= 82), line(82, 20, 82, _FLOOR, _ORANGE, 2.2)])
 
 
 def multiple_testing() -> str:
@@ -289,24 +278,33 @@ def multiple_testing() -> str:
 
 def spiegelhalter() -> str:
     """Draw the Brier scores of calibrated models as a hill, with both tails filled and the model's in one of them."""
-    floor = 78.0
-    hill = [(x, floor - 62 * math.exp(-(((x - 60) / 20) ** 2))) for x in range(int(_LEFT), 113, 2)]
-    parts = []
-    for tail in ([each for each in hill if each[0] <= 30], [each for each in hill if each[0] >= 90]):
-        edge = "L".join(f"{x:.1f} {y:.1f}" for x, y in tail)
-        parts.append(f'<path d="M{tail[0][0]} {floor}L{edge}V{floor}Z" fill="{_ORANGE}" fill-opacity=".7"/>')
-    curve = "L".join(f"{x:.1f} {y:.1f}" for x, y in hill)
-    parts.append(f'<path d="M{curve}" stroke="{REFERENCE}" stroke-width="2"/>')
-    return _picture([*parts, line(_LEFT, floor, WIDE - _LEFT, floor, REFERENCE, 1.4), dot(100, floor, 5, _ORANGE)])
+    tails = (lambda x: x <= 30), (lambda x: x >= 90)
+    return _picture([*_hill(60, 20, *tails), dot(100, _FLOOR, 5, _ORANGE)])
 
 
 def _cost(of: Callable[[float], float]) -> str:
     """Draw the loss of a probability from 0.035 to 1 as a curve over its axis."""
-    floor, span = 78.0, WIDE - 2 * _LEFT
-    points = ((_LEFT + span * p, floor - 70 * of(p)) for p in (0.035 + 0.965 * i / 40 for i in range(41)))
-    curve = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    axes = (line(_LEFT, 6, _LEFT, floor, REFERENCE, 1.4), line(_LEFT, floor, WIDE - _LEFT, floor, REFERENCE, 1.4))
-    return _picture([*axes, f'<path d="M{curve}" stroke="{_BLUE}" stroke-width="2.4"/>'])
+    span = WIDE - 2 * _LEFT
+    points = ((_LEFT + span * p, _FLOOR - 70 * of(p)) for p in (0.035 + 0.965 * i / 40 for i in range(41)))
+    axes = (line(_LEFT, 6, _LEFT, _FLOOR, REFERENCE, 1.4), line(_LEFT, _FLOOR, WIDE - _LEFT, _FLOOR, REFERENCE, 1.4))
+    return _picture([*axes, f'<path d="M{_joined(points)}" stroke="{_BLUE}" stroke-width="2.4"/>'])
+
+
+_FLOOR = 78.0
+
+
+def _hill(middle: float, width: float, *tails: Callable[[float], bool]) -> Iterator[str]:
+    """Draw a distribution over its axis, with its tails filled."""
+    hill = [(x, _FLOOR - 62 * math.exp(-(((x - middle) / width) ** 2))) for x in range(int(_LEFT), 113, 2)]
+    for tail in tails:
+        part = [(x, y) for x, y in hill if tail(x)]
+        yield f'<path d="M{part[0][0]} {_FLOOR}L{_joined(part)}V{_FLOOR}Z" fill="{_ORANGE}" fill-opacity=".7"/>'
+    yield f'<path d="M{_joined(hill)}" stroke="{REFERENCE}" stroke-width="2"/>'
+    yield line(_LEFT, _FLOOR, WIDE - _LEFT, _FLOOR, REFERENCE, 1.4)
+
+
+def _joined(points: Iterable[tuple[float, float]]) -> str:
+    return "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
 Place = Callable[[float, float], tuple[float, float]]

@@ -119,11 +119,9 @@ def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
     ends = share_range(float(worst["low"]), float(worst["high"]))
     some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
     if found.alike:
-        which = "every" if found.outstanding == found.tests else f"{found.outstanding:,} of {found.tests:,}"
-        way = "low" if worst["gap"] > 0 else "high"
         return (
-            f"Risk too {way} in {which} subgroup{'' if which == 'every' else 's'}",
-            f"No subgroup differs significantly from the other rows. Largest gap: {worst['slice']}, {says} predicted, "
+            f"Risk {found.off}",
+            f"No slice differs significantly from the other rows. Largest gap: {worst['slice']}, {says} predicted, "
             f"{happens} {phrase} ({some}; {at_level(found.level)} interval {ends}){corrected}.",
         )
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -201,16 +201,9 @@ class Chain:
     @property
     def _confidence_is_larger(self) -> bool:
         """True if the lower end or the point of an event's line is that of the confidence."""
-        tail, outer = self.tail(LEVEL), (1.0 - LEVEL) / 2
-
-        def least(gap: Gap, line: InBins) -> tuple[float, float]:
-            ends, mean = line.absolute(LEVEL, tail * self._weight(line)), self._read(gap, LEVEL, self._weight(gap))
-            return max(ends.low, mean.least), min(max(ends.point, mean.point), max(ends.high, gap.most(outer)))
-
-        assert self._gap is not None
         assert self._event is not None
-        other, mine = least(self._gap, self.lines[0]), least(self._event_gap, self._event)
-        return other[0] > mine[0] or other[1] > mine[1]
+        whole, event = self.ends(LEVEL), self._largest([self._event], [self._event_gap], LEVEL)
+        return whole.low > event.low or whole.point > event.point
 
     @property
     def _nested(self) -> bool:
@@ -257,9 +250,13 @@ class Chain:
 
     def ends(self, level: float) -> Ends:
         """Ends of the line in question."""
+        return self._largest(self._up_to, self._gaps_below, level)
+
+    def _largest(self, lines: Sequence[InBins], gaps: Sequence[Gap], level: float) -> Ends:
+        """The largest ends and point of these lines and mean gaps."""
         tail, outer = self.tail(level), (1.0 - level) / 2
-        below = [line.absolute(level, tail * self._weight(line)) for line in self._up_to]
-        for gap in self._gaps_below:
+        below = [line.absolute(level, tail * self._weight(line)) for line in lines]
+        for gap in gaps:
             found = self._read(gap, level, self._weight(gap))
             below.append(Ends(found.least, found.point, gap.most(outer)))
         if self._notion == CLASS_WISE:

@@ -32,6 +32,11 @@ def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANC
     >>> agreement(estimate_lines(estimates({"one": p}, [("confidence", key) for key in ("ece", "rmsce")])))
     'Miscalibrated: error of 30.0 % (18.9 to 41.1 %). Both estimators with an interval agree.'
     """
+    return " ".join(verdict_and_others(lines, first, eps))
+
+
+def verdict_and_others(lines: pd.DataFrame, first: str, eps: float) -> tuple[str, ...]:
+    """Return the verdict of one estimator in a sentence, and apart from it how many of the others agree, if any."""
     if lines["model"].nunique() > 1 or lines["notion"].nunique() > 1:
         raise NotAnswerable("agreement is defined for the estimators of one model in one notion")
     chosen = lines[lines["estimator"] == first]
@@ -42,9 +47,10 @@ def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANC
     scale = eps / line["limit"]
     low, point, high = in_points([scale * max(line[end], 0.0) for end in ("low", "point", "high")], apart=eps)
     judged = "" if word in (MISCALIBRATED, WITHIN) else f", and the tolerance is {at_level(eps)}"
-    rough = "" if line["tested"] else " This is a rough guide: coverage was not simulated in such cases."
-    verdict = f"{VERDICTS[word].title}: error of {point} %{_of_what(scale)} ({low} to {high} %){judged}.{rough}"
-    return f"{verdict} {_others(lines[lines['verdict'].notna()], word)}".rstrip()
+    rough = "" if line["tested"] else "This is a rough guide: coverage was not simulated in such cases."
+    verdict = f"{VERDICTS[word].title}: error of {point} %{_of_what(scale)} ({low} to {high} %){judged}."
+    others = " ".join(filter(None, (rough, _others(lines[lines["verdict"].notna()], word))))
+    return (verdict, others) if others else (verdict,)
 
 
 def _others(judged: pd.DataFrame, word: str) -> str:
@@ -72,11 +78,11 @@ def _listed(judged: pd.DataFrame, titles: Sequence[str]) -> str:
     return listed([title.removeprefix(prefix) for title in titles])
 
 
-def _without_verdict(chosen: pd.DataFrame) -> str:
+def _without_verdict(chosen: pd.DataFrame) -> tuple[str, ...]:
     """Describe a line without a verdict."""
     if chosen.empty or not math.isfinite(chosen["value"].iloc[0]):
-        return "No verdict in this notion."
-    return "No verdict yet: the interval of the primary estimator was not computed."
+        return ("No verdict in this notion.",)
+    return ("No verdict yet: the interval of the primary estimator was not computed.",)
 
 
 def _of_what(scale: float) -> str:
