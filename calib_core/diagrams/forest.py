@@ -26,7 +26,6 @@ from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.text import (
     at_level,
-    between,
     chance,
     first_few,
     in_percent,
@@ -280,11 +279,10 @@ class SliceDots(Diagram):
             if self.tests == 1:
                 return f"The only slice tested is not significantly off.{few}"
             return f"None of the {self.tests:,} slices is significantly off{corrected}.{few}"
-        low, high = float(worst["low"]), float(worst["high"])
-        ends = share_range(low, high)
+        ends = share_range(float(worst["low"]), float(worst["high"]))
         some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
-        right = f"observed {between(low, high)}" if self.of_event else f"accuracy {ends}"
-        rows = f"{some}; {right} ({at_level(self.level)} interval){self._beside(worst)}"
+        right = "observed" if self.of_event else "accuracy"
+        rows = f"{some}; {right} {ends} ({at_level(self.level)} interval){self._beside(worst)}"
         count = f"{self.outstanding:,} of {self.tests:,} slices" if self.tests > 1 else "The only slice tested"
         are = "is" if self.outstanding == 1 else "are"
         largest = " This is the largest significant gap." if self.outstanding > 1 else ""

@@ -13,7 +13,7 @@ from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws
 from calib_core.palette import style
-from calib_core.text import at_level, between, score, short_percent
+from calib_core.text import at_level, score, share_range, short_percent
 
 ROW, HEAD, FOOT, LEFT = 44, 24, 2, 346
 """Pixels of a line, of the parts above and below the lines, and of the text at the left."""
@@ -115,7 +115,7 @@ def _ends(line: Mapping[Any, Any]) -> str:
     low, high = line["low"], line["high"]
     if math.isnan(low) or math.isnan(high):
         return "–"
-    return between(low, high) if line["measure"] == "observed" else f"{number(low)} to {number(high)}"
+    return share_range(low, high) if line["measure"] == "observed" else f"{number(low)} to {number(high)}"
 
 
 def number(value: float) -> str:

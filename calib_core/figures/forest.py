@@ -311,7 +311,7 @@ def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
         for column, text in heads.items()
     ]
     words.append({**head, "xref": "x2", "x": _VERDICT, "xanchor": "center", "text": "verdict"})
-    eps = f"tolerance {100 * forest.tolerance:.6g}"
+    eps = f"tolerance {100 * forest.tolerance:.6g} %"
     words.append({**head, "xref": "x", "x": 100 * forest.tolerance, "xanchor": "center", "text": f"<b>{eps}</b>"})
     if _first(forest) and forest.declared:
         words.append({**head, "xref": "x3", "x": 0, "xanchor": "left", "align": "left", "text": _FIXED})

@@ -16,7 +16,7 @@ from calib_core.diagrams import swept_estimators, swept_kinds
 from calib_core.evaluation.study import error_keys
 from calib_core.inference import unit_of
 from calib_core.registry.registry import Choice, Flag, Key
-from calib_core.text import count, listed, percent
+from calib_core.text import count, inside, listed, percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -83,7 +83,7 @@ class Estimators(Exhibit):
             caption += f" None of these is the primary measure: {_rests_on(scene)}."
         verdict, *rest = drawn.sentences
         if scene.claims == "event" and scene.ratio < math.inf:
-            verdict = f"By the average error only: {verdict[:1].lower()}{verdict[1:]}"
+            verdict = f"By the average error only, {inside(verdict)}"
         words = Words(caption, drawn.headline, headline=(verdict, *rest))
         notes = line_words.notes(scene.get(self.table(scene)))
         return words.also(more, line_words.WORDS, line_words.OF_ERROR, *notes, scene.rows_counted)

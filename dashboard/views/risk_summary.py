@@ -37,7 +37,7 @@ def draw(scene: Scene) -> None:
         (str(line["title"]), _points(line["value"]), _ends(line, _points), _points(line["floor"]))
         for _, line in _lines(found, CURVE)
     ]
-    _table(lines, ("points", "90 % interval", "noise"))
+    _table(lines, ("distance, %", "90 % interval", "noise floor"))
     st.markdown("**Calibration in the large**")
     large: list[tuple[str, ...]] = [
         (str(line["title"]), _number(line["value"]), _ends(line, _number)) for _, line in _lines(found, LARGE)

@@ -80,9 +80,8 @@ def test_the_summary_beside_the_diagram_has_the_numbers_of_its_tables() -> None:
     gaps.loc[["ici", "e50", "e90"], ["value", "low", "high", "floor"]] *= 100
     curve, large = (table.value for table in app.table if "90 % interval" in table.value.columns)
     for shown, keys in ((curve, ("ici", "e50", "e90")), (large, ("ratio", "intercept", "slope", "auroc"))):
-        assert list(shown.columns) == [*(["points"] if shown is curve else ["value"]), "90 % interval"] + (
-            ["noise"] if shown is curve else []
-        )
+        first, *floor = ("distance, %", "noise floor") if shown is curve else ("value",)
+        assert list(shown.columns) == [first, "90 % interval", *floor]
         names = [str(name).replace("\\", "").replace("\u00a0", " ") for name in shown.index]
         assert names == gaps.loc[[*keys], "title"].tolist()
         for (_, cells), key in zip(shown.iterrows(), keys, strict=True):
