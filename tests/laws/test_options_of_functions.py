@@ -1041,7 +1041,6 @@ def turned(value: Any) -> Any:
 
 
 OF_CODES = {
-    "diagrams.decision_curve": "is asked about a class by its code",
     "inference.shown_at_all": "its p-value is drawn",
     "inference.unbinned_tests": "a p-value of it is drawn",
 }
@@ -1051,7 +1050,7 @@ OF_CODES = {
 @pytest.mark.parametrize("function", [function for function in ASKED if function not in OF_CODES])
 def test_an_event_is_judged_alike_whichever_of_two_classes_it_is(function: str) -> None:
     """Neither side of a gap, nor the class of a code, has precedence over the other."""
-    option = "notion" if (function, "notion") in OPTIONS else ASKED[function]
+    option = next((each for each in ("notion", "thresholds") if (function, each) in OPTIONS), ASKED[function])
     _, arguments = asked(function, option)
     mirrored = {name: turned(value) for name, value in arguments.items()}
     if all(mirrored[name] is arguments[name] for name in mirrored):

@@ -228,18 +228,19 @@ def test_a_value_not_seen_gets_the_common_update_and_a_note(key):
     np.testing.assert_array_equal(by_number.apply(as_text).probs, by_number.apply(numbered).probs)
 
 
+@pytest.mark.parametrize("only", ["", "Dunmere"])
 @pytest.mark.parametrize("key", KEYS)
-def test_order_of_rows_and_copies_do_not_matter_by_a_column(key):
+def test_order_of_rows_and_copies_do_not_matter_by_a_column(key, only):
     p = risks(n=500, sites=SITES)
-    fitted = CALIBRATORS.make(key, by="site").fit_on(p)
+    fitted = CALIBRATORS.make(key, by="site", only=only).fit_on(p)
     shuffled = p.take(np.random.default_rng(0).permutation(500))
     np.testing.assert_allclose(
-        CALIBRATORS.make(key, by="site").fit_on(shuffled).apply(p).probs, fitted.apply(p).probs, atol=1e-4
+        CALIBRATORS.make(key, by="site", only=only).fit_on(shuffled).apply(p).probs, fitted.apply(p).probs, atol=1e-4
     )
     weights = np.random.default_rng(1).integers(0, 3, 500)
     weighed = p.replace(weights=weights)
     copies = p.take(np.repeat(np.arange(500), weights))
-    one, other = (CALIBRATORS.make(key, by="site").fit_on(rows).apply(p).probs for rows in (weighed, copies))
+    one, other = (CALIBRATORS.make(key, by="site", only=only).fit_on(rows).apply(p).probs for rows in (weighed, copies))
     np.testing.assert_allclose(one, other, atol=1e-4)
 
 
