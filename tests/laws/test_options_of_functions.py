@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from answers import beyond, echoes, ends, leaves
+from answers import beyond, echoes, ends, leaves_of
 
 import calib_core as cc
 from calib_core.evaluation.study import every_measure
@@ -1020,7 +1020,7 @@ def test_counts_say_what_rows_say(function: str) -> None:
     one, _ = asked(function, ASKED[function])
     if isinstance(found := of_counts(function, one), Refused):
         pytest.skip("not of counts")
-    rows, counts = known(said(function, one), ""), known(found, "")
+    rows, counts = known(usual(function, ASKED[function], one), ""), known(found, "")
     for path in rows.keys() & counts.keys():
         expected = pytest.approx(numbers(rows[path]), rel=2e-3, abs=2e-4, nan_ok=True)
         assert numbers(counts[path]) == expected, path
@@ -1073,7 +1073,7 @@ BARE = ("point", "value", "gap", "difference", "ratio", "gain", "change", "right
 
 def intervals(answer: Any) -> Iterator[tuple[tuple[str, ...], list[float], list[list[float]], list[float]]]:
     """Yield (path, lower ends, candidate estimates, upper ends) of every interval of a result."""
-    parts = dict(leaves(answer))
+    parts = dict(leaves_of(answer))
     for path, text in parts.items():
         name, _, end = path[-1].rpartition("_") if path else ("", "", "")
         above = (*path[:-1], f"{name}_high".lstrip("_"))
@@ -1085,7 +1085,7 @@ def intervals(answer: Any) -> Iterator[tuple[tuple[str, ...], list[float], list[
 @pytest.mark.parametrize("function", [function for function in ASKED if function not in OF_ANOTHER])
 def test_an_interval_holds_what_it_is_of(function: str) -> None:
     """Swapped ends, or those of another number, do not contain their estimate."""
-    for path, low, points, high in intervals(said(function, asked(function, ASKED[function])[0])):
+    for path, low, points, high in intervals(usual(function, ASKED[function], asked(function, ASKED[function])[0])):
         assert not any(one > other for one, other in zip(low, high, strict=True)), path
         points = [each for each in points if len(each) == len(low)]
         inside = [
@@ -1098,4 +1098,4 @@ def test_an_interval_holds_what_it_is_of(function: str) -> None:
 def test_the_same_question_has_the_same_answer(function: str) -> None:
     """Otherwise an option without any effect would seem to change the result."""
     (first, _), (again, _) = (asked(function, ASKED[function]) for _ in range(2))
-    assert beyond(said(function, first), "") == beyond(said(function, again), "")
+    assert beyond(usual(function, ASKED[function], first), "") == beyond(said(function, again), "")

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -74,14 +75,27 @@ def _told(answer: Any) -> dict[str, Any]:
     return found
 
 
+LAST: deque[tuple[Any, list[Leaf]]] = deque(maxlen=64)
+"""The last results with their leaves: one is compared with several others, and with itself asked of counts."""
+
+
+def leaves_of(answer: Any) -> list[Leaf]:
+    """Return the leaves of a result, computed once while it is among the last."""
+    for one, found in LAST:
+        if one is answer:
+            return found
+    LAST.append((answer, list(leaves(answer))))
+    return LAST[-1][1]
+
+
 def echoes(answer: Any, name: str) -> list[str]:
     """Return the leaves of a result that repeat an option's own name."""
-    return [text for path, text in leaves(answer) if path and path[-1] == name]
+    return [text for path, text in leaves_of(answer) if path and path[-1] == name]
 
 
 def beyond(answer: Any, name: str) -> list[Leaf]:
     """Return all other leaves: an option that is repeated but not applied leaves these unchanged."""
-    return [leaf for leaf in leaves(answer) if not leaf[0] or leaf[0][-1] != name]
+    return [leaf for leaf in leaves_of(answer) if not leaf[0] or leaf[0][-1] != name]
 
 
 def ends(answer: Any) -> dict[tuple[str, ...], str]:
@@ -90,7 +104,7 @@ def ends(answer: Any) -> dict[tuple[str, ...], str]:
     >>> ends({"low": 0.0, "gap_high": 0.25, "point": 0.1})
     {('gap_high',): '0.25'}
     """
-    named = {path: text for path, text in leaves(answer) if path and path[-1].rpartition("_")[2] in ("low", "high")}
+    named = {path: text for path, text in leaves_of(answer) if path and path[-1].rpartition("_")[2] in ("low", "high")}
     named = {path: text for path, text in named.items() if "noise_floor" not in path}
     return {path: text for path, text in named.items() if set(re.findall(r"[\d.]+", text)) - {"0.0", "1.0", "1"}}
 
