@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +17,14 @@ from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import Question, error_scale, traits
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import worth
-from calib_core.inference.intervals.inversion import NO_ERRORS, RICH, CellGaps, Noise, absolute_high
+from calib_core.inference.intervals.inversion import (
+    NO_ERRORS,
+    RICH,
+    CellGaps,
+    Noise,
+    absolute_high,
+    absolute_high_reaches,
+)
 from calib_core.inference.intervals.simulated_domain import Facts
 from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.predictions.predictions import Predictions
@@ -51,15 +58,14 @@ def group_variance(fine: BinTable, worth: Float64s, *, own: bool) -> float | Non
     )
     outcome = drawn / np.maximum(np.round(rows), 1.0)
 
-    def middle(codes: Codes) -> float:
-        return typical(rows, score, outcome, codes[filled])
+    def pooled(codes: Codes) -> _Pooled:
+        return _pooled(rows, score, outcome, codes[filled])
 
-    bins = np.broadcast_to(np.arange(worth.shape[1]), worth.shape)
-    limit = BUDGET * middle(bins)
-    if own and middle(np.arange(worth.size).reshape(worth.shape)) <= limit:
+    limit = BUDGET * pooled(np.broadcast_to(np.arange(worth.shape[1]), worth.shape)).middle()
+    if own and pooled(np.arange(worth.size).reshape(worth.shape)).within(limit):
         return None
     for variance, codes in _sizes(fine):
-        if middle(codes) <= limit:
+        if pooled(codes).within(limit):
             return variance
     return variance
 
@@ -75,8 +81,26 @@ def _sizes(fine: BinTable) -> Iterator[tuple[float, Codes]]:
         variance *= _STEP
 
 
-def typical(rows: Float64s, score: Float64s, outcome: Float64s, codes: Codes) -> float:
-    """The median upper end over cells pooled by ``codes`` (cells,), of mean outcomes (draws, cells)."""
+@dataclass(frozen=True, eq=False)
+class _Pooled:
+    """Pooled cells with each of the drawn outcomes, and the normal errors of their upper ends."""
+
+    drawn: list[tuple[CellGaps, Noise]]
+    errors: Float64s
+
+    def middle(self) -> float:
+        """The median upper end."""
+        return float(np.median([absolute_high(cells, noise, LEVEL, self.errors) for cells, noise in self.drawn]))
+
+    def within(self, limit: float) -> bool:
+        """True if the median upper end is at most the limit: faster, as no end is computed that is not close to it."""
+        above = float(np.nextafter(limit, np.inf))
+        beyond = (absolute_high_reaches(cells, noise, LEVEL, self.errors, above) for cells, noise in self.drawn)
+        return 2 * sum(beyond) < len(self.drawn)
+
+
+def _pooled(rows: Float64s, score: Float64s, outcome: Float64s, codes: Codes) -> _Pooled:
+    """Cells pooled by ``codes`` (cells,), with mean outcomes (draws, cells)."""
     _, place = np.unique(codes, return_inverse=True)
     count = np.bincount(place, rows).astype(np.float64)
     weight, claimed = count / count.sum(), np.bincount(place, rows * score) / count
@@ -84,8 +108,7 @@ def typical(rows: Float64s, score: Float64s, outcome: Float64s, codes: Codes) ->
     rich = CellGaps(weight, count, claimed, claimed).rich
     rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(6,)))
     errors = rng.standard_normal((_ERRORS, len(count))) if rich else NO_ERRORS
-    ends = [absolute_high(CellGaps(weight, count, z, claimed), _noise(count, z, claimed), LEVEL, errors) for z in came]
-    return float(np.median(ends))
+    return _Pooled([(CellGaps(weight, count, z, claimed), _noise(count, z, claimed)) for z in came], errors)
 
 
 def _noise(rows: Float64s, outcome: Float64s, score: Float64s) -> Noise:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -186,10 +187,12 @@ def absolute_high_reaches(gaps: CellGaps, noise: Noise, level: float, errors: Fl
         return False
     laws, top = _high_laws(gaps, 1, gaps.deviation * errors)
     near = False
-    for law in laws:
-        if _crosses_beyond(law, tail, top, limit - more + _PRECISE):
-            return True
-        near = near or _crosses_beyond(law, tail, top, limit - more - _PRECISE)
+    for law in map(cache, laws):
+        # Most ends lie clearly below the limit: laws fall, so one that has not crossed before it does not after it.
+        if _crosses_beyond(law, tail, top, limit - more - _PRECISE):
+            if _crosses_beyond(law, tail, top, limit - more + _PRECISE):
+                return True
+            near = True
     return near and min(1.0, max(_crossing(law, tail, top) for law in laws)) + more >= limit
 
 
