@@ -15,7 +15,7 @@ from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.candidate_ranking import bold_claims
 from calib_core.evaluation.likelihood_gain import best_gain
 from calib_core.inference.comparison.paired_differences import Difference
-from calib_core.inference.comparison.score_differences import mean_gain, of_scores
+from calib_core.inference.comparison.score_differences import of_gains, of_scores
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, auroc
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
@@ -267,11 +267,8 @@ class FoldTrial:
         both, apart = (self.base.written_out(), after.written_out()), apart[copies]
         tested, level = w is None and self.rows.row_groups is None, level or self.level
         try:
-            return (
-                mean_gain(*both, apart, lambda probs: self.unit * score.label_losses(probs), level or self.level),
-                tested,
-                "",
-            )
+            found, _, _ = of_gains(*both, apart, lambda probs: self.unit * score.label_losses(probs), level)
+            return found, tested, ""
         except NotAnswerable as why:
             return Difference(self.mean(apart), np.nan, np.nan, np.nan), False, str(why)
 

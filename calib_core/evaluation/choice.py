@@ -633,7 +633,7 @@ def choose(
 
     With ``held_out`` rows (other predictions of the same model) every candidate is fitted on all of ``predictions`` and
     judged on them. The table, ``before`` and ``gain`` are of these rows. A candidate whose gain there can be 0 is not
-    recommended. The interval's ends are those of ``inference.mean_gain``.
+    recommended. The interval's ends are those of ``score_differences.of_gains``.
 
     With few rows caution has a price. The mean excess log loss was measured over calibrated models and logits 2 or 0.7
     times the true ones, with 100 to 500 rows of 2 to 10 classes. It is .0038, and .0029 for temperature scaling in

@@ -18,7 +18,7 @@ from calib_core.estimators.base import estimate
 from calib_core.evaluation.candidates import SCORES, FoldTrial, candidates_for
 from calib_core.evaluation.cross_fitting import over_folds
 from calib_core.evaluation.study import over_same_rows
-from calib_core.inference.comparison.model_differences import same_rows
+from calib_core.inference.comparison.model_differences import paired_difference, same_rows
 from calib_core.inference.comparison.skills import why_few
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, counting
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
@@ -50,7 +50,7 @@ def parts_of_scores(
     ``before`` has the original rows by the same names. Columns:
 
     - before and after, each with its interval at ``level``, that of ``estimate`` for the whole score;
-    - change (after minus before) with its interval, low to high;
+    - change (after minus before) with its interval, low to high, for the whole score that of ``paired_difference``;
     - note, the reason for a missing number.
 
     Rows with a single probability are evaluated as correct or not, before and after.
@@ -81,7 +81,7 @@ def parts_of_scores(
         found = [_Split.all_of(each, candidates, folds, random_state, level) for each in pair]
         for score in SCORES:
             first, last = (each[score] for each in found)
-            ends = [_ends_of_score(each, score, level) for each in pair] if not (first.why or last.why or few) else []
+            ends = [] if first.why or last.why or few else _ends_of_score(pair, score, level)
             lines += [{"calibrator": name, "score": score, **line} for line in _lines(first, last, few, ends, level)]
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
@@ -151,23 +151,24 @@ def _gains(
     return inner, outer
 
 
-def _ends_of_score(rows: Predictions, score: str, level: float) -> tuple[float, float]:
-    """Interval of the whole score by ``estimate``, so that a score has the same interval everywhere."""
-    found = estimate(rows, None if rows.kind == "full" else "confidence", score).interval(level)
-    return found.low, found.high
+def _ends_of_score(pair: Sequence[Predictions], score: str, level: float) -> list[tuple[float, float]]:
+    """Intervals of the whole score before and after, and of its change: a score and a gain have one everywhere."""
+    found = [estimate(rows, None if rows.kind == "full" else "confidence", score).interval(level) for rows in pair]
+    change = paired_difference(pair[1], pair[0], None, score, level=level)
+    return [*((each.low, each.high) for each in found), (change.low, change.high)]
 
 
 def _lines(
     old: _Split, new: _Split, few: str, of_score: Sequence[tuple[float, float]], level: float
 ) -> list[dict[str, object]]:
-    """One row per part; ``of_score`` are the interval ends of the whole score before and after, if any."""
+    """One row per part; ``of_score`` are the ends of the whole score before, after and of its change, if any."""
     note = old.why or new.why or few
     lines = []
     for part in PARTS:
         first, last = old.parts[part], new.parts[part]
         change = last - first
         line: dict[str, object] = {"part": part, "before": first.value, "after": last.value, "change": change.value}
-        own = dict(zip(("before_", "after_"), of_score, strict=False)) if part == "score" else {}
+        own = dict(zip(("before_", "after_", ""), of_score, strict=False)) if part == "score" else {}
         for name, found in (("before_", first), ("after_", last), ("", change)):
             low, high = (np.nan, np.nan) if note else own.get(name) or found.ends(level)
             line |= {f"{name}low": low, f"{name}high": high}

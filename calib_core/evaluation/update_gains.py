@@ -19,7 +19,7 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.defaults import JUDGED_FOLDS, LEVEL, SEED
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.cross_fitting import plain_folds
-from calib_core.inference.comparison.score_differences import mean_gain
+from calib_core.inference.comparison.score_differences import of_gains
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.proper_scores import log_losses
@@ -145,7 +145,7 @@ def update_gains(
 
     Each row is evaluated after a map fitted on the other folds, which also choose the single value. It is the one with
     the largest z = (O - E) / sqrt(sum p (1 - p)), p after one intercept for all. The gain is the mean log loss of
-    ``none`` minus that of the update; its interval and p are those of ``mean_gain``. ``helps`` is True if the gain is
+    ``none`` minus that of the update; its interval and p are those of ``of_gains``. ``helps`` is True if the gain is
     positive and p, corrected by Holm for five updates, is at most 1 - ``level``. O:E is observed over expected events.
 
     The value in the sentence is the one chosen on all rows. It counts as off if its gap differs significantly from that
@@ -354,7 +354,7 @@ def _line(
     both = rows.written_out(), after.written_out()
     score: Any = as_estimator("log-loss")
     try:
-        gain = mean_gain(*both, (base - losses)[copied], score.label_terms, level)
+        gain, _, _ = of_gains(*both, (base - losses)[copied], score.label_losses, level)
     except NotAnswerable:  # too few groups for an interval
         none = dict.fromkeys(("low", "high", "p"), np.nan)
         return line | {"gain": float(weights @ (base - losses) / weights.sum())} | none

@@ -84,9 +84,8 @@ def paired_difference(
       (``joint_cells.absolute_difference``).
     - Both, if the squared residuals sum to fewer than ten outcomes: each model's own interval, as below. In the bins
       of one model: bounds from counts, which never separate the models.
-    - Scores of whole predictions (``reduction`` None), and of the risk of an event: Student's interval for the mean of
-      the rows' differences. Accuracies have a score interval. If one unseen outcome could change much, the interval is
-      a bound (``score_differences``).
+    - Scores of whole predictions (``reduction`` None), and of the risk of an event: the interval of a mean gain
+      (``score_differences.of_gains``). It allows for rare heavy losses. Accuracies have a score interval.
     - Scores of the confidence, by predicted class or not, which are the only scores of bare confidences. They are the
       accuracy, and each confidence's loss as a claim to be right. The intervals are the same
       (``score_differences.of_confidences``).
@@ -94,8 +93,8 @@ def paired_difference(
       errors, kernel and smooth errors, the simplex, and weights that are not whole. The difference is between their
       extremes if both are valid. This is conservative and wide, because errors that the models share do not cancel. The
       p-value is the smallest of ``LADDER`` at which the two intervals separate.
-    - Grouped rows always use the last method, or for scores Student's interval of group sums, because pairs of rows and
-      folds assume independent rows.
+    - Grouped rows always use the last method, or for scores sums of groups, because pairs of rows and folds assume
+      independent rows.
 
     A summary contains no rows, so it is unknown which of them two models share. Each model's own interval decides,
     which is valid in any case. Rows that both models retain can be paired (``kept_together``).

@@ -28,18 +28,37 @@ def of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> tuple
     """The interval of the mean difference, its method, and whether that is tested; rows that abstain are left out."""
     apart = score.losses(a) - score.losses(b)
     known = ~np.isnan(apart)
+    if traits(score).judged == "losses":
+        if not known.all():
+            a, b = (p.take(np.flatnonzero(known)) for p in (a, b))
+        return of_gains(a, b, apart[known], score.label_losses, level)
     if a.row_groups is not None:
-        terms = score.label_terms if traits(score).judged == "losses" else None
-        return _by_group(a, b, apart, terms, level), BY_GROUP, False
+        return _by_group(a, b, apart, None, level), BY_GROUP, False
     apart, weight = apart[known], None if a.weights is None else a.weights[known]
     if weight is None and traits(score).judged == "share":
         if np.array_equal(a.predicted[known], b.predicted[known]):
             return Difference(0.0, 0.0, 0.0, 1.0), "the same predicted classes", True
         difference = accuracy_difference(int((apart > 0).sum()), int((apart < 0).sum()), len(apart), level)
         return difference, "paired score interval", len(apart) >= FEWEST_ROWS
-    if traits(score).judged != "losses":
-        return mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level), "paired t", False
-    return of_losses(a, b, score.losses(a) - score.losses(b), score.label_terms, level)
+    return mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level), "paired t", False
+
+
+MOST_TILTED = 1 << 22
+"""Most rows times classes for which the outcomes behind a gain are tilted, some seconds of work."""
+
+
+def of_gains(
+    base: Predictions, after: Predictions, gains: Float64s, terms: Callable[[Float64s], Float64s], level: float
+) -> tuple[Difference, str, bool]:
+    """The interval of the mean gain in a loss, its method, and whether it is tested.
+
+    A gain has this interval wherever it is shown: between two models, and of a calibrator over the model. ``gains``
+    (n,) are the losses in ``base`` less those in ``after``; ``terms`` returns the loss of each label, (n, K). The
+    method is that of ``mean_gain``; for more than ``MOST_TILTED`` numbers that of ``of_losses``.
+    """
+    if base.n_rows * base.rows.shape[1] > MOST_TILTED:
+        return of_losses(base, after, gains, terms, level)
+    return mean_gain(base, after, gains, terms, level), TILTED, base.weights is None and base.row_groups is None
 
 
 def of_confidences(
@@ -49,7 +68,7 @@ def of_confidences(
 
     A row's loss is that of its confidence as a prediction of being right; accuracy is the share of right rows. Both
     models use the same rows but have their own outcomes. If these are equal, it is the difference of two risks of one
-    event (``of_losses``), else Student's interval for the mean of the rows' differences. None if either model has
+    event (``of_gains``), else Student's interval for the mean of the rows' differences. None if either model has
     fewer than ten right rows or ten wrong ones, too few to represent possible outcomes.
     """
     a, b = a.answered, b.answered
@@ -58,15 +77,15 @@ def of_confidences(
     weight = np.ones(len(first)) if a.weights is None else a.weights.astype(np.float64)
     values = float(first @ weight / weight.sum()), float(second @ weight / weight.sum())
     apart = first - second
+    if not share and np.array_equal(a.correct, b.correct):
+        found = of_gains(_event(a), _event(b), apart, lambda probs: score.claim_losses(probs[:, 1]).T, level)
+        return values, *found
     if a.row_groups is not None:
         return values, grouped_difference(apart, weight, a.row_groups, level)[0], BY_GROUP, False
     if share and a.weights is None:
         more, less = int((apart > 0).sum()), int((apart < 0).sum())
         enough = len(apart) >= FEWEST_ROWS
         return values, accuracy_difference(more, less, len(apart), level), "paired score interval", enough
-    if not share and np.array_equal(a.correct, b.correct):
-        found = of_losses(_event(a), _event(b), apart, lambda probs: score.claim_losses(probs[:, 1]).T, level)
-        return values, *found
     few = min(min(p.correct.sum(), (~p.correct).sum()) for p in (a, b))
     return None if few < FEWEST_SURPRISES else (values, mean_difference(apart, weight, level), "paired t", False)
 
@@ -80,7 +99,8 @@ def _lost(rows: Predictions, score: Any) -> Float64s:
 def _event(rows: Predictions) -> Predictions:
     """The confidence as the risk of one event: that the row is right."""
     confidence = rows.confidence.astype(np.float64)
-    return Predictions(np.column_stack([1 - confidence, confidence]), rows.correct.astype(int), weights=rows.weights)
+    both, labels = np.column_stack([1 - confidence, confidence]), rows.correct.astype(int)
+    return Predictions(both, labels, weights=rows.weights, groups=rows.grouping)
 
 
 def of_losses(
@@ -111,6 +131,7 @@ def of_losses(
 
 FEWEST_ROWS = 10
 """Fewest rows for which coverage of the accuracy's interval was summed up exactly."""
+TILTED = "outcomes tilted between the models"
 BY_GROUP = "paired t of group sums"
 BOUND = "bounds from the largest change one outcome can make"
 

@@ -37,6 +37,18 @@ def test_with_one_map_it_is_the_score_less_that_of_cross_fitting(sharp):
     assert better.any() == (sharp == 2.5)
 
 
+@pytest.mark.parametrize("score", ["log-loss", "brier"])
+def test_a_gain_has_one_interval_in_the_choice_between_pairs_and_in_the_parts(score):
+    fit, test = (drawn(n, 3, [2.5], seed=n)[0] for n in (300, 120))
+    after = CALIBRATORS.make("temperature").fit_on(fit).apply(test)
+    chosen = cc.choose(fit, ["temperature"], score=score, held_out=test).frame().set_index("calibrator")
+    gain = tuple(chosen.loc["temperature", ["gain", "low", "high"]])
+    found = cc.inference.paired_difference(test, after, None, score)
+    assert (found.point, found.low, found.high) == pytest.approx(gain, rel=1e-12)
+    part = lines(parts_of_scores({"t": test}, {"t": after}), score).loc["score"]
+    assert (-part["change"], -part["high"], -part["low"]) == pytest.approx(gain, rel=1e-12)
+
+
 def test_recalibration_takes_the_calibration_loss_and_leaves_the_rest():
     before, after = drawn(3000, 3, (3.0, 1.0), 1)
     table = parts_of_scores({"t": before}, {"t": after})

@@ -13,6 +13,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions, RegistryError, compare, estimate
 from calib_core.binning import Distinct, EqualWidth, Groups
 from calib_core.inference import paired_difference, paired_table
+from calib_core.inference.comparison import score_differences
 from calib_core.inference.comparison.model_differences import declared_bins
 from calib_core.inference.comparison.paired_differences import (
     LADDER,
@@ -24,7 +25,13 @@ from calib_core.inference.comparison.paired_differences import (
     outer_difference,
     squared_difference,
 )
-from calib_core.inference.comparison.score_differences import BOUND, accuracy_difference, bounded_difference
+from calib_core.inference.comparison.score_differences import (
+    BOUND,
+    accuracy_difference,
+    bounded_difference,
+    mean_gain,
+    of_losses,
+)
 from calib_core.inference.intervals.elementary import beyond
 
 
@@ -50,22 +57,37 @@ def residuals(n=40, cells=6, seed=0):
 @pytest.mark.parametrize("score", ["log-loss", "brier"])
 def test_scores_are_compared_row_by_row(score):
     a, b = pair(800)
-    made = paired_difference(a, b, None, score, level=0.9)
-    terms = cc.ESTIMATORS.make(score).losses(a) - cc.ESTIMATORS.make(score).losses(b)
+    made, key = paired_difference(a, b, None, score, level=0.9), cc.ESTIMATORS.make(score)
+    terms = key.losses(a) - key.losses(b)
     assert (made.first, made.second) == (
         pytest.approx(estimate(a, None, score).value),
         pytest.approx(estimate(b, None, score).value),
     )
     assert made.value == pytest.approx(terms.mean())
+    wanted = mean_gain(a, b, terms, key.label_losses, 0.9)
+    assert (made.low, made.high, made.p_value) == pytest.approx((wanted.low, wanted.high, wanted.p_value))
     half = terms.std(ddof=1) / np.sqrt(800) * student.ppf(0.95, 799)  # t with 799 degrees of freedom at 0.95
+    assert (made.high - made.low) / 2 == pytest.approx(half, rel=0.1)
+
+
+@pytest.mark.parametrize("score", ["log-loss", "brier"])
+def test_very_many_rows_have_the_interval_of_student(score, monkeypatch):
+    a, b = pair(800)
+    key = cc.ESTIMATORS.make(score)
+    terms = key.losses(a) - key.losses(b)
+    monkeypatch.setattr(score_differences, "MOST_TILTED", 3 * 800 - 1)
+    made = paired_difference(a, b, None, score, level=0.9)
+    half = terms.std(ddof=1) / np.sqrt(800) * student.ppf(0.95, 799)
     assert (made.low, made.high) == (pytest.approx(terms.mean() - half), pytest.approx(terms.mean() + half))
-    assert made.method == "paired t"
+    monkeypatch.setattr(score_differences, "MOST_TILTED", 3 * 800)
+    assert paired_difference(a, b, None, score, level=0.9).low != pytest.approx(made.low)
 
 
 def test_the_t_interval_agrees_with_the_bootstrap():
     a, b = pair(n=800)
-    made = paired_difference(a, b, None, "log-loss")
-    terms = cc.ESTIMATORS.make("log-loss").losses(a) - cc.ESTIMATORS.make("log-loss").losses(b)
+    key = cc.ESTIMATORS.make("log-loss")
+    terms = key.losses(a) - key.losses(b)
+    made, _, _ = of_losses(a, b, terms, key.label_losses, 0.9)
     rng = np.random.default_rng(0)
     drawn = np.quantile(terms[rng.integers(800, size=(4000, 800))].mean(1), [0.05, 0.95])
     width = made.high - made.low
@@ -133,9 +155,10 @@ def test_scores_near_one_that_were_all_right_leave_room_for_the_error_not_seen_y
 def test_bounds_from_the_largest_change_have_the_p_value_that_goes_with_them():
     labels = np.zeros(30, int)
     a, b = (Predictions(np.tile([s, 1 - s], (30, 1)), labels) for s in (0.999, 0.9))
-    made = paired_difference(a, b, None, "log-loss")
-    assert made.method == BOUND
-    assert made.low < made.value < 0 < made.high
+    key = cc.ESTIMATORS.make("log-loss")
+    made, method, _ = of_losses(a, b, key.losses(a) - key.losses(b), key.label_losses, 0.9)
+    assert method == BOUND
+    assert made.low < made.point < 0 < made.high
     one = bounded_difference(0.05, 0.4, 2.0, 100, 0.9)
     at = bounded_difference(0.05, 0.4, 2.0, 100, 1 - one.p_value)
     assert 0 < one.p_value < 0.1
