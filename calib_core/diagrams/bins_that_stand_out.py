@@ -13,7 +13,7 @@ from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.errors import InputError, as_share
 from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning
-from calib_core.binning.bin_table import tabulate, tabulate_at
+from calib_core.binning.bin_table import BinTable, tabulate, tabulate_at
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.exact_sums import copies
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
@@ -22,7 +22,7 @@ from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.estimators.base import Question, claimed_rows, judged_notion
 from calib_core.estimators.debiased import worth
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, groups_of, share_ends_of
-from calib_core.inference.intervals.elementary import clopper_pearson, wilson
+from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.intervals.grouped_row_noise import sums_in_cells
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.noise_floor import RESAMPLES, null_outcomes
@@ -90,11 +90,9 @@ def bins_standing_out(
         frame.insert(0, "model", title)
         claims = Confidence().split(predictions)
         cells = tabulate_at(claims, diagram.lower[1:])
-        rows = worth(claims, cells)[0]
-        low, high = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-        if groups is not None:
-            sums = GroupsInCells.of(claims, cells, groups)
-            rows, (low, high) = sums.fewest, share_ends_of(sums, copies(given.weights), level)
+        sums = None if groups is None else GroupsInCells.of(claims, cells, groups)
+        rows = worth(claims, cells)[0] if sums is None else sums.fewest
+        low, high = _ends(claims, cells, sums, copies(given.weights), level)
         p, enough = _tested(predictions, claims, diagram.lower[1:], cells.tally.outcome[0], cells.count[0])
         p, corrected = corrected_p(p, enough, kinds_of_places(predictions))
         which = frame["bin"]
@@ -103,12 +101,25 @@ def bins_standing_out(
     table = pd.concat(frames, ignore_index=True)
     rows, p, corrected, low, high = (table.pop(name).to_numpy() for name in ("rows", "p", "p_corrected", "low", "high"))
     says, right = table["confidence"].to_numpy(), table["accuracy"].to_numpy()
-    alone = clopper_pearson(right * rows, rows, level)
-    low, high = (np.where(np.isnan(end), plain, end) for end, plain in zip((low, high), alone, strict=True))
     calm = clopper_pearson(says * rows, rows, level)
     sides = np.where(corrected <= SIGNIFICANCE, np.where(right < says, OVER, UNDER), "")
     few = ((calm[1] - calm[0]) / 2 > _WIDE) | np.isnan(p)
     return table.assign(low=low, high=high, stands_out=sides, too_few=few, p=p, p_corrected=corrected)
+
+
+def _ends(
+    claims: Claims, table: BinTable, sums: GroupsInCells | None, counted: bool, level: float
+) -> tuple[Float64s, Float64s]:
+    """Exact intervals of the observed frequency of each bin, (bins,); NaN in empty bins.
+
+    They are the same in the table of bins, in the diagram, and in findings. Rows of unequal weight count as the
+    effective sample size of their bin. ``sums`` are those of rows in groups.
+    """
+    if sums is not None:
+        return share_ends_of(sums, counted, level)
+    rows = worth(claims, table)[0]
+    low, high = clopper_pearson(np.nan_to_num(table.mean_outcome[0]) * rows, rows, level)
+    return np.where(rows > 0, low, np.nan), np.where(rows > 0, high, np.nan)
 
 
 def _tested(
@@ -238,7 +249,7 @@ def _stretch(table: pd.DataFrame, off: np.ndarray[tuple[int], np.dtype[np.intp]]
 class ReliabilityBands(Diagram):
     """Two answers per bin of one stratum; arrays are (bins,), NaN where a bin is empty.
 
-    ``accuracy_low`` to ``accuracy_high`` contains the bin's true accuracy (Wilson). ``band_low`` to ``band_high``
+    ``accuracy_low`` to ``accuracy_high`` contains the bin's true accuracy (exact). ``band_low`` to ``band_high``
     contains the star of a calibrated model with these scores (consistency band). Both are at ``level`` per bin.
     """
 
@@ -279,18 +290,18 @@ def reliability_bands(
     resamples: int = RESAMPLES,
     random_state: int = SEED,
 ) -> ReliabilityBands:
-    """Wilson intervals and consistency bands for the bins of a reliability diagram.
+    """Exact intervals and consistency bands for the bins of a reliability diagram.
 
     ``bins`` is a number of equal-width bins, a key of BINNINGS, a list of edges or a scheme. By default risks of an
     event have the bins of ``binning.risk_bins``. The band resamples outcomes from the scores on the same bins and takes
     the middle ``level`` of each bin's mean outcomes. A star outside its band is unlikely for a calibrated model. Rows
-    of unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2. Rows in groups have
-    exact intervals at their effective sample size. Their band is the widest of those with outcomes drawn independently
+    of unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2. Rows in groups count as
+    Korn and Graubard's effective sample size. Their band is the widest of those with outcomes drawn independently
     and in groups. What can mislead: bands are valid for one bin each, not jointly. Of ten stars of a calibrated model,
     one lies outside its 90 % band on average.
 
-    References: Broecker & Smith 2007, Increasing the reliability of reliability diagrams; Kish 1965 (weights); Wilson
-    1927.
+    References: Broecker & Smith 2007, Increasing the reliability of reliability diagrams; Clopper & Pearson 1934; Kish
+    1965 (weights); Korn & Graubard 1998 (groups).
 
     >>> p = Predictions.from_confidence([0.6] * 100, [True] * 60 + [False] * 40)
     >>> reliability_bands(p, 5).frame()[["band_low", "band_high"]].round(1).values.tolist()
@@ -311,15 +322,15 @@ def reliability_bands(
     filled = rows > 0
     ends = (1 - level) / 2, (1 + level) / 2
     low[filled], high[filled] = np.quantile(shares[:, filled], ends, axis=0)
-    effective = worth(mine, table)[0]
-    sure = wilson(np.nan_to_num(table.mean_outcome[0]) * effective, effective, level)
+    cells = None
     if groups is not None:
         own = groups.take(claims.rows_of(stratum, question.ranks))
         for sums in sums_in_cells(mine, table, own, random_state):
             least, most = np.quantile(sums[:, filled] / rows[filled], ends, axis=0)
             low[filled] = np.clip(np.minimum(low[filled], least), 0.0, 1.0)
             high[filled] = np.clip(np.maximum(high[filled], most), 0.0, 1.0)
-        sure = share_ends_of(GroupsInCells.of(mine, table, own), copies(weights), level)
+        cells = GroupsInCells.of(mine, table, own)
+    sure = _ends(mine, table, cells, copies(weights), level)
     parts = (rows, table.mean_score[0], table.mean_outcome[0], *sure, low, high)
     return ReliabilityBands(table.lower[0], table.upper[0], *parts, level)
 

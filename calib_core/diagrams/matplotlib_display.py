@@ -28,8 +28,8 @@ _BINARY = ({0, 1}, {-1, 1})
 class ReliabilityDisplay:
     """A reliability diagram on Matplotlib's axes, with what scikit-learn's CalibrationDisplay lacks: how sure it is.
 
-    Per bin b it shows the mean score s_b and the observed frequency z_b, with the interval of the true frequency
-    (Wilson). In gray it shows where a calibrated model with the same scores would be. `from_predictions` and
+    Per bin b it shows the mean score s_b and the observed frequency z_b, with the exact interval of the true
+    frequency. In gray it shows where a calibrated model with the same scores would be. `from_predictions` and
     `from_estimator` construct one; the constructor takes the result of `cc.diagrams.reliability_bands` for any
     predictions, also for rows in groups.
 
@@ -47,7 +47,7 @@ class ReliabilityDisplay:
     ``figure_``, ``intervals_`` and ``bands_`` (None where they were left out), ``ref_line_``. What can mislead:
     intervals and bands are valid for one bin each, not jointly. Of ten bins one is outside on average.
 
-    References: Broecker & Smith 2007; Wilson 1927.
+    References: Broecker & Smith 2007; Clopper & Pearson 1934.
 
     >>> rows = Predictions.from_confidence([0.125, 0.75, 0.75, 0.75], [False, True, True, True])
     >>> display = ReliabilityDisplay(reliability_bands(rows, 5))

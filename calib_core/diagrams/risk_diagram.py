@@ -13,16 +13,12 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
 from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning
-from calib_core.binning.bin_table import tabulate_at
 from calib_core.binning.interval_schemes import bins_said
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import reliability_bands
 from calib_core.diagrams.reliability import reliability
 from calib_core.estimators.base import claimed_rows, event_name
-from calib_core.estimators.debiased import worth
-from calib_core.inference.intervals.clustered_rows import shares_in_cells
-from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.top import Confidence
 from calib_core.risk import smooth_curve
@@ -94,10 +90,10 @@ def risk_diagram(
     """Observed frequency of the event of two classes against its predicted risk, in bins and as a smooth curve.
 
     Each bin b has the mean risk sum_b p_i / n_b and the observed frequency sum_b y_i / n_b with its exact interval. The
-    consistency band and ``bins`` are those of ``reliability_bands``. The curve is ``risk.smooth_curve``, over the risks
-    that the data have. What can mislead: intervals and band are for one bin each; of ten bins of a calibrated model one
-    lies outside its 90 % band on average. The curve smooths away what is finer than its knots. NotAnswerable without an
-    event.
+    intervals, consistency band and ``bins`` are those of ``reliability_bands``. The curve is ``risk.smooth_curve``,
+    over the risks that the data have. What can mislead: intervals and band are for one bin each; of ten bins of a
+    calibrated model one lies outside its 90 % band on average. The curve smooths away what is finer than its knots.
+    NotAnswerable without an event.
 
     References: Van Calster et al. 2019, BMC Medicine 17 (calibration curves of risks); Clopper & Pearson 1934; Broecker
     & Smith 2007 (bands); Harrell 2015, §2.4 (the curve).
@@ -113,7 +109,6 @@ def risk_diagram(
     scheme = risk_bins(claims, None if bins is None else as_binning(bins))
     diagram = reliability(predictions, scheme, notion="event")
     bands = reliability_bands(predictions, scheme, "event", level=level, random_state=random_state)
-    low, high = _ends(rows, claims, diagram, level)
     curve, note = None, ""
     try:
         curve = smooth_curve(predictions, level, intervals=False)  # distances are not drawn
@@ -127,8 +122,8 @@ def risk_diagram(
         diagram.count,
         diagram.confidence,
         diagram.accuracy,
-        low,
-        high,
+        bands.accuracy_low,
+        bands.accuracy_high,
         bands.band_low,
         bands.band_high,
         curve,
@@ -136,18 +131,6 @@ def risk_diagram(
         level,
         note,
     )
-
-
-def _ends(rows: Predictions, claims: Any, diagram: Any, level: float) -> tuple[Float64s, Float64s]:
-    """Exact intervals of the bins, as ``models_in_range`` gives them for the same rows."""
-    if rows.row_groups is None or rows.grain == "counts":
-        n = worth(claims, tabulate_at(claims, diagram.lower[1:]))[0]
-        low, high = clopper_pearson(np.nan_to_num(diagram.accuracy) * n, n, level)
-    else:
-        cell = np.searchsorted(diagram.lower[1:].astype(rows.confidence.dtype), rows.confidence, side="right")
-        low, high, _ = shares_in_cells(rows, cell, rows.correct, np.arange(rows.n_rows), diagram.n_bins, level)
-    filled = diagram.count > 0
-    return np.where(filled, low, np.nan), np.where(filled, high, np.nan)
 
 
 def _spikes(claims: Any) -> pd.DataFrame:

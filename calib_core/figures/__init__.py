@@ -19,13 +19,13 @@ from calib_core.figures.lab import error_curves, error_distances, truth_curve
 from calib_core.figures.levels import levels, selective, validity, validity_pair
 from calib_core.figures.movement import movement
 from calib_core.figures.overlay import (
+    bin_intervals,
     consistency_bands,
     corp,
     corp_band,
     kernel_band,
     kernel_curve,
     reliability_bands,
-    wilson_intervals,
 )
 from calib_core.figures.plan_curve import constraint, plan_curve
 from calib_core.figures.recalibration import calibration_map, recalibration
@@ -37,6 +37,7 @@ from calib_core.figures.verdict_strip import verdict_strip
 from calib_core.figures.zoom import class_bins, models_in_range, zoom, zoom_lines
 
 __all__ = [
+    "bin_intervals",
     "binary_map",
     "calibration_map",
     "class_bias",
@@ -78,7 +79,6 @@ __all__ = [
     "validity",
     "validity_pair",
     "verdict_strip",
-    "wilson_intervals",
     "zoom",
     "zoom_lines",
 ]

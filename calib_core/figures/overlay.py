@@ -39,11 +39,11 @@ def _alone(*traces: go.Scatter) -> go.Figure:
 @draws(ReliabilityBands)
 def reliability_bands(bands: ReliabilityBands) -> go.Figure:
     """Draw bands of a calibrated model's stars, and an interval for the accuracy of each bin."""
-    return _alone(*laid_over(consistency_bands(bands)), *laid_over(wilson_intervals(bands)))
+    return _alone(*laid_over(consistency_bands(bands)), *laid_over(bin_intervals(bands)))
 
 
-def wilson_intervals(bands: ReliabilityBands) -> go.Figure:
-    """Draw an interval for the true accuracy of each bin, around its star."""
+def bin_intervals(bands: ReliabilityBands) -> go.Figure:
+    """Draw an exact interval for the true accuracy of each bin, around its star."""
     frame = bands.frame()
     return _alone(
         go.Scatter(
@@ -60,7 +60,7 @@ def wilson_intervals(bands: ReliabilityBands) -> go.Figure:
             mode="markers",
             # A tick in the interval's color: a point would leave the legend empty.
             marker={"symbol": "line-ns", "size": 8, "line": {"width": 1.5, "color": _COLOUR}},
-            name=f"{percent(bands.level, 0)} Wilson intervals",
+            name=f"{percent(bands.level, 0)} intervals",
             hoverinfo="skip",
         )
     )

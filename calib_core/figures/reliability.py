@@ -61,7 +61,7 @@ def reliability(
 
     Up to two models are overlaid; three or more have a panel each, with the first model in gray behind it, unless
     ``together`` is set. ``over`` is drawn under the stars of the first model, or of the named ones: figures from
-    `corp`, `corp_band`, `kernel_band`, `consistency_bands` or `wilson_intervals`. A model keeps its style, by its
+    `corp`, `corp_band`, `kernel_band`, `consistency_bands` or `bin_intervals`. A model keeps its style, by its
     number in ``looks``. ``axis`` is one of ``probability_axis.AXES``, ``tolerance`` a band around the diagonal,
     ``verdicts`` a frame of `inference.verdicts` for the headings of panels. ``event`` is the name of the event if the
     diagrams are of a predicted risk. Every mark of a bin has a record as customdata: ``model``, ``bin``, ``interval``

@@ -31,7 +31,7 @@ from dashboard.exhibits.stars import (
 from dashboard.session import Call, Scene, call, in_sentence
 
 
-@EXHIBITS.register("bins", "Bins, with intervals and bands", reference="Bröcker & Smith 2007; Wilson 1927")
+@EXHIBITS.register("bins", "Bins, with intervals and bands", reference="Bröcker & Smith 2007; Clopper & Pearson 1934")
 @dataclass(frozen=True)
 class BandedBins(Exhibit):
     """Bins of the selected model, with intervals of their accuracy and consistency bands of calibrated models."""
@@ -45,7 +45,7 @@ class BandedBins(Exhibit):
         {
             "band_low": "5 % quantile of the accuracy of calibrated models in this bin",
             "band_high": "95 % quantile of the same",
-            "accuracy_low": "lower end of the 90 % Wilson interval of the observed share",
+            "accuracy_low": "lower end of the exact 90 % interval of the observed share",
             "accuracy_high": "upper end of the same",
         }
     )
@@ -82,7 +82,7 @@ class BandedBins(Exhibit):
         outside = f"{bands.outside} of {len(bands.frame())} stars lie outside their band; {chance} would by chance."
         return Words(
             f"{title}. Gray: {level} consistency band of each bin for a calibrated model with these confidences "
-            f"(1,000 resamples). Whiskers: {level} Wilson interval of each bin's accuracy. {outside}",
+            f"(1,000 resamples). Whiskers: exact {level} interval of each bin's accuracy. {outside}",
             f"Reliability diagram of {in_sentence(title)} with consistency bands. {outside}",
             ("Class-wise error: mean absolute difference between the predicted classes' accuracy and confidence.",),
         )
@@ -110,7 +110,7 @@ class Reliability(Exhibit):
     overlay: Annotated[
         str,
         Choice(
-            ("none", "wilson", "consistency", "corp", "kernel"),
+            ("none", "intervals", "consistency", "corp", "kernel"),
             titles=(
                 "None",
                 "Intervals of the accuracy",
@@ -275,7 +275,7 @@ class Reliability(Exhibit):
             return []
         if self.overlay == "corp":
             return over(scene, self.band)
-        drawn = {"wilson": "wilson_intervals", "consistency": "consistency_bands", "kernel": "kernel_band"}
+        drawn = {"intervals": "bin_intervals", "consistency": "consistency_bands", "kernel": "kernel_band"}
         return [call(f"figures.{drawn[self.overlay]}", self._diagram(scene))] if self.overlay in drawn else []
 
     def _diagram(self, scene: Scene) -> Call[Any]:

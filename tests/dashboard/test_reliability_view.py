@@ -239,14 +239,14 @@ def test_what_the_exhibit_offers_is_what_the_figure_draws() -> None:
     assert (exhibit.TOGETHER, exhibit.MOST_LAID_OVER) == (figure.TOGETHER, figure.MOST_LAID_OVER)
 
 
-@pytest.mark.parametrize("overlay", ["none", "wilson", "consistency", "corp", "kernel"])
+@pytest.mark.parametrize("overlay", ["none", "intervals", "consistency", "corp", "kernel"])
 @pytest.mark.parametrize("demo", ["wine-logistic", "language-model"])
 def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
     chosen = EXHIBITS.described("reliability", overlay=overlay)
     app = opened(Selection(source=Source(data=f"demo:{demo}")).with_exhibit(chosen))
     assert not app.error
     traces = {trace.get("name") for trace in drawn(app)["reliability"].figure["data"]}
-    added = {"none": set(), "wilson": {"90 % Wilson intervals"}, "consistency": {"90 % of calibrated models"}}
+    added = {"none": set(), "intervals": {"90 % intervals"}, "consistency": {"90 % of calibrated models"}}
     assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve"}.get(overlay)}) <= traces
     test = session.parts(Source(data=f"demo:{demo}")).test
     if overlay == "kernel":

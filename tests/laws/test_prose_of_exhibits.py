@@ -426,7 +426,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("uses", of_settings, r"that {sure} % of the rows|(?:class in|with probability) {sure} %"),
     (".*", of_own_lines, r"These {lines} p-values are not corrected for multiple testing: about {chance} of {lines} "
                        r"would be at most {alpha} by chance"),
-    (".*", of_settings, r"{level} % (?:Wilson )?(?:interval|band)|[Ii]ntervals at {level} %|"
+    (".*", of_settings, r"{level} % (?:interval|band)|[Ii]ntervals at {level} %|"
      r"\({level} % (?:sure, all|confidence for all) "),
     (".*", of_settings, r"{noise} %(?: of (?:perfectly )?calibrated models| point\)| quantile of uncorr)"),
     (".*", of_settings, r"{noise} of {hundred} (?:perfectly )?calibrated models"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import beta, binom, norm
+from scipy.stats import beta, binom
 
 LEAST = 1e-12
 """Lower limit of reported p-values."""
@@ -73,14 +73,6 @@ def clopper_pearson(k, n, level=0.9):
     low = 0.0 if k <= 0 else float(beta.ppf(miss, k, n - k + 1))
     high = 1.0 if k >= n else float(beta.ppf(1 - miss, k + 1, n - k))
     return low, high
-
-
-def wilson(k, n, level=0.9):
-    """Return Wilson's score interval."""
-    z, share = float(norm.ppf((1 + level) / 2)), k / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return middle - half, middle + half
 
 
 def law_of_count(chances):

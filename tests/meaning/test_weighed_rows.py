@@ -127,9 +127,9 @@ def test_bins_of_the_diagram(kind):
             abs(sum(w[i] * (p.correct[i] - p.confidence[i]) for i in rows if p.predicted[i] == c)) for c in range(3)
         )
         same([more["delta"]], [off / w[rows].sum()])
-        if "groups" not in kind:  # Wilson's ends for the rows that they are worth
+        if "groups" not in kind:  # exact ends for the effective sample size
             n = worth(kind, rows)
-            same([line["accuracy_low"], line["accuracy_high"]], by_hand.wilson(right * n, n))
+            same([line["accuracy_low"], line["accuracy_high"]], by_hand.clopper_pearson(right * n, n))
 
 
 @pytest.mark.parametrize("kind", KINDS)

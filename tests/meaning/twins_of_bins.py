@@ -51,7 +51,7 @@ def bands(compared, data, model_of, low="band_low", high="band_high"):
 def banded(compared, data):
     lines = [line for line, _ in stars(data, data.base)]
     for line in lines:
-        ends = by_hand.wilson(line["count"] * line["accuracy"], line["count"])
+        ends = by_hand.clopper_pearson(round(line["count"] * line["accuracy"]), line["count"])
         line["accuracy_low"], line["accuracy_high"] = ends
     compared.all_same(lines)
     compared.same("model", [data.title] * len(lines))

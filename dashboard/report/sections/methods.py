@@ -16,7 +16,7 @@ from dashboard.report.document import Block, Bullets, Folded, Heading, Paragraph
 from dashboard.report.request import Request
 
 INFERENCE = (
-    *("Wilson 1927", "Bröcker & Smith 2007", "Spiegelhalter 1986", "Arrieta-Ibarra et al. 2022", "Holm 1979"),
+    *("Bröcker & Smith 2007", "Spiegelhalter 1986", "Arrieta-Ibarra et al. 2022", "Holm 1979"),
     *("Dimitriadis et al. 2021", "Clopper & Pearson 1934", "Garwood 1936", "Fay & Feuer 1997", "Casella & Berger 2002"),
     *("Donoho & Johnstone 1994", "Seillier-Moiseiwitsch & Dawid 1993", "Shevtsova 2010", "Dufour 2006"),
 )

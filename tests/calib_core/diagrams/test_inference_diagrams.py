@@ -9,9 +9,17 @@ from sklearn.isotonic import IsotonicRegression
 
 from calib_core import NotAnswerable, Predictions, RegistryError, estimate
 from calib_core.binning import EqualWidth
-from calib_core.diagrams import corp, error_sweep, reliability, reliability_bands
+from calib_core.diagrams import (
+    bins_standing_out,
+    corp,
+    error_sweep,
+    models_in_range,
+    reliability,
+    reliability_bands,
+    risk_diagram,
+)
 from calib_core.estimators import as_estimator
-from calib_core.inference import wilson
+from calib_core.inference import clopper_pearson
 
 
 def sample(n=500, k=4, seed=0, power=1.0):
@@ -67,8 +75,27 @@ def test_bands_hold_the_stars_of_a_calibrated_model_as_often_as_they_say():
     assert np.mean(outside) == pytest.approx(0.08, abs=0.035)
     sharper = reliability_bands(Predictions(p**2 / (p**2).sum(1, keepdims=True), gumbel_labels(p, rng)), 8)
     assert sharper.outside >= 4
-    low, high = wilson(sharper.accuracy * sharper.count, sharper.count)
-    np.testing.assert_allclose((sharper.accuracy_low, sharper.accuracy_high), (low, high))
+    frame = sharper.frame()
+    wanted = clopper_pearson(frame["accuracy"].to_numpy() * frame["count"].to_numpy(), frame["count"].to_numpy())
+    np.testing.assert_allclose((frame["accuracy_low"], frame["accuracy_high"]), wanted)
+    assert np.isnan(sharper.accuracy_low[sharper.count == 0]).all()
+
+
+@pytest.mark.parametrize("kind", ["rows", "weights", "copies", "groups"])
+def test_a_bin_has_one_interval_in_diagrams_tables_and_the_pane(kind):
+    rng, n = np.random.default_rng(4), 600
+    risk, group = rng.beta(2, 5, n), np.arange(n) // 4
+    died = rng.random(n) < 1 / (1 + np.exp(rng.normal(size=n)[group] - np.log(risk / (1 - risk))))
+    more = {"weights": {"weights": rng.gamma(2, size=n)}, "copies": {"weights": rng.integers(1, 4, n)},
+            "groups": {"groups": group}}.get(kind, {})  # fmt: skip
+    p = Predictions(np.column_stack([1 - risk, risk]), died.astype(int), **more)
+    bands = reliability_bands(p, reduction="event").frame()
+    wanted = bands[["accuracy_low", "accuracy_high"]].to_numpy()
+    np.testing.assert_array_equal(risk_diagram(p).frame()[["low", "high"]], wanted)
+    np.testing.assert_array_equal(bins_standing_out({"m": p}, notion="event")[["low", "high"]], wanted)
+    for line, ends in zip(bands.to_dict("records"), wanted, strict=True):
+        here = models_in_range({"m": p}, low=line["lower"], high=line["upper"], notion="event")
+        np.testing.assert_allclose(here[["right_low", "right_high"]].to_numpy()[0], ends)
 
 
 def test_bands_exist_for_any_stratum_of_a_binary_notion():

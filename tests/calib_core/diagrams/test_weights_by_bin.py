@@ -7,7 +7,7 @@ import pytest
 
 import calib_core as cc
 from calib_core.diagrams import bins_standing_out, reliability, reliability_bands, zoom
-from calib_core.inference import clopper_pearson, wilson
+from calib_core.inference import clopper_pearson
 
 RUNS = 150
 
@@ -76,7 +76,7 @@ def bar(p):
 def bar_by_one_ratio(p):
     bands = reliability_bands(p, resamples=2)
     rows = bands.count[7:8] * global_ratio(p)
-    low, high = wilson(bands.accuracy[7:8] * rows, rows)
+    low, high = clopper_pearson(bands.accuracy[7:8] * rows, rows)
     return bands.confidence[7], low[0], high[0]
 
 

@@ -521,9 +521,9 @@ def test_classes_whose_names_begin_alike_have_bars_of_their_own() -> None:
 def test_overlays_draw_their_frames(predictions: Predictions) -> None:
     bands = diagrams.reliability_bands(predictions, 10, resamples=50)
     frame = bands.frame()
-    (wilson,) = laid_over(figures.wilson_intervals(bands))
-    np.testing.assert_allclose(np.asarray(wilson.y) + wilson.error_y.array, frame["accuracy_high"])
-    np.testing.assert_allclose(np.asarray(wilson.y) - wilson.error_y.arrayminus, frame["accuracy_low"])
+    (marks,) = laid_over(figures.bin_intervals(bands))
+    np.testing.assert_allclose(np.asarray(marks.y) + marks.error_y.array, frame["accuracy_high"])
+    np.testing.assert_allclose(np.asarray(marks.y) - marks.error_y.arrayminus, frame["accuracy_low"])
     (band,) = laid_over(figures.consistency_bands(bands))
     np.testing.assert_allclose(np.asarray(band.y) + band.error_y.array, frame["band_high"])
     curve = diagrams.corp(predictions)
