@@ -326,7 +326,7 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
     common = next(
         (_gain(choice, recipe) for recipe in choice.recipes if recipe == Recipe("CALIBRATORS", "intercept")), ""
     )
-    for_all = f"; one intercept for all rows would gain {common}" if common else ""
+    for_all = f", and one for all rows {common}" if common else ""
     score = inside(ESTIMATORS[choice.score].title)
     rows, how = "use more rows", f" ({all_rows})" if all_rows else ""
     on_rows = "On the calibration rows, " if choice.held_out else ""
@@ -334,7 +334,8 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
         rows += f", or evaluate all of them, cross-fitted{how}"
     return (
         f"{on_rows}{title_of(update.column, update.value)} has a larger gap than the other rows. "
-        f"On {choice.judged_on}, updating only its intercept would gain {mine} in {score}{for_all}. "
+        f"An intercept update shifts the log-odds of the risk. On {choice.judged_on}, one for only these rows would "
+        f"gain {mine} in {score}{for_all}. "
         f"This is too little evidence of a gain: {rows}."
     )
 
@@ -364,7 +365,7 @@ def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:
                 return ""  # an interval that includes 0 is no evidence that its own update helps
             ends = f"{at_level(choice.level)} interval {written(low)} to {written(high)}"
             return (
-                f"{update.title} has a larger gap than the other rows: updating only its intercept gains "
+                f"{update.title} has a larger gap than the other rows: shifting only its risk (intercept update) gains "
                 f"{written(gain)} ({ends}). {contrast}"
             )
     return update.sentence

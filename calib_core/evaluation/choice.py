@@ -298,12 +298,14 @@ class CalibratorChoice(OneLine):
         if not self.recalibrate:
             return "No calibrator significantly helps"  # only advice, which looks for errors, says to leave the model
         params = dict(self.recipe.params)
-        if params.get("only"):
-            return f"Update the {_NUMBERS[self.recipe.key]} of {title_of(str(params['by']), str(params['only']))} only"
-        if params.get("by"):
-            return f"Update the {_NUMBERS[self.recipe.key]} by {params['by']}"
-        if self.recipe.key in _NUMBERS:
-            return f"Update the {_NUMBERS[self.recipe.key]} of all rows"
+        if self.recipe.key in _UPDATES:
+            where = "of all rows"
+            if params.get("by"):
+                where = f"separately by {params['by']}"
+            if params.get("only"):
+                where = f"of {title_of(str(params['by']), str(params['only']))} only"
+            verb, _ = _UPDATES[self.recipe.key]
+            return f"{verb} the risk {where} ({inside(self.recipe.without('by', 'only').title)})"
         return f"Use {inside(self.recipe.title)}"
 
     def effect(self, error: str = "") -> str:
@@ -313,7 +315,7 @@ class CalibratorChoice(OneLine):
             return self._reason()
         only = dict(self.recipe.params).get("only")
         changes = (
-            "The risk of all other rows is unchanged."
+            f"{_UPDATES[self.recipe.key][1]}, and the risk of all other rows is unchanged."
             if only
             else self._of_risks()
             if self.of_event
@@ -389,7 +391,7 @@ class CalibratorChoice(OneLine):
 
     def _same_events(self, *recipes: Recipe) -> str:
         """Note on gains that are slightly too large for recipes that change the mean risk of all rows; else empty."""
-        moved = any(recipe.key in _NUMBERS and not dict(recipe.params).get("by") for recipe in recipes)
+        moved = any(recipe.key in _UPDATES and not dict(recipe.params).get("by") for recipe in recipes)
         return f" {_SAME_EVENTS}" if self.same_events and moved else ""
 
     @property
@@ -584,7 +586,14 @@ def auroc_heading(table: pd.DataFrame) -> str:
     return "AUROC within folds" if EACH_FOLD in table["ranked_in"].tolist() else "AUROC"
 
 
-_NUMBERS = {"intercept": "intercept", "logistic-recalibration": "intercept and slope"}
+_UPDATES = {
+    "intercept": ("Shift", "The log-odds of these rows all change by the same amount"),
+    "logistic-recalibration": (
+        "Shift and stretch",
+        "The log-odds of these rows are all multiplied by one number and shifted",
+    ),
+}
+"""Verb of an update of a risk in the headline, and its effect on the rows that it changes."""
 _SAME_EVENTS = (
     "The held-out rows have the event rate of the calibration rows. In new data the rate varies, so an update of the "
     "mean risk gains slightly less than shown."

@@ -34,9 +34,9 @@ __all__ = ["UpdateGains", "own_recipes", "update_gains", "worst_column"]
 
 _NONE, _ALONE = "none", "intercept of one value"
 _TITLES = {
-    "intercept": "One intercept for all rows",
-    _ALONE: "An intercept for one value only",
-    "intercept by column": "An intercept by the column",
+    "intercept": "One shift for all rows",
+    _ALONE: "A shift for one value only",
+    "intercept by column": "A shift for each value of the column",
     "logistic recalibration": "Logistic recalibration",
     "logistic recalibration by column": "Logistic recalibration by the column",
 }
@@ -89,18 +89,18 @@ class UpdateGains(OneLine):
         alone, common, by = lines[_ALONE], lines["intercept"], lines["intercept by column"]
         gains = f"gains {written(alone['gain'])} in log loss" if alone["helps"] else "shows no gain"
         sentences = [
-            f"{self.title} is off: updating only its intercept {gains}.",
-            f"One intercept for all rows leaves {self.title} at O:E {written(common['oe_value'])} "
+            f"{self.title} is off: shifting only its risk (intercept update) {gains}.",
+            f"One shift for all rows leaves {self.title} at O:E {written(common['oe_value'])} "
             f"and brings the others to {written(common['oe_others'])}.",
         ]
         if by["helps"]:
-            sentences.append(f"An intercept by {self._by} gains {written(by['gain'])}.")
+            sentences.append(f"A shift for each {self._by} gains {written(by['gain'])}.")
             if lines["logistic recalibration by column"]["gain"] <= by["gain"]:
                 sentences.append("A new slope gains nothing more.")
         return " ".join(sentences)
 
     def contrast(self, rows: str = "") -> str:
-        """Sentence on the effect of one intercept for all rows on the value with the error, and on the others.
+        """Sentence on the effect of one shift for all rows on the value with the error, and on the others.
 
         ``rows`` names the rows, if the surrounding sentences are about other rows.
         """
@@ -108,7 +108,7 @@ class UpdateGains(OneLine):
         common = lines["intercept"]
         where = f"On {rows}, o" if rows else "O"
         return (
-            f"{where}ne intercept for all rows would leave {self.title} at O:E {written(common['oe_value'])} "
+            f"{where}ne shift for all rows would leave {self.title} at O:E {written(common['oe_value'])} "
             f"and bring the others to {written(common['oe_others'])}."
         )
 
