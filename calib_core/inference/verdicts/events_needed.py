@@ -7,10 +7,11 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from scipy.special import pdtr
+from scipy.optimize import brentq
+from scipy.special import ndtr, pdtr
 
 from calib_core._base.arrays import Float64s
-from calib_core._base.distributions import gamma
+from calib_core._base.distributions import gamma, norm
 from calib_core._base.errors import as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO
@@ -20,6 +21,8 @@ from calib_core.text import in_percent
 POWER = 0.8
 """Probability of reaching the wanted verdict."""
 _MOST = 1 << 17
+"""Up to half of these events, chances are added up; beyond, the number of events has a normal law."""
+_MOST_NAMED = 10**12
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +75,8 @@ def events_needed(
         so that E times (1 - concentration) events are enough (to first order; the number is rounded up).
     event_rate : mean risk, to translate events into rows.
 
-    NotAnswerable where the stated ratio has the other verdict, or is too near the tolerance.
+    Beyond 65,536 events, the log ratio has a normal law instead. NotAnswerable where the stated ratio has the other
+    verdict, or is so near the tolerance that more than 10^12 events would be needed.
 
     References: Garwood 1936.
 
@@ -109,6 +113,8 @@ def lasting_power(expected: Float64s, ratio: float, level: float, concentration:
     >>> lasting_power(np.array([100.0, 176.0, 177.0, 1e9]), 1.25, 0.9, 0.0).round(2).tolist()
     [0.41, 0.79, 0.8, 1.0]
     """
+    if _least_events("within", 1.0, ratio, POWER, level) > _MOST // 2:
+        return _power_of_many(expected / (1 - concentration), "within", 1.0, ratio, level)
     known = _lasting(ratio, level)
     place = np.minimum(np.floor(expected / (1 - concentration) + 1e-9), len(known) - 1.0)
     return np.asarray(known[place.astype(np.intp)])
@@ -132,9 +138,31 @@ def _least_events(wanted: str, stated: float, ratio: float, power: float, level:
             short = np.flatnonzero(~reached)
             return int(short[-1]) + 2 if len(short) else 1
         most *= 2
-    raise NotAnswerable(
-        f"a ratio of {stated:g} is too close to the tolerance: more than {_MOST // 2:,} events would be needed"
-    )
+    return _least_of_many(wanted, stated, ratio, power, level)
+
+
+def _least_of_many(wanted: str, stated: float, ratio: float, power: float, level: float) -> int:
+    """The same by the normal law, from ``_MOST`` / 2 events on."""
+
+    def missing(log_events: float) -> float:
+        return power - float(_power_of_many(np.exp([log_events]), wanted, stated, ratio, level)[0])
+
+    low, high = float(np.log(_MOST / 4)), float(np.log(_MOST_NAMED))
+    if missing(high) > 0:
+        raise NotAnswerable(
+            f"a ratio of {stated:g} is too close to the tolerance of {1 / ratio:.9g} to {ratio:.9g}: more than "
+            f"{_MOST_NAMED:,} events would be needed"
+        )
+    return int(np.ceil(np.exp(brentq(missing, low, high))))
+
+
+def _power_of_many(expected: Float64s, wanted: str, stated: float, ratio: float, level: float) -> Float64s:
+    """``verdict_power`` for many events: the log ratio is normal, with a standard error of 1 / sqrt(events)."""
+    z, root = float(norm.isf((1 - level) / 2)), np.sqrt(stated * expected)
+    below, above = (np.log(ratio) + np.log(stated)) * root, (np.log(ratio) - np.log(stated)) * root
+    if wanted == "within":
+        return np.asarray(np.maximum(ndtr(above - z) - ndtr(z - below), 0.0))
+    return np.asarray(ndtr(-above - z) + ndtr(-below - z))
 
 
 def verdict_power(

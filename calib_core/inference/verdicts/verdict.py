@@ -69,6 +69,14 @@ def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RAT
     event share (``joint_event_ends``). Grouped rows count by their effective sample size. NotAnswerable if no event
     is expected, because the ratio would divide by 0.
     """
+    found = _event_ratio(question, level, tolerance)
+    if found is None:
+        raise NotAnswerable(NONE_EXPECTED)
+    return found
+
+
+def _event_ratio(question: Question, level: float, tolerance: float) -> EventRatio | None:
+    """``event_ratio``, None if no event is expected."""
     if not 1 < tolerance < math.inf:
         raise InputError(f"the tolerance of the O:E ratio is {tolerance:g}; it must be above 1")
     listed = question.written_out
@@ -77,7 +85,7 @@ def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RAT
     # As the ends are: of the risks themselves, so that an end at the expected number is a ratio of exactly 1.
     expected = rows.trials.expected
     if not expected > 0:
-        raise NotAnswerable(NONE_EXPECTED)
+        return None
     bins = getattr(question.estimator, "binning", None) if question.free is False else None
     ends, _, p = joint_event_ends(rows, listed.predictions, level, bins)
     needed = events_needed("within", 1.0, tolerance, level=level, concentration=trials.concentration).events
@@ -133,9 +141,8 @@ def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdi
     question = estimate.question
     if question is None or question.reduction is None or scope(question.reduction).of != "event" or ratio == math.inf:
         return _with_p(by_error, estimate, level)
-    try:
-        events = event_ratio(question, level, ratio)
-    except NotAnswerable:  # no event is expected
+    events = _event_ratio(question, level, ratio)
+    if events is None:
         return _with_p(by_error, estimate, level)
     return _with_p(_of_event(by_error, events, title_of_event(question.predictions), level), estimate, level)
 
@@ -295,12 +302,12 @@ def _ratio(value: float) -> str:
 
 
 def tolerated_ratios(tolerance: float) -> str:
-    """Format both ends of the tolerance of observed to expected events.
+    """Format both ends of the tolerance of observed to expected events, neither of them as 1.
 
-    >>> tolerated_ratios(1.25)
-    '0.8 to 1.25'
+    >>> tolerated_ratios(1.25), tolerated_ratios(1.004)
+    ('0.8 to 1.25', '0.996 to 1.004')
     """
-    return f"{_ratio(1 / tolerance)} to {_ratio(tolerance)}"
+    return f"{score_apart(1 / tolerance, (1.0,))} to {score_apart(tolerance, (1.0,))}"
 
 
 def ratio_range(low: float, high: float, tolerance: float) -> str:

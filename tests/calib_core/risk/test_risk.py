@@ -22,7 +22,7 @@ from calib_core.inference.intervals.observed_expected import (
     slope_profile,
     trials_of_fit,
 )
-from calib_core.inference.verdicts.events_needed import verdict_power
+from calib_core.inference.verdicts.events_needed import lasting_power, verdict_power
 from calib_core.risk.in_the_large import COLUMNS
 from calib_core.risk.smooth_curve import Spline, loess, natural_spline
 
@@ -122,11 +122,26 @@ def test_events_needed_by_adding_up_poisson_chances(wanted, stated):
         assert verdict_power(np.array([float(expected)]), wanted, stated)[0] == pytest.approx(power(expected))
 
 
+@pytest.mark.parametrize(("wanted", "stated", "ratio"), [("within", 1.0, 1.011), ("within", 1.0065, 1.016),
+                                                         ("outside", 1.0195, 1.01)])  # fmt: skip
+def test_very_many_events_have_the_power_of_their_poisson_law(wanted, stated, ratio):
+    needed = risk.events_needed(wanted, stated, ratio).events
+    assert needed > 65_536
+    less, enough = verdict_power(np.array([0.98 * needed, needed]), wanted, stated, ratio)
+    assert less < 0.798 < enough
+    assert enough == pytest.approx(0.8, abs=0.002)
+    if stated == 1:
+        powers = lasting_power(np.array([0.0, needed / 2, needed]), ratio, 0.9, 0.0)
+        assert powers[0] == 0
+        assert powers[1] == pytest.approx(verdict_power(np.array([needed / 2]), wanted, stated, ratio)[0], abs=0.005)
+        assert powers[2] == pytest.approx(0.8, abs=1e-4)
+
+
 def test_events_needed_refuses_what_no_number_shows():
     with pytest.raises(NotAnswerable, match=r"1\.3 is not within 0\.8 to 1\.25"):
         risk.events_needed("within", 1.3)
     with pytest.raises(NotAnswerable, match="close to the tolerance"):
-        risk.events_needed("within", 1.2499)
+        risk.events_needed("within", 1.249999)
     with pytest.raises(InputError, match="above 1"):
         risk.events_needed(ratio=0.8)
     found = risk.events_needed("outside", 2.0, concentration=0.4, event_rate=0.05)

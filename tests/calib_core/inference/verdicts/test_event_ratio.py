@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import calib_core as cc
+from calib_core import NotAnswerable
 from calib_core.inference import EventRatio, event_ratio, primaries, primary
 from calib_core.inference.verdicts.verdict import _with_p
 from calib_core.results.uncertainty import Verdict
@@ -118,6 +119,22 @@ def test_a_rare_event_is_not_within_because_its_tolerance_says_nothing():
     assert cc.estimate(p, "event").verdict(ratio=math.inf).word == "within"
     assert cc.inference.gate_check(p, 0.05).word == "miscalibrated"
     assert cc.inference.gate_check(p, 0.05, ratio=8.0).word == "within"
+
+
+def test_a_very_small_tolerance_of_the_ratio_is_judged_too():
+    """80,000 rows show an error below 5 %, and no ratio within 0.5 % of 1: 340,000 events are too many for that."""
+    p = predictions(np.full(80_000, 0.5), np.arange(80_000) % 2 == 0)
+    found = cc.estimate(p, "event").verdict(0.05, ratio=1.005)
+    assert (found.word, found.ratio.word, found.ratio.enough) == ("too few rows to tell", "undecided", False)
+    assert cc.estimate(p, "event").verdict(0.05, ratio=1.05).word == "within"
+    assert found.rows_needed == pytest.approx(((norm_z(0.95) + norm_z(0.9)) / math.log(1.005)) ** 2, rel=0.01)
+    assert cc.inference.gate_check(p, 0.05, ratio=1.005).word == "too few rows to tell"
+    with pytest.raises(NotAnswerable, match="too close to the tolerance"):
+        cc.estimate(p, "event").verdict(0.05, ratio=1 + 1e-9)
+
+
+def norm_z(share):
+    return float(stats.norm.ppf(share))
 
 
 def test_too_few_events_are_named():
