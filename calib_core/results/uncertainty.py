@@ -217,7 +217,8 @@ class Verdict(OneLine):
     - too few rows to tell: it includes the tolerance, and would for a perfectly calibrated model too. Or the interval
       is below it and all rows are one group, with scores further apart than the tolerance.
 
-    With about ``rows_needed`` rows a model with no error is within the tolerance in 8 of 10 samples. With
+    With about ``rows_needed`` rows a model with no error is within the tolerance in 8 of 10 samples. For an event it is
+    within both tolerances (rows in groups: within each of them), as ``PLANS`` counts rows. With
     ``rows_with_error`` rows this is true of one whose error is half the tolerance (None where that is not known).
     ``low``, ``point`` and ``high`` are the interval on the scale of the tolerance. ``shown`` tests whether there is an
     error of any size, where it is too close to call. For an event ``ratio`` is that of observed to expected events,

@@ -16,6 +16,7 @@ from calib_core.inference.intervals.error_hierarchy import GIVEN, joint_event_en
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.significance.calibration_tests import shown_at_all
+from calib_core.inference.verdicts.event_sample_size import EventSampleSize, event_sample_size
 from calib_core.inference.verdicts.events_needed import events_needed
 from calib_core.predictions.event_names import title_of_event
 from calib_core.reductions.base import scope
@@ -144,7 +145,19 @@ def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdi
     events = _event_ratio(question, level, ratio)
     if events is None:
         return _with_p(by_error, estimate, level)
-    return _with_p(_of_event(by_error, events, title_of_event(question.predictions), level), estimate, level)
+    found = _of_event(by_error, events, title_of_event(question.predictions), level)
+    if found.word == TOO_FEW and question.predictions.row_groups is None:
+        found = _with_both_tolerances(found, event_sample_size(question, on_scale_of(estimate, eps), level, ratio))
+    return _with_p(found, estimate, level)
+
+
+def _with_both_tolerances(found: Verdict, size: EventSampleSize | None) -> Verdict:
+    """Return the verdict with the rows for both tolerances, and a sentence if each alone needs clearly fewer."""
+    if size is None or found.rows_needed is None or size.rows <= math.ceil(found.rows_needed - 1e-6):
+        return found
+    more = f" Both tolerances together need about {rows(size.rows)} judged rows."
+    sentence = found.sentence if rows(size.rows) == rows(found.rows_needed) else f"{found.sentence}{more}"
+    return replace(found, rows_needed=float(size.rows), sentence=sentence)
 
 
 def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
