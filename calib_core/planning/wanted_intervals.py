@@ -14,7 +14,7 @@ from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.estimators.base import Question
 from calib_core.guarantees.bounds import fewest
 from calib_core.inference.intervals.elementary import clopper_pearson
-from calib_core.inference.intervals.interval_methods import highs_of_most, rows_to_tell
+from calib_core.inference.intervals.interval_methods import highs_of_most, power_by_rows
 from calib_core.inference.intervals.inversion import CellGaps, Noise, square_high
 from calib_core.inference.verdicts.event_sample_size import EventSampleSize, event_sample_size
 from calib_core.inference.verdicts.events_needed import POWER
@@ -294,16 +294,19 @@ def _in_samples(share: float) -> str:
 
 
 def _highs_of_most(question: Question, error: float, level: float) -> tuple[tuple[float, float], ...]:
-    """Numbers of rows, and the upper ends that 8 of 10 samples stay below."""
+    """Numbers of rows, and the upper ends that 8 of 10 samples stay below.
+
+    The curve falls below the tolerance at the number of rows found by drawing samples of about as many. Between upper
+    ends of few samples it could fall below it much earlier. This number is that of the verdict, or smaller than the
+    rows at hand.
+    """
     n = question.predictions.answered.effective_rows
     factors = tuple(factor for factor in _FACTORS if factor * n >= _LEAST_IN_BIN) or (1.0,)
     highs = highs_of_most(question, factors, level, SEED)
     measured = dict(zip(n * np.array(factors), map(float, highs), strict=True))
-    if measured.get(n, highs[0]) >= error:
-        # The curve falls below the tolerance at the verdict's number of rows.
-        needed = rows_to_tell(question, error, level, SEED)
-        measured = {m: max(high, error) if m < needed else high for m, high in measured.items()}
-        measured[needed] = error * (1 - 1e-9)
+    needed = power_by_rows(question, error, level, SEED).rows
+    measured = {m: max(high, error) if m < needed else high for m, high in measured.items()}
+    measured[needed] = error * (1 - 1e-9)
     return tuple(sorted((float(m), high) for m, high in measured.items()))
 
 

@@ -11,6 +11,7 @@ from scipy.stats import beta, binom
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions
+from calib_core.inference.intervals.interval_methods import highs_of_most
 from calib_core.planning import PLANS, Plan, answer, answers, balance_in_use
 from calib_core.registry.registry import Choice, params_of
 
@@ -352,6 +353,20 @@ def test_with_the_rows_needed_a_calibrated_model_is_shown_within_in_eight_of_ten
     assert 0.6 <= share_within(needed, 0.05, 40) <= 0.98
     assert share_within(int(needed / 3), 0.05, 10) < 0.15
     assert share_within(int(needed * 3), 0.05, 8) > 0.8
+
+
+def test_fewer_rows_than_at_hand_are_enough_in_eight_of_ten_samples_too():
+    """The twin takes the upper end of an eighth of the rows, and lets it grow as the root of fewer rows."""
+    rows, error, runs = confidences(20_000, 3), 0.05, 120
+    plan, question = answer("within", test=rows, tolerance=error).plan, cc.inference.primary(rows, error)
+    (high,) = highs_of_most(question.estimate.question, [1 / 8], 0.9)
+    twin = 20_000 / 8 * (high / error) ** 2
+    least = 0.8 - 3 * np.sqrt(0.8 * 0.2 / runs)
+    assert plan.needed() < 2_000
+    assert share_within(plan.needed(), error, runs) >= least > share_within(int(twin), error, runs)
+    # The curve and its answer change sides at this number.
+    above, below = plan.curves(np.array([plan.needed() - 1.0, plan.needed()]))["upper end in 8 of 10 samples"]
+    assert above >= error > below
 
 
 def test_the_rows_needed_are_those_that_the_verdict_names():
