@@ -13,7 +13,7 @@ from calib_core import CALIBRATORS, REDUCTIONS, Recipe, RegistryError
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, JUDGED_FOLDS, RATIO, SEED, TOLERANCE
 from calib_core.predictions.three_classes import OTHERS
-from calib_core.registry.registry import Choice, Param, Text
+from calib_core.registry.registry import Choice, Param, Text, UnknownKey
 from calib_core.slices import Slice
 from dashboard.navigation import STOPS, view_key
 from dashboard.schemes import AUTO, NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
@@ -270,7 +270,14 @@ class Selection:
         >>> Selection.from_query({"bins": "7", "view": "nowhere"})[0].bins
         7
         """
-        selection, problems = cls(), []
+        selection, faults = cls.parsed(query)
+        reasons = [(name, why.brief if isinstance(why, UnknownKey) else f"{why}.") for name, why in faults]
+        return selection, tuple(f"The link's {name} was left out: {reason}" for name, reason in reasons)
+
+    @classmethod
+    def parsed(cls, query: Mapping[str, str]) -> tuple[Selection, list[tuple[str, RegistryError]]]:
+        """Return the choices of a query, and the name and error of each unusable part."""
+        selection, faults = cls(), list[tuple[str, RegistryError]]()
         for written, text in query.items():
             name = MOVED.get(written, written)
             if name not in _READERS:
@@ -278,13 +285,13 @@ class Selection:
             try:
                 selection = selection.replace(**{name: _READERS[name](text)})
             except (ValueError, TypeError, RecursionError) as why:
-                reason = str(why) if isinstance(why, RegistryError) else f"{text[:80]!r} is not possible"
-                problems.append(f"The link's {written} was left out: {reason}.")
+                impossible = RegistryError(f"{text[:80]!r} is not possible")
+                faults.append((written, why if isinstance(why, RegistryError) else impossible))
             else:
                 if name in NUMBERS and "binning" not in query:
                     # An explicit number takes precedence over the declared outputs.
                     selection = selection.replace(binning=counted_by(name))
-        return selection, tuple(problems)
+        return selection, faults
 
 
 MOVED = {"asked": "notion", "reduction": "notion", "zoom": "bin", "one": "code"}
@@ -467,7 +474,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "bin": lambda text: _within(0, 10_000, int)(text) if text else None,
     "between": lambda text: _range(text) if text else None,
     "model": _short,
-    "notion": lambda text: _one_of(*REDUCTIONS)(text),
+    "notion": lambda text: REDUCTIONS[text].key,
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
     "ratio": _within(*RATIOS, float),

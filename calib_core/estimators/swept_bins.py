@@ -233,8 +233,7 @@ class MaxDeviation:
 
 ESTIMATORS.names["cutoff"] = "max-deviation"
 ESTIMATORS.asides["multicalibration"] = (
-    "it is max-deviation within groups of rows, which claims do not know: slices.multicalibration(predictions, groups) "
-    "has it, with interval and noise floor; "
+    "it is an error within groups of rows, which claims do not have: use slices.multicalibration(predictions, groups)"
 )
 
 

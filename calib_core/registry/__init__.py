@@ -20,6 +20,7 @@ from calib_core.registry.registry import (
     RegistryError,
     Shares,
     Text,
+    UnknownKey,
 )
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "RegistryError",
     "Shares",
     "Text",
+    "UnknownKey",
 ]

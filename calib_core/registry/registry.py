@@ -28,7 +28,32 @@ def in_words(name: str) -> str:
 
 
 class RegistryError(ValueError):
-    """Unknown key or parameter, or value outside its domain; the message lists the allowed ones."""
+    """Unknown key or parameter, or value outside its domain; the message states what is allowed."""
+
+
+class UnknownKey(RegistryError):
+    """No member of the family has this key; ``near`` are similar keys, and ``hint`` says where else to look.
+
+    The message is for callers of Python functions; a command names its option and its help instead.
+
+    >>> str(UnknownKey("PETS", "cta", ("cat",)))
+    "pet 'cta' is not known; did you mean 'cat'? list(PETS) shows every key"
+    """
+
+    def __init__(self, family: str, key: str, near: tuple[str, ...] = (), hint: str = ""):
+        super().__init__(family, key, near, hint)
+        self.family, self.key, self.near, self.hint = family, key, near, hint
+
+    def __str__(self) -> str:
+        what = self.family.lower().replace("_", " ").removesuffix("s")
+        every = "" if self.hint else f" list({_home(self.family)}) shows every key"
+        return f"{what} {self.brief}{every}"
+
+    @property
+    def brief(self) -> str:
+        """The key, and similar ones or the hint, as a sentence."""
+        near = f"; did you mean {' or '.join(map(repr, self.near))}?" if self.near else "."
+        return f"{self.key[:80]!r} is not known{f'; {self.hint}.' if self.hint else near}"
 
 
 @dataclass(frozen=True)
@@ -313,6 +338,15 @@ def first_sentence(cls: type) -> str:
     return head + "." if stop else text
 
 
+def _home(family: str) -> str:
+    """Return a registry of the package as an expression, and any other by its name."""
+    if family not in REGISTRIES:
+        return family
+    room = REGISTRIES[family].partition(".")[2]
+    own = not room or family in import_module("calib_core").__all__
+    return f"cc.{'' if own else f'{room}.'}{family}"
+
+
 T = TypeVar("T")
 MOST_PREFIXES = 4  # of one key: a link could nest them deeper than Python's recursion limit
 Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Recipe | None"
@@ -369,9 +403,7 @@ class Recipe:
         params = "".join(
             f", {name}={value.python() if isinstance(value, Recipe) else repr(value)}" for name, value in self.params
         )
-        room = REGISTRIES.get(self.family, "").partition(".")[2]
-        own = not room or self.family in import_module("calib_core").__all__
-        return f"cc.{'' if own else f'{room}.'}{self.family}.make({self.key!r}{params})"
+        return f"{_home(self.family)}.make({self.key!r}{params})"
 
     @classmethod
     def from_dict(cls, family: str, data: object) -> Recipe:
@@ -566,9 +598,8 @@ class Registry(Generic[T]):
         for prefix in self._prefixes.values():
             if key.startswith(prefix.prefix) and key.count(prefix.prefix) <= MOST_PREFIXES:
                 return self._composed(prefix, self.entry(key.removeprefix(prefix.prefix)))
-        near = difflib.get_close_matches(key, self._entries, n=1)
-        hint = self.asides.get(key) or (f"did you mean {near[0]!r}? " if near else "")
-        raise RegistryError(f"no {key[:80]!r} in {self.family}; {hint}keys: {', '.join(self._entries)}")
+        near = difflib.get_close_matches(key, self._entries, n=2)
+        raise UnknownKey(self.family, key, tuple(near), self.asides.get(key, ""))
 
     __getitem__ = entry
 

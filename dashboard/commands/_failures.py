@@ -14,6 +14,7 @@ from dashboard.commands import _extras, _outputs
 
 if TYPE_CHECKING:
     from calib_core import InputError
+    from calib_core.registry.registry import UnknownKey
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -61,12 +62,43 @@ def _with_options(why: InputError) -> str:
     return str(why).replace(why.advice, f"give {options}") if options else str(why)
 
 
+def _named(why: UnknownKey) -> str:
+    """Return the option or argument of the running command that contains the key; empty if none does."""
+    context = click.get_current_context()
+    given = [param for param in context.command.params if why.key in str(context.params.get(param.name or ""))]
+    given.sort(key=lambda param: getattr(param, "family", None) != why.family)
+    for param in given:
+        if isinstance(param, click.Option) or hasattr(param, "family"):
+            return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
+    return ""
+
+
+def about(option: str, why: Exception) -> str:
+    """Return the message about an option's value; an unknown key with the place of the whole list.
+
+    >>> about("--bins", ValueError("'3' is not possible"))
+    "--bins: '3' is not possible."
+    """
+    from calib_core.registry.registry import UnknownKey
+
+    if not isinstance(why, UnknownKey):
+        return f"{option}: {why}."
+    context = click.get_current_context()
+    listed = any(getattr(param, "family", None) == why.family for param in context.command.params) and not why.hint
+    return (
+        f"{option} {why.brief} {context.command_path} --help lists all." if listed else f"{option}: {why}".strip(": ")
+    )
+
+
 def sentence_of(why: Exception) -> str:
     """Return the message to print for an exception."""
     from calib_core import InputError, RegistryError
+    from calib_core.registry.registry import UnknownKey
 
     if isinstance(why, InputError):
         return _with_options(why)
+    if isinstance(why, UnknownKey):
+        return about(_named(why), why)
     if isinstance(why, RegistryError):
         return str(why)
     if isinstance(why, OSError):

@@ -422,10 +422,9 @@ def selection(
     keys = [opened_file(name, read, joined=False).key for name in others]
     # Changes to how they are read come with --choices, by the same keys.
     query.setdefault("others", json.dumps([[found.key, so] for so in more] + [[other, ""] for other in keys]))
-    chosen, problems = Selection.from_query(query)
-    if problems:
-        name, _, why = problems[0].removeprefix("The link's ").partition(" was left out: ")
-        _failures.fail(f"{_shared_options.flag(name)}: {why}")
+    chosen, faults = Selection.parsed(query)
+    for name, why in faults[:1]:
+        _failures.fail(_failures.about(_shared_options.flag(name), why))
     session.parts(chosen.source)  # problems of the file are reported before anything is computed
     return chosen
 

@@ -49,6 +49,50 @@ class Share(click.FloatRange):
         return found
 
 
+class Member(click.Option):
+    """Option for members of a registry; the help lists their keys."""
+
+    def __init__(self, *names: Any, family: str, **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.family = family
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the names and the help, with all keys."""
+        from calib_core.registry.registry import FAMILIES
+
+        record = super().get_help_record(ctx)
+        return record and (record[0], f"{record[1]}  Keys: {', '.join(FAMILIES[self.family])}.")
+
+
+class MemberArgument(click.Argument):
+    """Argument for a member of a registry; the help of a `Listing` lists their keys and titles."""
+
+    def __init__(self, *names: Any, family: str, **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.family = family
+
+
+class Listing(click.Command):
+    """Command whose help ends with the values of its arguments."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write keys and titles of the members, those registered when the help is printed."""
+        from calib_core.registry.registry import FAMILIES
+
+        if self.name == "show":
+            import dashboard.exhibits  # noqa: F401  registers them
+        for argument in self.params:
+            if isinstance(argument, MemberArgument):
+                with formatter.section(argument.human_readable_name):
+                    registry = FAMILIES[argument.family]
+                    formatter.write_dl([(key, registry[key].title) for key in registry])
+
+
+def member(family: str, *names: str, **attributes: Any) -> Option:
+    """Return an option whose values are keys of a registry."""
+    return click.option(*names, cls=Member, family=family, **attributes)
+
+
 def several(*options: Option) -> Option:
     """Combine several options into one decorator; the help lists them in this order."""
 
@@ -239,7 +283,8 @@ division: Option = several(
     click.option("--folds", type=click.IntRange(2), help="Judge all rows by K-fold cross-fitting, with this K."),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the split."),
 )  # fmt: skip
-calibrators = click.option(
+calibrators = member(
+    "CALIBRATORS",
     "--calibrator",
     "calibrators",
     multiple=True,
@@ -301,7 +346,7 @@ def ratio(name: str) -> Option:
 bins: Option = several(
     click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins (default: equal width)."),
     click.option("--points", type=click.IntRange(1), help="Rows per bin, with --binning points-per-bin."),
-    click.option("--binning", default="auto", show_default=True,
+    member("BINNINGS", "--binning", default="auto", show_default=True,
                  help="Binning scheme: equal-width, equal-mass, distinct, ... With auto, discrete outputs get one "
                       "bin per value, all others 15 bins of equal width."),
 )  # fmt: skip

@@ -30,13 +30,15 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 
 @click.command("audit")
 @click.argument("file", type=_shared_options.FILE)
-@click.option(
+@_shared_options.member(
+    "REDUCTIONS",
     "--notion",
     "notions",
     multiple=True,
     help=f"Notion of calibration (repeatable). By default {', '.join(NOTIONS)}; two classes: event first.",
 )
-@click.option(
+@_shared_options.member(
+    "ESTIMATORS",
     "--estimator",
     "keys",
     multiple=True,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 @click.command("choose")
 @click.argument("file", type=_shared_options.FILE)
-@click.option(
+@_shared_options.member(
+    "CALIBRATORS",
     "--candidate",
     "keys",
     multiple=True,

@@ -28,13 +28,15 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 
 @click.command("compare")
 @click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=_shared_options.FILE)
-@click.option(
+@_shared_options.member(
+    "REDUCTIONS",
     "--notion",
     "notions",
     multiple=True,
     help=f"Notion of calibration (repeatable). By default {', '.join(NOTIONS)}; two classes: event.",
 )
-@click.option(
+@_shared_options.member(
+    "ESTIMATORS",
     "--estimator",
     "keys",
     multiple=True,

@@ -13,8 +13,13 @@ from dashboard.commands._shared_options import ReadingOptions
 
 @click.command("fit")
 @click.argument("file", type=_shared_options.FILE)
-@click.option("--calibrator", "key", required=True, help="Calibrator: a key such as temperature, or a recipe as "
-                                                         "JSON.")  # fmt: skip
+@_shared_options.member(
+    "CALIBRATORS",
+    "--calibrator",
+    "key",
+    required=True,
+    help="Calibrator: a key such as temperature, or a recipe as JSON.",
+)
 @click.option(
     "--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter of the calibrator (repeatable)."
 )

@@ -29,9 +29,15 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
                                                                                              "json.")  # fmt: skip
 @click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
               help="Maximum allowed increase over the baseline.")  # fmt: skip
-@click.option("--notion", help="Notion of calibration. By default that of the baseline; otherwise event for two "
-                               "classes, top-label if there are enough rows, else confidence.")  # fmt: skip
-@click.option("--estimator", show_default="ece, or the baseline's", help="Estimator of the error.")
+@_shared_options.member(
+    "REDUCTIONS",
+    "--notion",
+    help="Notion of calibration. By default that of the baseline; otherwise event for two classes, top-label if there "
+    "are enough rows, else confidence.",
+)
+@_shared_options.member(
+    "ESTIMATORS", "--estimator", show_default="ece, or the baseline's", help="Estimator of the error."
+)
 @_shared_options.level
 @_shared_options.bins
 @_shared_options.judge

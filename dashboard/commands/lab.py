@@ -13,22 +13,33 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@click.command("lab")
-@click.argument("truth", required=False, metavar="TRUTH")
+@click.command("lab", cls=_shared_options.Listing)
+@click.argument("truth", cls=_shared_options.MemberArgument, family="TRUTHS", required=False, metavar="TRUTH")
 @click.option(
     "--set", "options", multiple=True, metavar="NAME=VALUE", help="Parameter of the distribution (repeatable)."
 )
 @click.option("--experiment", help="Experiment to run (default: estimators); a wrong name lists all.")
-@click.option(
-    "--estimator", "estimators", multiple=True, help="Estimator to test instead of an experiment (repeatable)."
+@_shared_options.member(
+    "ESTIMATORS",
+    "--estimator",
+    "estimators",
+    multiple=True,
+    help="Estimator to test instead of an experiment (repeatable).",
 )
-@click.option(
+@_shared_options.member(
+    "REDUCTIONS",
     "--notion",
     "notions",
     multiple=True,
     help="With --estimator: notion of calibration (default: that of the distribution).",
 )
-@click.option("--calibrator", "calibrators", multiple=True, help="With --estimator: calibrator to fit on each sample.")
+@_shared_options.member(
+    "CALIBRATORS",
+    "--calibrator",
+    "calibrators",
+    multiple=True,
+    help="With --estimator: calibrator to fit on each sample.",
+)
 @click.option("--rows", "sizes", multiple=True, type=click.IntRange(1, 10_000_000),
               help="With --estimator: sample size (repeatable).")  # fmt: skip
 @click.option("--intervals", is_flag=True, help="With --estimator: also measure the coverage of the intervals.")

@@ -41,11 +41,11 @@ def _numbers(function: Any) -> Any:
     return function
 
 
-@click.command("plan")
-@click.argument("question", required=False)
+@click.command("plan", cls=_shared_options.Listing)
+@click.argument("question", cls=_shared_options.MemberArgument, family="PLANS", required=False)
 @click.argument("file", required=False)
 @_numbers
-@click.option("--binning", help="Binning scheme that the rows of FILE are judged in.")
+@_shared_options.member("BINNINGS", "--binning", help="Binning scheme that the rows of FILE are judged in.")
 @_shared_options.reading
 @_shared_options.form(json="Print JSON with full precision and versions.", csv="Print CSV with one row per question.")
 @careful
@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Plan sample sizes, or read off guarantees.
 
-    QUESTION is a name that the answers print in brackets. Without it, all questions are answered. What no option sets
-    is taken from FILE: numbers of calibration and test rows, classes, scores.
+    QUESTION is a name that the answers print in brackets. Without it, all questions are answered. FILE provides what
+    no option sets: numbers of calibration and test rows, classes, scores.
 
     \b
     Examples:

@@ -10,12 +10,13 @@ from dashboard.commands import _exhibit_output, _shared_options
 from dashboard.commands._failures import careful
 
 
-@click.command("show")
-@click.argument("exhibit", metavar="EXHIBIT")
+@click.command("show", cls=_shared_options.Listing)
+@click.argument("exhibit", cls=_shared_options.MemberArgument, family="EXHIBITS", metavar="EXHIBIT")
 @click.argument("file")
 @click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="Option of the exhibit (repeatable).")
 @_shared_options.model
-@click.option(
+@_shared_options.member(
+    "REDUCTIONS",
     "--notion",
     help="Notion of calibration (default: that of the verdict, which is event for two classes). Some exhibits "
     "have a fixed notion, or --set notion=KEY.",
@@ -30,7 +31,7 @@ def command(
 ) -> None:
     """Print the numbers behind a figure or table.
 
-    EXHIBIT is a figure or table of the dashboard, such as reliability; a wrong name lists all. FILE may be demo:KEY for
+    EXHIBIT is a figure or table of the dashboard, such as reliability; all are listed below. FILE may be demo:KEY for
     demo data.
 
     \b

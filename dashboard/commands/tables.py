@@ -26,7 +26,9 @@ OWN = "methods"
 @click.argument("folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--paper", "papers", multiple=True, metavar="TABLE",
               help="Table of a paper, such as p3-table-5; all lists them.")  # fmt: skip
-@click.option("--calibrator", "calibrators", multiple=True, help="Column of a table of your own (repeatable).")
+@_shared_options.member(
+    "CALIBRATORS", "--calibrator", "calibrators", multiple=True, help="Column of a table of your own (repeatable)."
+)
 @click.option("--measure", "measures", multiple=True, help="Measure in your own table, such as TL-ECE (repeatable).")
 @click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
               help="Number of random splits of each file; files with marked parts are not split.")  # fmt: skip

@@ -218,12 +218,12 @@ def test_the_command_runs_estimators_of_ones_own():
     [
         (["sigmoid", "--experiment", "models"], "has truths of its own"),
         (["--set", "slope=2", "--experiment", "models"], "has truths of its own"),
-        (["nowhere"], "no 'nowhere' in TRUTHS"),
+        (["nowhere"], "TRUTH 'nowhere' is not known"),
         (["drawn", "--set", "shares=[2, 3]"], "each from 0 to 1"),
         (["--experiment", "none"], "it must be one of estimators"),
         (["--rows", "10"], "goes with --estimator"),
         (["--csv", "--json"], "exclude each other"),
-        (["--estimator", "none", "--rows", "10"], "no 'none' in ESTIMATORS"),
+        (["--estimator", "none", "--rows", "10"], "--estimator 'none' is not known"),
     ],
 )
 def test_the_command_refuses_in_a_sentence(args, why):

@@ -109,7 +109,10 @@ def test_like_an_earlier_report_no_choice_can_be_changed(here: Path, words: tupl
     [
         (("nowhere.csv",), "calib report: nowhere.csv cannot be opened"),
         (("demo:nothing",), "calib report: there is no example data set demo:nothing; available: "),
-        (("p.csv", "--calibrator", "temprature"), "calib report: --calibrator: no 'temprature' in CALIBRATORS"),
+        (
+            ("p.csv", "--calibrator", "temprature"),
+            "calib report: --calibrator 'temprature' is not known; did you mean 'temperature'",
+        ),
         (("p.csv", "--calibrator", "{"), "calib report: --calibrator: "),
         (("p.csv", "--bins", "3"), "calib report: --bins: '3' is not possible"),
         (("p.csv", "--tolerance", "-1"), "Invalid value for '--tolerance': -1.0"),
