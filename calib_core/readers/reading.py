@@ -85,7 +85,7 @@ class Reading:
     score_sets : names of models with adjacent score columns. ``scores`` then lists the columns of the first, of the
         second and so on, equally many each; ``model`` is the one to read.
     event : name of the class of two that is the event, whose predicted risk is evaluated; None: the one that names
-        suggest (``Predictions.event``).
+        suggest (``Predictions.event``). The label column itself, if it contains 0 and 1, means class 1.
     words : numbers for phrases that differ from ``verbal.PHRASES``, such as ("quite sure=0.8",).
 
     >>> r = Reading(scores=("p_cat", "p_dog"), label=("y",), classes=("cat", "dog"))
@@ -124,9 +124,14 @@ class Reading:
         if len(set(self.scores)) < len(self.scores):
             twice = next(c for c in self.scores if self.scores.count(c) > 1)
             raise InputError(f"score column {quoted(twice)} is chosen twice; choose one column per class")
+        outcome = self.label if set(self.classes) == {"0", "1"} else ()
+        if (self.event,) == outcome:
+            object.__setattr__(self, "event", "1")
         if self.event is not None and self.classes and self.event not in self.classes:
-            hint = meant(self.event, self.classes)
-            raise InputError(f"event {quoted(self.event)} is not a class; {hint}the classes are {listed(self.classes)}")
+            hint = meant(self.event, (*self.classes, *outcome))
+            also = f"; {quoted(outcome[0])} means class 1" if len(outcome) == 1 else ""
+            known = f"the classes are {listed(self.classes)}{also}"
+            raise InputError(f"event {quoted(self.event)} is not a class; {hint}{known}")
         if self.score_sets:
             self._check_score_sets()
         elif self.model is not None and self.models is None:

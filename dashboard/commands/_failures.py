@@ -57,8 +57,11 @@ def fail(sentence: str) -> NoReturn:
 
 def _with_options(why: InputError) -> str:
     """Return the message with options of the command line in place of arguments of functions."""
-    fields = (f"{name}={value if isinstance(value, str) else ','.join(value)}" for name, value in why.reading.items())
-    options = " ".join(f"--read {shlex.quote(field)}" for field in fields)
+    fields = {name: value if isinstance(value, str) else ",".join(value) for name, value in why.reading.items()}
+    options = " ".join(
+        f"--label {shlex.quote(value)}" if name == "label" else f"--read {shlex.quote(f'{name}={value}')}"
+        for name, value in fields.items()
+    )
     return str(why).replace(why.advice, f"give {options}") if options else str(why)
 
 

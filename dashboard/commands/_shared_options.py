@@ -181,7 +181,8 @@ by_place = click.option("--by-place", is_flag=True, help="Join by row number (un
 _OF_READING: Option = several(
     read,
     click.option("--label", metavar="COLUMN", help="Column with the labels, or with the outcome of the event."),
-    click.option("--event", metavar="CLASS", help="Which of two classes is the event, such as died."),
+    click.option("--event", metavar="CLASS", help="Which of two classes is the event. The name of the label column, "
+                                                  "if it contains 0 and 1, means 1."),
     click.option("--labels", type=FILE, metavar="FILE", help="File with the labels, joined by a column present in "
                                                              "both files."),
     key,

@@ -22,7 +22,7 @@ from calib_core.registry.citations import bibliography
 from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.theme import markdown_plain
-from dashboard.views.data_trial import Role, amend, attempt, chosen_so_far, in_use, trial
+from dashboard.views.data_trial import CONTROLS, Role, amend, attempt, chosen_so_far, in_use, trial
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class _Panel:
         numeric = [name for name in self._all if _numeric(self.table, name)]
         options = tuple(dict.fromkeys((*numeric, *scores)))
         if len(options) <= LISTED:
-            self._several("scores", "Score columns, in the order of the classes", options, scores)
+            self._several("scores", CONTROLS["scores"], options, scores)
             self._side_by_side(scores)
             return
         first, last = (scores[0], scores[-1]) if scores else (options[0], options[0])
@@ -286,7 +286,7 @@ class _Panel:
         """Draw the choice of one model per score column."""
         if len(scores) > 1:
             st.toggle(
-                "Each of these columns belongs to another model",
+                CONTROLS["score_sets"],
                 **self._tied("score_sets", bool(self.value("score_sets")), lambda on: scores if on else ()),
             )
 
@@ -294,19 +294,19 @@ class _Panel:
         """Draw the choice of the single columns that the layout needs."""
         layout = self.value("layout")
         if layout in ("top-label", "confidence"):
-            self.column("confidence", "Confidence")
+            self.column("confidence", CONTROLS["confidence"])
         if layout == "top-label":
-            self.column("predicted", "Predicted class")
+            self.column("predicted", CONTROLS["predicted"])
         if layout == "samples":
             self.questions()
             self.column("predicted", "Answer of a sample")
         if layout == "confidence":
-            self.column("correct", "Whether it was right")
+            self.column("correct", CONTROLS["correct"])
 
     def questions(self) -> None:
         """Draw the choice of the columns that identify rows of one question."""
         chosen = tuple(self.value("question"))
-        self._several("question", "Columns that identify a question", self._names(*chosen), chosen)
+        self._several("question", CONTROLS["question"], self._names(*chosen), chosen)
 
     def models(self) -> None:
         """Draw the choices of the column with each row's model, of the first model, and of how rows are joined."""
@@ -347,7 +347,7 @@ class _Panel:
             )
         else:
             st.selectbox(
-                "Label column",
+                CONTROLS["label"],
                 options,
                 index=0 if labels else None,
                 format_func=shown,

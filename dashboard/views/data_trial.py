@@ -42,6 +42,17 @@ _FOLLOWERS: dict[str, tuple[str, ...]] = {
 }
 """Fields that lose their meaning when another field changes."""
 
+CONTROLS = {
+    "label": "Label column",
+    "scores": "Score columns, in the order of the classes",
+    "score_sets": "Each of these columns belongs to another model",
+    "confidence": "Confidence",
+    "predicted": "Predicted class",
+    "correct": "Whether it was right",
+    "question": "Columns that identify a question",
+}
+"""Titles of the controls for columns."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -140,10 +151,16 @@ def attempt(role: Role, key: str, chosen: Mapping[str, Any], *, accepted: bool =
         for beside in more:
             _check("more", Source(key, beside, like=source.like or source))
     except InputError as why:
-        st.session_state[_slot(role)] = Trial(key, dict(chosen), reading, str(why))
+        st.session_state[_slot(role)] = Trial(key, dict(chosen), reading, _with_controls(why))
         return
     drop(role)
     _take(source, tuple((key, beside) for beside in more))
+
+
+def _with_controls(why: InputError) -> str:
+    """Return the message with the titles of controls in place of arguments of functions."""
+    titles = [f"“{CONTROLS[name]}”" for name in why.reading if name in CONTROLS]
+    return str(why).replace(why.advice, f"use the control {', '.join(titles)}") if titles else str(why)
 
 
 def found(role: Role, key: str, changed: str) -> tuple[Finding, ...]:

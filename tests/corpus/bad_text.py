@@ -104,7 +104,7 @@ def headers() -> Iterator[BadFile]:
         "no labels": (csv("p_a,p_b", "0.7,0.3"), "no column is recognized as the labels"),
         "confidence alone": (
             csv("confidence", "0.7"),
-            'no column is recognized as the labels; choose label from "confidence"',
+            "no column is recognized as the labels; give label=",
         ),
         "confidence and predicted": (csv("confidence,predicted", "0.7,a"), "no column is recognized as the labels"),
         "two sets of scores": (csv("score_a,score_b,z_a,z_b,y", "1,2,3,4,a"), "could each be the scores"),

@@ -194,7 +194,7 @@ class _Proposal:
         if len(shares := [name for name in rest if is_share(self.table, name)]) > 1:
             advice = "choose them as score_sets"
             models = f"if {listed(shares)} are probabilities from different models, {advice}"
-            message = str(self._ask(f"no columns are recognized as scores ({models})", "scores"))
+            message = f"{self.table.name}: no columns are recognized as scores; {models}"
             raise InputError(message, advice, {"score_sets": shares})
         raise self._ask("no columns are recognized as scores", "scores")
 
@@ -267,7 +267,7 @@ class _Proposal:
         if len(likely) == 1:
             return (likely[0],)
         why = "no column is recognized as the labels"
-        raise self._ask(why, "label", " or also give the file that has the labels")
+        raise self._ask(why, "label", ", or also the file with the labels")
 
     def _outcomes(self, scores: tuple[str, ...]) -> tuple[str, ...]:
         """Return the two-valued column that is the outcome of a single risk; empty if there is none."""
@@ -419,6 +419,9 @@ class _Proposal:
         return column.dtype == object and len(column) == n
 
     def _ask(self, why: str, what: str, otherwise: str = "") -> InputError:
-        how = f"choose {what} from {self.table.contents()}{otherwise and f',{otherwise}'}"
-        how = "give the names of all classes in the order of the scores (classes)" if what == "classes" else how
-        return InputError(f"{self.table.name}: {why}; {how}")
+        if what == "classes":
+            advice, example = "give classes=, the names of all classes in the order of the scores", "NAME,NAME"
+            return InputError(f"{self.table.name}: {why}; {advice}", advice, {what: example})
+        advice, example = f"give {what}=", "COLUMN,COLUMN" if what == "scores" else "COLUMN"
+        columns = f"{self.table.name} contains {self.table.contents()}"
+        return InputError(f"{self.table.name}: {why}; {advice}{otherwise}. {columns}", advice, {what: example})

@@ -177,42 +177,42 @@ def test_a_name_nearly_right_is_told_the_right_one(field: str, value: str, near:
 ASKED = {
     "two labels": (
         csv("p_a,p_b,label,target\n.7,.3,a,b\n"),
-        'a.csv: columns "label", "target" * label; choose label from "p_a", "p_b", "label", "target"',
+        'a.csv: columns "label", "target" * label; give label=. a.csv contains "p_a", "p_b", "label", "target"',
     ),
     "no label": (
         csv("p_a,p_b,first,second\n.7,.3,a,b\n"),
-        'a.csv: no column *; choose label from "p_a", "p_b", "first", "second", *file*',
+        'a.csv: no column *; give label=*file*. a.csv contains "p_a", "p_b", "first", "second"',
     ),
     "no scores": (
         csv("label,text\na,b\n"),
-        'a.csv: no columns *; choose scores from "label", "text"',
+        'a.csv: no columns *; give scores=. a.csv contains "label", "text"',
     ),
     "two matrices": (
         arrays(first=P3, second=100 * P3, labels=[0, 1, 2]),
-        'a.npz: *2 matrices of scores, "first", "second"; choose scores from '
+        'a.npz: *2 matrices of scores, "first", "second"; give scores=. a.npz contains '
         '"first" (3, 3), "second" (3, 3), "labels" (3,)',
     ),
     "no labels beside the matrix": (
         Table("a.npy", "npy", matrices={"array": P3}),
-        'a.npy: no column *; choose label from "array" (3, 3), *file*',
+        'a.npy: no column *; give label=*file*. a.npy contains "array" (3, 3)',
     ),
     "two groups": (
         csv("score_a,score_b,logit_a,logit_b,label\n.7,.3,1,2,a\n"),
-        'a.csv: columns "score_a", "score_b" and "logit_a", "logit_b" *scores; choose scores from '
+        'a.csv: columns "score_a", "score_b" and "logit_a", "logit_b" *scores; give scores=. a.csv contains '
         '"score_a", "score_b", "logit_a", "logit_b", "label"',
     ),
     "binary scores, three labels": (
         csv("p,label\n.7,a\n.2,b\n.1,c\n"),
         'a.csv: there is one column of scores, "p", for 3 different labels ("a", "b", "c")*; '
-        'choose scores from "p", "label"',
+        'give scores=. a.csv contains "p", "label"',
     ),
     "binary scores, one label": (
         csv("p,label\n.7,a\n.2,a\n"),
-        'a.csv: every label is "a"*(classes)',
+        'a.csv: every label is "a"*classes=*',
     ),
     "names of labels for nameless columns": (
         arrays(probs=P3, labels=["dog", "cat", "cat"]),
-        'a.npz: labels "labels" *2 names ("cat", "dog")*3 *columns*(classes)',
+        'a.npz: labels "labels" *2 names ("cat", "dog")*3 *columns*classes=*',
     ),
 }
 

@@ -83,8 +83,19 @@ def test_the_event_of_a_reading_is_the_event_of_its_predictions() -> None:
     assert (read(RiskFile("", data)).event, chosen.event) == (1, 0)
     again = Reading.from_json(propose(read_table(data, "risk.csv"), event="0").to_json())
     assert again.event == "0"
-    with pytest.raises(InputError, match=r'event "dead" is not a class; the classes are "0", "1"'):
-        read(RiskFile("", data), event="dead")
+    with pytest.raises(InputError, match=r'event "none" is not a class; the classes are "0", "1"'):
+        read(RiskFile("", data), event="none")
+
+
+def test_the_name_of_an_outcome_column_of_0_and_1_is_class_1() -> None:
+    data = table({"risk": RISK.tolist(), "died": OUTCOME.tolist()})
+    named = read(RiskFile("", data), event="died")
+    assert (named.event, named.class_names) == (1, ("0", "1"))
+    assert propose(read_table(data, "risk.csv"), event="died") == propose(read_table(data, "risk.csv"), event="1")
+    with pytest.raises(InputError, match=r'did you mean "died"\?.*"died" means class 1'):
+        read(RiskFile("", data), event="dyed")
+    with pytest.raises(InputError, match=r'event "died" is not a class'):
+        Reading(scores=("p",), label=("died",), classes=("no", "yes"), label_coding="names", event="died")
 
 
 def test_a_risk_of_dying_beside_survivors_is_about_those_who_died() -> None:

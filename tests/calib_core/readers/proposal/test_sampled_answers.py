@@ -88,7 +88,7 @@ def test_samples_that_do_not_agree_on_the_question_are_refused_and_gaps_are_gaps
 def test_columns_are_found_or_asked_for() -> None:
     _, reading = read(b"prompt_id,response,label\n1,A,A\n")
     assert (reading.question, reading.predicted, reading.label) == (("prompt_id",), "response", ("label",))
-    with pytest.raises(InputError, match="no single column is recognized as question; choose question from"):
+    with pytest.raises(InputError, match="no single column is recognized as question; give question="):
         read(b"a,answer,truth\n1,A,A\n")
     # By default, a file of answers is no file of samples.
     plain = read_table(b"question,confidence,predicted,label\n1,0.5,A,A\n1,0.7,B,A\n", "m.csv")
