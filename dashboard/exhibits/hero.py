@@ -68,7 +68,7 @@ def left_out(scene: Scene) -> str:
 def off_elsewhere(scene: Scene, answer: LocalAnswer) -> str:
     """Sentence on the first model's largest error if its ``answer`` shows no gap; empty if there is no error.
 
-    The largest significant gap, else the error over all rows if the verdict is "miscalibrated". Without it, an answer
+    The largest significant gap, else the error over all rows if the verdict is ``MISCALIBRATED``. Without it, an answer
     without a gap could be read as the all-clear.
     """
     if answer.gap is not None:

@@ -15,6 +15,7 @@ from calib_core.inference.verdicts.estimate_line import EstimateLine, marked
 from calib_core.inference.verdicts.other_notions import other_errors_said
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding
 from calib_core.predictions.predictions import Predictions
+from calib_core.results.verdict_table import WITHIN
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,12 +39,12 @@ class GateCheck(OneLine):
     @property
     def word(self) -> str:
         """The verdict that decides: the first that is not "within"."""
-        return next((word for word in self.words if word != "within"), "within")
+        return next((word for word in self.words if word != WITHIN), WITHIN)
 
     @property
     def passed(self) -> bool:
         """True if the predictions pass every requirement."""
-        return bool(self.words) and self.word == "within"
+        return bool(self.words) and self.word == WITHIN
 
     @property
     def line(self) -> EstimateLine:
@@ -57,7 +58,7 @@ class GateCheck(OneLine):
     def headline(self) -> str:
         """The word that decides, and what it rests on."""
         growth, line = self.growth, self.first.line
-        by_growth = growth is not None and (self.limit is None or line.verdict == "within" != growth.word)
+        by_growth = growth is not None and (self.limit is None or line.verdict == WITHIN != growth.word)
         return growth.headline if growth is not None and by_growth else self.first.headline
 
     @property

@@ -87,7 +87,7 @@ class PrimaryLine(OneLine):
     def sentence(self) -> str:
         """Verdict, test for an error of any size, and the reason for this measure."""
         verdict = self.line.sentence or f"{begun(self.line.note)}."
-        own = None if self.line.verdict == MISCALIBRATED else self.line.p  # "miscalibrated" already means an error
+        own = None if self.line.verdict == MISCALIBRATED else self.line.p  # MISCALIBRATED already means an error
         shown = "" if self.line.verdict == TOO_CLOSE else f" {any_size(self.line.low, self.shown, own)}"
         return f"{verdict}{shown} {self.reason}"
 
