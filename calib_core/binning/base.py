@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -103,6 +103,18 @@ def of_simplex(flags: Cuts) -> bool:
     return flags.of == "simplex"
 
 
+def _is_scheme(bins: object) -> TypeGuard[BinningScheme]:
+    return callable(getattr(bins, "edges", getattr(bins, "partition", None)))
+
+
+def _bins_intervals(scheme: BinningScheme) -> TypeGuard[IntervalScheme]:
+    return of_interval(cuts(scheme))
+
+
+def _bins_simplex(scheme: BinningScheme) -> TypeGuard[SimplexScheme]:
+    return of_simplex(cuts(scheme))
+
+
 def as_binning(bins: int | str | Sequence[float] | BinningScheme | None) -> BinningScheme:
     """Return the binning given by key, by edges, as a number of equal-width bins, or as an object.
 
@@ -119,9 +131,9 @@ def as_binning(bins: int | str | Sequence[float] | BinningScheme | None) -> Binn
         return BINNINGS.make("equal-width", bins=int(bins))
     if isinstance(bins, (list, tuple, np.ndarray)):
         return BINNINGS.make("edges", values=_edges(bins))
-    if not callable(getattr(bins, "edges", getattr(bins, "partition", None))):
+    if not _is_scheme(bins):
         raise _unknown_bins(bins)
-    return cast(BinningScheme, bins)
+    return bins
 
 
 def _edges(given: Sequence[object] | np.ndarray[Any, Any]) -> tuple[float, ...]:
@@ -146,8 +158,8 @@ def as_intervals(bins: int | str | BinningScheme | None) -> IntervalScheme:
     NotAnswerable
     """
     scheme = as_binning(bins)
-    if of_interval(cuts(scheme)):
-        return cast(IntervalScheme, scheme)
+    if _bins_intervals(scheme):
+        return scheme
     raise NotAnswerable(
         "a partition of the simplex is for whole probability vectors, but these claims are single scores: choose "
         "bins of an interval (such as equal-width), or the canonical notion"
@@ -157,8 +169,8 @@ def as_intervals(bins: int | str | BinningScheme | None) -> IntervalScheme:
 def as_simplex(bins: int | str | BinningScheme) -> SimplexScheme:
     """Return the binning of whole probability vectors; NotAnswerable for bins of an interval."""
     scheme = as_binning(bins)
-    if of_simplex(cuts(scheme)):
-        return cast(SimplexScheme, scheme)
+    if _bins_simplex(scheme):
+        return scheme
     known = ", ".join(key for key in BINNINGS if of_simplex(BINNINGS[key].flags))
     raise NotAnswerable(
         "canonical calibration is about whole probability vectors, which do not fit in bins of an interval: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, cast
+from typing import Protocol, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -144,6 +144,10 @@ class PoolingScheme(IntervalScheme, Protocol):
         """Return the table of all claims, with bins from scores and strata only, never from outcomes."""
 
 
+def _pools(scheme: IntervalScheme) -> TypeGuard[PoolingScheme]:
+    return cuts(scheme).pools
+
+
 def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool = True) -> list[BinTable]:
     """Return one table per scheme from one pass over the claims.
 
@@ -165,11 +169,11 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool =
             "equal-mass bins"
         )
     fixed = [scheme.fixed_edges() for scheme in intervals]
-    apart = [not (pooled and cuts(scheme).pools) for scheme in intervals]
+    apart = [not (pooled and _pools(scheme)) for scheme in intervals]
     moving = [s for s, edges, alone in zip(intervals, fixed, apart, strict=True) if edges is None and alone]
     shared = iter(_by_shared_edges(claims, [edges for edges in fixed if edges is not None]))
     placed = iter(_by_stratum(claims, moving))
-    together = (cast(PoolingScheme, s).table(claims) for s, alone in zip(intervals, apart, strict=True) if not alone)
+    together = (scheme.table(claims) for scheme in intervals if pooled and _pools(scheme))
     found = zip(fixed, apart, strict=True)
     return [next(together if not alone else placed if edges is None else shared) for edges, alone in found]
 

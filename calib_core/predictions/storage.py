@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeGuard, get_args
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,11 @@ from calib_core.predictions.validation import (
 
 Kind = Literal["full", "per-class", "top-label", "confidence"]
 Grain = Literal["rows", "counts"]
+
+
+def is_kind(text: str) -> TypeGuard[Kind]:
+    """True if a text is a kind of predictions."""
+    return text in get_args(Kind)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.claims.binary_claims import Claims
 from calib_core.predictions.predictions import Kind, NotAnswerable, Predictions
-from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_of, counts, scope
+from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_in, claims_of, scope
 from calib_core.summaries.cells import CELLS, Cells, PairCells
 from calib_core.summaries.counted_claims import CountedClaims, CountedRows, LossSums, claim_losses, loss_sums
 from calib_core.summaries.mergeable import MOST_CLASS_CELLS, summable
@@ -78,7 +78,7 @@ class ClaimTally(CountedRows, OneLine):
         >>> made.table(10).tally.outcome.sum()
         np.float64(3.0)
         """
-        return tabulate(cast(Claims, self.counted), [as_binning(bins)])[0]
+        return tabulate(self._claims, [as_binning(bins)])[0]
 
     def covariance(self, bins: int | str | BinningScheme = 15) -> Float64s:
         """Sums over rows of r_c r_d, with r_c the residuals that a row adds to cell c, (cells, cells), by stratum.
@@ -92,7 +92,7 @@ class ClaimTally(CountedRows, OneLine):
         """
         table, known = self.table(bins), self.counted
         if not known.same_rows and known.ranks == 1:
-            second: Float64s = table.together(table.moments(cast(Claims, known))).second.ravel()
+            second: Float64s = table.together(table.moments(self._claims)).second.ravel()
             return second * np.eye(len(second))
         return known.shared(table.edge_sets(known.dtype), table.joined).residual.value
 
@@ -101,6 +101,11 @@ class ClaimTally(CountedRows, OneLine):
         raise NotAnswerable(
             f"a tally contains claims of one notion, but the {score} is of whole predictions; use a summary or the rows"
         )
+
+    @property
+    def _claims(self) -> Claims:
+        known: Claims = claims_in(self.notion, self)
+        return known
 
     @property
     def _title(self) -> str:
@@ -142,11 +147,11 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
     (True, True)
     """
     of = as_reduction(notion)
-    if (known := counts(predictions)) is not None:
-        losses = {"brier": known.losses["brier"]}
+    if isinstance(predictions, CountedRows):
+        known: Any = predictions
         already: Any = claims_of(known, of)
-        return ClaimTally(known.kind, known.class_names, of, already, losses)
-    rows = summable(cast(Predictions, predictions))
+        return ClaimTally(known.kind, known.class_names, of, already, {"brier": known.losses["brier"]})
+    rows = summable(predictions)
     claims: Any = claims_of(rows, of)
     strata = len(claims.strata)
     if strata * CELLS > MOST_CLASS_CELLS:

@@ -8,7 +8,7 @@ import io
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,8 @@ from calib_core._base.atomic_files import write_whole
 from calib_core.claims import exact_sums
 from calib_core.claims.exact_sums import ExactSums
 from calib_core.claims.row_covariance import SharedRows
-from calib_core.predictions.predictions import InputError, Kind
+from calib_core.predictions.predictions import InputError
+from calib_core.predictions.storage import is_kind
 from calib_core.readers.formats.detection import read_table
 from calib_core.readers.formats.npy import parse_npz
 from calib_core.readers.messages import quoted
@@ -274,10 +275,10 @@ def _read(table: Table) -> Summary:
     k, kind = len(names) or 1, lines.texts("kind")[0]
     if names and lines.of("place", "label").tolist() != list(range(k)):
         raise ValueError("labels")
-    if kind not in get_args(Kind) or len(set(names)) < len(names) or bool(names) == (kind == "confidence"):
+    if not is_kind(kind) or len(set(names)) < len(names) or bool(names) == (kind == "confidence"):
         raise ValueError("classes")
     found = Summary(
-        cast(Kind, kind),
+        kind,
         names or None,
         np.dtype(lines.texts("dtype")[0]),
         lines.cells("top", k),
