@@ -81,7 +81,7 @@ def check_columns(frame: object, names: Sequence[str] | None, what: str) -> None
             )
 
 
-def labels_of_columns(labels: ArrayLike, columns: tuple[str, ...]) -> ArrayLike | NDArray[Any]:
+def labels_of_columns(labels: ArrayLike, columns: tuple[str, ...]) -> ArrayLike:
     """Return labels of a frame's classes: if columns are named by numbers (or booleans), numeric labels are names.
 
     >>> list(labels_of_columns([1, 3], ("1", "2", "3"))), labels_of_columns([0, 1], ("cat", "dog"))
@@ -125,7 +125,7 @@ def coded_texts(values: Column) -> tuple[NDArray[np.intp], list[str]]:
     return named_codes(codes, stored(uniques))
 
 
-def stored(uniques: Any) -> list[Any]:
+def stored(uniques: pd.Index[Any] | NDArray[np.generic]) -> list[object]:
     """Return distinct values as stored: 32-bit numbers stay so, because they have fewer digits."""
     return [*np.asarray(uniques)] if uniques.dtype in (np.float16, np.float32) else list(uniques)
 
@@ -193,14 +193,14 @@ def span_words(low: float, high: float) -> str:
     return f"{text_of(low)} {f'to {text_of(high)}' if math.isfinite(high) else 'and more'}"
 
 
-def in_span(values: pd.Series[Any], low: float, high: float) -> NDArray[np.bool_]:
+def in_span(values: Column, low: float, high: float) -> NDArray[np.bool_]:
     """Mark numbers that are at least ``low`` and below ``high``; infinite ends are open."""
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     # Without an upper end, the largest number counts, too, even if it is infinite.
     return np.asarray((numbers >= low) & ((numbers < high) | (high == math.inf)))
 
 
-def rows_of(values: pd.Series[Any], text: str) -> NDArray[np.bool_]:
+def rows_of(values: Column, text: str) -> NDArray[np.bool_]:
     """Mark the rows of a column with a given value, or in a given range if the column is numeric.
 
     >>> ages = pd.Series([39, 75, 80])

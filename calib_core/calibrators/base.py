@@ -509,11 +509,9 @@ BINARY_CALIBRATORS: Registry[BinaryCalibrator] = Registry("BINARY_CALIBRATORS", 
 CALIBRATORS: Registry[Calibrator] = Registry("CALIBRATORS")
 
 
-def as_calibrator(calibrator: Any) -> Calibrator:
+def as_calibrator(calibrator: str | Recipe | Calibrator) -> Calibrator:
     """Return the calibrator given by key, by recipe or as an object."""
-    if isinstance(calibrator, (str, Recipe)):
-        calibrator = CALIBRATORS.recipe(calibrator).build()
-    ready: Calibrator = calibrator
+    ready: Calibrator = CALIBRATORS.recipe(calibrator).build() if isinstance(calibrator, (str, Recipe)) else calibrator
     return ready
 
 

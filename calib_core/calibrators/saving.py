@@ -73,7 +73,7 @@ class _Writer:
         state = {name: self.value(value) for name, value in sorted(vars(member).items()) if _is_fitted(name)}
         return {"family": family, "recipe": recipe.to_dict(), **classes, "state": state}
 
-    def value(self, value: Any) -> Json:
+    def value(self, value: object) -> Json:
         if isinstance(value, (Calibrator, BinaryCalibrator)):
             return self.nested(value)
         if isinstance(value, (np.ndarray, np.generic)):

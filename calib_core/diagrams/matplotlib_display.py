@@ -109,17 +109,17 @@ class ReliabilityDisplay:
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
+        X: object,
         y: ArrayLike,
         *,
         notion: str | Reduction | None = None,
         bins: int | str | BinningScheme | None = None,
-        pos_label: Any = None,
+        pos_label: object = None,
         sample_weight: ArrayLike | None = None,
         level: float = LEVEL,
         random_state: int = SEED,
         name: str | None = None,
-        ax: Any = None,
+        ax: object = None,
         **drawing: Any,
     ) -> Self:
         """Draw the reliability of a fitted classifier of scikit-learn, or of its kind, on rows it was not fitted on.

@@ -23,6 +23,7 @@ from calib_core.binning.bin_table import BinTable
 from calib_core.binning.interval_schemes import EqualWidth, bins_of, bins_said, moves_edges
 from calib_core.binning.simplex.cell_table import SimplexTable
 from calib_core.claims.binary_claims import Claims
+from calib_core.claims.probability_vectors import Vectors
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
 from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.validation import rows_and_copies
@@ -181,7 +182,7 @@ class Question(OneLine):
             return Estimated(self.estimator.of(predictions), np.empty(0))
         return self.of(claims_in(self.reduction, predictions))
 
-    def of(self, claims: Any) -> Estimated:
+    def of(self, claims: Claims | Vectors) -> Estimated:
         """The same question about other claims (or vectors); NotAnswerable where the estimator takes none of these."""
         return _applied(self.estimator, claims, whole=self.whole)
 
@@ -521,7 +522,7 @@ def estimate(
     )
 
 
-def counts_of_event(predictions: Predictions, notion: Reduction, estimator: Any) -> Any:
+def counts_of_event(predictions: Predictions, notion: Reduction, estimator: object) -> Any:
     """A summary with the losses of its event, where such a loss is requested; None otherwise.
 
     A summary has no row's risk, but the sums over both classes, of which those of the event are a half or all.

@@ -12,6 +12,7 @@ from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, SEED
 from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.registry.registry import Recipe
 
 CROSS_FITTED = (
     "Every row is a test row, evaluated after a map fitted on the other folds. The final map is fitted on all rows and "
@@ -80,7 +81,7 @@ def plain_folds(predictions: Predictions, folds: int, random_state: int = SEED) 
 def over_folds(
     fit: Predictions,
     test: Predictions,
-    calibrator: object,
+    calibrator: str | Recipe | Calibrator,
     of_fit: Codes,
     of_test: Codes,
     progress: Progress = silent,

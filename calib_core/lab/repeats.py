@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -293,17 +293,21 @@ def repeated(
     return LabRun(tuple(line for lines in shared_out(lines_of, members) for line in lines))
 
 
+_Made = TypeVar("_Made")
+
+
 @dataclass(frozen=True, eq=False)
 class _Shared:
     """Cache of results that several tasks need from the same rows."""
 
     known: dict[int, Any] = field(init=False, default_factory=dict)
 
-    def once(self, key: object, make: Callable[[], object]) -> Any:
+    def once(self, key: object, make: Callable[[], _Made]) -> _Made:
         """Cached result of ``make`` for this ``key``, which must outlive the rows."""
         if id(key) not in self.known:
             self.known[id(key)] = make()
-        return self.known[id(key)]
+        known: _Made = self.known[id(key)]
+        return known
 
 
 @dataclass(frozen=True, eq=False)

@@ -222,7 +222,7 @@ def _row(values: list[Any], width: int | None, what: str) -> Array:
         raise InputError(f"{what} has an integer that is too large; write it as a decimal number") from e
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """Convert a number, possibly written as text; NaN for anything else.
 
     >>> number("-1.42"), number(3), number(None), number("n/a")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -74,7 +73,7 @@ def starts_of(edges: Floats) -> Codes:
     return np.asarray(place + 1)
 
 
-def lowest(cells: Codes, dtype: Any) -> Floats:
+def lowest(cells: Codes, dtype: FloatType) -> Floats:
     """Return the lower edge of each cell, in the type of the scores that are compared with it."""
     return np.asarray(np.append(0.0, EDGES).astype(dtype)[cells])
 

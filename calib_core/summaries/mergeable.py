@@ -122,7 +122,7 @@ def row_keys(seed: int, source: str, first_row: int, n_rows: int) -> NDArray[np.
     return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-def kept_together(summaries: Mapping[str, Any]) -> dict[str, Predictions]:
+def kept_together(summaries: Mapping[str, Predictions | Summary]) -> dict[str, Predictions]:
     """Return the rows that all summaries sampled, in the same order, so that models can be compared in pairs.
 
     ``summaries``: two or more, by name. Rows are considered the same if their number in a source of the same name and
@@ -136,16 +136,17 @@ def kept_together(summaries: Mapping[str, Any]) -> dict[str, Predictions]:
     >>> {name: p.n_rows for name, p in kept_together({"one": one, "two": two}).items()}
     {'one': 3, 'two': 3}
     """
-    if any(each.grain != "counts" for each in summaries.values()):
+    known = {name: each for name, each in summaries.items() if isinstance(each, Summary)}
+    if len(known) < len(summaries):
         raise NotAnswerable("only summaries have sampled rows, but some of these models are not summaries")
-    samples = [each.kept_rows for each in summaries.values()]
+    samples = [each.kept_rows for each in known.values()]
     size = min(len(sample.keys) for sample in samples)
     if not size or any((sample.keys[:size] != samples[0].keys[:size]).any() for sample in samples):
         raise NotAnswerable(
             "these summaries have samples of different rows, so no row is known for all models. Create each with the "
             "same name for its rows (calib summarise --rows-of NAME)"
         )
-    rows = {name: each.sample.take(np.arange(size)) for name, each in summaries.items()}
+    rows = {name: each.sample.take(np.arange(size)) for name, each in known.items()}
     first = next(iter(rows.values()))
     for other in rows.values():
         try:

@@ -24,7 +24,7 @@ from calib_core.readers.formats.detection import read_table
 from calib_core.readers.formats.npy import parse_npz
 from calib_core.readers.messages import quoted
 from calib_core.readers.table import SUMMARY as WHAT
-from calib_core.readers.table import Table, file_label
+from calib_core.readers.table import Array, Table, file_label
 from calib_core.summaries.cells import CELLS, NUMBERS, SUMS, WANTED, Cells, PairCells, edges_of
 from calib_core.summaries.counted_claims import LOSS_SUMS, LossSums
 from calib_core.summaries.mergeable import Sample, Summary
@@ -185,7 +185,7 @@ class _Lines:
     def __contains__(self, what: str) -> bool:
         return what in self._places
 
-    def of(self, column: str, what: str) -> Any:
+    def of(self, column: str, what: str) -> Array:
         """Return one column of the lines of one type; empty if there are none."""
         return self.table.columns[column][self._places.get(what, np.zeros(0, dtype=np.intp))]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s
+from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s, Floats
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.class_wise import Event
@@ -145,7 +145,7 @@ class EventRows:
         return self.trials if self.cells is None else Trials.of_cells(self.cells)
 
 
-def grid_of(scores: Any, outcomes: Bools, weights: Float64s | None) -> Cells:
+def grid_of(scores: Floats, outcomes: Bools, weights: Float64s | None) -> Cells:
     """Rows, and copies of them by whole-number weights, on the fine grid."""
     if weights is None:
         return Cells.of(scores, outcomes)

@@ -24,7 +24,14 @@ from calib_core.estimators.base import Estimate, Question, error_scale, traits
 from calib_core.inference.intervals.grouped_row_noise import of_groups
 from calib_core.inference.noise import outcome_draws as draws
 from calib_core.inference.noise import redrawn_errors, simplex_draws
-from calib_core.inference.noise.cell_draws import LEAST_OUTCOMES, MANY_ROWS, FineCells, counts_suffice, shared_outcomes
+from calib_core.inference.noise.cell_draws import (
+    LEAST_OUTCOMES,
+    MANY_ROWS,
+    FineCells,
+    Outcomes,
+    counts_suffice,
+    shared_outcomes,
+)
 from calib_core.inference.noise.cell_sums import claimed_covariance, normal
 from calib_core.inference.noise.redrawn_errors import Counted, of_counts
 from calib_core.inference.noise.score_draws import calibrated_scores
@@ -128,9 +135,9 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
     streams = draws.streams(resamples, random_state)
     question, estimators = questions[0], [q.estimator for q in questions]
     if question.reduction is None:
-        drawn = calibrated_scores(questions)
+        scores = calibrated_scores(questions)
         for count, rng in streams:
-            yield drawn(rng, count)
+            yield scores(rng, count)
         return
     claims = question.claims
     if question.whole or claims.same_rows:
@@ -179,7 +186,7 @@ def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims)
     return counted if len(counted) == len(estimators) else None
 
 
-def null_outcomes(claims: Any, table: BinTable, ranks: int = 1) -> Any:
+def null_outcomes(claims: Any, table: BinTable, ranks: int = 1) -> Outcomes:
     """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models.
 
     Up to ``MANY_ROWS`` rows, outcomes are drawn row by row. Beyond, and if rows are unknown, the method depends on
@@ -214,7 +221,7 @@ def null_outcomes(claims: Any, table: BinTable, ranks: int = 1) -> Any:
     return outcomes
 
 
-def _normal_sums(claims: Any, table: BinTable) -> Any:
+def _normal_sums(claims: Any, table: BinTable) -> Outcomes | None:
     """Normal draws of the bins' outcome sums, None where rows or the outcomes of most of them are too few for that."""
     rows = claims.n_rows() if claims.same_rows else float(table.count.sum())
     if rows <= MANY_ROWS or table.count.size > MOST_CELLS:

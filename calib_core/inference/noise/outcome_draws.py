@@ -168,7 +168,7 @@ def outcomes(claims: ClaimsOfRows, ranks: int, rng: Uniforms, count: int) -> Ite
     return (claims.with_outcomes(drawn[:, r].copy()) for r in range(count))
 
 
-def drawn_for(claims: Any, ranks: int, rng: Uniforms, count: int) -> NDArray[Any]:
+def drawn_for(claims: Any, ranks: int, rng: Uniforms, count: int) -> NDArray[np.generic]:
     """Classes (rows, count) of a matrix, or whether each listed claim came true (claims, count)."""
     return labels(claims.rows, rng, count) if claims.outcome_is_class else came_true(claims, ranks, rng, count)
 

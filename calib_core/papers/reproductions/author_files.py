@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ from calib_core.papers.reproductions.gallery import (
     printed,
 )
 from calib_core.papers.tables.published import PAPER_TABLES
-from calib_core.papers.tables.runs import paper_table
+from calib_core.papers.tables.runs import File, paper_table
 from calib_core.papers.tables.shapes import ERROR
 
 SPLITS = 5
@@ -56,7 +55,7 @@ def published() -> pd.DataFrame:
 
 def from_files(
     key: str,
-    files: Mapping[str, Any],
+    files: Mapping[str, File],
     *,
     splits: int = SPLITS,
     folder: str | Path | None = None,

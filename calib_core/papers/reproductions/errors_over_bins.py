@@ -118,7 +118,9 @@ def figures_5_8(quick: bool, progress: Progress) -> list[PaperLine]:
     for (place, classes), every in found.items():
         errors = {key: np.array([run[key] for run in every]) for key in every[0]}
 
-        def share_of(kind: str, mine: str, other: str, errors: Mapping[Any, Float64s] = errors) -> ComputedNumber:
+        def share_of(
+            kind: str, mine: str, other: str, errors: Mapping[tuple[str, str], Float64s] = errors
+        ) -> ComputedNumber:
             return ratio(errors[kind, mine].mean(axis=1), errors[kind, other].mean(axis=1), paired=True)
 
         if classes == 100:

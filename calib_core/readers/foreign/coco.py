@@ -386,7 +386,7 @@ class _Rows:
         self.corners.extend(corners)
         self.columns.add({IMAGE: _name(record.get(IMAGE)), _ID: _name(record.get(_ID)), **more}, place)
 
-    def table(self, notes: Any) -> Table:
+    def table(self, notes: Sequence[str]) -> Table:
         boxes = frozen(np.array(self.corners).reshape(-1, 4))
         return self.columns.table(notes=notes, matrices={_BOX: boxes})
 

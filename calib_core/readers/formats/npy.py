@@ -10,7 +10,6 @@ import math
 import sys
 import zipfile
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -108,7 +107,7 @@ def parse_npz(data: bytes, name: str) -> Table:
     return as_table(arrays, name, "npz", tuple(notes))
 
 
-def as_table(arrays: dict[str, Array], name: str, form: Any, notes: tuple[str, ...]) -> Table:
+def as_table(arrays: dict[str, Array], name: str, form: str, notes: tuple[str, ...]) -> Table:
     if not any(array.ndim in (1, 2) for array in arrays.values()):
         raise InputError(f"{name} has no column (n,) or matrix (n, K); save arrays of one or two dimensions")
     for key, array in arrays.items():

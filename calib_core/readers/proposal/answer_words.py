@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ _RIGHT, _WRONG = TRUE | {"c", "right"}, FALSE | {"i"}
 _WORD = re.compile(r"\w+")
 
 
-def judged(value: Any) -> int | None:
+def judged(value: object) -> int | None:
     """Return a judge's verdict: 1 right, 0 wrong, None if there is none.
 
     The value is a boolean, the number 0 or 1, or text. Text is one word, or several of which the first is a verdict, as
