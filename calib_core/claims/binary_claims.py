@@ -180,6 +180,15 @@ class Claims(Protocol):
     def one_a_row(self, ranks: int = 1) -> bool:
         """True if every row is known to make one claim, when ``ranks`` claims belong to one row."""
 
+    def in_order(self, ranks: int = 1) -> Claims:
+        """Sort claims that share no row by all their values, so that simulated noise does not depend on row order.
+
+        Claims of one row stay together, in the order of the rows. Counts have no order and stay as they are.
+        """
+
+    def unanswered(self) -> Float64s | None:
+        """Return each row's scores summed with the classes' shares (rows,), for a matrix; None for other claims."""
+
 
 class ClaimsOfRows(Claims, Protocol):
     """Row-level claims, with the additional interface for resampling, simulated outcomes and grouped rows."""
@@ -201,10 +210,7 @@ class ClaimsOfRows(Claims, Protocol):
         """Return the same claims with other outcomes: the occurrence of each, or the class of each row."""
 
     def in_order(self, ranks: int = 1) -> ClaimsOfRows:
-        """Sort claims that share no row by all their values, so that simulated noise does not depend on row order.
-
-        Claims of one row stay together, in the order of the rows.
-        """
+        """The same as for all claims, and they stay claims of rows."""
 
     def true_ones(self) -> tuple[Floats, Codes, Float64s | None]:
         """Return scores, strata and weights of the claims whose outcome occurred."""
@@ -231,9 +237,6 @@ class ClaimsOfRows(Claims, Protocol):
 
         ``none`` (rows,) is the result of ``unanswered``, if available; then other outcomes need no pass over the rows.
         """
-
-    def unanswered(self) -> Float64s | None:
-        """Return, for a matrix, each row's scores summed with the classes' shares (rows,); None for listed claims."""
 
 
 class PartOfRows(NamedTuple):

@@ -56,8 +56,6 @@ def own_update(
     >>> own_update(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10)) is None
     True
     """
-    if predictions.grain == "counts" or predictions.event is None or predictions.metadata is None:
-        return None
     try:
         column = worst_column(predictions)
         found = None if column is None else update_gains(predictions, column, level=level, progress=progress)
@@ -76,7 +74,7 @@ def held_out_slice(held_out: Predictions) -> str:
     >>> held_out_slice(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10))
     ''
     """
-    if held_out.grain == "counts" or held_out.event is None or held_out.metadata is None:
+    if held_out.metadata is None:
         return ""
     try:
         found = by_column(held_out, notion="event")

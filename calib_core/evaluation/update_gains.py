@@ -230,8 +230,6 @@ def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:
     >>> own_recipes(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10))
     ()
     """
-    if predictions.grain == "counts" or predictions.event is None or predictions.metadata is None:
-        return ()
     try:
         column = worst_column(predictions)
     except (InputError, NotAnswerable):

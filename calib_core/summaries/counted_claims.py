@@ -157,6 +157,13 @@ class CountedClaims(OneLine):
         some = every[:: max(1, len(every) // number)]
         return [np.union1d(edges, some) for edges in edge_sets]
 
+    def in_order(self, ranks: int = 1) -> CountedClaims:
+        """Return the counts themselves, which have no order."""
+        return self
+
+    def unanswered(self) -> None:
+        """Return None: no row is known by itself."""
+
     def one_a_row(self, ranks: int = 1) -> bool:
         """True if every row is known to make exactly one claim."""
         return ranks == 1 and not self.same_rows

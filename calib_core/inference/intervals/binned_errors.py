@@ -160,7 +160,8 @@ class InBins:
 
     @cached_property
     def _unanswered(self) -> Float64s | None:
-        return self._claims.unanswered() if self._claims.grain == "rows" else None
+        known: Float64s | None = self._claims.unanswered()
+        return known
 
     @cached_property
     def _unit(self) -> float:

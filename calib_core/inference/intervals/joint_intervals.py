@@ -195,7 +195,7 @@ def _shared_floors(question: Question, members: list[Counted], resamples: int, r
     claims = question.claims
     if claims.same_rows:
         outcome_draws.distributions(question.predictions.kind)
-    elif question.ranks == 1 and claims.grain == "rows":
+    elif question.ranks == 1:
         claims = claims.in_order()
     outcomes, ends = _finest(claims, [counted.table for counted in members], question.ranks)
     found: list[list[Float64s]] = [[] for _ in members]

@@ -117,10 +117,8 @@ def shared_outcomes(claims: Claims, table: BinTable, ranks: int, known: SharedRo
 
     References: margins, Hoeffding 1956; copula, Joe 2014, Dependence Modeling with Copulas, §2.2.
     """
-    if claims.grain == "rows":
-        rows = float(table.count.sum()) / (len(claims.strata) if claims.same_rows else ranks)
-        if not drawn_by_cells(claims, rows):
-            return None
+    if not drawn_by_cells(claims, float(table.count.sum()) / (len(claims.strata) if claims.same_rows else ranks)):
+        return None
     known = shared_of(claims, table, ranks) if known is None else known
     if known is None:
         return None
