@@ -15,7 +15,7 @@ from calib_core.binning.interval_schemes import bins_of
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
-from calib_core.inference.intervals.share_intervals import share_ends, share_test
+from calib_core.inference.intervals.elementary import share_ends, share_test
 from calib_core.inference.significance.count_tests import (
     FEWEST,
     corrected_p,

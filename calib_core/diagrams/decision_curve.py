@@ -14,7 +14,7 @@ from calib_core._base.errors import as_share, as_whole
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import GROUPED, shares_in_cells
-from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends
+from calib_core.inference.intervals.elementary import COUNTED, WEIGHED, share_ends
 from calib_core.predictions.event_names import titles_of_classes
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 

@@ -18,8 +18,7 @@ from calib_core._base.pandas_input import Column
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import ESTIMATORS
-from calib_core.inference.verdicts.agreement import verdict_and_others
-from calib_core.inference.verdicts.class_count_cost import LEFT_OUT
+from calib_core.inference.verdicts.other_measures import LEFT_OUT, verdict_and_others
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import REDUCTIONS

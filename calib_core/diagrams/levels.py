@@ -16,9 +16,8 @@ from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import OVER, UNDER
 from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
-from calib_core.inference.intervals.elementary import clopper_pearson
+from calib_core.inference.intervals.elementary import clopper_pearson, share_test
 from calib_core.inference.intervals.influence_functions import counting
-from calib_core.inference.intervals.share_intervals import share_test
 from calib_core.inference.significance.count_tests import counts_rows, worth_of_cells
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import Predictions, whole

@@ -18,7 +18,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.levels import MOST_LEVELS
 from calib_core.estimators.base import claimed_rows, event_name, notion_looked_at
 from calib_core.inference.intervals.clustered_rows import GROUPED, GroupsInCells, share_ends_of
-from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends, share_test
+from calib_core.inference.intervals.elementary import COUNTED, WEIGHED, share_ends, share_test
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import claims_of

@@ -13,8 +13,8 @@ from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.elementary import COUNTED, WEIGHED, share_ends
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, counting
-from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends
 from calib_core.predictions.predictions import Predictions, whole
 from calib_core.text import at_level, in_percent, share_range
 

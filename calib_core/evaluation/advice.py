@@ -16,7 +16,7 @@ from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.choice import CalibratorChoice, Remaining
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
 from calib_core.inference.significance.multiple_testing import holm
-from calib_core.inference.verdicts.other_notions import other_errors_said
+from calib_core.inference.verdicts.other_measures import other_errors_said
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
 from calib_core.inference.verdicts.verdict import any_size
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions

@@ -12,12 +12,21 @@ from calib_core.inference.comparison.model_differences import (
 )
 from calib_core.inference.comparison.paired_differences import PairedDifference
 from calib_core.inference.comparison.skills import skill_differences, skills
-from calib_core.inference.gates.baselines import Baseline, Increase, baseline, increase, read_baselines
-from calib_core.inference.gates.gate_checks import GateCheck, gate_check
+from calib_core.inference.gate_checks import (
+    Baseline,
+    GateCheck,
+    Increase,
+    baseline,
+    gate_check,
+    increase,
+    read_baselines,
+)
 from calib_core.inference.intervals.elementary import (
     clopper_pearson,
     percentile,
     pivotal,
+    share_ends,
+    share_test,
     wilson,
 )
 from calib_core.inference.intervals.error_hierarchy import mean_gap
@@ -26,13 +35,16 @@ from calib_core.inference.intervals.inversion import CellGaps, inverted
 from calib_core.inference.intervals.joint_intervals import sharpen
 from calib_core.inference.intervals.mean_gap import MeanGap
 from calib_core.inference.intervals.row_bootstrap import bootstrap
-from calib_core.inference.intervals.share_intervals import share_ends, share_test
 from calib_core.inference.noise.noise_floor import noise_floor
-from calib_core.inference.significance.calibration_tests import kuiper, shown_at_all, spiegelhalter
+from calib_core.inference.significance.calibration_tests import (
+    UnbinnedBound,
+    kuiper,
+    shown_at_all,
+    spiegelhalter,
+    unbinned_bound,
+)
 from calib_core.inference.significance.count_tests import per_class_tests, standing_out
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli, holm
-from calib_core.inference.significance.unbinned_bound import UnbinnedBound, unbinned_bound
-from calib_core.inference.verdicts.agreement import agreement
 from calib_core.inference.verdicts.estimate_line import (
     EstimateLine,
     each_alone,
@@ -55,7 +67,7 @@ from calib_core.inference.verdicts.estimate_tables import (
     unbinned_tests,
     verdicts,
 )
-from calib_core.inference.verdicts.other_notions import other_errors, other_errors_of
+from calib_core.inference.verdicts.other_measures import agreement, other_errors, other_errors_of
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, deciding, primaries, primary
 from calib_core.inference.verdicts.verdict import event_ratio, on_scale_of, on_tolerance_scale, verdict
 from calib_core.results.uncertainty import EventRatio, Interval, NoiseFloor, TestOfCalibration, Verdict

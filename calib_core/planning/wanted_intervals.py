@@ -16,8 +16,7 @@ from calib_core.guarantees.bounds import fewest
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.intervals.interval_methods import highs_of_most, power_by_rows
 from calib_core.inference.intervals.inversion import CellGaps, Noise, square_high
-from calib_core.inference.verdicts.event_sample_size import EventSampleSize, event_sample_size
-from calib_core.inference.verdicts.events_needed import POWER
+from calib_core.inference.verdicts.events_needed import POWER, EventSampleSize, event_sample_size
 from calib_core.inference.verdicts.primary_measure import primary
 from calib_core.inference.verdicts.verdict import tolerated_ratios
 from calib_core.planning.question import PLANS, Plan, RowsInUse

@@ -16,11 +16,17 @@ from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SEED, SIGNIFICANCE
 from calib_core.estimators.base import estimate
 from calib_core.inference.comparison.skills import FEWEST
-from calib_core.inference.intervals.auroc_interval import FEWEST_ROWS, auroc_ends, enough_rows
 from calib_core.inference.intervals.clustered_rows import of_like_size
 from calib_core.inference.intervals.error_hierarchy import joint_event_ends
 from calib_core.inference.intervals.event_rows import EventRows, Trials
-from calib_core.inference.intervals.influence_functions import MEASURES, ConfidenceRows, Influence
+from calib_core.inference.intervals.influence_functions import (
+    FEWEST_ROWS,
+    MEASURES,
+    ConfidenceRows,
+    Influence,
+    auroc_ends,
+    enough_rows,
+)
 from calib_core.inference.intervals.observed_expected import (
     ONE_RISK,
     intercept_at,

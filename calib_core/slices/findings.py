@@ -23,7 +23,7 @@ from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.diagrams.overall_gap import overall_gap
 from calib_core.estimators.base import claimed_rows, event_name, notion_looked_at
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
-from calib_core.inference.intervals.share_intervals import share_ends, share_test
+from calib_core.inference.intervals.elementary import share_ends, share_test
 from calib_core.inference.significance.count_tests import (
     FEWEST,
     corrected_p,

@@ -14,7 +14,7 @@ from calib_core._base.errors import NotAnswerable, as_share, as_whole
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
-from calib_core.inference.intervals.share_intervals import share_ends, share_floor, share_test
+from calib_core.inference.intervals.elementary import share_ends, share_floor, share_test
 from calib_core.inference.significance.count_tests import (
     FEWEST,
     SMALLEST,

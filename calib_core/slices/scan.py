@@ -19,7 +19,7 @@ from calib_core._base.parallel import shared_out
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import claimed_rows
-from calib_core.inference.intervals.share_intervals import share_floor, share_test
+from calib_core.inference.intervals.elementary import share_floor, share_test
 from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_rows, node_counts, score_nodes
 from calib_core.inference.significance.multiple_testing import benjamini_yekutieli, holm
 from calib_core.predictions.predictions import NotAnswerable, Predictions, split_rows

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:  # heavy: imported only when a test uses it
-    from calib_core.inference.gates.gate_checks import GateCheck
+    from calib_core.inference.gate_checks import GateCheck
     from calib_core.predictions.predictions import Predictions
 
 MARKER = "calibration"
@@ -52,7 +52,7 @@ class CalibrationCheck:
 
 def _check(rows: Predictions, options: dict[str, Any]) -> GateCheck:
     from calib_core._base.errors import InputError
-    from calib_core.inference.gates.gate_checks import gate_check
+    from calib_core.inference.gate_checks import gate_check
     from calib_core.registry.registry import RegistryError
 
     __tracebackhide__ = True
@@ -67,7 +67,7 @@ def _check(rows: Predictions, options: dict[str, Any]) -> GateCheck:
 
 
 def _baseline(path: Any) -> Any:
-    from calib_core.inference.gates.baselines import baseline_for, read_baselines
+    from calib_core.inference.gate_checks import baseline_for, read_baselines
     from calib_core.readers.formats.detection import file_bytes
 
     return baseline_for(str(path), read_baselines(file_bytes(path), str(path)))

@@ -107,7 +107,7 @@ def _say_why(passage: Passage, several: bool) -> None:
 
 def write_record(passages: Sequence[Passage], options: dict[str, Any]) -> None:
     """Print one record to stdout, as gate.schema.json describes it."""
-    from calib_core.inference.gates.baselines import SCHEMA
+    from calib_core.inference.gate_checks import SCHEMA
 
     code = exit_code(passages)
     checks = [each.record() for each in passages]

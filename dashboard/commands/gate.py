@@ -142,7 +142,7 @@ def _passage(
     """Check one file; a problem of the file is its result, and the other files are still checked."""
     from calib_core import InputError, RegistryError
     from calib_core.inference import gate_check
-    from calib_core.inference.gates.baselines import baseline_for
+    from calib_core.inference.gate_checks import baseline_for
     from dashboard.commands import _opened_models
 
     begun = time.perf_counter()

@@ -28,7 +28,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.evaluation import study
 from calib_core.figures.look import figure_template
-from calib_core.inference.verdicts.event_sample_size import event_sample_size
+from calib_core.inference.verdicts.events_needed import event_sample_size
 from calib_core.judged import marked_answers
 from calib_core.readers.checks.examination import Checked
 from calib_core.readers.table_findings import Finding

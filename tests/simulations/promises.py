@@ -40,8 +40,7 @@ from verdict_shares import less_than, more_than
 from calib_core import Predictions, estimate
 from calib_core.diagrams import bins_standing_out, local_accuracy, local_frequency, reliability, zoom
 from calib_core.inference import holm, on_scale_of
-from calib_core.inference.intervals.elementary import clopper_pearson
-from calib_core.inference.intervals.share_intervals import share_test
+from calib_core.inference.intervals.elementary import clopper_pearson, share_test
 from calib_core.inference.significance.count_tests import p_of_cells
 
 FILE = Path(__file__).with_suffix(".csv")

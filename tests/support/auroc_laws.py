@@ -6,8 +6,7 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import expon, norm, t
 
-from calib_core.inference.intervals.auroc_interval import auroc_ends
-from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
+from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc, auroc_ends
 
 _PLACES = 20_001
 """Number of quantiles of a distribution from which its true AUROC is computed."""

@@ -13,9 +13,8 @@ from calib_core._base.arrays import Codes
 from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL
 from calib_core.inference.comparison.model_differences import same_rows
-from calib_core.inference.intervals.auroc_interval import auroc_ends
 from calib_core.inference.intervals.clustered_rows import few_groups, of_like_size, shares_in_cells
-from calib_core.inference.intervals.influence_functions import MEASURES, ConfidenceRows, Influence, counting
+from calib_core.inference.intervals.influence_functions import MEASURES, ConfidenceRows, Influence, auroc_ends, counting
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 

@@ -14,8 +14,7 @@ from calib_core._base.distributions import t as student
 from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.estimators.base import Question
-from calib_core.inference.intervals.elementary import clopper_pearson
-from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends
+from calib_core.inference.intervals.elementary import COUNTED, WEIGHED, clopper_pearson, share_ends
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.predictions.row_groups import FEWEST_GROUPS, RowGroups
 

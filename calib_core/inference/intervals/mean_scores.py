@@ -21,8 +21,7 @@ from calib_core.inference.intervals.clustered_rows import (
     together,
     widened,
 )
-from calib_core.inference.intervals.elementary import beyond, clopper_pearson
-from calib_core.inference.intervals.share_intervals import WEIGHED
+from calib_core.inference.intervals.elementary import WEIGHED, beyond, clopper_pearson
 from calib_core.inference.noise.outcome_draws import distributions
 from calib_core.inference.noise.score_draws import label_losses
 from calib_core.predictions.predictions import NotAnswerable, Predictions

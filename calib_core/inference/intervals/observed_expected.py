@@ -15,8 +15,8 @@ from scipy.special import expit
 from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.distributions import beta, norm
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, share_ends_of, shares_in_cells
+from calib_core.inference.intervals.elementary import WEIGHED
 from calib_core.inference.intervals.event_rows import EventRows, Trials, grid_of
-from calib_core.inference.intervals.share_intervals import WEIGHED
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 
 ONE_RISK = "all predicted risks are equal: a slope needs at least two different ones"

@@ -33,7 +33,7 @@ from calib_core.binning.interval_schemes import bins_of
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.exact_sums import Tally
 from calib_core.defaults import SIGNIFICANCE
-from calib_core.inference.intervals.share_intervals import share_test
+from calib_core.inference.intervals.elementary import share_test
 from calib_core.inference.noise.outcome_draws import poisson_binomial
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import Predictions, whole

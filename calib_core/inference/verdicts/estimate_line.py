@@ -1,21 +1,32 @@
-"""One estimate as a line: the value, its meaning, the noise floor and the verdict; computed only here."""
+"""One estimate as a line: the value, its meaning, the noise floor and the verdict; computed once per predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from string import ascii_lowercase
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from calib_core._base.notebook_display import OneLine
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
-from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale, is_score, titled
+from calib_core.estimators.base import (
+    ESTIMATORS,
+    AnswerCache,
+    Estimate,
+    Estimator,
+    error_scale,
+    estimate,
+    is_score,
+    titled,
+)
 from calib_core.inference.intervals.binned_errors import KINDS
 from calib_core.inference.intervals.error_hierarchy import GIVEN
 from calib_core.inference.verdicts.verdict import on_scale_of
-from calib_core.predictions.predictions import NotAnswerable
+from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.validation import rows_and_copies
-from calib_core.reductions.base import REDUCTIONS
+from calib_core.reductions.base import REDUCTIONS, Reduction
 from calib_core.results.uncertainty import RatioWord, Verdict
 from calib_core.results.verdict_table import Word
 from calib_core.text import Unit, at_level, chance, measured, measured_between
@@ -295,3 +306,19 @@ def _after_kind(about: str) -> str:
     """Return where an error is measured, without its kind; empty if the text is about something else."""
     kind = next((kind for kind in KINDS if about.startswith(f"{kind} ")), None)
     return "" if kind is None else about.removeprefix(f"{kind} ")
+
+
+# No answer holds predictions, so that what is kept goes when they go.
+_KEPT: WeakKeyDictionary[Predictions, dict[Hashable, AnswerCache]] = WeakKeyDictionary()
+
+
+def recalled(
+    predictions: Predictions,
+    notion: str | Reduction | None,
+    estimator: str | Estimator,
+    bins: int | str | Sequence[float] | BinningScheme | None = None,
+) -> Estimate:
+    """Return ``estimate`` of these arguments, with the answers already computed for the same predictions."""
+    fresh = estimate(predictions, notion, estimator, bins)
+    free = fresh.question is not None and fresh.question.free
+    return fresh.sharing(_KEPT.setdefault(predictions, {}).setdefault((fresh.recipe, free), fresh.answers))

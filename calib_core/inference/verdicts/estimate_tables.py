@@ -20,12 +20,16 @@ from calib_core.binning.interval_schemes import bins_said
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, estimate, notion_looked_at, takes_bins
 from calib_core.inference.intervals.joint_intervals import shares_draws, sharpen
-from calib_core.inference.significance.calibration_tests import kuiper, shown_at_all, spiegelhalter
+from calib_core.inference.significance.calibration_tests import (
+    Assumption,
+    kuiper,
+    shown_at_all,
+    spiegelhalter,
+    unbinned_bound,
+)
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, holm
-from calib_core.inference.significance.unbinned_bound import Assumption, unbinned_bound
-from calib_core.inference.verdicts.cached_estimates import recalled
-from calib_core.inference.verdicts.class_count_cost import LEFT_OUT, interval_takes_long, value_takes_long
-from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line, marked, plain_line
+from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line, marked, plain_line, recalled
+from calib_core.inference.verdicts.other_measures import LEFT_OUT, interval_takes_long, value_takes_long
 from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable, Predictions

@@ -15,8 +15,7 @@ from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import Estimate, takes_bins
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.significance.calibration_tests import shown_at_all
-from calib_core.inference.verdicts.cached_estimates import recalled
-from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
+from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line, recalled
 from calib_core.inference.verdicts.verdict import any_size, ratio_range, why_no_verdict
 from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions

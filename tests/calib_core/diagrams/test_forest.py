@@ -13,7 +13,7 @@ from calib_core import ESTIMATORS, NotAnswerable, Predictions, diagrams, figures
 from calib_core.diagrams.forest import FAMILIES, family_of
 from calib_core.evaluation.study import error_keys
 from calib_core.inference import EstimateOrReason, agreement, estimate_lines, estimates
-from calib_core.inference.verdicts import class_count_cost
+from calib_core.inference.verdicts import other_measures
 from calib_core.text import in_points
 
 EPS = 0.02
@@ -203,18 +203,18 @@ def test_the_number_printed_lies_in_the_interval_printed() -> None:
 
 
 def test_of_many_classes_only_what_takes_seconds_is_made_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert all(answer.estimate != class_count_cost.LEFT_OUT for answer in answers("class-wise"))
-    monkeypatch.setattr(class_count_cost, "MANY_CLASSES", 2)
+    assert all(answer.estimate != other_measures.LEFT_OUT for answer in answers("class-wise"))
+    monkeypatch.setattr(other_measures, "MANY_CLASSES", 2)
     found = answers("class-wise")
     assert [answer.estimator for answer in found if answer.whole] == ["ece"]
-    left = {answer.estimator for answer in found if answer.estimate == class_count_cost.LEFT_OUT}
+    left = {answer.estimator for answer in found if answer.estimate == other_measures.LEFT_OUT}
     assert {"smece", "ece-kde", "ece-sweep", "ece-adaptive"} <= left
     assert not left & {"ece", "mce", "rmsce", "debiased-l2"}
     drawn = diagrams.forest(estimate_lines(found)).frame().set_index("estimator")
     assert drawn.loc["smece", ["points", "interval"]].tolist() == ["–", "not computed"]
     everything = estimates({"m": sample()}, [("class-wise", key) for key in ("ece", "smece")])
     assert all(answer.whole for answer in everything)
-    monkeypatch.setattr(class_count_cost, "MOST_CLAIMS", 10)
+    monkeypatch.setattr(other_measures, "MOST_CLAIMS", 10)
     assert not any(answer.whole for answer in estimates({"m": sample()}, [("class-wise", "ece")], slow=False))
     assert diagrams.forest(lines("class-wise")).headline.startswith("No verdict yet")
 

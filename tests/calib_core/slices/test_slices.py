@@ -14,7 +14,7 @@ from scipy.stats import binom
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli
-from calib_core.inference.intervals.share_intervals import share_floor, share_test
+from calib_core.inference.intervals.elementary import share_floor, share_test
 from calib_core.inference.noise.outcome_draws import poisson_binomial
 from calib_core.inference.significance.count_tests import count_test
 from calib_core.slices import Slice, Span, Value

@@ -10,7 +10,7 @@ from verdict_shares import more_than
 
 from calib_core import InputError, NotAnswerable, Predictions, estimate
 from calib_core.inference import baseline, gate_check, increase, read_baselines
-from calib_core.inference.gates.baselines import SCHEMA, baseline_for
+from calib_core.inference.gate_checks import SCHEMA, baseline_for
 
 
 def sure(n, right, score=0.9):

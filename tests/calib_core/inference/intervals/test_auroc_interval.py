@@ -9,8 +9,7 @@ from auroc_laws import delong, misses
 from verdict_shares import more_than
 
 from calib_core import Predictions, risk
-from calib_core.inference.intervals.auroc_interval import FEWEST_ROWS, auroc_ends
-from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
+from calib_core.inference.intervals.influence_functions import FEWEST_ROWS, ConfidenceRows, auroc, auroc_ends
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "simulations"))
 import aurocs

@@ -7,8 +7,8 @@ from calib_core import InputError, Predictions, estimate
 from calib_core.binning import EqualMass, EqualWidth
 from calib_core.estimators import Binned
 from calib_core.inference import unbinned_bound
-from calib_core.inference.significance import unbinned_bound as unbinned
-from calib_core.inference.significance.unbinned_bound import gini_mean_difference
+from calib_core.inference.significance import calibration_tests
+from calib_core.inference.significance.calibration_tests import gini_mean_difference
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.text import short_percent
 
@@ -95,7 +95,7 @@ def test_the_bins_are_placed_from_scores_and_grow_with_the_rows():
         assert unbinned_bound(p, bins=None if n < 40_000 else "equal-mass").bins == EqualMass(
             bins if n < 40_000 else 15
         )
-        assert unbinned._number(p, estimate(p).question.claims) == bins
+        assert calibration_tests._number(p, estimate(p).question.claims) == bins
 
 
 SIMULATED = {

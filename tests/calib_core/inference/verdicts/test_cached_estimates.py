@@ -10,7 +10,7 @@ import numpy as np
 from calib_core import Predictions, estimate
 from calib_core.inference import estimate_lines, estimates, primaries
 from calib_core.inference.noise import noise_floor
-from calib_core.inference.verdicts.cached_estimates import recalled
+from calib_core.inference.verdicts.estimate_line import recalled
 
 ASKED = [("confidence", "ece"), ("top-label", "rmsce"), (None, "brier")]
 

@@ -16,7 +16,7 @@ from calib_core.inference import (
     primaries,
     primary,
 )
-from calib_core.inference.verdicts.other_notions import NOTIONS
+from calib_core.inference.verdicts.other_measures import NOTIONS
 
 
 def cancelling(rows: int = 400, classes: int = 3) -> Predictions:

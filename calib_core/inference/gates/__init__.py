@@ -1,1 +1,0 @@
-"""Gates: decisions whether a model passes, by a limit or a baseline."""
