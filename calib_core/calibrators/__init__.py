@@ -22,8 +22,7 @@ from calib_core.calibrators.order_preserving import OrderPreserving
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.risk_updates import InterceptUpdate, LogisticRecalibration, RiskUpdate
 from calib_core.calibrators.saving import load_calibrator
-from calib_core.calibrators.scaling_binning import ScalingBinning
-from calib_core.calibrators.scaling_map import PRIOR_ROWS, Beta, BinaryTemperature, Platt, ScalingMap
+from calib_core.calibrators.scaling_map import PRIOR_ROWS, Beta, BinaryTemperature, Platt, ScalingBinning, ScalingMap
 from calib_core.calibrators.shared_process import BinaryKernel, GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.structured import StructuredScaling

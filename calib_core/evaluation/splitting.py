@@ -20,9 +20,8 @@ from calib_core.predictions.predictions import InputError, NotAnswerable, Predic
 from calib_core.predictions.row_groups import groups_on_both_sides
 from calib_core.predictions.three_classes import corners
 from calib_core.readers.checks.examination import propose
-from calib_core.readers.conversion import predictions
+from calib_core.readers.conversion import predictions, split_rows
 from calib_core.readers.reading import Reading
-from calib_core.readers.row_sets import split_rows
 from calib_core.readers.table import Table
 from calib_core.slices.conditions import Slice, as_slice, part, places
 from calib_core.text import count, percent

@@ -2,17 +2,15 @@
 
 from calib_core.readers.checks.examination import Checked, by_severity, checks, examine, propose
 from calib_core.readers.checks.model_checks import unchosen_model
-from calib_core.readers.conversion import predictions
+from calib_core.readers.conversion import columns_compared, predictions, shared_rows, split_rows
 from calib_core.readers.cost_table import cost_table
 from calib_core.readers.file_format import FILE_FORMATS, FileFormat, all_endings, file_format
 from calib_core.readers.foreign import eval_archive
 from calib_core.readers.formats import delimited, jsonl, npy, parquet
 from calib_core.readers.formats.detection import file_bytes, read_table
-from calib_core.readers.from_file import read_models, read_predictions
-from calib_core.readers.joined_labels import as_csv, with_labels
+from calib_core.readers.from_file import as_csv, read_models, read_predictions, with_labels
 from calib_core.readers.proposal.answer_words import verdicts
 from calib_core.readers.reading import Reading
-from calib_core.readers.row_sets import columns_compared, shared_rows, split_rows
 from calib_core.readers.streams import StreamedFile
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import RULES, Finding, Rule, rule

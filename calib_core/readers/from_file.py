@@ -1,22 +1,232 @@
-"""Read files as Predictions in one call, with the assumptions in their notes."""
+"""Read files as Predictions in one call, with the assumptions in their notes, or joined with labels of another file."""
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers.checks.examination import examine
 from calib_core.readers.checks.model_checks import unchosen_model
 from calib_core.readers.conversion import predictions
+from calib_core.readers.formats.delimited import ARRAY
 from calib_core.readers.formats.detection import read_table
-from calib_core.readers.joined_labels import with_labels
+from calib_core.readers.messages import affected, listed, quoted
+from calib_core.readers.proposal.column_roles import named, role
+from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.proposal.long_form import model_names
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
-from calib_core.readers.table import Table
+from calib_core.readers.table import Array, LabelJoin, Table
+from calib_core.readers.tool_shapes import joined_by_shape
+from calib_core.text import inert
+
+LABEL = "label"
+"""Name for the column of labels if the predictions have a column of its name, or if the name is uninformative."""
+_UNDERSCORES = ["_" * n for n in range(1, 1000)]
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_TRUTHS = frozenset({"label", "correct"})
+_NO_KEY = frozenset({"label", "predicted", "confidence", "correct", "weights", "probabilities", "logits"})
+
+
+def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = None) -> Table:
+    """Join predictions with the columns of a file of labels by a key.
+
+    Parameters
+    ----------
+    table : the predictions; several rows may have the same key, for example one for each model.
+    labels : the file of labels, in which every key occurs once.
+    key : the column or columns that both files have and that identify rows; by default, the one whose values do. ``()``
+        joins row i with row i.
+
+    Predictions without a label are left out, and labels without a prediction are not used; ``joined`` and findings give
+    their numbers and places. Predictions that are bare numbers, such as an NPY matrix, are joined by row number,
+    because they have no key. Both files can have a column of the same name in addition to the key. Labels then come
+    from the labels' file and other columns from the predictions; the other column is renamed after its file. A single
+    column of labels without an informative name becomes ``label``. Detections in COCO's format are joined with an
+    annotations file without a key, by overlap. InputError if no key or several would do, or if a key occurs twice in
+    the labels. What can mislead: a join by row number is right only if both files have the same order, which cannot be
+    checked.
+
+    >>> scores = Table("p.csv", "csv", {"id": np.array([7, 8, 9]), "p": np.array([0.7, 0.2, 0.4])})
+    >>> truth = Table("y.csv", "csv", {"id": np.array([9, 7]), "y": np.array([0, 1])})
+    >>> both = with_labels(scores, truth)
+    >>> both.columns["p"].tolist(), both.columns["y"].tolist(), both.joined.left_out_places
+    ([0.7, 0.4], [1, 0], 'row 1')
+    """
+    if (found := joined_by_shape(table, labels)) is not None:
+        if key is not None:
+            raise InputError(
+                f"{table.name} and {labels.name} are joined by their contents, without a key; leave it out"
+            )
+        return replace(found, joined=LabelJoin(table.name, labels.name, None, table.n_rows))
+    labels = _of_data(labels)
+    columns = (key,) if isinstance(key, str) else _found_key(table, labels) if key is None else tuple(key)
+    where, rows = _by_key(table, labels, columns) if columns else _by_place(table, labels)
+    met = _met(table, labels, columns, where, rows)
+    if not len(rows):
+        raise InputError(f"no row of {table.name} has a label in {labels.name}; check the values of {listed(columns)}")
+    kept, others = table.take(rows), _others(table, labels, columns, where)
+    return replace(
+        kept,
+        columns={**_own(kept, others), **others},
+        matrices={**kept.matrices, **{name: frozen(m[where]) for name, m in _one_hot(table, labels).items()}},
+        notes=(*table.notes, *labels.notes),
+        joined=met,
+    )
+
+
+def as_csv(table: Table) -> bytes:
+    """Write the table as CSV with full precision; column j of a matrix becomes "matrix_j", or "matrix__j" if taken.
+
+    Text that a spreadsheet would compute gets an apostrophe in front, which is removed when the file is read again.
+
+    >>> as_csv(Table("a.npy", "npy", {"y": np.array([1])}, {"p": np.array([[0.25, 0.75]])})).decode()
+    'p_0,p_1,y\\n0.25,0.75,1\\n'
+    """
+    whole = {name: c for name, c in table.columns.items() if len(c) == table.n_rows}
+    spread: dict[str, Array] = {}
+    for name, m in table.matrices.items():
+        # All columns of a matrix get the same separator, so that they remain columns of one matrix.
+        apart = next(u for u in _UNDERSCORES if not {f"{name}{u}{j}" for j in range(m.shape[1])} & {*whole, *spread})
+        spread |= {f"{name}{apart}{j}": m[:, j] for j in range(m.shape[1])}
+    out = io.BytesIO()
+    frame = pd.DataFrame({inert(name): _inert_texts(column) for name, column in {**spread, **whole}.items()})
+    frame.to_csv(out, index=False, lineterminator="\n")
+    return out.getvalue()
+
+
+def _inert_texts(column: Array) -> Array:
+    """Protect text columns from being read as formulas; numbers in text, such as "+1", are not formulas."""
+    if column.dtype.kind not in "OUS" or not any(inert(text) != text for text in column):
+        return column
+    return np.array([text if _NUMBER.fullmatch(str(text)) else inert(text) for text in column], dtype=object)
+
+
+def _of_data(labels: Table) -> Table:
+    """Return the labels of a LightGBM data file, the first of its unnamed columns; other tables unchanged.
+
+    The columns after the labels are features; labels with one column per class contain only 0 and 1.
+    """
+    matrix = labels.matrices.get(ARRAY) if labels.format == "csv" and labels.names == (ARRAY,) else None
+    if matrix is None or ((matrix == 0) | (matrix == 1)).all():
+        return labels
+    first = matrix[:, 0]
+    if not ((first >= 0) & (first == np.floor(first))).all():
+        return labels
+    note = f"Labels are the first of {matrix.shape[1]:,} columns of {labels.name}, as in LightGBM data files."
+    return replace(labels, columns={LABEL: frozen(first.astype(np.int64))}, matrices={}, notes=(*labels.notes, note))
+
+
+def _found_key(table: Table, labels: Table) -> tuple[str, ...]:
+    if not table.columns or table.names == (ARRAY,):
+        return ()
+    both = [name for name in labels.columns if name in table.columns and role(name) not in _NO_KEY]
+    once = [name for name in both if pd.Index(label_texts(labels.columns[name])).is_unique]
+    called = [*named(once, "index"), *named(once, "question")] or once
+    if len(called) == 1:
+        return (called[0],)
+    if called:
+        what = f"{listed(called)} could each be the key"
+    else:
+        what = "no column of both files has each value only once in the labels, as a key must"
+    raise InputError(
+        f"{table.name} and {labels.name}: {what}. Give the key, or join by row number (key=(), --by-place). "
+        f"{table.name} has {table.contents()}; {labels.name} has {labels.contents()}"
+    )
+
+
+def _by_key(table: Table, labels: Table, columns: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the label row of each prediction that has a label, and the rows of these predictions."""
+    keys = [[label_texts(each.column(name)) for name in columns] for each in (table, labels)]
+    here, there = map(pd.MultiIndex.from_arrays, keys)
+    if len(here) != table.n_rows or len(there) != labels.n_rows:
+        raise InputError(f"the key {listed(columns)} needs one value for every row of both files; choose another key")
+    twice = there.duplicated(keep=False)
+    if twice.any():
+        first = int(twice.argmax())
+        raise InputError(
+            f"{labels.name}, {labels.place(first)}: {listed(there[first])} occurs more than once in the key "
+            f"{listed(columns)}; {affected(int(twice.sum()), len(there))}: give every key one label"
+        )
+    found = there.get_indexer(here)
+    rows = np.flatnonzero(found >= 0)
+    return found[rows], rows
+
+
+def _by_place(table: Table, labels: Table) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    if table.n_rows != labels.n_rows:
+        raise InputError(
+            f"{table.name} has {table.n_rows:,} rows but {labels.name} has {labels.n_rows:,}. A join by row number "
+            f"needs equal numbers; {_header_read(table, labels)}give the key that both files have"
+        )
+    rows = np.arange(table.n_rows)
+    return rows, rows
+
+
+def _header_read(table: Table, labels: Table) -> str:
+    """Hint that a column of numbers may begin with its header, as pandas writes the name of a series; else empty."""
+    column = labels.columns.get(ARRAY)
+    if column is None or labels.n_rows != table.n_rows + 1 or column[0] != 0:
+        return ""
+    return f"if the first line of {labels.name}, 0, is a header, remove it; otherwise "
+
+
+def _own(kept: Table, others: Mapping[str, Array]) -> dict[str, Array]:
+    """Columns of the predictions; those that the labels also have are renamed after the file."""
+    return {f"{kept.name}: {name}" if name in others else name: column for name, column in kept.columns.items()}
+
+
+def _others(table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np.intp]) -> dict[str, Array]:
+    """Columns of the labels, in the row order of the predictions."""
+    n = labels.n_rows
+    beside = {name: column[where] for name, column in labels.columns.items() if name not in key and len(column) == n}
+    if not beside and not _one_hot(table, labels):
+        raise InputError(f"{labels.name} has only the key {listed(key)}; it also needs a column of labels")
+    if len(beside) == 1 and role(next(iter(beside))) != "label" and LABEL not in table.columns:
+        return {LABEL: next(iter(beside.values()))}
+    return {f"{labels.name}: {name}" if _is_theirs(name, table) else name: each for name, each in beside.items()}
+
+
+def _is_theirs(name: str, table: Table) -> bool:
+    """True if a column of the labels' file duplicates one of the predictions, such as scores."""
+    return name in {*table.columns, *table.matrices} and role(name) not in _TRUTHS
+
+
+def _one_hot(table: Table, labels: Table) -> dict[str, Array]:
+    """Matrices of one-hot labels, one column per class."""
+    taken = {*table.columns, *table.matrices}
+    for name, matrix in labels.matrices.items():
+        if not ((matrix == 0) | (matrix == 1)).all():
+            raise InputError(
+                f"{labels.name}: {quoted(name)} has {matrix.shape[1]:,} columns with numbers other than 0 and 1, so "
+                "they do not mark classes; save only the column of labels"
+            )
+    return {
+        f"{LABEL}s" if name in taken else name: matrix
+        for name, matrix in labels.matrices.items()
+        if len(matrix) == labels.n_rows
+    }
+
+
+def _met(
+    table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np.intp], rows: NDArray[np.intp]
+) -> LabelJoin:
+    """Summary of the join: the rows without a partner on both sides, and the first of their places."""
+    left_out, unused = np.setdiff1d(np.arange(table.n_rows), rows), np.setdiff1d(np.arange(labels.n_rows), where)
+    places = (table.places(left_out, 3), labels.places(unused, 3))
+    return LabelJoin(table.name, labels.name, key, table.n_rows, len(left_out), len(unused), *places)
+
 
 BY_CHOICE = frozenset({"missing"})
 """Codes of warnings about choices that the user makes, such as leaving out rows; they remain notes."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import limits
-from calib_core.readers.conversion import predictions
+from calib_core.readers.conversion import predictions, rows_for_testing
 from calib_core.readers.file_format import by_bytes, by_ending
 from calib_core.readers.formats import npy, parquet_child
 from calib_core.readers.formats.detection import looks_like, read_table, table_of_lines
@@ -22,7 +22,6 @@ from calib_core.readers.formats.parquet import bounds, check_lengths
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
-from calib_core.readers.row_sets import rows_for_testing
 from calib_core.readers.table import SUMMARY, Table, file_label, unique_names
 from calib_core.readers.text_encoding import utf8_blocks
 
