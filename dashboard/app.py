@@ -7,12 +7,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import InputError
 from dashboard import extensions, frame, session, tour, widgets
+from dashboard.exhibits import doubt_words
 from dashboard.frame.header import tabs
 from dashboard.navigation import DATA, LEARN
 from dashboard.selection import Selection
-from dashboard.session import server_limits
+from dashboard.session import Scene, server_limits
 from dashboard.theme import markdown_plain
-from dashboard.views import VIEWS, View, data, data_choice, doubts, rows_judged, sample_offered, start
+from dashboard.views import VIEWS, View, data, data_choice, rows_judged, sample_offered, start
 
 # Views on which a file can be opened. (Streamlit would print a docstring here on the page.)
 _OPENS = ("start", "data")
@@ -86,8 +87,15 @@ def _view(selection: Selection, view: View) -> None:
         if view.reads == "rows" and sample_offered.whole_view(view.title):
             return
     if view.needs_data and view.of_models:
-        doubts.draw(session.scene_of(widgets.selection()))
+        _doubts(session.scene_of(widgets.selection()))
     view.render()
+
+
+def _doubts(scene: Scene) -> None:
+    """Draw a warning for each doubt about the labels or scores of the models shown."""
+    for i, sentence in enumerate(doubt_words.sentences(scene)):
+        with st.container(key=f"doubt-{i}"):
+            st.warning(markdown_plain(sentence), icon=":material/warning:")
 
 
 main()

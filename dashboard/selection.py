@@ -163,7 +163,7 @@ class Selection:
       ``confidence`` only, as in old links.
     - ``question`` is the question about the ticked calibrators, empty for the first.
     - ``tour`` is the stop of the guided tour, 0 outside it.
-    - ``calibrators`` has the default of a report's record; if nobody chose any, `dashboard.frame.advised` ticks.
+    - ``calibrators`` has the default of a report's record; if nobody chose any, `dashboard.frame.fitting` ticks.
     """
 
     source: Source = Source()

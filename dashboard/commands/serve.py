@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from dashboard import launch
-from dashboard.hosting import machine, space
+from dashboard.hosting import machine
 
 ABSENCE = 120.0
 """Seconds after a visitor's last tab was closed until their uploads are removed; a reload finds them."""
@@ -94,7 +94,7 @@ def command(
       calib serve --address 0.0.0.0 --host calib.example.org --memory-gb 8
     """
     base = "/" + base_path.strip("/") if base_path.strip("/") else ""
-    here = space.found(os.environ)
+    here = machine.space_of(os.environ)
     hosts, framed_by = (*hosts, *here.hosts), (*framed_by, *here.framed_by)
     _check(address, hosts, base, user_header)
     for origin in framed_by:

@@ -1,8 +1,7 @@
 """Frame around every view: the current data, the rooms, the models on show, bins and tolerance."""
 
-from dashboard.frame.advised import follow_advice, is_to_follow
 from dashboard.frame.chips import model_chips, settings_of, settle_chips
-from dashboard.frame.fitting import await_models
+from dashboard.frame.fitting import await_models, follow_advice, is_to_follow
 from dashboard.frame.header import header
 from dashboard.frame.settings import settings
 from dashboard.frame.style import answer, dress

@@ -9,9 +9,9 @@ import streamlit as st
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe
 from dashboard import session, widgets
 from dashboard.exhibits.recommendation import Recommendation
-from dashboard.model_marks import mark
 from dashboard.selection import Selection, model_keys, recommended
 from dashboard.session import model_looks
+from dashboard.session.model_looks import mark
 from dashboard.theme import markdown_plain
 
 OFFERED = 5

@@ -1,23 +1,211 @@
-"""The dashboard as an ASGI application: its page, plotly.js, and the middleware around both."""
+"""The dashboard as an ASGI application: its page, plotly.js, and the guard and intake of files around both."""
+
+from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import re
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from calib_core._base import atomic_files, parallel
 from dashboard.chart import component, page_head
 from dashboard.hosting import ending
-from dashboard.hosting.guard import Guard
-from dashboard.hosting.intake import Intake
 from dashboard.hosting.visits import Visits
+from dashboard.report import page
 from dashboard.session.result_cache import RESULTS
 from dashboard.session.server_limits import LOCAL, ServerLimits, agree
 from dashboard.workers.pool import close_pool, open_pool
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+import time
+from typing import TYPE_CHECKING
+
+from dashboard.hosting.ending import ENDING
+from dashboard.uploads import WAITING, Waiting
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+_PATH = re.compile(r"/_stcore/upload_file/([^/]+)/([^/]+)")
+UNREAD_FILES = 4
+"""Maximum number of unread files of a session: a page has fewer fields for files."""
+PATIENCE = 300.0
+"""Seconds until a file that waits for room is refused."""
+
+
+_LOOK = 1.0
+"""Seconds between two checks for shutdown: a file that takes minutes to arrive would delay it."""
+
+
+async def _arriving(receive: Receive) -> Message:
+    """Return the next part of a file; none any more once the server is about to end."""
+    part = asyncio.ensure_future(receive())
+    while not part.done():
+        await asyncio.wait({part}, timeout=_LOOK)
+        if ENDING.is_set() and not part.done():
+            part.cancel()
+            return {"type": "http.disconnect"}
+    return part.result()
+
+
+class Intake:
+    """Middleware that admits a file once there is room for its bytes; until then the browser waits."""
+
+    def __init__(
+        self, app: ASGIApp, under: ServerLimits, waiting: Waiting = WAITING, patience: float = PATIENCE
+    ) -> None:
+        self.app = app
+        self.under = under
+        self.waiting = waiting
+        self.patience = patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path = _PATH.fullmatch(scope["path"].removeprefix(self.under.base)) if scope["type"] == "http" else None
+        if path is None or scope["method"] != "PUT":
+            await self.app(scope, receive, send)
+            return
+        session, file = path.groups()
+        refusal = await self._refusal(dict(scope["headers"]).get(b"content-length", b""), session, file)
+        if refusal is not None:
+            from starlette.responses import PlainTextResponse
+
+            status, sentence = refusal
+            await PlainTextResponse(sentence, status)(scope, receive, send)
+            return
+        taken = False
+
+        async def noticed(message: Message) -> None:
+            nonlocal taken
+            if message["type"] == "http.response.start":
+                taken = message["status"] < 300
+            await send(message)
+
+        from starlette.requests import ClientDisconnect
+
+        try:
+            await self.app(scope, partial(_arriving, receive), noticed)
+        except ClientDisconnect:
+            pass  # the sender has left: nobody needs an answer, and there is no error
+        finally:
+            if not taken:
+                self.waiting.gone(session, file)
+
+    async def _refusal(self, length: bytes, session: str, file: str) -> tuple[int, str] | None:
+        """Return the reason for refusing a file, as a status and a sentence; None once there is room for it."""
+        if not length.isdigit():
+            return 411, "The upload did not state the length of the file."
+        if int(length) > self.under.file_bytes + (1 << 20):
+            return 413, "The file is larger than this server accepts."
+        until = time.monotonic() + self.patience
+        while True:
+            if self.waiting.files(session) >= UNREAD_FILES:
+                return 429, f"{UNREAD_FILES} files of this session are waiting to be read: one after the other."
+            if self.waiting.come(session, file, int(length), self.under.arriving_bytes):
+                return None
+            if time.monotonic() > until:
+                return 503, "Too many uploads are in progress. Try again in a minute."
+            await asyncio.sleep(0.1)
+
+
+CLOSED = ("/_stcore/metrics", "/_stcore/agent/", "/_stcore/script-health-check")
+"""Addresses that users of the dashboard do not need: metrics about all sessions, and entries other than pages."""
+_POLICY = {
+    "default-src": "'self'",
+    "script-src": "'self' blob: {scripts}",
+    # Streamlit's page writes its styles at run time.
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "connect-src": "'self' ws://{host} wss://{host}",
+    "worker-src": "'self' blob:",
+    "frame-src": "data:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "{frames}",
+}
+_HOST = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9A-Fa-f:.]+\](?::\d{1,5})?")
+
+
+@cache
+def _scripts() -> str:
+    """Return the hashes of the inline scripts: Streamlit's, the line that `page_head` adds, a report's.
+
+    The frame a report is previewed in has this policy in addition to the report's own.
+    """
+    shell = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    inline = [*re.findall(r"<script>(.*?)</script>", shell, re.DOTALL), page_head.script(), *page.scripts()]
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+def policy(host: str, framed_by: tuple[str, ...] = ()) -> str:
+    """Return the Content-Security-Policy of a response for this host; pages of ``framed_by`` may frame it.
+
+    >>> policy("calib.example.org").split("; ")[5]
+    "connect-src 'self' ws://calib.example.org wss://calib.example.org"
+    """
+    frames = " ".join(framed_by) or "'none'"
+    named = {name: text.format(scripts=_scripts(), host=host, frames=frames) for name, text in _POLICY.items()}
+    if not _HOST.fullmatch(host):
+        named["connect-src"] = "'self'"
+    return "; ".join(f"{name} {text}" for name, text in named.items())
+
+
+class Guard:
+    """Middleware that adds security headers, closes ``CLOSED``, and refuses WebSockets from other origins."""
+
+    def __init__(self, app: ASGIApp, under: ServerLimits) -> None:
+        self.app = app
+        self.base = under.base
+        self.framed_by = under.framed_by
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        from starlette.datastructures import Headers, MutableHeaders
+        from starlette.responses import PlainTextResponse
+
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        request = Headers(scope=scope)
+        host, origin = request.get("host", ""), request.get("origin")
+        if scope["type"] == "websocket":
+            # Streamlit would request this server's address from another server before it refuses.
+            if origin is not None and urlsplit(origin).netloc != host:
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                await self.app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["Content-Security-Policy"] = policy(host, self.framed_by)
+                if not self.framed_by:  # which has no pages of others
+                    headers["X-Frame-Options"] = "DENY"
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Referrer-Policy"] = "same-origin"
+                headers["Cross-Origin-Opener-Policy"] = "same-origin"
+            await send(message)
+
+        path = scope["path"].removeprefix(self.base)
+        if path.rstrip("/").startswith(tuple(closed.rstrip("/") for closed in CLOSED)):
+            await PlainTextResponse("Not here.", 404)(scope, receive, with_headers)
+        else:
+            await self.app(scope, receive, with_headers)
 
 
 def application(script: Path, *, opens: bool = False, under: ServerLimits = LOCAL) -> st.App:

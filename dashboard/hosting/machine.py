@@ -1,8 +1,12 @@
-"""Memory and processes that this process may use on its machine, and the release of unused memory."""
+"""Memory, processes and host name that this process has on its machine, and the release of unused memory."""
+
+from __future__ import annotations
 
 import ctypes
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -65,3 +69,24 @@ def give_back() -> bool:
     except (OSError, AttributeError, TypeError):
         return False
     return True
+
+
+PAGES = "https://huggingface.co"
+
+
+@dataclass(frozen=True)
+class Space:
+    """Host names of a Space and the origins that frame it; both empty elsewhere."""
+
+    hosts: tuple[str, ...] = ()
+    framed_by: tuple[str, ...] = ()
+
+
+def space_of(environment: Mapping[str, str]) -> Space:
+    """Return the Space that this process runs as, by its environment.
+
+    >>> space_of({"SPACE_HOST": "owner-calib.hf.space"}).hosts, space_of({}).framed_by
+    (('owner-calib.hf.space',), ())
+    """
+    host = environment.get("SPACE_HOST", "").strip()
+    return Space((host,), (PAGES,)) if host else Space()

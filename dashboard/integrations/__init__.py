@@ -8,7 +8,6 @@ Each takes a path, demo:KEY, or predictions in memory, and the choices of the da
 (['---', 'model-index:'], True)
 """
 
-from dashboard.integrations.handout import Handout
-from dashboard.integrations.trackers import log_to_mlflow, log_to_wandb
+from dashboard.integrations.handout import Handout, log_to_mlflow, log_to_wandb
 
 __all__ = ["Handout", "log_to_mlflow", "log_to_wandb"]

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from calib_core import exporting
 from calib_core.calibrators import Calibrator
 from calib_core.exporting import nodes
-from dashboard.onnx_export.graph import Graph, onnx_package
-from dashboard.onnx_export.steps import written
+from dashboard.onnx_export.steps import Graph, onnx_package, written
 
 __all__ = ["onnx_bytes"]
 

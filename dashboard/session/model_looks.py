@@ -1,11 +1,13 @@
-"""Look of every model shown: one number, the same in every picture, table and chip."""
+"""Look of every model shown: one number, the same in every picture, table and chip; its symbol in running text."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
+from functools import cache
 from typing import Protocol
 
-from calib_core.palette import looks, preferred_look
+from calib_core.palette import looks, outline, preferred_look, style
 from calib_core.registry.registry import Recipe
 from dashboard.selection import model_keys
 
@@ -49,3 +51,19 @@ def _liked(file: int, model: StyledModel) -> int:
         return 0 if not file else max(1, 7 - file)
     keys = order()
     return preferred_look(keys.index(model.recipe.key) + 1 if model.recipe.key in keys else len(keys) + 1)
+
+
+@cache
+def mark(number: int) -> str:
+    """Return the Markdown of the symbol of the model with this number in the scene.
+
+    >>> mark(0).startswith("![★](data:image/svg+xml;base64,")
+    True
+    """
+    look = style(number)
+    points = " ".join(f"{8 + 7.4 * x:.2f},{8 - 7.4 * y:.2f}" for x, y in outline(look.symbol))
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16">'
+        f'<polygon points="{points}" fill="{look.colour}"/></svg>'
+    )
+    return f"![{look.glyph}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"

@@ -21,9 +21,9 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrators import first_named
 from dashboard.exhibits.doubt_words import doubts_of, rules_out_advice
 from dashboard.exhibits.recommendation import Recommendation
-from dashboard.model_marks import mark
 from dashboard.selection import MOST_CALIBRATORS, Selection, model_keys, recommended
 from dashboard.session import Model, Scene, call
+from dashboard.session.model_looks import mark
 from dashboard.theme import label_plain, markdown_plain
 from dashboard.views import card_words, next_step
 from dashboard.views.exhibited import progress

@@ -22,10 +22,10 @@ from dashboard.exhibits.columns import best_cells, written
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.single_class import Bias
 from dashboard.exhibits.stars import bin_of, stars
-from dashboard.model_marks import mark
 from dashboard.navigation import VIEWS
 from dashboard.selection import NOWHERE
 from dashboard.session import Scene
+from dashboard.session.model_looks import mark
 from dashboard.theme import markdown_plain
 from dashboard.views.card import named
 from dashboard.views.exhibited import exhibited, follow

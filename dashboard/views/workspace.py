@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import streamlit as st
 
 from dashboard import widgets
-from dashboard.model_marks import mark
 from dashboard.session import Scene
+from dashboard.session.model_looks import mark
 from dashboard.theme import markdown_plain
 from dashboard.views import pane
 

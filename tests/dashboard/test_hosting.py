@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from own_loop import run_in_own_loop
 
-from dashboard.hosting import ending, guard, intake, machine, visits
-from dashboard.hosting.guard import Guard
-from dashboard.hosting.intake import UNREAD_FILES, Intake
+from dashboard.hosting import application, ending, machine, visits
+from dashboard.hosting.application import UNREAD_FILES, Guard, Intake
 from dashboard.hosting.machine import memory
 from dashboard.hosting.visits import Visits
 from dashboard.session.server_limits import ServerLimits
@@ -101,8 +100,8 @@ def test_pages_that_are_named_may_frame_it_and_keep_a_cookie_of_their_own() -> N
 
 @pytest.mark.parametrize("host", ["a b", "x; script-src *", "", "a\nb", "evil.org/x"])
 def test_a_host_that_is_none_says_nothing_in_the_policy(host: str) -> None:
-    assert "connect-src 'self'; worker-src" in guard.policy(host)
-    assert host == "" or host not in guard.policy(host)
+    assert "connect-src 'self'; worker-src" in application.policy(host)
+    assert host == "" or host not in application.policy(host)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +287,7 @@ def test_cookies_are_long_and_differ() -> None:
 def test_at_home_answers_carry_what_those_of_a_server_for_many_do() -> None:
     _, headers, _ = asked(Guard(page, ServerLimits()), "/")
     assert CARRIED.items() <= headers.items()
-    assert headers["content-security-policy"] == guard.policy("calib.example.org")
+    assert headers["content-security-policy"] == application.policy("calib.example.org")
 
 
 def test_sessions_whose_time_is_over_are_looked_for_and_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,7 +307,7 @@ def test_sessions_whose_time_is_over_are_looked_for_and_noticed(monkeypatch: pyt
 
 
 def test_a_server_that_is_told_to_end_waits_for_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "_LOOK", 0.01)
+    monkeypatch.setattr(application, "_LOOK", 0.01)
     told: list[int] = []
     earlier = signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
     parts: list[str] = []

@@ -11,9 +11,8 @@ import pytest
 from calib_core import CALIBRATORS, Recipe
 from calib_core.palette import style
 from dashboard import session
-from dashboard.model_marks import mark
 from dashboard.selection import Selection, Source, model_keys
-from dashboard.session.model_looks import FIRST, numbered, order
+from dashboard.session.model_looks import FIRST, mark, numbered, order
 
 
 class Shown:

@@ -16,8 +16,7 @@ from calib_core.calibrators import Composed
 from calib_core.calibrators.base import SAME
 from calib_core.exporting import Interpolated, LogOddsMap, nodes, program
 from dashboard.onnx_export import onnx_bytes
-from dashboard.onnx_export.graph import Graph
-from dashboard.onnx_export.steps import mapped
+from dashboard.onnx_export.steps import Graph, mapped
 
 
 def run(content, rows, outputs=("calibrated",)):

@@ -23,9 +23,9 @@ from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits import reliability as exhibit
 from dashboard.exhibits.stars import called
-from dashboard.model_marks import mark
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
+from dashboard.session.model_looks import mark
 from dashboard.theme import unbroken
 from dashboard.views import pane
 

@@ -33,7 +33,7 @@ from dashboard import report, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.hero import off_elsewhere
 from dashboard.exhibits.line_words import READING
-from dashboard.hosting import guard
+from dashboard.hosting import application
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, TypesetTable, within
 from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
@@ -206,7 +206,7 @@ def test_the_policy_of_the_page_lets_a_preview_draw(made: Report) -> None:
     """A frame without an origin also has the policy of the page around it."""
     run = re.findall(r"<script>(.*?)</script>", made.html.decode(), re.DOTALL)
     assert len(run) == 2
-    allowed = next(rule for rule in guard.policy("h").split("; ") if rule.startswith("script-src "))
+    allowed = next(rule for rule in application.policy("h").split("; ") if rule.startswith("script-src "))
     for text in run:
         assert f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" in allowed
 

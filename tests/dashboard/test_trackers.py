@@ -13,7 +13,7 @@ import pytest
 import calib_core as cc
 from calib_core import InputError
 from dashboard import session
-from dashboard.integrations import Handout, log_to_mlflow, log_to_wandb, trackers
+from dashboard.integrations import Handout, handout, log_to_mlflow, log_to_wandb
 from dashboard.report import CHAPTERS, Options
 from dashboard.report import read_recipe as recipe_in
 
@@ -29,7 +29,7 @@ def rows() -> cc.Predictions:
 
 
 def test_what_is_not_installed_is_a_sentence(rows: cc.Predictions, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trackers, "find_spec", lambda name: None)
+    monkeypatch.setattr(handout, "find_spec", lambda name: None)
     for log, words in ((log_to_mlflow, "MLflow needs mlflow"), (log_to_wandb, "Weights & Biases needs wandb")):
         with pytest.raises(InputError) as refused:
             log(rows)
@@ -97,7 +97,7 @@ def test_a_run_that_was_begun_is_finished_where_logging_fails(
         raise OSError("the disk is full")
 
     wandb = SimpleNamespace(run=None, init=lambda: begun, Table=table)
-    monkeypatch.setattr(trackers, "_package", lambda name, title: wandb)
+    monkeypatch.setattr(handout, "_package", lambda name, title: wandb)
     monkeypatch.setattr(Handout, "report", lambda handout, options: SimpleNamespace(html=b""))
     session.delete_own()
     with pytest.raises(OSError, match="full"):
