@@ -19,7 +19,7 @@ from dashboard import launch, session, uploads, widgets
 from dashboard.navigation import view
 from dashboard.selection import NONE
 from dashboard.theme import markdown_plain
-from dashboard.views import data_card, data_choice, data_findings, data_inspect, data_models, data_reading, data_rows
+from dashboard.views import data_card, data_choice, data_findings, data_inspect, data_reading, data_rows
 from dashboard.views.data_choice import take
 from dashboard.views.data_trial import Role, in_use, sentence, trial
 from dashboard.views.exhibited import exhibited
@@ -139,7 +139,7 @@ def _in_use() -> None:
         with divided:
             data_rows.draw()
         with models:
-            data_models.draw()
+            data_choice.other_models()
     with reading:
         data_reading.draw("data")
     with first:

@@ -1,4 +1,4 @@
-"""Choice of data: a file of the user's, an earlier upload of this session, or a demo data set."""
+"""Choice of data: a file of the user's, an earlier upload of this session, a demo, and other models' files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calib_core.readers.messages import size
 from calib_core.text import count
 from dashboard import session, uploads, widgets
 from dashboard.navigation import DATA
-from dashboard.selection import NONE, Selection
+from dashboard.selection import MOST_OTHERS, NONE, Selection
 from dashboard.session.server_limits import terms
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
@@ -185,3 +185,37 @@ def _caption(key: str) -> str:
         return f"{count(found.table.n_rows)} rows"
     origin = "real classifier" if demo.real else "made up"
     return f"{count(demo.rows)} rows × {demo.classes} classes, {origin}. {markdown_plain(demo.lesson)}"
+
+
+def other_models() -> None:
+    """Draw the models compared and the ways to add one."""
+    selection = widgets.selection()
+    st.caption(
+        "Files with other models' predictions for the same rows in the same order. Every view then shows all "
+        "models, and the Recalibrate room their paired differences. One file may contain all models: choose the "
+        "column with the model's name under “How it is read”."
+    )
+    for i in range(len(selection.others)):
+        _other_model(selection, i)
+    if len(selection.others) >= MOST_OTHERS:
+        st.caption(f"At most {MOST_OTHERS + 1} models can be compared at once.")
+        return
+    keys = [key for key in (*files_of_session(), *demo_keys()) if key not in selection.files]
+    another("more", "Another model from", keys, "File of another model")
+
+
+def _other_model(selection: Selection, i: int) -> None:
+    """Draw one model compared, a button to remove it, and why it cannot be compared, if so."""
+    left, right = st.columns([0.7, 0.3], vertical_alignment="center")
+    left.markdown(f"**{markdown_plain(session.file_names(selection)[i + 1])}**")
+    right.button("Remove model", key=f"data.more.drop.{i}", on_click=leave_out, args=(i,))
+    try:
+        session.parts(selection.sources[i + 1])
+    except InputError as why:
+        data_findings.sentence(str(why))
+
+
+def leave_out(place: int) -> None:
+    """Remove a model from the comparison."""
+    others = widgets.selection().others
+    widgets.change(others=(*others[:place], *others[place + 1 :]), model="")

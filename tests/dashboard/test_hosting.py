@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from own_loop import run_in_own_loop
 
-from dashboard.hosting import application, ending, machine, visits
-from dashboard.hosting.application import UNREAD_FILES, Guard, Intake
+from dashboard.hosting import application, ending, machine
+from dashboard.hosting.application import UNREAD_FILES, Guard, Intake, Visits
 from dashboard.hosting.machine import memory
-from dashboard.hosting.visits import Visits
 from dashboard.session.server_limits import ServerLimits
 from dashboard.session.visitors import Presence, known_cookie, new_cookie
 from dashboard.uploads import Waiting
@@ -142,7 +141,7 @@ def test_every_browser_gets_a_cookie_that_scripts_cannot_read_and_keeps_it() -> 
 def test_without_the_proxys_word_nobody_comes_in() -> None:
     app = Visits(page, ServerLimits(private=True, user_header="X-User", base="/calib"), Presence())
     assert asked(app)[0] == 403
-    assert asked(app)[2] == visits.NO_NAME
+    assert asked(app)[2] == application.NO_NAME
     assert asked(app, x_user="ann")[0] == 200
     assert asked(app, x_user=["ann", "bob"])[0] == 403, "a second name could be the visitor's own"
     assert asked(app, x_user=" ")[0] == 403
@@ -183,7 +182,9 @@ def test_who_has_left_is_absent_after_a_while_and_forgotten_when_nothing_is_kept
     assert present._left == {}
 
 
-@pytest.mark.parametrize(("code", "seconds"), [(1001, visits.RELOADING), (1000, visits.RELOADING), (1006, 120.0)])
+@pytest.mark.parametrize(
+    ("code", "seconds"), [(1001, application.RELOADING), (1000, application.RELOADING), (1006, 120.0)]
+)
 def test_who_closes_the_tab_has_left_sooner_than_one_whose_line_broke(code: int, seconds: float) -> None:
     async def left(scope: dict[str, Any], receive: Any, send: Any) -> None:
         while (await receive())["type"] != "websocket.disconnect":
@@ -199,7 +200,7 @@ def test_who_closes_the_tab_has_left_sooner_than_one_whose_line_broke(code: int,
         now = [0.0]
         present = Presence(lambda now=now: now[0])
         app = Visits(left, ServerLimits(private=True, user_header="X-User", absence=absence), present)
-        scope = {"type": "websocket", "path": visits.STREAM, "headers": [(b"x-user", b"ann"), (b"host", b"h")]}
+        scope = {"type": "websocket", "path": application.STREAM, "headers": [(b"x-user", b"ann"), (b"host", b"h")]}
         run_in_own_loop(app(scope, gone, unheard))
         now[0] = seconds - 0.1
         assert not present.absent("user:ann", absence)
