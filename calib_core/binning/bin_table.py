@@ -13,7 +13,7 @@ import pandas as pd
 from calib_core._base.arrays import Codes, Float64s, Floats, FloatType
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
-from calib_core.claims.binary_claims import Claims, Ordered, each_stratum
+from calib_core.claims.binary_claims import Claims, Ordered
 from calib_core.claims.exact_sums import Moments, Tally, placed
 from calib_core.predictions.predictions import NotAnswerable
 
@@ -204,7 +204,7 @@ def _table(claims: Claims, tally: Tally, edges: Float64s) -> BinTable:
 def _by_stratum(claims: Claims, schemes: list[IntervalScheme]) -> list[BinTable]:
     if not schemes:
         return []
-    rows = [_stratum_rows(stratum.in_order(), schemes) for stratum in each_stratum(claims)]
+    rows = [_stratum_rows(stratum.in_order(), schemes) for stratum in claims.each_stratum()]
     return [padded(claims, [row[i] for row in rows]) for i in range(len(schemes))]
 
 

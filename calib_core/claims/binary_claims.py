@@ -152,6 +152,9 @@ class Claims(Protocol):
     def stratum(self, s: int) -> Stratum:
         """Return the claims of stratum s."""
 
+    def each_stratum(self) -> Iterator[Stratum]:
+        """Yield the claims of every stratum in their order."""
+
     def tally(self, edges: Floats) -> Tally:
         """Return sums over the cells between ascending inner ``edges``, the same for every stratum.
 
@@ -280,6 +283,9 @@ class FlatClaims(OneLine):
             return Stratum(self.scores, self.outcomes, self.weights)
         mine = self.codes == s
         return Stratum(self.scores[mine], self.outcomes[mine], None if self.weights is None else self.weights[mine])
+
+    def each_stratum(self) -> Iterator[Stratum]:
+        return (self.stratum(s) for s in range(len(self.strata)))
 
     def tally(self, edges: Floats) -> Tally:
         return self._summed([edges], Tally, copies(self.weights))
@@ -429,6 +435,12 @@ class ColumnClaims(OneLine):
 
     def stratum(self, s: int) -> Stratum:
         return Stratum(self.rows.column(s), self.hit == s, self.weights)
+
+    def each_stratum(self) -> Iterator[Stratum]:
+        # Adjacent columns are read together, because they share cache lines.
+        for first in range(0, len(self.strata), _COLUMNS):
+            for s, scores in enumerate(self.rows.columns(slice(first, first + _COLUMNS)), first):
+                yield Stratum(scores, self.hit == s, self.weights)
 
     def tally(self, edges: Floats) -> Tally:
         """Return sums as for listed claims with one pass over the scores: those below the first edge need no code.
@@ -591,16 +603,6 @@ class ColumnClaims(OneLine):
         """Return outcome sums: only the true column counts, one score per row."""
         scores, hit, weight = self.true_ones()
         return _bincount(hit * shape[1] + places(edges, scores), weight, shape)
-
-
-def each_stratum(claims: Claims) -> Iterator[Stratum]:
-    """Yield the strata; adjacent columns of a matrix are read together, because they share cache lines."""
-    if not isinstance(claims, ColumnClaims):
-        yield from (claims.stratum(s) for s in range(len(claims.strata)))
-        return
-    for first in range(0, len(claims.strata), _COLUMNS):
-        for s, scores in enumerate(claims.rows.columns(slice(first, first + _COLUMNS)), first):
-            yield Stratum(scores, claims.hit == s, claims.weights)
 
 
 def _with_equal_parts(claims: Claims, edge_sets: Sequence[Floats]) -> list[Floats]:

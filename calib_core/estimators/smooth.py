@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s
-from calib_core.claims.binary_claims import Claims, Stratum, each_stratum
+from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image
 from calib_core.smoothing.score_grid import ScoreGrid
@@ -68,7 +68,7 @@ class SmoothECE:
     """
 
     def __call__(self, claims: Claims) -> Estimated:
-        strata = each_stratum(claims)
+        strata = claims.each_stratum()
         parts = iter(lambda: list(islice(strata, _TOGETHER)), [])
         return by_stratum(claims, np.concatenate([_of_strata(part) for part in parts]))
 

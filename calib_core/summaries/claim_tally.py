@@ -147,7 +147,7 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
     (True, True)
     """
     of = as_reduction(notion)
-    if isinstance(predictions, CountedRows):
+    if not isinstance(predictions, Predictions):
         known: Any = predictions
         already: Any = claims_of(known, of)
         return ClaimTally(known.kind, known.class_names, of, already, {"brier": known.losses["brier"]})

@@ -5,7 +5,7 @@ Also aggregated proper scores: the observed loss of the rows, its expectation, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -129,6 +129,10 @@ class CountedClaims(OneLine):
     def stratum(self, s: int) -> CountedStratum:
         """Return the counts of one stratum; individual claims are not available."""
         return CountedStratum(self.cells.stratum(s), self.dtype)
+
+    def each_stratum(self) -> Iterator[CountedStratum]:
+        """Yield the counts of every stratum."""
+        return (self.stratum(s) for s in range(len(self.strata)))
 
     def tally(self, edges: Floats) -> Tally:
         """Return sums over the cells between ascending inner ``edges``, which must be on the grid."""
