@@ -13,6 +13,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.claims.binary_claims import Claims
+from calib_core.defaults import BINS
 from calib_core.predictions.predictions import Kind, NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_in, claims_of, scope
 from calib_core.summaries.cells import CELLS, Cells, PairCells
@@ -71,7 +72,7 @@ class ClaimTally(CountedRows, OneLine):
         pooled = CountedClaims(self.counted.cells.over_strata(), ("all rows",), np.ones(1), self.counted.dtype)
         return ClaimTally(self.kind, self.class_names, as_reduction("confidence"), pooled, self.losses)
 
-    def table(self, bins: int | str | BinningScheme = 15) -> BinTable:
+    def table(self, bins: int | str | BinningScheme = BINS) -> BinTable:
         """Return number, mean score and mean outcome of the claims in each bin of each stratum, with sums in ``tally``.
 
         >>> made = tally(Predictions([[0.7, 0.3]] * 4, [0, 0, 0, 1]))
@@ -80,7 +81,7 @@ class ClaimTally(CountedRows, OneLine):
         """
         return tabulate(self._claims, [as_binning(bins)])[0]
 
-    def covariance(self, bins: int | str | BinningScheme = 15) -> Float64s:
+    def covariance(self, bins: int | str | BinningScheme = BINS) -> Float64s:
         """Sums over rows of r_c r_d, with r_c the residuals that a row adds to cell c, (cells, cells), by stratum.
 
         This is the estimated covariance of the cells' outcome sums. It is diagonal if every row makes one claim.

@@ -18,7 +18,7 @@ from calib_core.binning.bin_table import BinTable
 from calib_core.binning.interval_schemes import EqualMass
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.claims.exact_sums import ROUNDING
-from calib_core.defaults import SEED
+from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import estimate, judged_notion
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.score_estimators import Brier, LogLoss
@@ -310,7 +310,7 @@ def unbinned_bound(
     assumption: Assumption = "lipschitz",
     constant: float = 1.0,
     bins: int | str | BinningScheme | None = None,
-    level: float = 0.95,
+    level: float = (1 + LEVEL) / 2,
 ) -> UnbinnedBound:
     """Upper bound on the error, including errors finer than the bins, under an assumption about the curve.
 
