@@ -143,6 +143,10 @@ class Claims(Protocol):
         """Weights of the claims (of the rows, if every column is a stratum); None if all are 1."""
 
     @property
+    def n_claims(self) -> int:
+        """Number of claims."""
+
+    @property
     def same_rows(self) -> bool:
         """True if every row makes a claim in every stratum (a matrix with one stratum per column)."""
 
@@ -198,10 +202,6 @@ class ClaimsOfRows(Claims, Protocol):
 
     outcome_is_class: ClassVar[bool]
     """True if the outcome of a row is its class, rather than the occurrence of each listed claim."""
-
-    @property
-    def n_claims(self) -> int:
-        """Number of claims."""
 
     def n_rows(self, ranks: int = 1) -> int:
         """Number of rows, when ``ranks`` row-level claims belong to one row."""

@@ -120,6 +120,11 @@ class CountedClaims(OneLine):
     ranks: int = 1
     grain: ClassVar[Grain] = "counts"
 
+    @property
+    def n_claims(self) -> int:
+        """Number of claims."""
+        return self.cells.n_claims
+
     def reweighed(self, weights: Float64s | None) -> CountedClaims:
         """Return the same claims without weights; NotAnswerable for any weights."""
         if weights is not None:

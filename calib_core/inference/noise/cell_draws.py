@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import bdtr, ndtr
@@ -26,12 +25,8 @@ def counts_suffice(claims: Claims, ranks: int = 1) -> bool:
     """True if outcomes are drawn from counts: one claim per row, and rows that are many or unknown."""
     if ranks > 1 or claims.same_rows:
         return False
-    return claims.grain == "counts" or (copies(claims.weights) and copied_rows(claims) > MANY_ROWS)
-
-
-def copied_rows(claims: Any) -> float:
-    """Number of rows behind row-level claims, including copies."""
-    return claims.n_claims if claims.weights is None or not copies(claims.weights) else float(claims.weights.sum())
+    rows = claims.n_claims if claims.weights is None else float(claims.weights.sum())
+    return copies(claims.weights) and drawn_by_cells(claims, rows)
 
 
 class FineCells:
