@@ -16,8 +16,7 @@ from calib_core.inference.intervals.error_hierarchy import GIVEN, joint_event_en
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.significance.calibration_tests import shown_at_all
-from calib_core.inference.verdicts.event_sample_size import EventSampleSize, event_sample_size
-from calib_core.inference.verdicts.events_needed import events_needed
+from calib_core.inference.verdicts.events_needed import EventSampleSize, event_sample_size, events_needed
 from calib_core.predictions.event_names import title_of_event
 from calib_core.reductions.base import scope
 from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
