@@ -61,12 +61,18 @@ def command(
     if confidence is not None:
         found["gap"] = cc.judged.judged_gap(table.numeric(confidence), *marks, groups, level)
     frame = pd.concat([each.frame().assign(of=name) for name, each in found.items()])
+    frame = frame[["of", "by", "value", "low", "high", "rows", "tested"]]
     options = {"judge": judge, "human": human, "confidence": confidence, "group": group, "level": level}
     _outputs.answer(
         form,
         text=lambda: [each.sentence for each in found.values()],
-        frame=frame[["of", "by", "value", "low", "high", "rows", "tested"]],
-        record=lambda: {"file": file.name, "options": options, **{n: _record(each) for n, each in found.items()}},
+        frame=frame,
+        record=lambda: {
+            "file": file.name,
+            "options": options,
+            "lines": frame.to_dict("records"),
+            **{name: _record(each) for name, each in found.items()},
+        },
     )
 
 

@@ -1,5 +1,6 @@
 """`calib judge`: a file whose rows a judge marked, and people a few of them."""
 
+import io
 import json
 from pathlib import Path
 
@@ -47,6 +48,9 @@ def test_json_has_every_number(answers: Path) -> None:
     options = ("--judge", "judge", "--human", "people", "--group", "question", "--confidence", "confidence", "--json")
     code, text = run(str(answers), *options)
     record = json.loads(text)
+    table = pd.read_csv(io.StringIO(run(str(answers), *options[:-1], "--csv")[1]))
+    assert set(table) == set(record["lines"][0])
+    assert pd.DataFrame(record["lines"])["value"].to_numpy() == pytest.approx(table["value"].to_numpy(), nan_ok=True)
     found = cc.judged.judged_share(*numbers(answers), np.arange(300) // 2)
     assert code == 0
     assert (record["share"]["low"], record["share"]["high"]) == (found.interval.low, found.interval.high)
