@@ -54,7 +54,9 @@ FEWEST_FOLDS = 3
 """One fold to evaluate, one to choose, one to fit."""
 MOST_NUMBERS = 1_000_000
 """Largest number of rows times classes; larger data are subsampled, stratified by class."""
-HELD_OUT_REJECTS = "The held-out rows can only reject the chosen calibrator: its gain on them must be significant."
+HELD_OUT_REJECTS = (
+    "The held-out rows can only reject the chosen calibrator: the interval of its gain on them must be above 0."
+)
 """Sentence on the role of the held-out rows in the choice."""
 
 
@@ -333,7 +335,9 @@ class CalibratorChoice(OneLine):
         if self.floored and self.score == "log-loss":
             then += f" {self._at_most()}; in the log loss each of them counts {FLOOR_LOSS}."
             if self.rests_on_floored:
-                then += f" The gain depends on them: on the other {_rows(self._rest)} no significant gain is shown."
+                then += (
+                    f" The gain depends on them: on the other {_rows(self._rest)} the interval of the gain includes 0."
+                )
         return " ".join(filter(None, (first, among, then)))
 
     def _at_most(self) -> str:

@@ -251,8 +251,8 @@ def _more_benefit(
 def cost_words(costs: pd.DataFrame, level: float = LEVEL) -> tuple[str, ...]:
     """Sentences on the rows of `decision_costs`: each model's predicted and actual cost per 1,000 rows.
 
-    They name a direction only if the cost differs significantly from the predicted one (``gap_differs``), and that of a
-    change only if its interval excludes 0.
+    They name a direction only if the cost differs significantly from the predicted one (``gap_differs``). The direction
+    of a change is named only if its p-value is at most 5 %.
 
     >>> p = Predictions([[0.8, 0.2]] * 100, [0] * 60 + [1] * 40)
     >>> cost_words(decision_costs({"net": p}))
@@ -274,19 +274,14 @@ def _words(line: Mapping[Hashable, Any], level: float) -> str:
         return f"{sentence}."
     if line["changed"] == 0:
         return f"{sentence}. It decides every row as before."
-    saved = _side(line["change_low"], line["change_high"], "more than before", "less than before")
-    if not saved:
+    if not line["p"] <= SIGNIFICANCE:
         return f"{sentence}. The change of the cost is not significant."
     ends = sorted(abs(line[name]) for name in ("change_low", "change_high"))
-    return f"{sentence}. That is {_a_thousand(ends[0])} to {_a_thousand(ends[1])} {saved}."
+    saved = f"{'more' if line['change'] > 0 else 'less'} than before"
+    return f"{sentence}. That is {_a_thousand(ends[0])} to {_a_thousand(ends[1])} {saved} ({at_level(level)} interval)."
 
 
 _SAID = ("expected", "realised", "realised_low", "realised_high")
-
-
-def _side(low: float, high: float, above: str, below: str) -> str:
-    """Word for the side of 0 on which an interval is; empty if it includes 0."""
-    return above if low > 0 else below if high < 0 else ""
 
 
 def _a_thousand(cost: float) -> str:

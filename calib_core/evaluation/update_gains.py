@@ -16,7 +16,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import title_of
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
-from calib_core.defaults import JUDGED_FOLDS, LEVEL, SEED
+from calib_core.defaults import JUDGED_FOLDS, LEVEL, SEED, SIGNIFICANCE
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.cross_fitting import plain_folds
 from calib_core.inference.comparison.score_differences import of_gains
@@ -146,7 +146,7 @@ def update_gains(
     Each row is evaluated after a map fitted on the other folds, which also choose the single value. It is the one with
     the largest z = (O - E) / sqrt(sum p (1 - p)), p after one intercept for all. The gain is the mean log loss of
     ``none`` minus that of the update; its interval and p are those of ``of_gains``. ``helps`` is True if the gain is
-    positive and p, corrected by Holm for five updates, is at most 1 - ``level``. O:E is observed over expected events.
+    positive and p, corrected by Holm for five updates, is at most .05. O:E is observed over expected events.
 
     The value in the sentence is the one chosen on all rows. It counts as off if its gap differs significantly from that
     of all other rows (``slices.table``, ``differs``). Raises InputError for a missing column, and NotAnswerable if
@@ -189,7 +189,7 @@ def update_gains(
     found = pd.DataFrame(lines)
     p = found["p"].to_numpy()[1:]
     found["p_holm"] = np.append(np.nan, holm(p))
-    found["helps"] = (found["gain"] > 0) & (found["p_holm"] <= 1 - level)
+    found["helps"] = (found["gain"] > 0) & (found["p_holm"] <= SIGNIFICANCE)
     order = ["update", "log_loss", "gain", "low", "high", "p", "p_holm", "helps", "oe", "oe_value", "oe_others"]
     return UpdateGains(column, places.text(value), _differs(rows, places, value), found[order], places.of_ranges)
 

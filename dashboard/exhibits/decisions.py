@@ -172,15 +172,15 @@ class NetBenefit(Exhibit):
 
 
 def _changed(line: dict[Any, Any]) -> str:
-    """Describe the change of the net benefit, no more than its interval shows."""
+    """Describe the change of the net benefit, no more than its p-value shows."""
     low, high = line["change_low"], line["change_high"]
     ends = f"{difference(low, 'share').removesuffix(' points')} to {difference(high, 'share')}"
     basis = f"{at_level(cc.defaults.LEVEL)} interval of the change {ends}"
     if low == high == 0:
         return "acts on the same rows as before"
     return (
-        f"net benefit is {'higher' if low > 0 else 'lower'} than before ({basis})"
-        if low > 0 or high < 0
+        f"net benefit is {'higher' if line['change'] > 0 else 'lower'} than before ({basis})"
+        if line["p"] <= cc.defaults.SIGNIFICANCE
         else (f"no significant change of net benefit ({basis})")
     )
 
@@ -255,7 +255,7 @@ class Decisions(Exhibit):
             f"Costs are in the order of the classes: {', '.join(names)}." if 0 < len(names) <= 20 else "",
             "Intervals are for the expected cost of these rows, given the predictions. They allow for high costs "
             "that did not occur, and are wide where such costs are possible. A cost is more or less than predicted if "
-            "a 95 % interval of the difference excludes 0. Before: the same model without "
-            "recalibration, on the same rows.",
+            "a 95 % interval of the difference excludes 0. It is more or less than before if p is at most 5 %. Before: "
+            "the same model without recalibration, on the same rows.",
             *(f"{line['model']}: {line['note']}." for line in frame.to_dict("records") if line["note"]),
         )

@@ -113,10 +113,11 @@ def test_rows_that_hold_no_whole_distribution_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "word"), [(0.01, 0.03, "higher"), (-0.03, -0.01, "lower"), (-0.01, 0.03, None)]
+    ("low", "high", "p", "word"),
+    [(0.01, 0.03, 0.001, "higher"), (-0.03, -0.01, 0.05, "lower"), (-0.01, 0.03, 0.4, None), (0.01, 0.03, 0.06, None)],
 )
-def test_acting_is_worth_more_where_the_benefit_rises(low: float, high: float, word: str | None) -> None:
-    said = decisions._changed({"change_low": low, "change_high": high})
+def test_acting_is_worth_more_where_the_benefit_rises(low: float, high: float, p: float, word: str | None) -> None:
+    said = decisions._changed({"change": (low + high) / 2, "change_low": low, "change_high": high, "p": p})
     assert ("higher" in said, "lower" in said) == (word == "higher", word == "lower")
     sign = "+" if high > 0 else "−"
     assert f"{sign}{abs(100 * high):g} point" in said

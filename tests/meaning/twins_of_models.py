@@ -365,8 +365,8 @@ def pairs(compared, data, margin=0.01**2):
             right &= abs(line["first_value"] - x) < 1e-9 and abs(line["second_value"] - y) < 1e-9
             right &= abs(line["difference"] - (x - y)) < 0.01
         word = (
-            "better" if line["high"] < 0
-            else "worse" if line["low"] > 0
+            "better" if line["high"] < 0 and line["p"] <= 0.05
+            else "worse" if line["low"] > 0 and line["p"] <= 0.05 and line["high"] >= margin
             else "equivalent" if -margin < line["low"] and line["high"] < margin
             else "not worse" if line["high"] < margin
             else "cannot tell"

@@ -17,7 +17,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import Distinct
-from calib_core.defaults import LEVEL, SEED
+from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.estimators.base import (
     BY_DEFAULT,
     ESTIMATORS,
@@ -289,7 +289,7 @@ MarginWord: TypeAlias = Literal["better", "equivalent", "not worse", "worse", "c
 class MarginVerdict(OneLine):
     """Comparison of a model with another at a margin, in one of five words, with an explanation.
 
-    - better, worse: the interval of the difference excludes 0.
+    - better, worse: the interval of the difference excludes 0, and p is at most 5 %.
     - equivalent: the interval is within the margin on both sides.
     - not worse: the interval excludes that the model is worse by ``margin`` or more.
     - cannot tell: the interval includes that.
@@ -333,8 +333,10 @@ def not_worse(
     accuracy and others that are better when high, its sign is reversed. D has an interval [low, high] at ``level``;
     each end misses in at most (1 - level) / 2:
 
-        high < 0: better;  low > 0 and high >= margin: worse;  -margin < low, high < margin: equivalent
-        high < margin: not worse;  else: cannot tell
+        high < 0, p <= .05: better;  low > 0, p <= .05 and high >= margin: worse
+        -margin < low, high < margin: equivalent;  high < margin: not worse;  else: cannot tell
+
+    The two-sided p-value is that of no difference. At level 90 % an interval can exclude 0 with a p of up to 10 %.
 
     ``margin`` is in the units of the error or score: .01 is one point of an ECE, or .01 of log loss. Squared errors
     are compared with its square: e_a^2 - e_b^2 < m^2 implies e_a - e_b < m. Errors over all classes are compared with
@@ -377,9 +379,10 @@ def margin_verdict(
     check_margin(margin)
     low, high = (found.low, found.high) if higher_is_worse else (-found.high, -found.low)
     word: MarginWord = "cannot tell"
-    if high < 0:
+    significant = found.p_value <= SIGNIFICANCE
+    if high < 0 and significant:
         word = "better"
-    elif low > 0 and high >= limit:
+    elif low > 0 and significant and high >= limit:
         word = "worse"
     elif high < limit:
         word = "equivalent" if low > -limit else "not worse"
@@ -389,7 +392,11 @@ def margin_verdict(
     text = _WHY[word].format(
         ends=f"difference {ends}, {at_level(found.level)} interval", margin=f"{_size(limit, unit)}{meant}"
     )
-    worse = ", although it is significantly worse by less than that" if word == "equivalent" and low > 0 else ""
+    worse = (
+        ", although it is significantly worse by less than that"
+        if word == "equivalent" and low > 0 and significant
+        else ""
+    )
     return MarginVerdict(word, margin, limit, found, f"{text}{worse}.")
 
 

@@ -181,11 +181,12 @@ def test_the_sentence_claims_what_the_intervals_show() -> None:
     assert said() == f"{start}more than predicted."
     assert said(gap_differs=False) == f"{start}not significantly different from the prediction."
     assert said(gap=-0.07) == f"{start}less than predicted."
-    change = {"change": -0.035, "change_low": -0.05, "change_high": -0.01, "changed": 0.1}
+    change = {"change": -0.035, "change_low": -0.05, "change_high": -0.01, "p": 0.01, "changed": 0.1}
     same = {**change, "change": 0, "change_low": 0, "change_high": 0, "changed": 0}
     assert said(**same) == f"{start}more than predicted. It decides every row as before."
-    assert said(**change) == f"{start}more than predicted. That is 10 to 50 less than before."
-    unsure = said(**{**change, "change_high": 0.01})
+    assert said(**change) == f"{start}more than predicted. That is 10 to 50 less than before (90 % interval)."
+    assert "more than before" in said(**{**change, "change": 0.03, "change_low": 0.01, "change_high": 0.05})
+    unsure = said(**{**change, "p": 0.06})  # although the 90 % interval excludes 0
     assert unsure == f"{start}more than predicted. The change of the cost is not significant."
     assert said(realised_low=np.nan, note="few groups") == (
         "net predicts a cost of 120 per 1,000 rows; it is 190, no interval: few groups."

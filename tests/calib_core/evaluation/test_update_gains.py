@@ -125,17 +125,16 @@ def test_an_update_gains_the_same_where_a_calibrator_is_chosen():
 
 
 def test_an_update_helps_where_its_corrected_p_value_shows_it_and_not_where_its_own_alone_does():
-    rng = np.random.default_rng(4)
-    risk, site = rng.beta(2, 5, 600), np.repeat(list("abc"), 200)
-    died = rng.random(600) < np.where(site == "c", 0.4, 1.0) * risk
-    p = Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=pd.DataFrame({"site": site}))
-    lines = cc.update_gains(p, "site").frame()
-    between = lines[lines["p"] < lines["p_holm"]]
-    assert len(between) == 5
-    for line in between.to_dict("records"):
-        level = 1 - (line["p"] + line["p_holm"]) / 2
-        again = cc.update_gains(p, "site", level=level).frame()
-        found = dict(zip(again["update"], again["helps"], strict=True))
-        assert line["gain"] > 0
-        assert not found[line["update"]]
-        assert all(found[name] for name in lines.loc[lines["p_holm"] < 1 - level, "update"])
+    """The level is that of the intervals: a word follows the 5 % test. Some p-values are between the two limits."""
+    kinds = set()
+    for factor, seed in ((0.4, 4), (1.0, 4), (0.4, 20), (0.4, 22)):
+        rng = np.random.default_rng(seed)
+        risk, site = rng.beta(2, 5, 600), np.repeat(list("abc"), 200)
+        died = rng.random(600) < np.where(site == "c", factor, 1.0) * risk
+        p = Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=pd.DataFrame({"site": site}))
+        for level in (0.9, 0.99):
+            for line in cc.update_gains(p, "site", level=level).frame().iloc[1:].to_dict("records"):
+                assert line["helps"] == (line["gain"] > 0 and line["p_holm"] <= 0.05)
+                if line["gain"] > 0:
+                    kinds.add((line["p"] <= 0.05, line["p_holm"] <= 0.05, line["p_holm"] <= 0.1))
+    assert {(True, True, True), (True, False, True), (True, False, False), (False, False, False)} <= kinds

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from paired_truths import binned_truth, drawn
+from scipy.stats import norm
 
 import calib_core as cc
 from calib_core import InputError, Predictions
@@ -15,17 +16,21 @@ RUNS = 120
 
 
 def found(low, high):
-    return PairedDifference(0.1, 0.1, low, high, 0.5, 0.9, "", True, "", (low + high) / 2)
+    """Return a difference with the p-value of a normal law with this 90 % interval."""
+    z = norm.isf(0.05) * abs(low + high) / max(high - low, 1e-300)
+    return PairedDifference(0.1, 0.1, low, high, 2 * norm.sf(z), 0.9, "", True, "", (low + high) / 2)
 
 
 @pytest.mark.parametrize(
     ("low", "high", "word", "says"),
     [
         (-0.03, -0.02, "better", "Significantly better"),
+        (-0.03, -0.001, "not worse", "Not worse by 1 point or more"),  # p = 0.08
         (-0.03, 0.009, "not worse", "Not worse by 1 point or more"),
         (-0.009, 0.009, "equivalent", "Equivalent within 1 point"),
         (0.001, 0.009, "equivalent", "significantly worse by less"),
-        (0.001, 0.02, "worse", "Significantly worse"),
+        (0.003, 0.02, "worse", "Significantly worse"),
+        (0.001, 0.02, "cannot tell", "may be worse by 1 point or more"),  # p = 0.07
         (-0.001, 0.02, "cannot tell", "may be worse by 1 point or more"),
     ],
 )
