@@ -209,7 +209,7 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "digits-random-forest",
         "Handwritten digits, random forest",
-        "Accuracy is not calibration: 97 % of predictions are right, but the mean confidence is 77 %, so the error is "
+        "Accuracy is not calibration: 97 % of predictions are right, but the mean confidence is 77 %. The error is "
         "larger than for naive Bayes on the same digits.",
         "digits_random_forest.parquet",
         "Random forest of 100 trees on scikit-learn's digits, out-of-fold",

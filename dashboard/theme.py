@@ -34,12 +34,14 @@ def label_plain(text: object) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Join percent signs, and names of p-values, to their numbers so that no line breaks between them.
+    """Join percent signs, names of p-values and halves of a word so that no line breaks between them.
 
     >>> unbroken("right 9 %") == "right 9\u00a0%", unbroken("p < 0.01") == "p\u00a0<\u00a00.01"
     (True, True)
+    >>> unbroken("cross-fitted") == "cross\u2011fitted"
+    True
     """
-    return _P_VALUE.sub("p\u00a0\\1\u00a0", text.replace(" %", "\u00a0%"))
+    return _P_VALUE.sub("p\u00a0\\1\u00a0", text.replace(" %", "\u00a0%").replace("cross-fit", "cross\u2011fit"))
 
 
 _P_VALUE = re.compile(r"\bp ([<=>]) (?=\d)")

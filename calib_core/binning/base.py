@@ -173,6 +173,6 @@ def as_simplex(bins: int | str | BinningScheme) -> SimplexScheme:
         return scheme
     known = ", ".join(key for key in BINNINGS if of_simplex(BINNINGS[key].flags))
     raise NotAnswerable(
-        "canonical calibration is about whole probability vectors, which do not fit in bins of an interval: "
-        f"choose another notion, or a partition of the simplex (bins= one of {known})"
+        "canonical calibration is about whole probability vectors, which do not fit in bins of an interval. "
+        f"Choose another notion, or a partition of the simplex (bins= one of {known})"
     )

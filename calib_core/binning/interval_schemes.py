@@ -5,6 +5,7 @@ The module also has the default bins of predictions, and labels for bins.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -222,6 +223,24 @@ def bins_said(scheme: BinningScheme, table: BinTable | None = None) -> str:
     return f"{numbers[0]} {title}" if numbers else title
 
 
+def bins_noun(label: str) -> str:
+    """Convert a label of ``bins_said`` to a plural noun.
+
+    >>> bins_noun("15 equal width"), bins_noun("one per value (4)"), bins_noun("50 points per bin"), bins_noun("groups")
+    ('15 equal-width bins', '4 bins of one value each', 'bins of 50 points', 'bins “groups”')
+    """
+    for pattern, noun in _NOUNS.items():
+        if found := re.fullmatch(pattern, label):
+            return found.expand(noun)
+    return f"bins “{label}”"
+
+
+_NOUNS = {
+    r"(\d+) equal (width|mass)": r"\1 equal-\2 bins",
+    r"one per value \((\d+)\)": r"\1 bins of one value each",
+    r"one per value": "bins of one value each",
+    r"(\d+) points per bin": r"bins of \1 points",
+}
 FULLEST, FEWEST_BINS, GROUPS = 2 / 3, 5, 10
 """Limits for equal-width bins, and the number of equal-mass groups otherwise.
 

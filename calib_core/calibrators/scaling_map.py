@@ -141,7 +141,7 @@ class Platt(ScalingMap):
 @BINARY_CALIBRATORS.register("beta", "Beta calibration", reference="Kull et al. 2017", flags=replace(SMOOTH, numbers=3))
 @dataclass(eq=False, repr=False)
 class Beta(ScalingMap):
-    """Fits one slope of log-odds near 0, another near 1, and a shift: correct if each class's scores are beta.
+    """Fits one slope of log-odds near 0, another near 1, and a shift; correct if scores of each class have a beta law.
 
     g(s) = sigmoid(a log s - b log(1 - s) + c), a and b in [0, 1000] and c minimizing the log loss of the calibration
     rows. Platt scaling has a = b, and the identity a = b = 1 with c = 0. On these rows the map is therefore never worse

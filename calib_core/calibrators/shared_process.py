@@ -207,7 +207,7 @@ NOT_CONVERGED = "the fit stopped before it converged: another function could fit
 )
 @dataclass(eq=False, repr=False)
 class GaussianProcess(Calibrator):
-    """Adds one smooth function g of the log-probability to it, the same for all classes.
+    """Adds one smooth function g of the log-probability to each log-probability, the same for all classes.
 
     q = softmax(f(log p_1), ..., f(log p_K)) with f(z) = z + g(z). Here g has a Gaussian process prior with mean 0 and
     covariance s^2 z z' + a^2 exp(-(z - z')^2 / (2 l^2)): slope s = 1, amplitude a and length scale l. Without data f is

@@ -98,10 +98,10 @@ class KernelCurve(Diagram):
         finest = _STEPS_TO_RESOLVE * self.step
         if not self.rows > 0 or self.bandwidth >= finest:
             return ""
-        smooth = "smooth the log-odds, or use" if self.unit == "score" else "take"
+        smooth = "Smooth the log-odds, or use" if self.unit == "score" else "Take"
         return (
             f"The bandwidth {self.bandwidth:.2g} is under {_STEPS_TO_RESOLVE} grid steps ({finest:.2g}): the curve "
-            f"follows single scores and its error is mostly noise; {smooth} Silverman's rule on the standard deviation "
+            f"follows single scores and its error is mostly noise. {smooth} Silverman's rule on the standard deviation "
             "or a fixed bandwidth."
         )
 

@@ -286,7 +286,10 @@ class SliceDots(Diagram):
         are = "is" if self.outstanding == 1 else "are"
         largest = " This is the largest significant gap." if self.outstanding > 1 else ""
         if self.alike:
-            largest, rows = "", f"Largest gap: {self._numbers(worst)} ({some}; {at_level(self.level)} interval {ends})"
+            largest, rows = (
+                "",
+                f"The largest gap is in {self._numbers(worst)} ({some}; {at_level(self.level)} interval {ends})",
+            )
         return f"{rows}.{largest} {count} {are} significantly off{corrected}.{few}"
 
     def _beside(self, line: pd.Series) -> str:
@@ -295,7 +298,8 @@ class SliceDots(Diagram):
             return ""
         away = points(line["beyond"]).lstrip("+\u2212")
         if not line["differs"]:
-            return f". Its gap does not differ significantly from that of the other rows ({points(line['beyond'])})"
+            difference = points(line["beyond"])
+            return f". Its gap does not differ significantly from that of the other rows (difference {difference})"
         rest = line["gap"] - line["beyond"]
         if line["beyond"] * line["gap"] > 0 and rest * line["gap"] >= 0:
             return f". Its gap is {away} larger than that of the other rows"

@@ -103,8 +103,8 @@ def levels(predictions: Predictions, level: float = LEVEL) -> Levels:
     values, codes = np.unique(rows.confidence, return_inverse=True)
     if len(values) > MOST_LEVELS:
         raise NotAnswerable(
-            f"confidences take {len(values):,} values, and beyond {MOST_LEVELS} few have enough rows for separate "
-            "points; use bins, in the view Reliability"
+            f"confidences take {len(values):,} values; with more than {MOST_LEVELS}, few have enough rows for a point "
+            "each. Use bins, in the view Reliability"
         )
     weights = np.ones(len(codes)) if rows.weights is None else rows.weights.astype(np.float64)
     total, squares = (np.bincount(codes, part).astype(np.float64) for part in (weights, np.square(weights)))

@@ -169,7 +169,7 @@ def _unless_empty(table: BinTable, values: Float64s) -> Float64s:
 ESTIMATORS.preset(
     "ece",
     "ECE",
-    "Expected calibration error: the mean distance between predicted probability and observed frequency, bin by bin.",
+    "Mean distance between predicted probability and observed frequency, bin by bin (expected calibration error).",
     Binned,
     order=1,
     reference="P1 eq. 3-4",
@@ -183,7 +183,7 @@ ESTIMATORS.preset(
 ESTIMATORS.preset(
     "rmsce",
     "RMSCE",
-    "Root mean squared calibration error: as the ECE, with large distances counting more.",
+    "Root mean squared calibration error: like the ECE, but large distances count more.",
     Binned,
     order=2,
     reference="P2 Def. 2.2",
@@ -193,7 +193,7 @@ ESTIMATORS.preset(
 ESTIMATORS.preset(
     "mce",
     "MCE",
-    "Maximum calibration error: the worst distance of any bin, which a bin of few rows easily is.",
+    "Largest distance of any bin (maximum calibration error), often that of a bin with few rows.",
     Binned,
     order="max",
     reference="P1 eq. 16-17",
@@ -275,7 +275,7 @@ class ConvexBinned:
 ESTIMATORS.preset(
     "ece-adaptive",
     "Adaptive ECE",
-    "ECE with bins of equally many rows, by default as many bins as the square root of a stratum's rows.",
+    "ECE in bins of equally many rows; by default, their number is the square root of a stratum's rows.",
     Binned,
     lift="binning",
     binning=RootMass(),
@@ -294,7 +294,7 @@ ESTIMATORS.preset(
 ESTIMATORS.preset(
     "ece-convex",
     "Convex ECE",
-    "ECE with every row shared by the two equally wide bins whose centers it lies between.",
+    "ECE in bins of equal width; each row is shared between the two bins whose centers enclose it.",
     ConvexBinned,
     lift="binning",
     binning=RootWidth(),
@@ -305,7 +305,7 @@ ESTIMATORS.preset(
 ESTIMATORS.preset(
     "ece-adaptive-convex",
     "Adaptive convex ECE",
-    "ECE with bins of equally many rows and every row shared by the two bins whose centers it lies between.",
+    "ECE in bins of equally many rows; each row is shared between the two bins whose centers enclose it.",
     ConvexBinned,
     lift="binning",
     binning=RootMass(),

@@ -45,7 +45,7 @@ _MORE_THAN_ONE = 1 + 1e-9
 )
 @dataclass(frozen=True)
 class DebiasedL2:
-    """Squared calibration error less the contribution of noise in the bins' outcomes.
+    """Squared calibration error minus the contribution of noise in the bins' outcomes.
 
     sum_b n_b/n [(s_b - z_b)^2 - z_b (1 - z_b) / (n_b - 1)] in each stratum, for bin b of n_b rows with mean score s_b
     and mean outcome z_b. The subtracted z_b (1 - z_b) / (n_b - 1) is the unbiased estimate of the variance of z_b. A
@@ -142,7 +142,7 @@ class DebiasedL2:
 )
 @dataclass(frozen=True)
 class DebiasedECE:
-    """ECE less the contribution of noise in the bins' outcomes, by a normal approximation.
+    """ECE minus the contribution of noise in the bins' outcomes, by a normal approximation.
 
     2 P - E, with P = sum_b n_b/n |s_b - z_b| the ECE of a stratum and E = sum_b n_b/n E|s_b - R_b|, R_b ~ N(z_b, z_b
     (1 - z_b) / n_b). Drawing outcomes around the observed ones adds about as much as drawing them around the truth did.

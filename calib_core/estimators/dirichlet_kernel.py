@@ -99,7 +99,7 @@ class Smoother:
     "Canonical error by Dirichlet kernels",
     reference="Popordanoska et al. 2022",
     flags=Traits(takes=("vectors",), judged="smoothed"),
-    elsewhere="ece_kde of Popordanoska, Sayer and Blaschko with p = 1, whose bandwidth is to be given.",
+    elsewhere="ece_kde of Popordanoska, Sayer and Blaschko with p = 1, with a bandwidth that the user chooses.",
     formula=(
         r"\frac1n \sum_j \Bigl\lVert \frac{\sum_{i \ne j} k(p_j; p_i)\, e_{y_i}}{\sum_{i \ne j} k(p_j; p_i)} - p_j "
         r"\Bigr\rVert_1,\quad k(\cdot\,; p_i) = \mathrm{Dirichlet}\Bigl(\frac{p_i}{h} + 1\Bigr)"
@@ -107,7 +107,7 @@ class Smoother:
 )
 @dataclass(frozen=True)
 class DirichletKernelError:
-    """Mean distance between a row and the labels of the other rows, with most weight on similar rows.
+    """Mean distance between a row and the average label of other rows; similar rows have the largest weights.
 
     (1/n) sum_j ||sum_i w_ji e_i - p_j||_1 with e the one-hot labels and w_ji = k(p_j; p_i) / sum_i k(p_j; p_i) over the
     rows i other than j. The kernel k(. ; p_i) is the density of a Dirichlet distribution with parameters p_i / h + 1:

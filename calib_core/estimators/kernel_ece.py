@@ -41,7 +41,7 @@ _LINES = 8
 )
 @dataclass(frozen=True)
 class KernelECE:
-    """Mean distance between the score and a smooth curve of how often claims of that score come true.
+    """Mean distance between the score and a smooth curve of the observed frequency.
 
     Integral of |P(z=1|s) - s| f(s) over the range of the scores, with P(z=1|s) = f(s|z=1) P(z=1) / f(s). The density f
     is that of all scores and f(.|1) that of those that came true, by the same kernel and bandwidth. The bandwidth is

@@ -28,12 +28,12 @@ from calib_core.registry.registry import Part
         shared_bins=True,
         in_one_stratum="mce",
     ),
-    elsewhere="In the top-label notion what Gupta and Ramdas print as TL-MCE, which their eq. 17 is not.",
+    elsewhere="In the top-label notion, the quantity that Gupta and Ramdas print as TL-MCE; their eq. 17 is different.",
     formula=r"\max_b\,\frac{\sum_l w_{lb}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|}{\sum_l w_{lb}}",
 )
 @dataclass(frozen=True)
 class MaxOfBins:
-    """The largest error of any bin, where a bin's error is the mean over its classes, weighted by their rows in it.
+    """Largest error of any bin; a bin's error is the mean over its classes, weighted by their rows in it.
 
     max_b Delta_b with Delta_b = sum_l w_lb |z_lb - c_lb| / sum_l w_lb, from the mean outcome z_lb and mean score c_lb
     of the claims of stratum l in bin b. Their weight in the aggregate is w_lb (``BinTable.weight``: in the top-label

@@ -121,7 +121,7 @@ class Brier:
 )
 @dataclass(frozen=True)
 class Accuracy:
-    """Share of rows whose predicted class is the true one; of claims, the share that came true.
+    """Share of rows whose predicted class is correct; for claims, the share that came true.
 
     >>> Accuracy().of(Predictions([[0.5, 0.5]], [0]))
     1.0

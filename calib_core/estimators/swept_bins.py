@@ -140,7 +140,7 @@ _PLACES = 4096
 )
 @dataclass(frozen=True)
 class EceSweep:
-    """ECE with as many equal-mass bins as the data bear before the bins' outcomes stop rising with the score.
+    """ECE in as many equal-mass bins as possible while observed frequencies still rise with the score.
 
     In each stratum B is the largest number such that for every B' <= B the mean outcomes of B' equal-mass bins are
     non-decreasing. It is found by walking up from B = 1. The value is sum_b n_b/n |z_b - s_b| on those B bins, in [0,
@@ -193,7 +193,7 @@ class EceSweep:
 )
 @dataclass(frozen=True)
 class MaxDeviation:
-    """Largest share by which claims of any run of neighboring scores came true too often or too rarely.
+    """Largest difference of observed and expected outcomes over any range of scores, as a share of all rows.
 
     max_j D_j - min_j D_j (Kuiper), D_j = 1/n sum of (z_i - s_i) over the rows with the j smallest distinct scores, D_0
     = 0. This is the largest |sum of (z_i - s_i)| / n over intervals of scores, in [0, 1]. No bins and no bandwidth;
@@ -298,7 +298,7 @@ def _kuiper(stratum: Stratum) -> float:
 )
 @dataclass(frozen=True)
 class TwoBin:
-    """The squared errors of two bins, averaged over every place in [0, 1] at which the two could meet.
+    """Squared errors of two bins, averaged over all positions in [0, 1] of the edge between them.
 
     ATB = integral over v in [0, 1] of D(v)^2 + (D - D(v))^2. Here D(v) = 1/n sum of (z_i - s_i) over the claims with
     scores s_i < v and outcomes z_i, and D is that over all claims. The same number is 1/n^2 sum over all i, j of (z_i -

@@ -148,7 +148,7 @@ def error_tests(
     found = [rows.titles[test] for test in rows.corrected if rows.shows(test)]
     end = f"Significant: {', '.join(found)}." if found else "None is significant."
     verdict = _verdict(rows) and "The verdict, fixed in advance and not corrected, is miscalibrated."
-    return " ".join(filter(None, (f"Tests for an error, corrected for their number: {values}.", end, verdict)))
+    return " ".join(filter(None, (f"Tests for an error, corrected for multiple testing: {values}.", end, verdict)))
 
 
 @dataclass(frozen=True, eq=False)

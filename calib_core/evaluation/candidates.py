@@ -243,7 +243,7 @@ class FoldTrial:
         gain, _, note = self.test(seen := self.seen(after, None), apart)
         if new:
             rows = "1 row" if new == 1 else f"{count(new)} rows"
-            note = f"a probability of 0 for some class in {rows}: the log loss is infinite if that class occurs"
+            note = f"a probability of 0 for some class in {rows}, so the log loss is infinite if that class occurs"
         line = self._named(recipe) | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
         line |= {"score": self.mean(self.losses) - gain.point, "mean_confidence": after.mean_confidence, "note": note}
         event = self.rows.event

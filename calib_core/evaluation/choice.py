@@ -143,7 +143,7 @@ class Remaining(OneLine):
             if line.high is not None and line.high < (line.limit or self.line.eps):
                 return f"The rows do not show whether {events}; the remaining calibration error is within {limit}."
             return (
-                f"The rows do not show whether the remaining calibration error is within the tolerance of {limit}, nor "
+                f"The rows do not show whether the remaining calibration error is within {limit}. Nor do they show "
                 f"whether {events}."
             )
         by_ratio = line.low is not None and line.low <= self.line.eps
@@ -333,7 +333,7 @@ class CalibratorChoice(OneLine):
         way = "rises" if self.gain.point < 0 else "falls"
         then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
-            then += f" {self._at_most()}; in the log loss each of them counts {FLOOR_LOSS}."
+            then += f" {self._at_most()}; the log loss counts {FLOOR_LOSS} for each of them."
             if self.rests_on_floored:
                 then += (
                     f" The gain depends on them: on the other {_rows(self._rest)} the interval of the gain includes 0."
@@ -547,10 +547,10 @@ class CalibratorChoice(OneLine):
             f"Chosen by cross-validation in {len(self.picks)} random folds. The choice was repeated without each fold "
             f"in turn: it was {inside(picked.title)} in {same} of {len(self.picks)} repetitions.{self._other_picks()}",
             self._corrected(),
-            "A calibrator is recommended if two conditions hold. The interval of its gain is above 0, and a "
-            f"weighted average of all calibrators makes the outcomes more than {np.exp(ENOUGH):.1f} times as likely as "
-            f"the uncalibrated model does (here {_times(self.evidence)} times). With few rows, it is also recommended "
-            "if a likelihood ratio test shows that a one-parameter calibrator helps."
+            "A calibrator is recommended on two conditions. First, the interval of its gain is above 0. Second, the "
+            f"outcomes are more than {np.exp(ENOUGH):.1f} times as likely under a weighted average of all calibrators "
+            f"as under the uncalibrated model (here {_times(self.evidence)} times). With few rows, it is also "
+            "recommended if a likelihood ratio test shows that a one-parameter calibrator helps."
             if np.isfinite(self.evidence)
             else "",
             "The interval is for new test rows; it treats the fitted calibrators as fixed. "
@@ -890,7 +890,7 @@ class _Tried:
         totals, risks = contest.totals(contest.every), contest.risk(contest.every)
         for i in np.flatnonzero((totals > 0) & np.isfinite(totals) & (risks > BOLD * totals)):
             table.loc[i, "note"] = (
-                f"a probability near 0 for outcomes that remain possible: one of them would add {written(risks[i])} to "
+                f"a probability near 0 for outcomes that remain possible; one of them would add {written(risks[i])} to "
                 f"the total log loss, which falls by only {written(totals[i])} in cross-validation"
             )
         return table[list(COLUMNS)]

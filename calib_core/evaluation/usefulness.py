@@ -95,7 +95,7 @@ is reversed.'
         size, turned, tied = known["lac_size"], *(float(known[key]["after"]) for key in ("reversed", "tied"))
         sets = set_sentence(size["after"], size["before"], share) if size["after"] == size["after"] else ""
         order = "" if turned != turned else _order_sentence(turned, tied)
-        found.append(f"{name}: {' '.join(filter(None, (sets, order)))}")
+        found.append(f"{name}. {' '.join(filter(None, (sets, order)))}")
     return tuple(sentence for sentence in found if not sentence.endswith(": "))
 
 

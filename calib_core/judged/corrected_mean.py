@@ -227,7 +227,7 @@ class JudgedMean(OneLine):
         else:
             judge, alone = in_percent(self.judge), share_range(self.alone.low, self.alone.high)
         people = f"people's marks of {self.labelled:,} rows give {alone}"
-        return f"the judge's marks of {self.rows:,} rows give {judge}, {people}"
+        return f"the judge's marks of {self.rows:,} rows give {judge}, and {people}"
 
     def _line(self) -> str:
         return (

@@ -89,7 +89,7 @@ def judged_answers(predictions: Predictions, human: str = "", by: str = "", leve
     human = human or next(iter(marked_by_people(rows)), "")
     if not human:
         raise NotAnswerable(
-            "no metadata column has right or wrong for some rows and missing values for the others: add one with "
+            "no metadata column has right or wrong for some rows and missing values for the others. Add one with "
             "people's marks of at least ten rows, drawn at random"
         )
     people = _marks(rows, human)

@@ -136,7 +136,7 @@ class AbstainingRates(Plan):
     y_title = "distance from the true rate"
     basis = (
         "A normal approximation, not a guarantee. It needs several rows of both kinds, and assumes that the true rate "
-        "is the one given; a threshold from a finite number of rows does not guarantee that."
+        "is the one given. A threshold from a finite number of rows does not guarantee that."
     )
 
     def _fact(self, name: str, rows: RowsInUse) -> Any:

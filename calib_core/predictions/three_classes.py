@@ -153,7 +153,7 @@ def _pool(predictions: Predictions, three: Triple) -> Corners:
     probs = _pooled(predictions.rows, three[:2])
     rest = (predictions.n_classes or 0) - 3
     many = f"{rest} other {'class' if rest == 1 else 'classes'}"
-    note = f"the third corner pools {c} with the {many}; every row is used"
+    note = f"the third corner combines {c} with the {many}, so every row is used"
     names = (a, b, f"{c} or any other")
     return Corners(_restricted(predictions, rows, three, names, probs), rows, note)
 

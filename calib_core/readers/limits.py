@@ -97,7 +97,7 @@ def check_rows(name: str, rows: int, columns: int) -> None:
         return
     cost = f"{size(needed(rows, columns))} of memory and about {rows * ROW_SECONDS:,.0f} s"
     raise InputError(
-        f"{name} has {rows:,} rows of {columns:,} columns; reading them at once takes {cost}. The maximum is {ROWS:,} "
+        f"{name} has {rows:,} rows of {columns:,} columns. Reading them at once takes {cost}. The maximum is {ROWS:,} "
         f"rows and {size(WORKING_BYTES)}. Summarize the file with calib summarise, which reads files of any size in "
         "parts, or save fewer rows"
     )

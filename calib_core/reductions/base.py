@@ -72,8 +72,8 @@ class Scope:
 REDUCTIONS: Registry[Reduction] = Registry("REDUCTIONS", flags=Scope())
 
 NOT_BINARY = (
-    "canonical calibration is about whole probability vectors and has no binary score for interval bins or curves: "
-    "choose another notion, or a partition of the simplex"
+    "canonical calibration is about whole probability vectors and has no binary score for interval bins or curves. "
+    "Choose another notion, or a partition of the simplex"
 )
 
 

@@ -86,6 +86,11 @@ class Value:
         return f"{self.column} not given" if self.text is None else f"{self.column} = {self.text}"
 
     @property
+    def clause(self) -> str:
+        """The condition as a clause, after "where"."""
+        return f"{self.column} is {self.short}"
+
+    @property
     def short(self) -> str:
         """The same where the column is named already."""
         return "not given" if self.text is None else self.text
@@ -120,6 +125,11 @@ class Span:
     def title(self) -> str:
         """The condition in words."""
         return f"{self.column} {self.short}"
+
+    @property
+    def clause(self) -> str:
+        """The condition as a clause, after "where"."""
+        return f"{self.column} is {self.short.replace(' and more', ' or more')}"
 
     @property
     def short(self) -> str:
@@ -176,6 +186,15 @@ class Slice:
     def title(self) -> str:
         """The slice in words."""
         return ", ".join(condition.title for condition in self.conditions)
+
+    @property
+    def clause(self) -> str:
+        """The slice as a clause, after "where".
+
+        >>> Slice.read("site=C").clause, Slice.read("subject= & age=75..").clause
+        ('site is C', 'subject is not given and age is 75 or more')
+        """
+        return " and ".join(condition.clause for condition in self.conditions)
 
     @property
     def short(self) -> str:

@@ -392,7 +392,7 @@ def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None =
         return _of_event(line, counted, single, event)
     if math.isnan(line.p):
         place = {CLASS: f"of {name}", PREDICTED: f"when {name} is predicted"}.get(line.kind, "over all rows")
-        where = f"when {when}" if confidence else f"where {line.slice.title}" if line.kind == SLICE else place
+        where = f"when {when}" if confidence else f"where {line.slice.clause}" if line.kind == SLICE else place
         return f"Too few rows to tell {where}: {rows}."
     of = f"{round(line.right * line.rows):,} of {rows}" if counted else rows
     basis = f"{of}; {at_level(line.level)} interval {share_range(line.low, line.high)}"
@@ -403,7 +403,7 @@ def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None =
         )
     if line.kind in (OVERALL, PREDICTED, SLICE):
         whole = {OVERALL: "Over all rows", PREDICTED: f"When {name} is predicted,"}
-        where = whole.get(line.kind) or f"Where {line.slice.title},"
+        where = whole.get(line.kind) or f"Where {line.slice.clause},"
         return f"{where} the mean confidence is {says}, and it is right {right} of the time ({basis}).{chance}"
     beside = "" if single else f"; mean confidence {says}"
     return f"When {when}, it is right {right} of the time ({basis}{beside}).{chance}"
@@ -415,7 +415,7 @@ def _of_event(line: Any, counted: bool, single: bool, event: EventWords) -> str:
     rows = of_rows(line.rows, line.worth, line._asdict().get("groups"))
     given = "" if line.bin is None else _confidence(line, single)
     place = {BIN: f"among {event.noun} given a risk of {given}", OVERALL: "over all rows"}
-    where = place.get(line.kind) or f"where {line.slice.title}"
+    where = place.get(line.kind) or f"where {line.slice.clause}"
     if math.isnan(line.p):
         return f"Too few rows to tell {where}: {rows}."
     of = f"{round(line.right * line.rows):,} of {rows}" if counted else rows

@@ -316,11 +316,15 @@ class Multicalibration(Diagram):
         beyond = "above" if self.value > self.noise_floor.high else "within"
         worst = self.found["group"].iloc[int((self.found["share"] * self.found["error"]).argmax())]
         many = len(self.found)
-        groups = f", the largest of {many:,} groups, each multiplied by its share of all rows" if many > 1 else ""
+        groups = (
+            f" It is the largest of {many:,} errors, each multiplied by its group's share of all rows."
+            if many > 1
+            else ""
+        )
         rough = "" if self.interval.tested else ", a rough guide"
         return (
             f"Multicalibration error {short_percent(self.value)} ({at_level(self.interval.level)} interval "
-            f"{ends}{rough}), {beyond} its noise floor of {floor}. It is for {worst}{groups}."
+            f"{ends}{rough}), {beyond} its noise floor of {floor}. Group: {worst}.{groups}"
         )
 
     def frame(self) -> pd.DataFrame:

@@ -82,15 +82,15 @@ class SliceScan(Diagram):
         looked = (
             f"{self.looked:,} {'slice' if self.looked == 1 else 'slices'} of {len(self.columns)} "
             f"{'column' if len(self.columns) == 1 else 'columns'}{crossings} "
-            f"{'was' if self.looked == 1 else 'were'} examined on {self.first:,} rows; {self.picked:,} were "
-            "significant there (Benjamini and Yekutieli) and not only as parts of larger slices"
+            f"{'was' if self.looked == 1 else 'were'} examined on {self.first:,} rows. {self.picked:,} were "
+            "significant there (Benjamini and Yekutieli), and not only as parts of larger slices"
         )
         if not len(self.found):
             return f"{looked}. With few rows, an error of a slice is rarely significant."
-        tested = f"the {len(self.found):,} largest of them were" if self.picked > len(self.found) else "they were"
+        tested = f"The {len(self.found):,} largest of them were" if self.picked > len(self.found) else "They were"
         confirmed = int(self.found["stands_out"].sum())
         return (
-            f"{looked}; {tested} tested on {self.second:,} other rows: {confirmed:,} confirmed ({self.test}, "
+            f"{looked}. {tested} tested on {self.second:,} other rows: {confirmed:,} confirmed ({self.test}, "
             "Holm-corrected). All numbers are for these other rows."
         )
 
@@ -167,7 +167,7 @@ def scan(
         few = f"{rows.n_rows:,} rows" if together is None else f"rows in {together.words}"
         raise NotAnswerable(
             f"a scan searches for slices on some rows and tests them on others, but {few} cannot be divided like "
-            "this; use the slices of one column instead"
+            "this. Use the slices of one column instead"
         )
     cells = _Cells.of(rows, cuts, np.flatnonzero(~apart), min_rows)
     pairs = list(itertools.combinations(range(len(cuts)), 2)) if crossings else []

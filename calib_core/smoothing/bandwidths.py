@@ -30,7 +30,7 @@ BANDWIDTHS: Registry[Bandwidth] = Registry("BANDWIDTHS", flags=False)
 @BANDWIDTHS.register("silverman", "Silverman's rule", reference="Silverman 1986; P5 §4.5.1", flags=True)
 @dataclass(frozen=True)
 class Silverman:
-    """Bandwidth (3n/4)^(-1/5) times the spread of the scores, by the smaller of two measures.
+    """Bandwidth (3n/4)^(-1/5) times the spread of the scores, the smaller of two estimates.
 
     min(standard deviation, interquartile range / 1.349) with n rows; if that is 0, the range of the middle 98 % /
     4.653, and if that is also 0 the standard deviation. What can mislead: for a confident network the interquartile
@@ -81,7 +81,7 @@ class StandardDeviation:
 @BANDWIDTHS.register("fixed", "Fixed bandwidth", flags=True)
 @dataclass(frozen=True)
 class Fixed:
-    """Fixed bandwidth for all scores.
+    """The same bandwidth for all scores.
 
     What can mislead: mirroring makes the curve flat at the ends, with a bias of about the bandwidth there.
 

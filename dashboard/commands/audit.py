@@ -358,7 +358,7 @@ def _text(found: _Audit) -> list[str]:
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
         sentences = (" ".join((sentence, *found.others.get(name, ()))), *found.bounds_of(name))
-        texts += [f"{name}: {text}" if len(models) > 1 else text for text in sentences]
+        texts += [f"{name}. {text}" if len(models) > 1 else text for text in sentences]
     texts += _large_lines(found.large, found.verdicts, found.tests)
     answered = lines[lines["value"].notna()]
     names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))

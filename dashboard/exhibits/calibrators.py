@@ -31,7 +31,7 @@ LISTED = 8
 @EXHIBITS.register("summary", "Before and after")
 @dataclass(frozen=True)
 class BeforeAndAfter(Exhibit):
-    """Accuracy, proper scores and plug-in calibration errors of every model, over the same rows."""
+    """Accuracy, proper scores and plug-in calibration errors of every model, on the same rows."""
 
     reads = "counts"
     terms = ("log-loss", "brier-score")

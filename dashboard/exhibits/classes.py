@@ -161,7 +161,7 @@ class InOrder(ByClass):
             return f"Order: error times share; classes of fewer than {FEW_ROWS} rows follow."
         return (
             f"Order: classes that are significantly off (exact test, corrected, 5 %), then those of {FEW_ROWS} rows "
-            "or more, then the others; each by its contribution to the error beyond noise."
+            "or more, then the others. Each group is sorted by the contribution to the error beyond noise."
         )
 
     def which(self, scene: Scene, page: int | None = None) -> str:
@@ -169,7 +169,7 @@ class InOrder(ByClass):
         title, table = self.first(scene)
         found = len(scene.get(call(cc.diagrams.ranked_classes, table, "name", self.search)))
         named = f" with \u201c{self.search.strip()}\u201d in their name" if self.search.strip() else ""
-        order, pages = _FIRST[self.sort].format(title), -(-found // PAGE)
+        order, pages = _FIRST[self.sort].format(in_sentence(title)), -(-found // PAGE)
         if page is None or pages == 1:
             return f"all {count(found)} classes{named}, {order}"
         return f"{PAGE} of {count(found)} classes{named}, {order}, page {min(page, pages)} of {count(pages)}"
@@ -239,7 +239,8 @@ class Classes(InOrder):
         which, notion = self.which(scene), REDUCTIONS[self.notion].title.lower()
         words = Words(
             f"One line per class ({notion}): {which}. Rows, shares, mean score, mean outcome and gap are for "
-            f"{title}. Errors are raw ECE, which noise inflates most where rows are few; bins: {scene.in_bins}. "
+            f"{in_sentence(title)}. Errors are raw ECE, which noise inflates most where rows are few. Bins: "
+            f"{scene.in_bins}. "
             "Calibrated: mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as "
             "large in a calibrated model (exact test by bins). It is corrected for the number of classes and the "
             "kinds of places; at most 0.05 is significant. With few rows, an error of a class is rarely "

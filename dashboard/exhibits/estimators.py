@@ -16,7 +16,7 @@ from calib_core.diagrams import swept_estimators, swept_kinds
 from calib_core.evaluation.study import error_keys
 from calib_core.inference import unit_of
 from calib_core.registry.registry import Choice, Flag, Key
-from calib_core.text import count, inside, listed, percent
+from calib_core.text import begun, count, inside, listed, percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -72,7 +72,7 @@ class Estimators(Exhibit):
             )
             caption += (
                 f" {listed(titles)}: {values} not above the noise floor. The verdict rests on the {error}, which is "
-                f"never larger than {errors}."
+                f"at most {errors}."
             )
         more = (
             f"{notion.caption} {line_words.READING} In the table, squared errors are squares, and bold lines are "
@@ -226,7 +226,7 @@ class Sweep(Exhibit):
                 "lie above its interval, because noise inflates it; the interval corrects for that."
             )
         silent = dict.fromkeys(zip(swept.models, swept.notes, strict=True))
-        words = words.also(*(f"No noise floor for {model}: {why}." for model, why in silent if why))
+        words = words.also(*(f"No noise floor for {model}. {begun(why)}." for model, why in silent if why))
         able = [model.title for model in scene.models.shown if self._anew(model)]
         anew = [title for title in able if title in swept.models]
         return words.also(

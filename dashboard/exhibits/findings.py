@@ -137,13 +137,13 @@ def _places(scene: Scene) -> str:
 def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     """Notes on how all rows and predicted classes are tested, if this differs from other places."""
     rows = scene.get(scene.model.predictions)
-    once = "All rows are one test fixed in advance: its p-value is not corrected for the other places."
+    once = "The test of all rows was fixed in advance, so its p-value is not corrected for the other places."
     if rows.groups is not None:
         return (once,)
     return (
-        f"{once} It also serves the verdicts on errors that are never smaller than the mean gap. So it is larger than "
-        "that of a test of the gap only, often two to three times. A slice of nearly all rows is tested separately "
-        "and may have a smaller p-value.",
+        f"{once} It also supports verdicts on other errors, which are at least as large as the mean gap. It is "
+        "therefore larger than the p-value of a test of the gap alone, often two to three times. A slice of nearly "
+        "all rows is tested separately and may have a smaller p-value.",
         *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),
     )
 

@@ -126,7 +126,7 @@ class KernelCurveExhibit(Exhibit):
 @EXHIBITS.register("kernel-curve", "Without bins: kernel reliability curve", reference="P5 Fig. 1")
 @dataclass(frozen=True)
 class KernelReliability(KernelCurveExhibit):
-    """Accuracy of the selected model at each confidence, without bins, over its stars."""
+    """Accuracy of the selected model at each confidence, without bins, with the stars of its bins."""
 
     height = 560
     formula = cc.diagrams.KernelCurve.formula
@@ -178,7 +178,7 @@ CURVE_COLUMNS = (
 def curve_notes(title: str, curve: Any, score: float | None = None) -> tuple[str, ...]:
     """Notes on a kernel curve: its bandwidth, its distance from the diagonal and its band."""
     distance = f"mean distance of the curve from the diagonal {short_percent(curve.error)}"
-    width = f"{title}: bandwidth {curve.bandwidth:.2g} ({curve.unit}), {distance}. "
+    width = f"{title}. Bandwidth {curve.bandwidth:.2g} ({curve.unit}), {distance}. "
     return f"{width}{_there(curve, score)}{curve.about}".rstrip(), curve.warning
 
 
@@ -187,7 +187,7 @@ def _there(curve: Any, score: float | None) -> str:
         return ""
     local = curve.local_error(score)
     if math.isfinite(local):
-        return f"Local calibration error at {short_percent(score)}: {short_percent(local)}. "
+        return f"The local calibration error at {short_percent(score)} is {short_percent(local)}. "
     return f"There are no data at {score:.2f}: the local calibration error is not defined there. "
 
 

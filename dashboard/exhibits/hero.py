@@ -21,10 +21,10 @@ MOST = 4
 """Models whose answers are listed: first the files' own, then the recalibrated one in focus, then the others."""
 
 _OF_RISKS = (
-    "The sentence gives the mean risk of the rows whose risk is close to the chosen value: within 3 points at "
-    "50 %, and equally close in log-odds elsewhere. The range is widened up to four times to include 100 rows, as "
-    "long as their mean risk stays within the first range. If the file has few distinct risks, only rows with the "
-    "nearest one count. The table has no line for a risk that no row is close to."
+    "The sentence gives the mean risk of the rows whose risk is close to the chosen value. Close means within "
+    "3 points at 50 %, and equally close in log-odds elsewhere. The range is widened up to four times to include "
+    "100 rows, as long as their mean risk stays within the first range. If the file has few distinct "
+    "risks, only rows with the nearest one count. The table has no line for a risk that no row is close to."
 )
 _OF_CONFIDENCES = (
     "The rows counted have a confidence within 3 points of the chosen value. The range is widened up to 12 "
@@ -158,7 +158,7 @@ class Hero(Exhibit):
     def words(self, scene: Scene) -> Words:
         of_event = scene.claims == "event"
         first, *others = self.opening(scene).items()
-        after = (f"{name}: {answer.headline} {begun(answer.basis)}." for name, answer in others)
+        after = (f"{name}. {answer.headline} {begun(answer.basis)}." for name, answer in others)
         updated = of_event and any(answer.updated for _, answer in others)
         sentences = (first[1].headline, first[1].doubt, f"{first[1].basis}.")
         return Words(" ".join(filter(None, sentences))).also(

@@ -106,8 +106,8 @@ class LabCurve(Exhibit):
             f"frequencies over the whole distribution. Raw ECE: {short_percent(shown.value)}, the same distance in "
             f"the bins of this sample of {rows(self.n)} rows, inflated by chance. Debiased ECE: "
             f"{short_percent(debiased.value)}, the raw ECE minus the expected contribution of chance. The "
-            f"{at_level(LEVEL)} interval for the error in these bins is {between(ends.low, ends.high)}. Intervals "
-            "in the chart are exact, for one bin each.",
+            f"{at_level(LEVEL)} interval for the error in the bins of this sample is {between(ends.low, ends.high)}. "
+            "Intervals in the chart are exact, for one bin each.",
             alt=f"The true curve and the bins of a sample of {count(self.n)} rows, notion: {inside(curve.notion)}.",
         ).also(entry.reference and f"After {entry.reference}.")
 
@@ -299,10 +299,10 @@ class LabDistances(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         distances = scene.get(self.found())
-        halves = "; ".join(f"{name}: {measured(off, distances.unit)}" for name, off in distances.median.items())
+        halves = "; ".join(f"{measured(off, distances.unit)} ({name})" for name, off in distances.median.items())
         words = Words(
             f"Distance of estimates from the true error in their bins, on samples of {rows(distances.n)} rows. "
-            f"Median distance: {halves}.",
+            f"Median distances: {halves}.",
             alt=f"Distribution of each estimator's distance from the true error; median: {halves}.",
         )
         left_out = distances.unanswered

@@ -15,7 +15,7 @@ from calib_core import Predictions
 from calib_core.defaults import LEVEL
 from calib_core.evaluation.study import SCORES, Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
-from calib_core.text import at_level, inside, short_percent
+from calib_core.text import at_level, begun, inside, listed, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
@@ -23,13 +23,13 @@ from dashboard.session import Call, Scene, call
 AT_LEVEL = f"{at_level(LEVEL)} interval"
 VALUE = (
     "Estimate: corrected for noise, and always in the interval. For a maximum error (MCE) it is the largest gap in any "
-    "group of the interval, without that correction. Raw value: the estimator's formula; noise inflates it."
+    "group that the interval uses, and is not corrected. Raw value: the estimator's formula; noise inflates it."
 )
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
-    "the share of such models with a raw value at least as large. A name after p, such as "
-    "“(mean gap)”, is the error that gives the evidence; the error of the line is never smaller. The correction of p "
-    "accounts for this choice."
+    "share of such models with a raw value at least as large. A name after p, such as “(mean gap)”, is the error "
+    "whose test gives p. The error of the line is at least as large. The value of p is corrected for the choice of "
+    "that test."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "
@@ -150,7 +150,9 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     for title, note, measured in zip(noted["title"], noted["note"], noted["value"].notna(), strict=True):
         reasons.setdefault((note, measured), {})[title] = None
     missing = (
-        f"No noise floor for {', '.join(map(inside, titles))}: {note}." if measured else f"{', '.join(titles)}: {note}."
+        f"No noise floor for {listed(list(map(inside, titles)))}. {begun(note)}."
+        if measured
+        else f"{listed(list(titles))} {'is' if len(titles) == 1 else 'are'} not available. {begun(note)}."
         for (note, measured), titles in reasons.items()
     )
     return *looks(frame), *missing

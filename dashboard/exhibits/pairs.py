@@ -27,9 +27,9 @@ VALUES_DIFFER = (
     "the interval."
 )
 FIVE_WORDS = (
-    "The first model, compared with the second, is better or worse if p is at most 5 % and the interval excludes 0. "
-    "Otherwise it is equivalent if the interval is within the margin on both sides. It is not worse if the interval "
-    "excludes being worse by the margin or more. In all other cases the result is open."
+    "The first model is better or worse than the second if p is at most 5 % and the interval excludes 0. Otherwise it "
+    "is equivalent if the interval is within the margin on both sides. It is not worse if the interval excludes being "
+    "worse by the margin or more. In all other cases the result is open."
 )
 
 NOT_PAIRED = (

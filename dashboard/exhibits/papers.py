@@ -25,7 +25,7 @@ from dashboard.session.files import whole_call
 FRAME_NOTE = (
     "A cell: the mean over the random splits of a file, its standard error, and in parentheses its rank in the "
     "line, 1 the best. Shares and errors are in percent. The standard error measures variation over splits of this "
-    "file, not over new data. Ranks ignore noise: they follow the papers' form and are no recommendation."
+    "file, not over new data. Ranks ignore noise, as in the papers, so they are no recommendation."
 )
 _TITLES = tuple(f"{table.title}: {table.reference}" for table in PAPER_TABLES.values())
 

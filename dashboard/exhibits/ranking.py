@@ -141,7 +141,7 @@ class Uses(Exhibit):
             "distributed. LAC: all classes with a probability above one threshold; a set can be empty. APS: the "
             "most probable classes up to a total probability, without randomization.",
             "Each interval is for one difference, after minus before on the same rows, from the contribution of "
-            "every row; for sets, it accounts for estimated thresholds. Reordered pairs are counted and have no "
+            "every row. For sets, it accounts for estimated thresholds. Reordered pairs are counted and have no "
             "interval.",
             "Ranking by an event's risk and pairs of rows are compared within folds, because folds have different "
             "calibrators. The guarantee for sets is not proven for cross-fitted rows."
@@ -215,7 +215,7 @@ class Skills(Exhibit):
             f"confident {in_percent(self.coverage)} can be slightly more.",
             "Intervals at 90 %, not corrected for multiple testing. Accuracy and over-confidence: Clopper and "
             "Pearson's, exact for independent, unweighted rows. Ranking: DeLong's. Skill and areas: from the "
-            "contribution of every row, tested by simulation for 10 rows or more correct and 10 wrong. Grouped "
+            "contribution of every row, tested by simulation for at least 10 correct and 10 wrong rows. Grouped "
             "rows are kept together.",
             *(f"{name}: {note}." for name, note in notes[notes != ""].items()),
         )

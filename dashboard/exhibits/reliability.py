@@ -79,7 +79,8 @@ class BandedBins(Exhibit):
     def words(self, scene: Scene) -> Words:
         title, bands = scene.model.title, scene.get(self._bands(scene))
         level, chance = percent(bands.level, 0), percent(1 - bands.level, 0)
-        outside = f"{bands.outside} of {len(bands.frame())} stars lie outside their band; {chance} would by chance."
+        lie = "lies" if bands.outside == 1 else "lie"
+        outside = f"{bands.outside} of {len(bands.frame())} stars {lie} outside their band; {chance} would by chance."
         return Words(
             f"{title}. Gray: {level} consistency band of each bin for a calibrated model with these confidences "
             f"(1,000 resamples). Whiskers: exact {level} interval of each bin's accuracy. {outside}",

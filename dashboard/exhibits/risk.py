@@ -28,8 +28,8 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 ENDS = (
     "The intervals of observed frequency, gap, ratio and intercept extend slightly further towards the predicted mean "
-    "than an interval for a single number. This makes them agree with the intervals of the calibration errors, which "
-    "are never smaller than the mean gap. The intervals in the table of slices are not extended."
+    "than an interval for a single number. This makes them agree with the intervals of the calibration errors, "
+    "because these errors are at least as large as the mean gap. The intervals in the table of slices are not extended."
 )
 """Explains the levels of the ends of intervals."""
 DISTANCES = (

@@ -13,6 +13,7 @@ from calib_core.defaults import LEVEL
 from calib_core.diagrams import ClassBias
 from calib_core.diagrams.class_bias import MOST_CLASSES
 from calib_core.text import at_level, begun, between, count, in_percent, share_range
+from calib_core.text import called as called_class
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.classes import ByClass
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -314,11 +315,11 @@ class ClassKernel(KernelCurveExhibit, ByClass):
         curve = scene.get(wanted)
         notion = REDUCTIONS[self.notion].title.lower()
         words = Words(
-            f"{title}: kernel reliability curve of {curve.stratum} ({notion}), {curve.band_title}. Gray: "
+            f"{title}: kernel reliability curve of {called_class(curve.stratum)} ({notion}), {curve.band_title}. Gray: "
             "distribution of the scores.",
-            f"Kernel reliability curve of {curve.stratum}: {curve.band_title}.",
+            f"Kernel reliability curve of {called_class(curve.stratum)}: {curve.band_title}.",
         )
-        return self.noted(words.also(*curve_notes(f"{title}, {curve.stratum}", curve, self.score)), scene)
+        return self.noted(words.also(*curve_notes(f"{title}, {called_class(curve.stratum)}", curve, self.score)), scene)
 
     def code(self, scene: Scene) -> int:
         """Return the selected class, else the one that contributes most to the error beyond noise."""

@@ -39,7 +39,7 @@ _RIGHT, _OBSERVED = "Observed: the accuracy", "Observed: the frequency of the ev
 
 _COMPARED = (
     "Against the rest: the slice's gap minus the gap of all other rows. Differs from the rest: this difference is "
-    "significant (Newcombe 1998 or Hoeffding 1963; corrected for the slices of the column and for the columns)."
+    "significant (Newcombe 1998 or Hoeffding 1963; corrected for the numbers of slices and columns)."
 )
 CORRECTED = (
     "p (corrected): each family (all bins, all classes, or the values of one column) is corrected by Holm's method "
@@ -185,7 +185,7 @@ class Slices(BySlice):
         columns = listed([f"\u201c{name}\u201d" for name in self.split(scene)])
         more = f" {count(found.more)} more slices are in the table." if found.more else ""
         return Words(
-            f"{scene.model.title}, by {columns}; the largest significant gap first, then by p: {marks(scene)}{more}",
+            f"{scene.model.title}, by {columns}; the largest significant gap first, then by p. {marks(scene)}{more}",
             f"Slices by {columns}: {found.headline}.",
             (
                 how_tested(scene),
@@ -199,8 +199,10 @@ class Slices(BySlice):
 def marks(scene: Scene) -> str:
     """Describe the marks of a slice."""
     if notion_of(scene) == "event":
-        return "open, mean predicted risk with the noise floor around it; filled, observed frequency with its interval."
-    return "open, mean confidence with the noise floor around it; filled, accuracy with its interval."
+        return (
+            "Open: mean predicted risk, with the noise floor around it. Filled: observed frequency, with its interval."
+        )
+    return "Open: mean confidence, with the noise floor around it. Filled: accuracy, with its interval."
 
 
 def how_tested(scene: Scene) -> str:
@@ -365,7 +367,7 @@ class Scan(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         return Words(
-            f"{scene.model.title}, on the confirmation half: {marks(scene)}",
+            f"{scene.model.title}, on the confirmation half. {marks(scene)}",
             f"Slices found by a scan. {found.headline}",
             (
                 how_tested(scene),
@@ -380,14 +382,14 @@ class Scan(Exhibit):
 
 _READ = (
     "Error: the largest total error over a range of neighboring predictions in a group, as a share of the group. "
-    "The value is the largest of these times the group's share of all rows, so small groups have little weight; "
-    "each group has its own line. Noise floor: 95 % of perfectly calibrated models with these predictions have a "
+    "The multicalibration error is the largest of these, each multiplied by the group's share of all rows. So small "
+    "groups have little weight. Noise floor: 95 % of perfectly calibrated models with these predictions have a "
     "smaller error."
 )
 _JOINT = (
     "This test differs from that of a slice's mean gap: errors of opposite sign do not cancel. The intervals are "
     "simultaneous. p is the probability that any group of a calibrated model exceeds its own noise floor by as much "
-    "(single-step correction for overlapping groups); at most 0.05 is significant."
+    "(single-step correction for overlapping groups). At most 0.05 is significant."
 )
 _BY_MEAN = "The test of mean gaps (table of slices), which is more powerful for errors in one direction, finds"
 

@@ -62,8 +62,8 @@ class Tests(Exhibit):
         reasons = frame.loc[frame["note"].astype(bool)].groupby("note", sort=False)["test"].unique()
         return Words(
             f"{shown(frame)} {self._gaps(scene, frame)}p: the probability of a result at least as extreme for a "
-            "perfectly calibrated model. The test on the Brier score is the one next to a verdict. It is fixed in "
-            "advance and needs no correction; the others are corrected for their number."
+            "perfectly calibrated model. The test on the Brier score is the one reported with a verdict. It was "
+            "fixed in advance and needs no correction. The others are corrected for their number."
         ).also(
             "A test shows whether there is an error, not its size. Holm: the probability of any false alarm among "
             "the other tests is at most 5 %. Benjamini and Hochberg: on average at most 5 % of the alarms are "
@@ -288,4 +288,4 @@ class Unbinned(Exhibit):
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         sentences = zip(frame["model"], frame["sentence"], strict=True)
-        return Words(ASSUMED).also(*(f"{model}: {text}" for model, text in sentences))
+        return Words(ASSUMED).also(*(f"{model}. {text}" for model, text in sentences))

@@ -104,8 +104,8 @@ class Triangle(Partitioned):
         unbounded = "There is no bound here: rows have weights or ties on the cells' edges."
         return Words(
             "Points are test rows, colored by cell (ten colors, reused). Arrow: from the mean prediction of a "
-            "cell's test rows to the class frequencies of its calibration rows; none for cells with fewer than "
-            f"{self.min_rows} of either.",
+            "cell's test rows to the class frequencies of its calibration rows. Cells with fewer than "
+            f"{self.min_rows} of either have none.",
             f"{diagram.title}: {len(frame)} cells with test rows, {len(arrows)} arrows{longest}.",
         ).also(
             f"{count(len(frame))} cells with test rows, {without or 'none'} of them without an arrow.",

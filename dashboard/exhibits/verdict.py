@@ -54,13 +54,13 @@ class VerdictExhibit(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.other_errors(scene)).to_dict("records")
-        return self.deciding(scene).also(*(f"{line['model']}: {line['sentence']}" for line in found))
+        return self.deciding(scene).also(*(f"{line['model']}. {line['sentence']}" for line in found))
 
     def deciding(self, scene: Scene) -> Words:
         """Sentences about the primary measures only, which a page can wait for."""
         frame = scene.get(self.table(scene))
         sentences = (
-            f"{line['model']}: {line['sentence']} "
+            f"{line['model']}. {line['sentence']} "
             f"{cc.inference.measured_in(line['title'], short_percent(line['value']), line['bins'])}"
             for line in frame.to_dict("records")
         )
@@ -149,4 +149,4 @@ class Overall(Exhibit):
     def words(self, scene: Scene) -> Words:
         return Words(
             "A gap is reported if its p-value is at most 0.05, as in the findings. Gaps of opposite sign cancel here."
-        ).also(*(f"{name}: {scene.get(gap).basis}" for name, gap in self.gaps(scene).items()), scene.rows_counted)
+        ).also(*(f"{name}. {scene.get(gap).basis}" for name, gap in self.gaps(scene).items()), scene.rows_counted)

@@ -137,12 +137,10 @@ def shared(source: Source) -> Finding | None:
         return None
     divided = RESULTS.get(rows)
     columns = cc.readers.columns_compared(divided.fit, divided.test, marks)
-    equal = (
-        f"with equal scores, label and {several(len(columns), 'columns')}" if columns else "score for score and label"
-    )
-    message = f"{n:,} of {divided.test.n_rows:,} test rows are also calibration rows, {equal}."
+    equal = f"scores, label and {several(len(columns), 'columns')}" if columns else "scores and label"
+    message = f"{n:,} of {divided.test.n_rows:,} test rows equal a calibration row in {equal}."
     if not _tells_cases_apart(divided.test, columns):
-        few = "Rows with so few values can be equal and still be different cases."
+        few = "With so few values, different cases can be equal."
         return Finding("note", "shared", f"{message} {few}")
     # If this many rows of the file repeat, or scores are this coarse, equal rows in both parts are no evidence of
     # overlap.
@@ -151,7 +149,7 @@ def shared(source: Source) -> Finding | None:
         for finding in findings(source.data, source.reading)
     ):
         return Finding("note", "shared", f"{message} Scores as coarse as these often coincide.")
-    return Finding("warning", "shared", f"{message} On them a calibrator looks better than it is.")
+    return Finding("warning", "shared", f"{message} A calibrator looks better on them than it is.")
 
 
 def _tells_cases_apart(rows: Predictions, columns: Sequence[str]) -> bool:

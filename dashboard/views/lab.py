@@ -24,8 +24,8 @@ from dashboard.views.on_request import wanted
 CURVE, ERRORS, DISTANCES = "lab-curve", "lab-errors", "lab-distances"
 SAMPLE = "lab_sample.csv"
 PLANNED = (
-    "Uses this sample as the data and opens the planner: the width of the interval of its calibration error, and "
-    "the rows a narrower one needs."
+    "Opens the planner with this sample as the data. It shows the width of the interval of its calibration error, and "
+    "the rows that a narrower one needs."
 )
 
 

@@ -121,8 +121,8 @@ def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
     if found.alike:
         return (
             f"Risk {found.off}",
-            f"No slice differs significantly from the other rows. Largest gap: {worst['slice']}, {says} predicted, "
-            f"{happens} {phrase} ({some}; {at_level(found.level)} interval {ends}){corrected}.",
+            f"No slice differs significantly from the other rows. The largest gap is in {worst['slice']}: {says} "
+            f"predicted, {happens} {phrase} ({some}; {at_level(found.level)} interval {ends}){corrected}.",
         )
     return (
         f"{worst['slice']} has the largest gap: {says} predicted, {happens} {phrase}",

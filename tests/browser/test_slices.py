@@ -102,5 +102,5 @@ def test_from_a_finding_to_its_rows_to_a_slice_to_the_report(open_page, served, 
     other.get_by_role("radio", name="Report", exact=True).click()
     report = taken_home(other, other.get_by_role("button", name="Download the report", exact=True)).read_text("utf-8")
     assert re.search(r"<h1>[^<]*, where site = Kiel</h1>", report)
-    assert re.search(r"<h2>Where site = Kiel: ", report)
+    assert re.search(r"<h2>Where site is Kiel: ", report)
     expect(other.get_by_test_id("stException")).to_have_count(0)

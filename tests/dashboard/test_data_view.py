@@ -452,7 +452,7 @@ def test_two_files() -> None:
 
 def test_rows_in_both_files_are_counted() -> None:
     app = two_files(good(60), "\n".join(good(60).splitlines()[:11]) + "\n")
-    assert any(text.startswith("Warning. 10 of 10 test rows are also calibration rows") for text in said(app.warning))
+    assert any(text.startswith("Warning. 10 of 10 test rows equal a calibration row") for text in said(app.warning))
 
 
 def test_one_file_for_both_is_a_problem_until_it_is_accepted() -> None:

@@ -127,7 +127,7 @@ def test_what_passes_with_a_curve_inside_the_bins_says_what_it_is_about():
     true = np.clip(h + 0.1 * np.sign(np.sin(2 * np.pi * 15 * h)), 0, 1)
     ended, said, _ = gate(claims(h, rng.random(8000) < true), 0.05, *CONFIDENCE)
     assert ended == WITHIN
-    assert "in these bins" in said
+    assert "in 15 equal-width bins" in said
 
 
 @pytest.mark.wide

@@ -304,7 +304,7 @@ def test_the_first_words_of_a_report_name_the_slice() -> None:
         except StopIteration as done:
             said = done.value.block.text
             break
-    assert said.startswith("Where subject = law: when it says 90 %, it is right ")
+    assert said.startswith("Where subject is law: when it says 90 %, it is right ")
     document = _document(request, ())
     assert document.title.endswith(", where subject = law")
     assert document.about.endswith(", where subject = law")

@@ -23,6 +23,7 @@ from click.testing import CliRunner
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
+from calib_core.binning.interval_schemes import bins_noun
 from calib_core.figures.marks import FEW_ROWS
 from calib_core.text import begun, inside
 from dashboard import session
@@ -221,6 +222,7 @@ def about(w: World, text: str, place: int) -> str:
     """Return the model that a position of a text is about: the last one named before it, otherwise the first."""
     names = {name: title for title in w.scene.titles for name in (title, inside(title))}
     found = [(text.rfind(f"{name}:", 0, place), title) for name, title in names.items()]
+    found += [(text.rfind(f"{title}. ", 0, place), title) for title in w.scene.titles]
     found += [(text.rfind(f"after {name} at", 0, place), title) for name, title in names.items()]
     at, title = max(found)
     return w.scene.titles[0] if at < 0 else title
@@ -371,9 +373,9 @@ def of_lines(w: World, model: str) -> dict[str, float]:
 
 RULES = [
     # Numbers computed only for the sentence have no column: required rows, and the remaining error.
-    (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\): with so many, a model without error "
-              r"is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an error of {half} % "
-              r"needs about {any_more}"),
+    (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\)\. With so many, a model without "
+              r"error is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an error of "
+              r"{half} % needs about {any_more}"),
     (of_own_error, r"Error {point} → {any_left} %(?: \({level} % interval {any_low} to {any_high} %\))?"),
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),
@@ -404,8 +406,8 @@ RULES = [
     (of_tests, r"None of {tests} tests for an error is significant"),
     (of_tests, r"(?:without this correction,|(?<=\)),|(?<=\)) and) [^()]{1,60} \(p [=<] {plain}\)"),
     (of_tests, r"differ significantly \(p [=<] {plain}\)"),
-    (of_line, r"\((?:Spiegelhalter's test, )?p = {p_of_any_error}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
-    (of_line, r"\((?:Spiegelhalter's test, )?p < {p_below}(?:, (?:\w+(?:'s)? law|[\d,]+ simulated samples))?\)"),
+    (of_line, r"\((?:Spiegelhalter's test, )?p = {p_of_any_error}(?:, (?:[a-zA-Z' ]+|[\d,]+ simulated samples))?\)"),
+    (of_line, r"\((?:Spiegelhalter's test, )?p < {p_below}(?:, (?:[a-zA-Z' ]+|[\d,]+ simulated samples))?\)"),
     (of_line, r"raw value: {value} %"),
     (of_line, r"(?:miscalibrated|within|too few rows to tell|too close to call), {low} to {high} %"),
     (of_mean, r"Mean risk is {times} times too"),
@@ -502,7 +504,8 @@ def without_cells(w: World, text: str) -> str:
         # Sentences omit that the event is ranked above the confidence.
         about = [each.partition(", given")[0] for each in frame["about"]]
         groups = [each.partition(" over ")[2] for each in about]
-        for cell in (*frame["bins"], *about, *filter(None, groups)):
+        bins = [f"in {bins_noun(label)}" for label in frame["bins"] if label]
+        for cell in (*frame["bins"], *about, *bins, *filter(None, groups)):
             text = text.replace(cell.partition(" (")[0], "").replace(cell.removesuffix(" with similar scores"), "")
     return text
 
@@ -555,7 +558,9 @@ def test_what_tables_leave_open_is_said(name: str) -> None:
     (limits,) = (said.text for said in page(name) if said.text.endswith(ELSEWHERE))
     frame = w.frame("verdict")
     for word in ("too close to call", "too few rows to tell"):
-        told = re.findall(rf"Whether (.*?) (?:has an error|is within)[^.]*?(?:\.\d+[^.]*?)?: {word}\.", limits)
+        told = re.findall(
+            rf"Whether (.*?) (?:has an error|is within)[^.]*?(?:\.\d+[^.]*?)? is open \({word}\)\.", limits
+        )
         models = {model for text in told for model in re.split(", | or ", text)}
         models = {begun(model.removeprefix("the ")) if model.startswith("the ") else model for model in models}
         assert models == set(frame.loc[frame["verdict"] == word, "model"])

@@ -368,12 +368,13 @@ RULES: list[tuple[str, Collect, str]] = [
     ("overall", of_settings, r"p < {smallest}"),
     ("findings", of_settings, r"first {drawn} of|frequency in {drawn} places"),
     # Counted only for the sentence.
-    ("rows", of_parts, r"{any_rows} of {judged} test rows are also calibration rows, with equal scores, label and 1"),
+    ("rows", of_parts, r"{any_rows} of {judged} test rows equal a calibration row in scores, label and 1"),
     ("bins", of_settings, r"{level} % consistency band|{chance} % would by chance"),
     ("bin", of_a_bin, r"simultaneous for the {listed} classes of this bin at {level} %"),
     ("corp", of_settings, r"at least {level} % of such bands"),
     ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),
-    ("kernel-curve|class-kernel", of_curve, r"Local calibration error at {at} %: {local} %|{level} % or more of such"),
+    ("kernel-curve|class-kernel", of_curve, r"local calibration error at {at} % is {local} %"),
+    ("kernel-curve|class-kernel", of_curve, r"{level} % or more of such"),
     ("reliability", of_settings, r"range of {level} % of calibrated models"),
     ("bin|bin-models", of_place, r"{lower} to {upper} %:"
                                   r"(?: {rows} rows, mean confidence {says} %, accuracy {right} %)?"),
@@ -400,8 +401,8 @@ RULES: list[tuple[str, Collect, str]] = [
     # Computed only for the sentence.
     ("plans?", of_parts, r"(?:it takes|needs) about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|the {test} held-out rows|all {judged} rows|have {fit}"),
-    ("recommendation", of_choice, r"more than {enough} times as likely as the uncalibrated model does"
-                                     r"(?: \(here {evidence} times\))?"),
+    ("recommendation", of_choice, r"more than {enough} times as likely under a weighted average of all calibrators "
+                                     r"as under the uncalibrated model(?: \(here {evidence} times\))?"),
     ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds} repetitions|of "
                                      r"{candidates} calibrators"),
     ("recommendation", of_choice, r"for some class in {any_rows} rows|About {any_rows} held-out rows would show"),

@@ -25,7 +25,7 @@ _FEW_CLASSES = 16
 @BINNINGS.register("projection", "Projections", reference="P1 Alg. 10", flags=Cuts("simplex", bins="bins"))
 @dataclass(frozen=True)
 class Projection:
-    """Cells cut off by one plane after another, each with about the same number of the rows that set them.
+    """Cells cut off by successive planes; each contains about the same number of the rows that set them.
 
     With n rows and B = ``bins``, c = floor((n + 1) / B). Plane b has direction q_b and the threshold T_b, the c-th
     smallest s.q_b of the rows not yet cut off. A prediction belongs to the first b with s.q_b < T_b, or to the last

@@ -94,7 +94,7 @@ def ranked_hits(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterat
 def no_distribution() -> NotAnswerable:
     """Return the error for rows whose claims add up to more than 1, which have no distribution."""
     return NotAnswerable(
-        "the probabilities of one row add up to more than 1, so no outcome can be drawn from them; normalize them, "
+        "the probabilities of one row add up to more than 1, so no outcome can be drawn from them. Normalize them, "
         "or use a notion with one claim per row"
     )
 

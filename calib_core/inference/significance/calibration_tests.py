@@ -39,7 +39,7 @@ _BERRY_ESSEEN = 0.56
 _DRAWN_NUMBERS = 20_000_000
 _RESAMPLES = 199, 4999
 """Numbers of draws: p = .1 has a standard error of at most .005 up to 5,500 rows."""
-_NORMAL_LAW = "normal law"
+_NORMAL_LAW = "normal approximation"
 _ROUNDING = 1e-9
 """Brier scores of a row that differ by less are equal."""
 
@@ -121,7 +121,7 @@ def _by_group(name: str, predictions: Predictions, terms: Float64s, spread: Floa
     alike = np.square(together(spread, groups)).sum() if few else 0.0
     z = float(terms.sum() / np.sqrt(max(seen, np.square(spread).sum(), alike)))
     p = float(2 * student.sf(abs(z), max(len(groups.values) - 1, 1)))
-    return TestOfCalibration(f"{name}, rows of a group summed", z, p, "Student's law")
+    return TestOfCalibration(f"{name}, rows of a group summed", z, p, "Student's t distribution")
 
 
 def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCalibration:

@@ -242,7 +242,7 @@ def each_alone(p_values: Iterable[float | None]) -> str:
     )
 
 
-ROUGH_GUIDE = "*: a rough guide; coverage was not simulated there."
+ROUGH_GUIDE = "*: a rough guide; no simulation covers this case."
 
 
 def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tuple[str, ...]]:
@@ -252,9 +252,10 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     what an interval is about if there are several meanings; a star marks a rough guide.
 
     >>> marked([("the error in these bins", True)])
-    ([''], ('Intervals are for the error in these bins.',))
+    ([''], ('Intervals are for the error in the bins of its raw value.',))
+
     >>> marked([("one", True), ("", None), ("two", False)])
-    (['a', '', 'b*'], ('Intervals are for (a) one; (b) two.', '*: a rough guide; coverage was not simulated there.'))
+    (['a', '', 'b*'], ('Intervals are for (a) one; (b) two.', '*: a rough guide; no simulation covers this case.'))
 
     Errors of several kinds in the same cells share a letter, because the name of a line states its kind.
 
@@ -268,6 +269,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
     short, common = _without_repeats(abouts)
+    short = [text.replace("in these bins", "in the bins of its raw value") for text in short]
     targets = "; ".join(
         f"({letters[about]}) {text}" if letters else text for about, text in zip(abouts, short, strict=True)
     )

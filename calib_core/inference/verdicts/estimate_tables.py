@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, get_args
 import pandas as pd
 
 from calib_core.binning.base import BINNINGS, BinningScheme, SimplexScheme, as_simplex
-from calib_core.binning.interval_schemes import bins_said
+from calib_core.binning.interval_schemes import bins_noun, bins_said
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, estimate, notion_looked_at, takes_bins
 from calib_core.inference.intervals.joint_intervals import shares_draws, sharpen
@@ -37,7 +37,7 @@ from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration
 from calib_core.text import short_percent
 
-NOT_MADE = "interval and noise floor were not computed, because they take minutes (slow)"
+NOT_MADE = "interval and noise floor take minutes and were not requested (slow)"
 """Note of a line that only has a value because its interval was not requested."""
 _NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit",
             "ratio", "ratio_low", "ratio_high", "ratio_limit")  # fmt: skip
@@ -222,7 +222,7 @@ def unbinned_bounds(first: Mapping[str, PrimaryLine], level: float = LEVEL) -> p
             bound = unbinned_bound(predictions, line.notion, assumption, SLOPE, level=(1 + level) / 2)
             in_bins = bins_said(bound.bins)
             numbers = {"value": bound.value, "binned": bound.binned, "added": bound.added, "level": bound.level}
-            words = f"{bound.sentence} Of this, {short_percent(bound.binned)} is the upper end in {in_bins} bins."
+            words = f"{bound.sentence} Of this, {short_percent(bound.binned)} is the upper end in {bins_noun(in_bins)}."
             about = {"model": name, "notion": line.notion, "assumption": assumption}
             lines.append(about | numbers | {"bins": in_bins, "sentence": words})
     return pd.DataFrame(lines)
@@ -287,13 +287,14 @@ _TEXT = ("family", "law", "truth", "notion", "estimator", "binning", "groups")
 def coverage_table() -> pd.DataFrame:
     """Coverage of default intervals in simulations, one line per case.
 
-    Columns: the law of the scores and the truth about them (``law``, ``truth``), ``classes``, ``rows``, ``notion``,
-    ``estimator``, and nominal ``level``. ``binning`` is "default" if no bins were given. ``coverage`` is the share of
-    ``runs`` whose interval contained the truth; ``below`` and ``above`` are the shares of runs in which the truth was
-    below or above it. ``half`` is the coverage of the same intervals at half their width, which must be clearly lower.
+    Columns: the distribution of the scores (``law``), their true frequencies (``truth``), ``classes``, ``rows``,
+    ``notion``, ``estimator``, and nominal ``level``. ``binning`` is "default" if no bins were given. ``coverage`` is
+    the share of ``runs`` whose interval contained the truth; ``below`` and ``above`` are the shares of runs in which
+    the truth was below or above it. ``half`` is the coverage of the same intervals at half their width, which must be
+    clearly lower.
 
-    ``tested`` is 1 if the library called the interval tested. The guarantee, coverage of .86 or more and of .88 or
-    more in 95 % of lines, is about these. In some lines, the coverage now is higher than the number listed. What can
+    ``tested`` is 1 if the library called the interval tested. The guarantee is about these lines: coverage of .86 or
+    more, and of .88 or more in 95 % of them. In some lines, the present coverage is higher than listed. What can
     mislead: a coverage of .88 in 300 runs has a standard error of .02.
 
     ``bins`` is NaN if there are none.
@@ -307,10 +308,10 @@ def coverage_table() -> pd.DataFrame:
 def rejection_table() -> pd.DataFrame:
     """Rejection rates of calibrated models at the 5 % level in simulations, one line per case.
 
-    Columns: the law of the probabilities, ``notion``, ``classes``, ``estimator``, ``rows``, ``runs``, and two shares.
-    ``rejected`` uses the reported p-value, ``rejected_exact`` the one that breaks ties at random. Both are known to
-    about 0.35 % (8000 runs), 0.5 % (4000) or 0.7 % (2000). What can mislead: lower shares of ``rejected`` are due to
-    ties. With few rows, or scores near 1, an error takes few values.
+    Columns: the distribution of the probabilities (``law``), ``notion``, ``classes``, ``estimator``, ``rows``,
+    ``runs``, and two shares. ``rejected`` uses the reported p-value, ``rejected_exact`` the one that breaks ties at
+    random. Both are accurate to about 0.35 % (8000 runs), 0.5 % (4000) or 0.7 % (2000). What can mislead:
+    ``rejected`` is lower where values are tied. With few rows, or scores near 1, an error takes few values.
 
     >>> bool((rejection_table()["rejected_exact"] < 0.07).all())
     True
@@ -322,7 +323,7 @@ def paired_table() -> pd.DataFrame:
     """Simulated pairs of models, one line each: law, notion, estimator, classes, rows, level, runs and error rates.
 
     ``low_misses`` is the share of runs whose lower end was above the true difference, ``high_misses`` that whose
-    upper end was below it. A 90 % interval may miss in a tenth of all runs by both combined. ``half`` is the share
+    upper end was below it. Together, a 90 % interval may miss in a tenth of all runs. ``half`` is the share
     that an interval of half the width would have missed, ``rejected`` that with p at most 5 %. Confidence errors use
     15 equal-width bins, top-label errors groups of at least 20 rows (ECE: 50), each model's own.
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib_core._base.errors import InputError, NotAnswerable, as_share
+from calib_core.binning.interval_schemes import bins_noun
 from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, Question, error_scale, traits
@@ -195,8 +196,8 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
             text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}.{limits}"
             return Verdict(MISCALIBRATED, eps, text, *ends)
         text = (
-            f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but {chance(p)}: "
-            f"calibrated models exceed this value too often.{limits}"
+            f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but {chance(p)}. "
+            f"Calibrated models exceed this value too often.{limits}"
         )
         return Verdict(TOO_CLOSE, eps, text, *ends)
     # The dependence within groups is unknown before outcomes are seen; grouped rows are worth at most as many.
@@ -233,7 +234,7 @@ def of_sample_size(
     ``judged`` is the number of rows that were evaluated. A file can have more, on which calibrators are fitted.
 
     >>> print(of_sample_size(7310, 0.02, 14650, judged=750))
-    About 7,400 judged rows would be needed (there are 750): with so many, a model without error is shown to be within
+    About 7,400 judged rows would be needed (there are 750). With so many, a model without error is shown to be within
     2 % in 8 of 10 samples. A model with an error of 1 % needs about 15,000.
     """
     more = (
@@ -244,7 +245,7 @@ def of_sample_size(
     kind = "independent judged rows" if independent else "judged rows"
     there = "" if judged is None else f" (there are {count(judged)})"
     return (
-        f"About {rows(needed)} {kind} would be needed{there}: with so many, a model without error is shown to be "
+        f"About {rows(needed)} {kind} would be needed{there}. With so many, a model without error is shown to be "
         f"within {exact_tolerance(eps)} in 8 of 10 samples.{more}"
     )
 
@@ -341,11 +342,11 @@ def of_one_mean(needed: float) -> str:
 
 
 def on_scale_of(estimate: Estimate, error: float) -> float:
-    """The tolerance on the scale of an estimator and a notion.
+    """Convert the tolerance to the scale of an estimator and a notion.
 
-    Squared errors are squared. If every row makes claims about K classes, the mean over classes of absolute errors is
-    at most 2/K, however wrong the model is. There the error is taken as a share of that maximum: the probability on
-    wrong classes (for squares, the share of their maximum).
+    For squared errors, the tolerance is squared. If every row makes claims about K classes, the mean over classes of
+    absolute errors is at most 2/K, however wrong the model is. There the tolerance is a share of that maximum, which
+    is the probability assigned to wrong classes (for squared errors, a share of their maximum).
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate
@@ -387,6 +388,7 @@ def _what(estimate: Estimate, about: str) -> str:
     question = estimate.question
     assert question is not None
     subject = about.partition(GIVEN)[0]
+    subject = subject.replace("in these bins", f"in {_bins(estimate)}")
     subject = subject.replace("this estimator's noiseless value", f"the noiseless {estimate.recipe[1].title}")
     if _scale(estimate)[1] < 1.0:
         error = subject.startswith("the error")
@@ -396,8 +398,18 @@ def _what(estimate: Estimate, about: str) -> str:
     rows = question.predictions
     among = "" if rows.abstained is None else f" (of the {rows.answered.n_rows:,} of {rows.n_rows:,} rows answered)"
     if rows.row_groups is not None:
-        among += f", of rows in {rows.row_groups.words},"
-    return subject + among
+        among += f", of rows in {rows.row_groups.words}"
+    return f"{subject}{among}{',' if ', ' in subject + among else ''}"
+
+
+def _bins(estimate: Estimate) -> str:
+    """Return the bins of an estimate as a noun."""
+    assert estimate.question is not None
+    if not estimate.in_bins:
+        return "its own bins"
+    reduction = estimate.question.reduction
+    by_class = reduction is not None and (scope(reduction).by_class or scope(reduction).of == "classes")
+    return f"{bins_noun(estimate.in_bins)}{' per class' if by_class else ''}"
 
 
 def _limits(about: str) -> str:

@@ -89,7 +89,7 @@ def belonging(subject: Subject) -> Iterator[Finding]:
             "note",
             "group",
             f"The column {quoted(name)} has {groups:,} values in {n:,} rows. If rows with the same value are related, "
-            "use it as the group: intervals then allow for it, and splits keep each group on one side.",
+            "use it as the group. Intervals then allow for it, and splits keep each group on one side.",
             {"group": name},
             "Group rows with the same value",
         )

@@ -13,6 +13,7 @@ from calib_core.evaluation.splitting import Division
 from calib_core.figures.marks import FEW_ROWS
 from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW
 from calib_core.risk import InTheLarge
+from calib_core.slices import Slice
 from calib_core.text import begun, inside, listed, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
@@ -58,8 +59,8 @@ def _answer(request: Request) -> Generator[None, None, HeadlineAnswer]:
 
 def _among(request: Request, block: Headline) -> Headline:
     """Return the headline with the slice named first, if one is selected."""
-    where = session.parts(request.selection.source).where
-    return replace(block, text=f"Where {where}: {inside(block.text)}") if where else block
+    within = request.selection.source.within
+    return replace(block, text=f"Where {Slice.read(within).clause}: {inside(block.text)}") if within else block
 
 
 def _spoken(request: Request, answers: dict[str, LocalAnswer]) -> Headline:
@@ -236,7 +237,7 @@ def _open(scene: Scene, verdicts: ExhibitParts) -> Iterator[str]:
                 if scene.claims == "event"
                 else f"has an error below {short_percent(scene.tolerance)}"
             )
-            yield f"Whether {listed(models, 'or')} {within}: {word}."
+            yield f"Whether {listed(models, 'or')} {within} is open ({word})."
 
 
 def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:

@@ -35,9 +35,9 @@ EVENT = (
 )
 """Methods for the measures of an event's risk."""
 INTERVALS = (
-    "The interval of a binned error is for the error in these bins, given these predictions. If bins contain few "
-    "rows and no bins were chosen, it is for the error in larger groups of rows with similar scores. Errors within "
-    "a bin or group are not measured. The interval of a kernel, smooth, convex, swept or "
+    "The interval of a binned error is for the error in the bins of its raw value, given these predictions. If bins "
+    "contain few rows and no bins were chosen, it is for the error in larger groups of rows with similar scores. "
+    "Errors within a bin or group are not measured. The interval of a kernel, smooth, convex, swept or "
     "cumulative error is for the value of the estimator without noise.",
     "Mean absolute errors use test inversion in cells with many expected outcomes (Casella and Berger, 2002). "
     "Other cells use the observed error plus a Poisson limit for unseen outcomes (Garwood, 1936; Fay and Feuer, "
@@ -66,7 +66,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield Paragraph(
         f"{request.scene.get(request.scene.models.shown[0].division).note or divided} A noise floor is the "
         f"95 % quantile of the same estimator over {RESAMPLES:,} redraws of the labels from the predictions "
-        "themselves, as if the model were perfectly calibrated; its p-value is (1 + the number of redraws at least as "
+        "themselves, as if the model were perfectly calibrated. Its p-value is (1 + the number of redraws at least as "
         f"large) / ({RESAMPLES:,} + 1). A bin includes its left edge, and the last bin also its right edge. "
         "Empty bins are left out; equal scores are always in one bin. The predicted class is the one with the "
         "largest probability, and the first such class if several have it."

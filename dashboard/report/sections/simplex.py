@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calib_core import InputError
+from calib_core.text import begun
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report.document import Block, Paragraph
@@ -26,7 +27,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     scene = session.scene_of(request.selection).triangle
     source = scene.model.source
     if source.corners:
-        yield Paragraph(f"Three corners of more classes: {session.parts(source).rule}.")
+        yield Paragraph(f"The triangle shows three of the classes. {begun(session.parts(source).merging)}.")
     options, drawn = dict(request.selection.exhibit("triangle").params), []
     for i, partition in enumerate(scene.partitions, start=1):
         recipe = EXHIBITS.described("triangle", **options | {"partition": partition})

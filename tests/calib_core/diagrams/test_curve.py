@@ -173,11 +173,8 @@ def test_a_bandwidth_below_the_grid_is_said():
     p = Predictions.from_confidence(np.append(h, np.linspace(0, 1, 100)), rng.random(1000) < 0.9)
     curve = kernel_curve(p, method=KernelECE(), band="none")
     assert curve.bandwidth < 3 * curve.step
-    assert curve.warning == (
-        f"The bandwidth {curve.bandwidth:.2g} is under 3 grid steps (0.00073): the curve follows single scores and its "
-        "error is mostly noise; smooth the log-odds, or use Silverman's rule on the standard deviation or a fixed "
-        "bandwidth."
-    )
+    assert f"{curve.bandwidth:.2g} is under 3 grid steps (0.00073)" in curve.warning
+    assert "fixed bandwidth" in curve.warning
     assert kernel_curve(p, method=KernelECE(bandwidth=StandardDeviation()), band="none").warning == ""
 
 

@@ -76,12 +76,12 @@ def test_findings_are_said_in_words_of_the_event(clinic):
     table = findings(rows, 5, notion=None)
     assert set(table["kind"]) == {"bin", "direction", "slice"}
     texts = " ".join(table["finding"])
-    assert "Where site = north, the mean risk is" in texts
+    assert "Where site is north, the mean risk is" in texts
     assert "Of rows given a risk of 20 to 40 %," in texts
     assert "were “died”" in texts
     assert "right" not in texts
     assert "says" not in texts
-    assert findings_headline(table)[0].startswith(("Where site = north", "Over all rows", "Of rows"))
+    assert findings_headline(table)[0].startswith(("Where site is north", "Over all rows", "Of rows"))
     same = findings(cc.Predictions.from_confidence(clinic[1], clinic[2] == 1, metadata=rows.metadata), 5)
     # All rows of an event share their level with more errors than those of bare confidences.
     places = [frame[frame["kind"] != "direction"].reset_index(drop=True) for frame in (same, table)]

@@ -85,7 +85,7 @@ def test_every_kind_answers_and_many_values_are_refused() -> None:
     for kind in ("full", "top-label", "confidence"):
         assert levels(of_kind(p, kind)).frame().equals(levels(p).frame())
     n = MOST_LEVELS + 1
-    with pytest.raises(NotAnswerable, match=f"confidences take {n} values, and beyond 50 few have enough rows"):
+    with pytest.raises(NotAnswerable, match=f"confidences take {n} values; with more than 50, few have enough rows"):
         levels(Predictions.from_confidence(np.linspace(0.5, 1, n), [True] * n))
     levels(Predictions.from_confidence(np.linspace(0.5, 1, n - 1), [True] * (n - 1)))
     with pytest.raises(NotAnswerable, match="the model abstains on every row"):

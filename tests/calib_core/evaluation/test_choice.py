@@ -903,7 +903,7 @@ def test_the_error_that_remains_has_its_interval_and_the_half_that_is_open_is_na
     assert line.verdict not in ("within", "miscalibrated")
     assert line.interval in left.error
     open_ratio = line.ratio_word != "within"
-    assert ("nor whether" in left.sentence) == open_ratio
+    assert ("Nor do they show" in left.sentence) == open_ratio
     assert ("; the ratio of observed to expected events is, within" in left.sentence) == (not open_ratio)
 
 

@@ -135,7 +135,7 @@ def test_errors_within_bins_are_not_denied():
     verdict = made.verdict(0.05)
     assert verdict.word == "within"
     assert "in these bins" in made.interval().about
-    assert "in these bins" in verdict.sentence
+    assert "in 15 equal-width bins" in verdict.sentence
 
 
 def test_a_thousand_classes_far_off_read_miscalibrated():

@@ -38,7 +38,7 @@ def test_pooled_corners_keep_every_row(five: Predictions) -> None:
     assert made.predictions.true_labels.tolist() == [to[y] for y in five.true_labels]
     assert made.predictions.class_names == ("dog", "ant", "cat or any other")
     assert made.rows.tolist() == list(range(40))
-    assert made.note == "the third corner pools cat with the 2 other classes; every row is used"
+    assert made.note == "the third corner combines cat with the 2 other classes, so every row is used"
     np.testing.assert_array_equal(made.predictions.weights, five.weights)
 
 

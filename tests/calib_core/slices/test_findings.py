@@ -348,7 +348,7 @@ def test_slices_are_a_family_of_their_own():
     )
     says, right = told_apart(kiel["says"], kiel["right"])
     assert kiel["finding"] == (
-        f"Where site = Kiel, the mean confidence is {says}, and it is right {right} of the time "
+        f"Where site is Kiel, the mean confidence is {says}, and it is right {right} of the time "
         f"({p.correct[here].sum():,} of {here.sum():,} rows; "
         f"{at_level(kiel['level'])} interval {share_range(kiel['low'], kiel['high'])})."
     )

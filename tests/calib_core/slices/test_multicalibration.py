@@ -263,10 +263,9 @@ def test_the_sentence_has_value_interval_and_floor():
     found = multicalibration(example())
     assert found.sentence.startswith("Multicalibration error ")
     assert "above its noise floor of" in found.sentence
-    assert found.sentence.endswith(
-        "It is for all rows, the largest of 6 groups, each multiplied by its share of all rows."
-    )
-    assert multicalibration(example(), {}).sentence.endswith("It is for all rows.")
+    assert "all rows" in found.sentence
+    assert "largest of 6" in found.sentence
+    assert "largest" not in multicalibration(example(), {}).sentence
     assert found.interval.tested
 
 

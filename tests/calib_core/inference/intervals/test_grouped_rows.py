@@ -153,7 +153,7 @@ def test_what_is_made_for_independent_rows_says_so_in_one_sentence():
 def test_intervals_say_that_rows_are_taken_together():
     p = random_rows(0).replace(groups=random_rows(0).groups)
     assert estimate(p).interval().about.endswith("clustered by group")
-    assert "the error in these bins, of rows in 12 groups, is estimated" in estimate(p).verdict().sentence
+    assert "bins, of rows in 12 groups, is estimated" in estimate(p).verdict().sentence
 
 
 def test_rows_that_may_hang_together_are_too_few_where_as_many_independent_ones_are():

@@ -167,4 +167,4 @@ def test_a_simulated_p_value_is_known_to_half_a_percent_and_named_so():
     found = np.array([shown_at_all(made, seed).p_value for seed in range(1, 25)])
     assert found.std() < 0.0055  # 0.0067 with 2,000 draws
     assert found.mean() == pytest.approx(spiegelhalter(made).p_value, abs=0.02)
-    assert spiegelhalter(made).law == "normal law"
+    assert spiegelhalter(made).law == "normal approximation"
