@@ -222,7 +222,7 @@ class Sweep(Exhibit):
         )
         if self.intervals:
             words = words.also(
-                f"Bands in a model's color: {line_words.AT_LEVEL}s of the error in these bins. The raw value can "
+                f"Bands in a model's color: {line_words.AT_LEVEL}s of the error in that many bins. The raw value can "
                 "lie above its interval, because noise inflates it; the interval corrects for that."
             )
         silent = dict.fromkeys(zip(swept.models, swept.notes, strict=True))

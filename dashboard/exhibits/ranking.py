@@ -215,7 +215,7 @@ class Skills(Exhibit):
             f"confident {in_percent(self.coverage)} can be slightly more.",
             "Intervals at 90 %, not corrected for multiple testing. Accuracy and over-confidence: Clopper and "
             "Pearson's, exact for independent, unweighted rows. Ranking: DeLong's. Skill and areas: from the "
-            "contribution of every row, tested by simulation for at least 10 correct and 10 wrong rows. Grouped "
+            "contribution of every row, tested by simulation for 10 rows or more correct and 10 wrong. Grouped "
             "rows are kept together.",
             *(f"{name}: {note}." for name, note in notes[notes != ""].items()),
         )

@@ -133,7 +133,7 @@ def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) ->
     text = words(app)
     assert curve.about in text
     assert f"calibration error at 60 % is {number_words.short_percent(curve.local_error(0.6))}." in text
-    assert f"bandwidth {curve.bandwidth:.2g} ({curve.unit})" in text
+    assert f"Bandwidth {curve.bandwidth:.2g} ({curve.unit})" in text
     assert app.query_params["code"] == "1"
     small = drawn(app)["class-panels"].figure["data"]
     assert any(np.array_equal(trace["x"], curve.score) for trace in small), "the small diagrams have the same scale"

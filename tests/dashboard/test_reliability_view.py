@@ -250,7 +250,7 @@ def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
     assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve"}.get(overlay)}) <= traces
     test = session.parts(Source(data=f"demo:{demo}")).test
     if overlay == "kernel":
-        assert f"bandwidth {cc.diagrams.kernel_curve(test).bandwidth:.2g}" in texts(app)
+        assert f"Bandwidth {cc.diagrams.kernel_curve(test).bandwidth:.2g}" in texts(app)
     if overlay == "corp":
         assert f"miscalibration {score(cc.diagrams.corp(test).miscalibration)}" in texts(app)
 

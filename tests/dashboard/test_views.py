@@ -177,7 +177,7 @@ def test_the_verdict_is_a_strip_on_the_overview_with_what_it_rests_on() -> None:
     assert f"{first.line.interval}, above the tolerance" in words
     assert "Uncalibrated model: miscalibrated" in strip.label
     said = [c.value for c in app.caption]
-    assert any(text.startswith(markdown_plain(f"Uncalibrated model: {first.sentence}")) for text in said)
+    assert any(text.startswith(markdown_plain(f"Uncalibrated model. {first.sentence}")) for text in said)
     assert first.reason in first.sentence
     assert any(markdown_plain(f"{first.line.title}, raw value:") in text for text in said)
 

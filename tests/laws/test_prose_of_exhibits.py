@@ -359,7 +359,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("plan", of_bound, r"within {bound} points"),
     ("multicalibration", of_worst_group, r"error {value} % \({level} % interval {low} to {high} %\), "
                                          r"(?:above|within) its noise floor of {floor} %"),
-    ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows; "
+    ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows\. "
                             r"{picked} were significant"),
     ("slice-scan", of_scan, r"tested on {half} other rows: {confirmed} confirmed"),
     ("class-panels", of_classes, r"all {classes} classes|diagrams of {classes} classes"),
