@@ -25,6 +25,7 @@ def main() -> None:
     """Draw the page for the current choices of the session."""
     failures = extensions.load_installed()
     st.set_page_config(page_title="calib", layout="wide", initial_sidebar_state="collapsed")
+    widgets.follow_history()
     widgets.selection()
     data.open_launched()
     tour.arrive()

@@ -68,6 +68,19 @@ def selection() -> Selection:
     return choices
 
 
+def follow_history() -> None:
+    """After Back or Forward in the browser, take the choices from the address bar again.
+
+    Streamlit puts every address that `write_link` writes into the browser's history. After Back it runs the page with
+    the old address.
+    """
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    context = get_script_run_ctx(suppress_warning=True)
+    if getattr(context, "is_history_navigation", False):
+        st.session_state.pop(_SELECTION, None)
+
+
 def link_problems() -> tuple[str, ...]:
     """Return the unusable parts of the link, once per session."""
     problems: tuple[str, ...] = st.session_state.pop(_PROBLEMS, ())

@@ -67,6 +67,39 @@ def test_the_page_is_dressed_and_its_pane_on_screen_wherever_it_is_scrolled(open
     presenting_leaves_the_picture_and_its_models(page)
 
 
+def test_back_and_forward_return_to_the_choices_before(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/")
+    settled(page)
+    page.locator(".st-key-tile-wine-logistic").get_by_role("button", name="Open").first.click()
+    expect(page.locator(".st-key-view-overview")).to_be_visible()
+    settled(page)
+    page.go_back()
+    expect(page.locator(".st-key-view-start")).to_be_visible()
+    page.goto(f"{served().url}/?view=reliability&data=demo:wine-logistic&bins=8")
+    drawn(page, "reliability")
+
+    def here(room: str, view: str) -> None:
+        expect(page.get_by_role("radio", name=room, exact=True)).to_be_checked()
+        expect(page.locator(f".st-key-view-{view}")).to_be_visible()
+        page.wait_for_url(f"**view={view}*")
+
+    for room, view in (("Recalibrate", "calibrators"), ("Evidence", "estimators")):
+        enter(page, room)
+        here(room, view)
+    page.go_back()
+    here("Recalibrate", "calibrators")
+    page.go_back()
+    here("Explore", "reliability")
+    assert "bins=8" in page.url
+    page.go_forward()
+    here("Recalibrate", "calibrators")
+    # A choice after Back starts from what is on screen, and replaces what was ahead.
+    enter(page, "Explore")
+    here("Explore", "reliability")
+    page.go_back()
+    here("Recalibrate", "calibrators")
+
+
 def test_every_room_is_a_click_away_and_none_shows_the_remains_of_another(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability&data=demo:wine-logistic")  # few rows: the Report room is quick
     drawn(page, "reliability")
