@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
+from calib_core.inference.comparison.score_differences import mean_gain
 from calib_core.text import chance, score
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
@@ -83,8 +84,10 @@ def test_every_pair_is_compared_on_the_same_rows_with_corrected_p_values() -> No
     gain = rows[0] - rows[1]
     line = frame.iloc[0]
     assert line["difference"] == pytest.approx(gain.mean())
-    half = 1.6465 * gain.std(ddof=1) / np.sqrt(len(gain))
-    assert (line["low"], line["high"]) == pytest.approx((gain.mean() - half, gain.mean() + half), rel=1e-3)
+    wanted = mean_gain(first, second, gain, cc.ESTIMATORS.make("brier").label_losses, 0.9)
+    assert (line["low"], line["high"], line["p"]) == (wanted.low, wanted.high, wanted.p_value)
+    half = 1.6465 * gain.std(ddof=1) / np.sqrt(len(gain))  # Student's, for rows whose predictions vary too
+    assert 0.7 * half < (line["high"] - line["low"]) / 2 <= 1.05 * half
     assert (frame["p_holm"] >= frame["p"]).all()
     app = asked_for_pairs(selection)
     table = next(table for table in app.dataframe if "p_holm" in table.value.columns).value
