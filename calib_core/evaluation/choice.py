@@ -550,7 +550,7 @@ class CalibratorChoice(OneLine):
             "A calibrator is recommended on two conditions. First, the interval of its gain is above 0. Second, the "
             f"outcomes are more than {np.exp(ENOUGH):.1f} times as likely under a weighted average of all calibrators "
             f"as under the uncalibrated model (here {_times(self.evidence)} times). With few rows, it is also "
-            "recommended if a likelihood ratio test shows that a one-parameter calibrator helps."
+            "recommended if a likelihood ratio test shows that it, or a simpler one-parameter form of it, helps."
             if np.isfinite(self.evidence)
             else "",
             "The interval is for new test rows; it treats the fitted calibrators as fixed. "
@@ -598,6 +598,8 @@ _UPDATES = {
     ),
 }
 """Verb of an update of a risk in the headline, and its effect on the rows that it changes."""
+_WITH_TILTS = ("logistic-recalibration", "vector", "dirichlet")
+"""Calibrators whose maps include those of temperature scaling and, for an event, of an intercept update."""
 _SAME_EVENTS = (
     "The held-out rows have the event rate of the calibration rows. In new data the rate varies, so an update of the "
     "mean risk gains slightly less than shown."
@@ -805,17 +807,37 @@ class _Tried:
         return FoldTrial(judged, place, 1, self.trial.score, self.trial.level)
 
     def _recommended(self, contest: Contest, chosen: Sequence[int], picked: Sequence[int], *, enough: bool) -> int:
-        """Return the candidate recommended by cross-validation; 0 for none."""
+        """Return the candidate recommended by cross-validation, one of ``chosen``; 0 for none."""
         shown = [i for i in chosen if enough and _shown(self.lines[i])]
         if shown:
             return min(shown, key=lambda i: contest.simplicity[i])
         tilts = sum(map(is_tilt, self.recipes))
         by_ratio = {i: self.trial.by_likelihood(self.recipes[i], self.lines[i], tilts) for i in set(picked) - {0}}
         known = {i: line for i, line in by_ratio.items() if line is not None}
-        best = max(known, key=lambda i: float(known[i]["gain"]), default=0)
+        equal = {i: line for i, line in known.items() if i in chosen}
+        if equal:
+            best = max(equal, key=lambda i: float(equal[i]["gain"]))
+        else:
+            equal = self._containing(chosen, known)
+            best = min(equal, key=lambda i: contest.simplicity[i], default=0)
         if best:
-            self.lines[best] = known[best]
+            self.lines[best] = equal[best]
         return best
+
+    def _containing(self, chosen: Sequence[int], known: dict[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
+        """Return lines of the chosen calibrators that contain a one-parameter map with a significant gain.
+
+        The best map of a larger family gains at least as much, so that the lower end is valid for it too.
+        """
+        inner = [line for i, line in known.items() if not dict(self.recipes[i].params)]
+        if not inner:
+            return {}
+        best = max(inner, key=lambda line: float(line["low"]))
+        return {
+            i: self.lines[i] | {"low": max(best["low"], self.lines[i]["low"]), "p": min(best["p"], self.lines[i]["p"])}
+            for i in chosen
+            if self.recipes[i].key in _WITH_TILTS and best["low"] < self.lines[i]["gain"]
+        }
 
     @property
     def order(self) -> tuple[tuple[float, ...], ...]:

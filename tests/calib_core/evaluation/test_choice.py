@@ -1034,3 +1034,35 @@ def test_halves_with_the_same_share_of_events_are_named_beside_the_gain_of_an_up
     other = risks(1500, seed=9, off=1.5)
     assert not same_events(parts.fit, other)
     assert word not in " ".join(choose(parts.fit, ["intercept"], held_out=other).price)
+
+
+def mean_right_but_too_extreme(slope, n, seed):
+    """Risks that are right on average; the slope of the true risks is given."""
+    rng = np.random.default_rng(seed)
+    logits = 1.2 * rng.normal(size=n) - 1.0
+    risk = 1 / (1 + np.exp(-logits))
+    offsets = np.linspace(-1, 1, 2001)
+    means = [(1 / (1 + np.exp(-offset - slope * logits))).mean() for offset in offsets]
+    offset = offsets[np.abs(np.array(means) - risk.mean()).argmin()]
+    happened = rng.random(n) < 1 / (1 + np.exp(-offset - slope * logits))
+    return Predictions(np.column_stack([1 - risk, risk]), happened.astype(int))
+
+
+@pytest.mark.parametrize(("slope", "n", "least"), [(0.6, 700, 15), (0.75, 1000, 7)])
+def test_nothing_is_recommended_that_its_own_table_rules_out(slope, n, least):
+    """A temperature lowers the log loss of such risks but moves their mean, so that it is not equal to the best."""
+    updated = 0
+    for seed in range(24):
+        p = mean_right_but_too_extreme(slope, n, seed)
+        found = choose(p, ["temperature", "intercept", "logistic-recalibration"])
+        line = found.table.iloc[found.recipes.index(found.recipe)]
+        assert line["equal_to_best"]
+        assert not found.recalibrate or line["low"] > 0
+        updated += found.recipe.key == "logistic-recalibration"
+    assert updated >= least, "the likelihood ratio of a temperature is evidence for the map that contains it"
+
+
+def test_risks_that_are_right_are_left_alone_as_often_as_the_tests_promise():
+    maps = ["temperature", "intercept", "logistic-recalibration"]
+    found = [choose(mean_right_but_too_extreme(1.0, 700, seed), maps) for seed in range(40)]
+    assert sum(each.recalibrate for each in found) <= 2, "5 % of 40"
