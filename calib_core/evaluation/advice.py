@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from math import isfinite
 
-from calib_core import risk
 from calib_core._base.pandas_input import title_of
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.choice import CalibratorChoice, Remaining
+from calib_core.evaluation.error_tests import ErrorTests
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
-from calib_core.inference.significance.multiple_testing import holm
 from calib_core.inference.verdicts.other_measures import other_errors_said
-from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
 from calib_core.inference.verdicts.verdict import any_size
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry.registry import Recipe
 from calib_core.results.verdict_table import MISCALIBRATED
-from calib_core.risk import InTheLarge
 from calib_core.slices import by_column
 from calib_core.text import at_level, called, chance, inside, listed, short_percent, told_apart
 from calib_core.text import score as written
@@ -113,7 +108,7 @@ def shown_error(
     >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50))
     ''
     """
-    rows = _Shown(predictions, event, eps, ratio, bins, level)
+    rows = ErrorTests(predictions, event, eps, ratio, bins, level)
     for fact in (_gap, _verdict, _slope, _any_size, _large_error):
         with suppress(NotAnswerable):
             if found := fact(rows):
@@ -141,7 +136,7 @@ def error_tests(
     >>> error_tests(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50)).partition(": ")[2]
     "mean gap p = 1, Event ECE p = 1, Spiegelhalter's test p = 1. None is significant."
     """
-    rows = _Shown(predictions, "", eps, ratio, bins, level)
+    rows = ErrorTests(predictions, "", eps, ratio, bins, level)
     if not rows.corrected:
         return ""
     values = ", ".join(f"{rows.titles[test]} {chance(p)}" for test, p in rows.corrected.items())
@@ -151,68 +146,7 @@ def error_tests(
     return " ".join(filter(None, (f"Tests for an error, corrected for multiple testing: {values}.", end, verdict)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Shown:
-    """Rows that may show an error, and the settings; several facts share cached results."""
-
-    predictions: Predictions
-    event: str
-    eps: float
-    ratio: float
-    bins: int | str | BinningScheme | None
-    level: float
-
-    @cached_property
-    def first(self) -> PrimaryLine:
-        return primary(self.predictions, self.eps, self.level, self.bins, ratio=self.ratio)
-
-    @cached_property
-    def large(self) -> InTheLarge | None:
-        rows = self.predictions
-        return None if rows.event is None or rows.kind != "full" else risk.in_the_large(rows, self.level, self.bins)
-
-    @cached_property
-    def p_values(self) -> dict[str, float]:
-        """p-values of the tests that these rows allow, by name."""
-        tests: dict[str, Callable[[], float | None]] = {
-            "gap": lambda: None if self.large is None else self.large.p_value,
-            "error": lambda: self.first.line.p,
-            "slope": lambda: None if self.large is None else self.large.slope_p,
-            "any size": lambda: self.first.shown.p_value,
-        }
-        found = {}
-        for test, p_value in tests.items():
-            with suppress(NotAnswerable):
-                if (p := p_value()) is not None and p == p:
-                    found[test] = float(p)
-        return found
-
-    @cached_property
-    def corrected(self) -> dict[str, float]:
-        """The same, corrected for their number."""
-        return dict(zip(self.p_values, holm(list(self.p_values.values())).tolist(), strict=True))
-
-    def shows(self, test: str) -> bool:
-        """True if this test is significant after correction."""
-        return self.corrected.get(test, 1.0) <= SIGNIFICANCE
-
-    def significant(self, test: str) -> str:
-        """The p-value of a significant test, in words."""
-        return f"is significant ({chance(self.corrected[test])}, corrected for {len(self.corrected)} tests)"
-
-    @property
-    def titles(self) -> dict[str, str]:
-        """Names of the tests in a sentence."""
-        error = self.first.line.title if "error" in self.p_values else ""
-        return {
-            "gap": "mean gap",
-            "error": error,
-            "slope": "calibration slope",
-            "any size": "Spiegelhalter's test",
-        }
-
-
-def _gap(rows: _Shown) -> str:
+def _gap(rows: ErrorTests) -> str:
     found = rows.large
     if found is None or not rows.shows("gap"):
         return ""
@@ -223,12 +157,12 @@ def _gap(rows: _Shown) -> str:
     )
 
 
-def _verdict(rows: _Shown) -> str:
+def _verdict(rows: ErrorTests) -> str:
     first = rows.first
     return f"The verdict is {first.headline}." if first.line.verdict == MISCALIBRATED else ""
 
 
-def _slope(rows: _Shown) -> str:
+def _slope(rows: ErrorTests) -> str:
     found = rows.large
     if found is None or not rows.shows("slope"):
         return ""
@@ -238,18 +172,18 @@ def _slope(rows: _Shown) -> str:
     return f"The calibration slope is {value}: the risks are {risks}. This error {rows.significant('slope')}."
 
 
-def _any_size(rows: _Shown) -> str:
+def _any_size(rows: ErrorTests) -> str:
     return any_size(None, rows.first.shown) if rows.shows("any size") else ""
 
 
-def _large_error(rows: _Shown) -> str:
+def _large_error(rows: ErrorTests) -> str:
     line = rows.first.line
     if line.p is None or not rows.shows("error"):
         return ""
     return f"{line.title} is larger than in nearly all calibrated models ({chance(line.p)})."
 
 
-def _before_correction(rows: _Shown) -> str:
+def _before_correction(rows: ErrorTests) -> str:
     """Sentence on tests that are significant only without correction; empty if there are none."""
     found = [f"{rows.titles[test]} ({chance(p)})" for test, p in rows.p_values.items() if p <= SIGNIFICANCE]
     if not found:
@@ -260,7 +194,7 @@ def _before_correction(rows: _Shown) -> str:
     )
 
 
-def _other_notions(rows: _Shown) -> str:
+def _other_notions(rows: ErrorTests) -> str:
     return other_errors_said(rows.first)
 
 

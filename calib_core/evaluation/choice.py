@@ -31,6 +31,7 @@ from calib_core.evaluation.candidates import (
     simplicity,
 )
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
+from calib_core.evaluation.error_tests import ErrorTests
 from calib_core.evaluation.update_gains import own_recipes
 from calib_core.inference.comparison.paired_differences import Difference
 from calib_core.inference.intervals.influence_functions import counting
@@ -65,7 +66,8 @@ class Remaining(OneLine):
     """The calibration error that remains after the recommended calibrator, judged on rows it was not fitted on.
 
     ``before`` is the same measure of the same rows before recalibration, if known. ``slope`` is the calibration slope
-    afterwards with its interval and the p-value of a slope of 1, for the risk of an event.
+    afterwards with its interval and the p-value of a slope of 1, for the risk of an event. The p-value is corrected for
+    the tests for an error (``ErrorTests``), as in ``calib audit``.
     """
 
     line: PrimaryLine
@@ -78,8 +80,9 @@ class Remaining(OneLine):
         first = primary(before, eps, level, ratio=ratio)
         slope = None
         if after.event is not None and after.grain == "rows":
+            tests = ErrorTests(after, eps=eps, ratio=ratio, level=level)
             found = in_the_large(after, level)
-            slope = found.slope, found.slope_low, found.slope_high, found.slope_p
+            slope = found.slope, found.slope_low, found.slope_high, tests.corrected.get("slope", float("nan"))
         return cls(primary(after, eps, level, beside=first, ratio=ratio), first, slope)
 
     @property

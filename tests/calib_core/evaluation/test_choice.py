@@ -16,7 +16,7 @@ from calib_core.calibrators import Calibrator, Contract
 from calib_core.estimators import LogLoss
 from calib_core.evaluation.candidate_ranking import Contest, bold_claims
 from calib_core.evaluation.candidates import COLUMNS, FEW, FoldTrial, candidates_for, rarity, rows_needed, simplicity
-from calib_core.evaluation.choice import auroc_heading, same_events
+from calib_core.evaluation.choice import Remaining, auroc_heading, same_events
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.update_gains import own_recipes
 from calib_core.evaluation.usefulness import changes
@@ -1066,3 +1066,16 @@ def test_risks_that_are_right_are_left_alone_as_often_as_the_tests_promise():
     maps = ["temperature", "intercept", "logistic-recalibration"]
     found = [choose(mean_right_but_too_extreme(1.0, 700, seed), maps) for seed in range(40)]
     assert sum(each.recalibrate for each in found) <= 2, "5 % of 40"
+
+
+def test_the_slope_that_remains_is_named_by_the_rule_of_the_audit():
+    """A slope that is significant only without correction is no finding of the audit, so none of the advice."""
+    words = {}
+    for seed in range(12):
+        p = mean_right_but_too_extreme(0.85, 900, seed)
+        left, large = Remaining.of(p, p, 0.02, 0.9), cc.risk.in_the_large(p)
+        audit = cc.evaluation.advice.error_tests(p).partition("Significant: ")[2]
+        named = "calibration slope afterwards" in left.sentence
+        assert named == ("calibration slope" in audit)
+        words.setdefault((bool(large.slope_p <= 0.05), named), seed)
+    assert {(True, True), (True, False), (False, False)} <= set(words), words
