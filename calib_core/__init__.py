@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.evaluation.update_gains import update_gains
     from calib_core.inference import compare
     from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
+    from calib_core.predictions.validation import sampling_weights
     from calib_core.readers import read_models, read_predictions, read_table
     from calib_core.reductions import REDUCTIONS
     from calib_core.registry.registry import Recipe, RegistryError
@@ -99,6 +100,7 @@ __all__ = [
     "readers",
     "reductions",
     "risk",
+    "sampling_weights",
     "slices",
     "summaries",
     "summarise",
@@ -118,6 +120,7 @@ _FROM = {
     "estimators.one_number": ("brier_score", "class_wise_ece", "ece", "log_loss", "mce"),
     "inference": ("compare",),
     "predictions.predictions": ("InputError", "Logits", "NotAnswerable", "Predictions"),
+    "predictions.validation": ("sampling_weights",),
     "readers": ("read_models", "read_predictions", "read_table"),
     "reductions": ("REDUCTIONS",),
     "registry.registry": ("Recipe", "RegistryError"),

@@ -166,7 +166,8 @@ class Predictions(Stored, Shown):
     class_names : K names in column order; by default a DataFrame's columns, else "0".."K-1".
     logits : (n, K) raw scores of the probabilities, retained for calibrators defined on them.
     weights : (n,) non-negative row weights. Integers are copies of the row (up to 20 million in all). Others, and
-        larger integers, are stored with mean 1 over the rows with positive weight, and a note reports it.
+        larger integers, are stored with mean 1 over the rows with positive weight, and a note reports it. Give sampling
+        weights that may be integers as ``sampling_weights(weights)``.
     metadata : DataFrame of n rows, retained for looking rows up.
     groups : (n,) any values, or the name of a column of ``metadata``: rows with the same value are related (one
         patient, question, author) rather than independent. Splits keep groups whole; intervals and tests respect them

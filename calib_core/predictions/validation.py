@@ -340,19 +340,38 @@ def as_weights(w: Float64s) -> tuple[Float64s, tuple[str, ...]]:
 
 
 def mean_one(w: Float64s) -> Float64s:
-    """Rescale weights to mean 1 over the rows with positive weight.
+    """Rescale weights to mean 1 over the rows with positive weight, none of them a whole number above 1.
 
-    Only these rows count: integers of at least 1 with mean 1 are all 1. Rescaled weights therefore cannot be mistaken
-    for numbers of copies unless they are equal. Equal weights become 1 to the last bit in any unit; after a rounding
-    error they would not be numbers of copies.
+    Rescaled weights therefore cannot be mistaken for numbers of copies, not even in some of the rows. If one would be a
+    whole number above 1, all are reduced by a relative 1e-12. Equal weights become 1 to the last bit in any unit.
 
     >>> mean_one(np.array([1e-9, 0.0, 1e-9])).tolist()
     [1.0, 0.0, 1.0]
+    >>> mean_one(np.array([1.0, 1.0, 4.0])).tolist()[:2], whole(mean_one(np.array([1.0, 1.0, 4.0]))[2:])
+    ([0.4999999999995, 0.4999999999995], False)
     """
     carries = w > 0
     if (w[carries] == w.max()).all():
         return frozen(carries.astype(np.float64))
-    return frozen(w / _mean(w))
+    scaled = w / _mean(w)
+    return frozen(scaled * (1 - 1e-12) if ((scaled > 1) & (scaled == np.floor(scaled))).any() else scaled)
+
+
+def sampling_weights(weights: ArrayLike) -> Float64s:
+    """Sampling weights of rows, shape (n,), with mean 1: never taken as numbers of copies, even if whole numbers.
+
+    Whole-number weights of ``Predictions`` are numbers of copies. In a survey or a case-control sample a weight of 20
+    is the inverse of a sampling probability, and the row is still one observation. Rows of weight 0 stay at 0, and the
+    others have mean 1. InputError for weights that ``Predictions`` refuses.
+
+    >>> from calib_core import Predictions
+    >>> probs, labels, weights = [[0.7, 0.3]] * 4, [0, 1, 0, 1], [20, 4, 20, 4]
+    >>> Predictions(probs, labels, weights=weights).effective_rows
+    48.0
+    >>> round(Predictions(probs, labels, weights=sampling_weights(weights)).effective_rows, 2)
+    2.77
+    """
+    return mean_one(check_weights(weights, len(plain(weights))))
 
 
 def _mean(w: Float64s) -> float:

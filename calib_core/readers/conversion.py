@@ -13,6 +13,7 @@ from calib_core._base.arrays import FloatType, frozen
 from calib_core._base.lazy_modules import provided
 from calib_core._base.pandas_input import Column
 from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.predictions.validation import sampling_weights
 from calib_core.readers.messages import affected, listed, quoted, shown
 from calib_core.readers.proposal.answer_words import FALSE, TRUE, confidences
 from calib_core.readers.proposal.label_codes import Coded, coded_labels, label_texts, unknown_label
@@ -160,7 +161,8 @@ def _weights(table: Table, reading: Reading, kept: Kept) -> NDArray[np.float64] 
     if reading.weights is None:
         return None
     weights = numbers(table.numeric(reading.weights))
-    return weights if kept is None else weights[kept]
+    weights = weights if kept is None else weights[kept]
+    return sampling_weights(weights) if reading.weighting == "sampling" else weights
 
 
 def _groups(table: Table, reading: Reading, kept: Kept) -> Column | None:

@@ -18,6 +18,7 @@ OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")
 ScoreKind = Literal["probabilities", "logits", "log-probabilities", "percentages", "words"]
 LabelCoding = Literal["0-based", "1-based", "names", "one-hot"]
 Missing = Literal["error", "exclude"]
+Weighting = Literal["copies", "sampling"]
 
 
 class Fields(TypedDict, total=False):
@@ -33,6 +34,7 @@ class Fields(TypedDict, total=False):
     label_coding: LabelCoding
     classes: tuple[str, ...]
     weights: str | None
+    weighting: Weighting | None
     split: str | None
     group: str | None
     metadata: tuple[str, ...]
@@ -74,6 +76,8 @@ class Reading:
     confidence, correct, predicted : column names, for the layouts that have them.
     split : column that marks calibration and test rows.
     weights : column of row weights; only used if chosen.
+    weighting : meaning of whole-number weights: "copies" (a row is that many independent rows) or "sampling" (scaled to
+        mean 1 like other weights). None is "copies" with a warning.
     group : column of related rows (a patient, a question, an author). It is proposed only if a tool's own log numbers
         the attempts at a question. It is also proposed if boxes of an image compete for its true boxes.
     classes : class names in the order of the score columns.
@@ -114,6 +118,7 @@ class Reading:
     predicted_coding: LabelCoding | None = None
     score_sets: tuple[str, ...] = ()
     event: str | None = None
+    weighting: Weighting | None = None
 
     def __post_init__(self) -> None:
         for name in (field.name for field in dataclasses.fields(self)):
@@ -255,6 +260,9 @@ def _checked(name: str, value: Any) -> Any:
         raise InputError(f"{name} is {quoted(value)}; {meant(value, options)}choose one of {', '.join(options)}")
     if name == "predicted_coding" and value not in (None, "0-based", "1-based", "names"):
         raise InputError(f"predicted_coding is {quoted(value)}; choose 0-based, 1-based or names")
+    if name == "weighting" and value not in (None, *get_args(Weighting)):
+        options = get_args(Weighting)
+        raise InputError(f"weighting is {quoted(value)}; {meant(value, options)}choose one of {', '.join(options)}")
     if name == "event" and not isinstance(value, str | None):
         raise InputError("event must be the name of a class, or none")
     if name in _NAMES and not isinstance(value, str | None):

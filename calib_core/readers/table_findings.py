@@ -70,6 +70,8 @@ for _code, _title, _remedy, _term in (
      "prediction-file"),
     ("group", "Related rows", "Choose the column that identifies the person or question of each row.", "row-group"),
     ("weights", "Unused column of weights", "Choose it if it contains row weights.", "row-weight"),
+    ("copies", "Whole-number weights count as copies", "Choose whether they are numbers of copies or sampling weights.",
+     "row-weight"),
     ("people-marks", "Rows marked by people", "Correct the judge's marks with the human marks.", "prediction-file"),
     # Scores
     ("missing", "Missing values", "Complete them at the source, or leave out these rows.", "prediction-file"),
@@ -126,7 +128,7 @@ for _code, _title, _remedy, _term in (
 Severity = Literal["note", "warning", "problem"]
 ALWAYS = frozenset({"reader", "joined"})
 """Codes of notes that are always reported: rows left out, labels from another file."""
-_ANSWERED = {"outcome": "label"}
+_ANSWERED = {"outcome": "label", "copies": "weighting"}
 """For codes of warnings, the field of the reading that resolves them, whatever its value."""
 
 

@@ -162,8 +162,8 @@ read = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     help="Set how the file is read (repeatable): kind=logits, label=y, scores=cat,dog, classes=cat,dog, split=, "
-    "missing=exclude, weights=w, group=patient, model=lr, words='quite sure=0.8'. Separate list items by "
-    "commas or repeat the name.",
+    "missing=exclude, weights=w, weighting=sampling, group=patient, model=lr, "
+    "words='quite sure=0.8'. Separate list items by commas or repeat the name.",
 )
 models_in = click.option(
     "--models-in",

@@ -16,7 +16,7 @@ from calib_core.readers import Reading, Table, usual_layout
 from calib_core.readers.messages import shown
 from calib_core.readers.proposal.answer_words import PHRASES, SOURCES, phrases, stands_for
 from calib_core.readers.proposal.long_form import model_names
-from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Layout, Missing, ScoreKind
+from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Layout, Missing, ScoreKind, Weighting
 from calib_core.readers.text_encoding import numbers
 from calib_core.registry.citations import bibliography
 from calib_core.text import count
@@ -176,6 +176,8 @@ _WORDS = {
     "one-hot": "One column per class",
     "error": "Stop and name the place",
     "exclude": "Leave their rows out",
+    "copies": "Numbers of identical rows",
+    "sampling": "Sampling weights",
 }
 
 
@@ -203,7 +205,7 @@ def draw(role: Role) -> None:
                 Phrases(role, panel.table, panel.reading).draw()
             panel.coding()
         panel.column("split", "Split column", optional=True)
-        panel.column("weights", "Weights", optional=True)
+        panel.weights()
         panel.column("group", "Group of a row (patient, question, author)", optional=True)
         panel.models()
     panel.metadata()
@@ -261,6 +263,21 @@ class _Panel:
             index=0 if optional or value else None,
             format_func=lambda option: "none" if option == _NONE else shown(option),
             **self._tied(name, value or (_NONE if optional else None), lambda new: new or None),
+        )
+
+    def weights(self) -> None:
+        """Draw the choice of the column of weights, and of the meaning of whole numbers in it."""
+        self.column("weights", "Weights", optional=True)
+        if self.value("weights") is None:
+            return
+        options, weighting = get_args(Weighting), self.value("weighting")
+        st.selectbox(
+            "Weights that are whole numbers",
+            options,
+            index=options.index(weighting) if weighting else None,
+            format_func=_WORDS.__getitem__,
+            placeholder="Not chosen: numbers of identical rows",
+            **self._tied("weighting", weighting),
         )
 
     def scores(self) -> None:

@@ -39,6 +39,7 @@ _FOLLOWERS: dict[str, tuple[str, ...]] = {
     "label_coding": ("classes",),
     "predicted": ("label_coding", "classes"),
     "models": ("model", "question", "score_sets"),
+    "weights": ("weighting",),
 }
 """Fields that lose their meaning when another field changes."""
 

@@ -342,6 +342,20 @@ def test_a_changed_reading_goes_into_the_link_and_back() -> None:
     assert source(again).reading == ""
 
 
+def test_whole_weights_are_copies_with_a_warning_until_their_meaning_is_chosen() -> None:
+    app = upload(opened(), "mine.csv", good(w=[4, 20, 20] * 20))
+    sound(app.selectbox(key="data.data.weights").set_value("w").run())
+    copies = session.whole(source(app).data, source(app).reading)
+    assert copies.effective_rows == 44 * 20
+    assert app.selectbox(key="data.data.weighting").value is None
+    assert any("880 in all" in text for text in said([*app.warning, *app.markdown]))
+    sound(app.selectbox(key="data.data.weighting").set_value("sampling").run())
+    assert session.whole(source(app).data, source(app).reading).effective_rows == pytest.approx(60 * 44**2 / 3 / 816)
+    assert not any("880 in all" in text for text in said([*app.warning, *app.markdown]))
+    sound(app.selectbox(key="data.data.weights").set_value("").run())
+    assert "weight" not in source(app).reading
+
+
 def test_a_reading_that_cannot_be_read_does_not_replace_the_one_in_use() -> None:
     app = upload(opened(), "mine.csv", good())
     before = source(app)

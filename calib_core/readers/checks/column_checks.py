@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError
 from calib_core.predictions.row_groups import FEWEST_GROUPS
-from calib_core.predictions.validation import effective_rows
+from calib_core.predictions.validation import MOST_COPIES, effective_rows, sampling_weights, whole
 from calib_core.readers.checks.model_checks import names_models
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
@@ -40,17 +41,46 @@ def unused_weights(subject: Subject) -> Iterator[Finding]:
         known = values[np.isfinite(values) & (values >= 0)]
         if not known.any():
             continue
-        worth = effective_rows(len(known), known / known.max())
-        yield Finding(
-            "note",
-            "weights",
+        message = (
             f"The column {quoted(name)} ({known.min():.4g} to {known.max():.4g}) is not used, so every row counts "
-            f"once. If it contains row weights, the effective sample size of the {len(values):,} rows is about "
-            f"{worth:,.0f}.",
-            {"weights": name},
-            f"Use {quoted(name)} as row weights",
+            f"once. If it contains {'sampling' if _copies(known) else 'row'} weights, the effective sample size of the "
+            f"{len(values):,} rows is about {effective_rows(len(known), sampling_weights(known)):,.0f}."
         )
+        if not _copies(known):
+            yield Finding("note", "weights", message, {"weights": name}, f"Use {quoted(name)} as row weights")
+            return
+        message += (
+            f" If it counts identical independent rows, they are {known.sum():,.0f} rows: choose it as weights, and as "
+            "weighting choose copies."
+        )
+        change = {"weights": name, "weighting": "sampling"}
+        yield Finding("note", "weights", message, change, f"Use {quoted(name)} as sampling weights")
         return
+
+
+def counted_copies(subject: Subject) -> Iterator[Finding]:
+    """Find weights that count as copies of rows only because they are whole numbers."""
+    table, reading = subject.table, subject.reading
+    if reading.weights is None or reading.weighting is not None or reading.weights not in table.columns:
+        return
+    weights = numbers(table.numeric(reading.weights))
+    if not np.isfinite(weights).all() or (weights < 0).any() or not _copies(weights):
+        return
+    worth = effective_rows(len(weights), sampling_weights(weights))
+    yield Finding(
+        "warning",
+        "copies",
+        f"The weights in {quoted(reading.weights)} are whole numbers, so each row counts as that many independent rows "
+        f"({weights.sum():,.0f} in all). If they are sampling weights, the effective sample size of the "
+        f"{len(weights):,} rows is only about {worth:,.0f}: intervals are far too narrow, and p-values far too small.",
+        {"weighting": "sampling"},
+        "Use them as sampling weights",
+    )
+
+
+def _copies(weights: NDArray[np.float64]) -> bool:
+    """True if the weights would count as copies of rows, some of them as more than one."""
+    return whole(weights) and bool(weights.max() > 1) and float(weights.sum()) <= MOST_COPIES
 
 
 _ATTEMPTS = (

@@ -10,6 +10,7 @@ from calib_core._base.notebook_display import Shown
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.checks.column_checks import (
     belonging,
+    counted_copies,
     look_alikes,
     outcome_by_values,
     people_marks,
@@ -84,6 +85,7 @@ CHECKS = (
     Check("Labels joined to their rows", labels_elsewhere),
     Check("Independent rows", belonging),
     Check("Row weights", unused_weights),
+    Check("Weights as copies", counted_copies),
     Check("Confidence range and labels", confidence, wide=False),
     Check("Columns next to the classes", beside_classes, wide=True),
     Check("Human marks next to a judge's", people_marks, wide=False),

@@ -66,6 +66,7 @@ def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
         correct=names[CORRECT],
         split=reading.split,
         weights=reading.weights,
+        weighting=reading.weighting,
         group=reading.group,
         metadata=tuple(name for name in columns if name not in special),
     )

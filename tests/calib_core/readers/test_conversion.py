@@ -173,7 +173,9 @@ def test_weights_go_along_and_are_checked() -> None:
     unasked = read_predictions(text.encode(), "preds.csv")
     assert (unasked.weights, unasked.accuracy) == (None, 0.5)
     assert unasked.notes[0].startswith('The column "weight" (1 to 2) is not used')
-    assert read_predictions(text.encode(), "preds.csv", weights="weight").accuracy == pytest.approx(2 / 3)
+    assert read_predictions(text.encode(), "preds.csv", weights="weight", weighting="copies").accuracy == pytest.approx(
+        2 / 3
+    )
     assert (
         said(text.replace(",2", ",-2"), weights="weight")
         == "preds.csv: weights row 0 is -2.0; weights must be finite and not negative"
