@@ -177,12 +177,12 @@ key = click.option(
     metavar="COLUMN",
     help="Key column present in both files (repeatable; detected if omitted).",
 )
-by_place = click.option("--by-place", is_flag=True, help="Join by row number (unchecked).")
+by_place = click.option("--by-place", is_flag=True, help="Join by row number, without checking that the rows match.")
 _OF_READING: Option = several(
     read,
     click.option("--label", metavar="COLUMN", help="Column with the labels, or with the outcome of the event."),
-    click.option("--event", metavar="CLASS", help="Which of two classes is the event. The name of the label column, "
-                                                  "if it contains 0 and 1, means 1."),
+    click.option("--event", metavar="CLASS", help="Which of two classes is the event. If the label column contains "
+                                                  "0 and 1, its name stands for 1."),
     click.option("--labels", type=FILE, metavar="FILE", help="File with the labels, joined by a column present in "
                                                              "both files."),
     key,
@@ -259,14 +259,14 @@ judge = click.option(
     type=click.Choice(["auto", "held-out", "all"]),
     default="auto",
     show_default="all rows if there are at most 1,000, else a held-out half",
-    help="Judge held-out rows, or all rows by cross-fitting.",
+    help="Judge held-out rows, or all rows (each recalibrated by a fit to the others).",
 )
 rows = click.option(
     "--rows",
     type=click.Choice(["auto", "all", "test", "calibration"]),
     default="auto",
     show_default="test rows where a column marks them, else all",
-    help="Rows to judge.",
+    help="Rows of the file to use, before any split.",
 )
 where = click.option(
     "--where",

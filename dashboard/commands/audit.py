@@ -86,10 +86,10 @@ def command(
 ) -> None:
     """Measure calibration errors, with intervals and verdicts.
 
-    The answer opens with the verdict on the primary measure, which is fixed before the outcomes are used. It also has
-    the evidence for an error of any size. A table follows, with one row per notion and estimator. It contains the
-    estimate with its interval, the raw value, the noise floor, the p-value, and the verdict at the tolerance. The noise
-    floor is the value that 95 % of perfectly calibrated models are below.
+    The answer opens with the verdict on the primary measure, which is fixed before the outcomes are used. It also
+    states whether there is evidence of any error, however small. A table follows, with one row per notion and estimator. It
+    contains the estimate with its interval, the raw value, the noise floor, the p-value, and the verdict at the
+    tolerance. The noise floor is the value that 95 % of perfectly calibrated models are below.
 
     \b
     Examples:

@@ -67,10 +67,10 @@ def command(
 ) -> None:
     """Decide whether to recalibrate, and with what.
 
-    Calibrators are compared by cross-validation. The advice keeps the model unchanged unless a gain is statistically
-    significant. If a column marks calibration and test rows, the calibrator is chosen on the former and its gain
-    measured on the latter. The first lines are the advice, with the gain, its interval and the side effects. A table
-    with one row per calibrator follows.
+    Calibrators are compared by cross-validation. The advice is to leave the model unchanged unless a gain is
+    statistically significant. If a column marks calibration and test rows, the calibrator is chosen on the former and
+    its gain measured on the latter. The first lines are the advice, with the gain, its interval and the side effects.
+    A table with one row per calibrator follows.
 
     \b
     Examples:

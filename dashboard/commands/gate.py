@@ -69,7 +69,7 @@ def command(
     form: str,
     junit_file: Path | None,
 ) -> None:
-    """Pass or fail predictions, for checks in CI.
+    """Pass or fail predictions against a limit, for builds.
 
     The verdict on the primary measure decides; that measure is fixed before the outcomes are used. The exit code is 0
     if the whole interval is below the limit (within). It is 1 if the interval is above the limit (miscalibrated) or

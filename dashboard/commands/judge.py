@@ -36,7 +36,7 @@ def command(
     level: float,
     form: str,
 ) -> None:
-    """Estimate accuracy from a judge and a few human labels.
+    """Estimate accuracy from an AI judge and a few human labels.
 
     The judge may be biased. The human labels correct for that, and the interval is valid if their rows were drawn at
     random. The table also lists the accuracy by the judge only, and the accuracy in the human-labeled rows only. It

@@ -57,7 +57,7 @@ def command(
     form: str,
     **numbers: Any,
 ) -> None:
-    """Plan sample sizes, or read off guarantees.
+    """Find a sample size, or what a sample size guarantees.
 
     QUESTION is a name that the answers print in brackets. Without it, all questions are answered. FILE provides what
     no option sets: numbers of calibration and test rows, classes, scores.

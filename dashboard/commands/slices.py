@@ -45,7 +45,7 @@ def command(
     """Find slices where the model is miscalibrated.
 
     Slices are subgroups of the test rows by the values of other columns; the worst comes first. Without --by, the table
-    contains the slices of all columns, corrected for multiple testing over all. Each row has the mean prediction, the
+    contains the slices of all columns; p-values are corrected for all of them. Each row has the mean prediction, the
     observed frequency with an exact interval, and whether the gap is significant.
 
     \b

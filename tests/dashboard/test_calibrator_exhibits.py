@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
 from calib_core.evaluation.study import SCORES, over_same_rows_by_name
 from calib_core.inference import estimate_lines as lines
-from calib_core.text import percent, points
+from calib_core.text import begun, percent, points
 from calib_core.text import short_percent as in_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
@@ -68,7 +68,7 @@ def test_errors_are_in_the_bins_and_by_the_tolerance_chosen(scene: Scene, rows: 
     silent = frame[frame["value"].isna()]
     assert silent["model"].unique().tolist() == [scene.titles[2]]
     notes = " ".join(EXHIBITS.make("calibrator-errors").words(scene).notes)
-    assert all(why in notes for why in silent["note"])
+    assert all(begun(why) in notes for why in silent["note"])
 
 
 def test_scores_are_of_whole_predictions(scene: Scene, rows: dict[str, Predictions]) -> None:
