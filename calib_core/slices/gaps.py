@@ -19,7 +19,7 @@ from calib_core.inference.significance.count_tests import (
     FEWEST,
     SMALLEST,
     corrected_p,
-    count_test,
+    count_noise,
     counts_in_cells,
     counts_rows,
     kinds_of_places,
@@ -184,7 +184,7 @@ def table(
     - slice (in words), where (its text), rows, worth, share (of all), claimed (mean confidence), right (accuracy);
     - gap = right - claimed;
     - low and high (interval of the mean chance of being right, ``share_ends`` at ``level``);
-    - floor (the 95 % point of |gap| by noise only, ``share_floor``);
+    - floor (at least 95 % of calibrated models have a smaller |gap|, ``count_noise``);
     - p, p_corrected, stands_out (p_corrected at most 0.05);
     - adds = share * (|gap| - floor).
 
@@ -337,10 +337,10 @@ def judged(
             progress(100 * done // len(groups))
     sums = np.array(lines, dtype=np.float64).reshape(-1, 4)
     if counted:
-        p = _tests(sums, nodes, np.array(counts).reshape(-1, len(nodes)))
+        noise = _noise(sums, nodes, np.array(counts).reshape(-1, len(nodes)))
     else:
-        p = share_test(sums[:, 3], sums[:, 2], sums[:, 1], False)
-    found = _tested(sums, p, _numbers(rows, groups), total, counted, fewest, level)
+        noise = share_test(sums[:, 3], sums[:, 2], sums[:, 1], False), share_floor(sums[:, 1])
+    found = _tested(sums, noise, _numbers(rows, groups), total, counted, fewest, level)
     if rows.row_groups is not None and len(groups):
         every, cell = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(part) for part in groups])
         found["low"], found["high"], _ = shares_in_cells(rows, cell, rows.correct[every], every, len(groups), level)
@@ -358,24 +358,31 @@ def judged_counts(
     number, says, right = sums.T
     lines = np.column_stack([number, number, says / number, right / number])
     nodes, counts = kept_counts(summary, column)
-    p = _tests(lines, nodes, summed(counts, groups))
-    found = _tested(lines, p, {"rows": number.astype(np.intp)}, float(number.sum()), True, fewest, level)
+    noise = _noise(lines, nodes, summed(counts, groups))
+    found = _tested(lines, noise, {"rows": number.astype(np.intp)}, float(number.sum()), True, fewest, level)
     return pd.concat([found, counts_against_rest(sums, values.sum(axis=0), fewest, level)], axis=1)
 
 
-def _tests(sums: Float64s, nodes: Float64s, counts: Float64s) -> Float64s:
-    """p-values of groups of rows of equal weight, or of copies: NaN where there are none."""
-    return count_test(nodes, counts, np.nan_to_num(np.rint(sums[:, 0] * sums[:, 3])))
+def _noise(sums: Float64s, nodes: Float64s, counts: Float64s) -> tuple[Float64s, Float64s]:
+    """p-values and noise floors of groups of rows of equal weight, or of copies: NaN where there are none."""
+    return count_noise(nodes, counts, np.nan_to_num(np.rint(sums[:, 0] * sums[:, 3])))
 
 
 def _tested(
-    sums: Float64s, p: Float64s, numbers: dict[str, Codes], total: float, counted: bool, fewest: int, level: float
+    sums: Float64s,
+    noise: tuple[Float64s, Float64s],
+    numbers: dict[str, Codes],
+    total: float,
+    counted: bool,
+    fewest: int,
+    level: float,
 ) -> pd.DataFrame:
     """Columns rows to adds, from weight, effective sample size, mean confidence and accuracy of each group, (m, 4)."""
     weight, worth, claimed, right = sums.T
-    tested = np.where(worth >= fewest, worth, 0.0)
+    tested = worth >= fewest
+    p, floor = (np.where(tested, values, np.nan) for values in noise)
     low, high = share_ends(right, worth, counted, level)
-    gap, share, floor = right - claimed, weight / total, share_floor(claimed, tested, counted)
+    gap, share = right - claimed, weight / total
     return pd.DataFrame(
         {
             **numbers,
@@ -387,7 +394,7 @@ def _tested(
             "low": low,
             "high": high,
             "floor": floor,
-            "p": np.where(tested > 0, np.maximum(p, SMALLEST), np.nan),
+            "p": np.maximum(p, SMALLEST),
             "adds": share * (np.abs(gap) - floor),
         }
     )

@@ -20,7 +20,7 @@ from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.elementary import share_floor, share_test
-from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_rows, node_counts, score_nodes
+from calib_core.inference.significance.count_tests import SMALLEST, count_noise, counts_rows, node_counts, score_nodes
 from calib_core.inference.significance.multiple_testing import benjamini_yekutieli, holm
 from calib_core.predictions.predictions import NotAnswerable, Predictions, split_rows
 from calib_core.slices.conditions import Slice
@@ -240,20 +240,20 @@ class _Cells:
         around = [[_spread_over(side, axis, sizes) for side in self.sides[i]] for axis, i in enumerate(columns)]
         around = around if len(columns) > 1 else []
         able = (count >= self.min_rows) & ~np.any([count == n for n, _ in around], axis=0)
-        counted = self.together is None
         worth = count if self.together is None else self._worth(self.together, code, count)
         kept = np.flatnonzero(able & (worth >= FEWEST))
         n, worth = count[kept], worth[kept]
         says, right = (np.bincount(code, part, len(count))[kept] / n for part in self.parts)
-        away, noise = n * (right - says), n * share_floor(says, worth, counted)
-        tested = self._tested(code, kept, count) if counted else share_test(right, says, worth, False)
-        p = np.maximum(tested, SMALLEST)
+        away = n * (right - says)
+        bounds = (share_test(right, says, worth, False), share_floor(worth))
+        tested, floor = self._noise(code, kept, count) if self.together is None else bounds
+        p, noise = np.maximum(tested, SMALLEST), n * floor
         beyond = [np.abs(away) - np.sign(away) * n * side[kept] / whole[kept] for whole, side in around]
         new = np.all([more > noise for more in beyond], axis=0)
         return np.stack([kept, n, away, noise, p, np.broadcast_to(new, n.shape)])
 
-    def _tested(self, code: Codes, kept: Codes, count: Float64s) -> Float64s:
-        """p-values that as many rows of these slices are right as their confidences state."""
+    def _noise(self, code: Codes, kept: Codes, count: Float64s) -> tuple[Float64s, Float64s]:
+        """p-values that as many rows of these slices are right as their confidences state, and noise floors."""
         place = np.full(len(count), -1)
         place[kept] = np.arange(len(kept))
         mine = place[code]
@@ -265,7 +265,7 @@ class _Cells:
             for part in (weights, self.parts[0][rows])
         )
         hits = np.bincount(mine[rows], self.parts[1][rows], len(kept)).astype(np.float64)
-        return count_test(self.nodes, node_counts(self.nodes, number, score), hits)
+        return count_noise(self.nodes, node_counts(self.nodes, number, score), hits)
 
     def _worth(self, together: Codes, code: Codes, count: Float64s) -> Float64s:
         """Effective sample size of each slice: (sum w)^2 over the sum over groups of (its weight)^2."""

@@ -6,14 +6,8 @@ import by_hand
 import numpy as np
 from compared import twin
 from scipy.optimize import brentq
-from scipy.stats import binom
 from twins_of_bins import stars
 from twins_of_classes import classes_of
-
-
-def noise(says, n):
-    """Return the distance of the share of n rows from their mean chance that 95 of 100 samples do not exceed."""
-    return max(says - binom.ppf(0.025, n, says) / n, binom.ppf(0.975, n, says) / n - says)
 
 
 def hybrid(here, rest, level):
@@ -37,7 +31,8 @@ def judged(scores, outcomes, groups, fewest=10):
         line |= {"adds": math.nan, "beyond": math.nan, "beyond_low": math.nan, "beyond_high": math.nan}
         line["p_beyond"] = math.nan
         if n >= fewest:
-            line["floor"] = noise(says, n)
+            low, high = (by_hand.quantile_of_count(scores[here], point) / n for point in (0.025, 0.975))
+            line["floor"] = max(says - low, high - says)
             line["p"] = by_hand.count_p(scores[here], k)
             line["adds"] = n / len(scores) * (abs(right - says) - line["floor"])
         rest = sorted(every - set(map(int, here)))

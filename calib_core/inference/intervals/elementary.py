@@ -186,22 +186,17 @@ def share_test(right: Float64s, says: Float64s, rows: Float64s, counted: bool) -
     return np.where(known, np.minimum(p, 1.0), np.nan)
 
 
-def share_floor(says: Float64s, rows: Float64s, counted: bool) -> Float64s:
-    """Largest distance between the accuracy of ``rows`` rows and a mean chance of ``says``, in 95 % of cases.
+def share_floor(rows: Float64s) -> Float64s:
+    """Bound for the distance between the accuracy of weighted rows and their mean chance, in at least 95 % of cases.
 
-    Counted rows use the 2.5 % points of the binomial law on both sides; others sqrt(log(40) / (2 rows)). Like
-    ``share_test`` it is valid whatever the single rows' chances are. A result with p below 5 % is beyond one of the
-    two ends. NaN if there are no rows.
+    It is sqrt(log(40) / (2 rows)), with ``rows`` their effective sample size. Like ``share_test`` it is valid whatever
+    the single rows' chances are, and a larger distance has a p below 5 %. NaN if there are no rows. ``count_noise``
+    has the exact floor of counted rows.
 
-    References: Hoeffding 1956, Theorem 5 (chances that differ), and 1963 (weights).
+    References: Hoeffding 1963.
 
-    >>> share_floor(np.array([0.5]), np.array([100.0]), counted=True)  # 40 to 60 of 100
-    array([0.1])
+    >>> share_floor(np.array([50.0, 0.0])).round(3)
+    array([0.192,   nan])
     """
     known = rows > 0
-    n, mean = np.where(known, rows, 1.0), np.clip(np.where(known, says, 0.0), 0, 1)
-    if counted:
-        reach = np.maximum(mean - binom.ppf(0.025, n, mean) / n, binom.ppf(0.975, n, mean) / n - mean)
-    else:
-        reach = np.sqrt(np.log(2 / 0.05) / (2 * n))
-    return np.where(known, reach, np.nan)
+    return np.where(known, np.sqrt(np.log(2 / 0.05) / (2 * np.where(known, rows, 1.0))), np.nan)

@@ -121,17 +121,34 @@ def count_test(nodes: Float64s, counts: Float64s, positives: Float64s) -> Float6
     >>> count_test(nodes, np.array([[0.0, 10.0, 0.0]]), np.array([10.0])).round(6).tolist()  # 2 * 0.5^10
     [0.001953]
     """
+    return count_noise(nodes, counts, positives)[0]
+
+
+def count_noise(nodes: Float64s, counts: Float64s, positives: Float64s) -> tuple[Float64s, Float64s]:
+    """The p-values (m,) of ``count_test``, and the noise floors (m,) of the distance between both means.
+
+    The floor is the distance from the mean score to the further of the two 2.5 % points of K, divided by the number of
+    claims. At least 95 % of calibrated models have a smaller distance, and a larger one has a p of at most 5 %. Both
+    are NaN if there are no claims.
+
+    >>> nodes = score_nodes(np.array([0.5]))
+    >>> p, floor = count_noise(nodes, np.array([[0.0, 100.0, 0.0]]), np.array([61.0]))  # 40 to 60 of 100
+    >>> p.round(3).tolist(), floor.tolist()
+    ([0.035], [0.1])
+    """
     total, mean = counts.sum(axis=1), counts @ nodes
     half = _REACH * np.sqrt(counts @ (nodes * (1.0 - nodes))) + _MARGIN
     size = 2 ** np.ceil(np.log2(2.0 * half + 2.0)).astype(np.intp)
-    p = np.full(len(counts), np.nan)
+    p, floor = np.full(len(counts), np.nan), np.full(len(counts), np.nan)
     for window in np.unique(size[total > 0]):
         logs = _log_factors(nodes, int(window))
         those = np.flatnonzero((size == window) & (total > 0))
         for part in np.array_split(those, -(-len(those) * int(window) // _AT_ONCE)):
             low = np.maximum(0.0, np.floor(mean[part] - window / 2))
-            p[part] = _two_sided(logs, counts[part], low, positives[part], int(window))
-    return p
+            law = _law(logs, counts[part], low, int(window))
+            p[part] = _two_sided(law, low, positives[part])
+            floor[part] = _reach(law, low, mean[part]) / total[part]
+    return p, floor
 
 
 def _log_factors(nodes: Float64s, window: int) -> np.ndarray[tuple[int, ...], np.dtype[np.complex128]]:
@@ -142,22 +159,30 @@ def _log_factors(nodes: Float64s, window: int) -> np.ndarray[tuple[int, ...], np
     return np.asarray(np.log(np.where(np.abs(factor) < 1e-300, 1e-300, factor)))
 
 
-def _two_sided(
-    logs: np.ndarray[tuple[int, ...], np.dtype[np.complex128]],
-    counts: Float64s,
-    low: Float64s,
-    positives: Float64s,
-    window: int,
+def _law(
+    logs: np.ndarray[tuple[int, ...], np.dtype[np.complex128]], counts: Float64s, low: Float64s, window: int
 ) -> Float64s:
+    """Chances of the numbers from ``low`` on, (m, window)."""
     angle = 2.0 * np.pi * np.fft.rfftfreq(window)
     transform = np.exp(counts @ logs.real + 1j * (counts @ logs.imag - low[:, None] * angle))
-    law = np.maximum(np.fft.irfft(np.conj(transform), window, axis=1), 0.0)
-    place = np.rint(positives - low).astype(np.intp)
+    return np.maximum(np.fft.irfft(np.conj(transform), window, axis=1), 0.0)
+
+
+def _two_sided(law: Float64s, low: Float64s, positives: Float64s) -> Float64s:
+    place, window = np.rint(positives - low).astype(np.intp), law.shape[1]
     lines, inside = np.arange(len(law)), np.clip(place, 0, window - 1)
     below, above = np.cumsum(law, axis=1), np.cumsum(law[:, ::-1], axis=1)[:, ::-1]
     at_most = np.where(place < 0, 0.0, below[lines, inside])
     at_least = np.where(place > window - 1, 0.0, above[lines, inside])
     return np.clip(2.0 * np.minimum(at_most, at_least), SMALLEST, 1.0)
+
+
+def _reach(law: Float64s, low: Float64s, mean: Float64s) -> Float64s:
+    """Distance from the mean to the further of the 2.5 % points; rounding does not move a point."""
+    below = np.cumsum(law, axis=1)
+    lower, upper = (low + (below >= point - SMALLEST).argmax(axis=1) for point in (0.025, 0.975))
+    reach: Float64s = np.maximum(mean - lower, upper - mean)
+    return reach
 
 
 FEWEST = 10

@@ -16,7 +16,7 @@ from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli
 from calib_core.inference.intervals.elementary import share_floor, share_test
 from calib_core.inference.noise.outcome_draws import poisson_binomial
-from calib_core.inference.significance.count_tests import count_test
+from calib_core.inference.significance.count_tests import count_noise, count_test
 from calib_core.slices import Slice, Span, Value
 from calib_core.slices.gaps import judged
 
@@ -169,10 +169,35 @@ def test_floor_and_p_hold_for_every_outcome_there_is_whatever_the_single_chances
     for outcome in itertools.product((0, 1), repeat=n):
         law[sum(outcome)] += math.prod(s if z else 1 - s for s, z in zip(chance, outcome, strict=True))
     says, rows, right = np.full(n + 1, chance.mean()), np.full(n + 1, float(n)), np.arange(n + 1) / n
-    p, floor = share_test(right, says, rows, counted=True), share_floor(says, rows, counted=True)
-    assert all(law[p <= alpha].sum() <= alpha + 1e-9 for alpha in (0.01, 0.05, 0.2))
-    assert law[np.abs(right - says) > floor + 1e-9].sum() <= 0.05 + 1e-9
-    assert floor[0] == pytest.approx(binom_floor(n, chance.mean()))
+    counts = np.tile(np.bincount(twentieths, minlength=21), (n + 1, 1))
+    p, floor = count_noise(np.arange(21) / 20, counts, np.arange(n + 1.0))
+    for tested in (p, share_test(right, says, rows, counted=True)):
+        assert all(law[tested <= alpha].sum() <= alpha + 1e-9 for alpha in (0.01, 0.05, 0.2))
+    beyond = np.abs(right - says) > floor + 1e-9
+    assert law[beyond].sum() <= 0.05 + 1e-9
+    assert (p[beyond] <= 0.05 + 1e-9).all(), "a gap above its floor has a p of at most 5 %"
+    assert floor[0] <= share_floor(rows)[0]
+    assert floor[0] == pytest.approx(floor_by_hand(law, chance.mean()))
+
+
+def test_the_floor_of_a_slice_is_that_of_its_own_scores():
+    """Sixty rows at 5 and sixty at 95 % vary less than 120 at 50 %: the floor is smaller, and agrees with p."""
+    scores = [0.05, 0.95] * 60
+    first, law = poisson_binomial(np.array([60.0, 60.0]), np.array([0.05, 0.95]))
+    exact = floor_by_hand(np.concatenate([np.zeros(first), law]), 0.5, 120)
+    for right in range(40, 80):
+        p = told(scores, [True] * right + [False] * (120 - right), site=["a"] * 120)
+        line = cc.slices.table(p, "site").iloc[0]
+        assert line["floor"] == pytest.approx(exact)
+        assert (abs(line["gap"]) > line["floor"] + 1e-9) == (line["p"] <= 0.05)
+    assert exact < 0.6 * binom_floor(120, 0.5)
+
+
+def floor_by_hand(law, mean, n=None):
+    """Return the distance from the mean chance to the further 2.5 % point of a count with these chances."""
+    n = len(law) - 1 if n is None else n
+    low, high = (next(k for k in range(n + 1) if law[: k + 1].sum() >= point - 1e-9) for point in (0.025, 0.975))
+    return max(mean - low / n, high / n - mean)
 
 
 @pytest.mark.parametrize("kept", ["plain", "copies", "weights", "groups"])
