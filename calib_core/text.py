@@ -315,27 +315,44 @@ def _exact_decimals(end: float, least: int) -> int:
 
 
 _SMALL_ENDS = 0.1
-"""Share below which both ends of a range are written alike."""
+"""Share below which whole percents are too coarse."""
 
 
 def share_range(low: float, high: float) -> str:
     """Format both ends of a range of shares as ``in_percent`` does, with enough digits to distinguish them.
 
-    Ends nearer to 0 or 100 than two decimals can show are rounded outwards. If one of two small ends needs decimals,
-    both have them.
+    Ends nearer to 0 or 100 than two decimals can show are rounded outwards. Two ends below 10 % have two significant
+    digits each.
 
-    >>> share_range(0.568, 0.986), share_range(0.501, 0.502), share_range(0.981, 0.999987), share_range(0.012, 0.024)
-    ('57 to 98.6 %', '50.1 to 50.2 %', '98.1 to 100 %', '1.2 to 2.4 %')
+    >>> share_range(0.568, 0.986), share_range(0.501, 0.502), share_range(0.981, 0.999987), share_range(0.029, 0.046)
+    ('57 to 98.6 %', '50.1 to 50.2 %', '98.1 to 100 %', '2.9 to 4.6 %')
     """
     first, last = _outwards(low, math.floor), _outwards(high, math.ceil)
-    mixed = 0.0 < low < high < _SMALL_ENDS and ("." in first) != ("." in last)
-    return between(low, high) if first == last or mixed else f"{first.removesuffix(' %')} to {last}"
+    small = 0.0 < low < high < _SMALL_ENDS
+    return between(low, high) if first == last or small else f"{first.removesuffix(' %')} to {last}"
 
 
 def _outwards(end: float, rounded: Callable[[float], int]) -> str:
     text = in_percent(end)
     decimals = text.removesuffix(" %").partition(".")[2]
     return f"{rounded(10_000 * end) / 100:g} %" if len(decimals) > 2 else text
+
+
+def with_ratio(share: float, other: float) -> tuple[str, str]:
+    """Format two shares as ``in_percent`` does; below 10 %, with enough digits for their ratio to be right to .25 %.
+
+    >>> with_ratio(0.34524, 0.36667), with_ratio(0.034524, 0.036667), with_ratio(0.04, 0.02), with_ratio(0.05, 0.0)
+    (('35 %', '37 %'), ('3.45 %', '3.67 %'), ('4.0 %', '2.0 %'), ('5 %', '0 %'))
+    """
+    if not 0.0 < min(share, other) < _SMALL_ENDS:
+        return in_percent(share), in_percent(other)
+    least = max(_decimals(share), _decimals(other))
+    every = [(percent(share, decimals), percent(other, decimals)) for decimals in range(least, 9)]
+    numbers = ([float(text.removesuffix(" %")) for text in texts] for texts in every)
+    right = (
+        texts for texts, (a, b) in zip(every, numbers, strict=True) if a and abs(b / a * share / other - 1) < 0.0025
+    )
+    return next(right, every[-1])
 
 
 def told_apart(share: float, other: float, written: Callable[[float], str] = in_percent) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from calib_core.inference.intervals.mean_gap import FOLDED, MeanGap
 from calib_core.inference.intervals.observed_expected import grouped_p_value
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import claims_of
-from calib_core.text import at_level, chance, in_percent, share_range
+from calib_core.text import at_level, chance, in_percent, share_range, with_ratio
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,9 +70,9 @@ class OverallGap(Diagram):
     @property
     def basis(self) -> str:
         """Numbers behind the result, in a sentence."""
-        says, right = in_percent(self.claimed), in_percent(self.right)
-        words = f"Mean confidence {says}, accuracy {right}"
+        words = f"Mean confidence {in_percent(self.claimed)}, accuracy {in_percent(self.right)}"
         if self.of_event:
+            says, right = with_ratio(self.claimed, self.right)
             words = f"Mean predicted risk {says}, observed frequency {right}"
         ends = f"{share_range(self.low, self.high)}, {at_level(self.level)} interval"
         note = "" if self.direction else " Gaps that cancel are not visible here."

@@ -13,6 +13,7 @@ from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams import classes_standing_out, local_accuracy, overall_gap
 from calib_core.diagrams.local_accuracy import ENOUGH, points
 from calib_core.inference import holm, per_class_tests, share_ends
+from calib_core.slices.findings import findings
 from calib_core.text import in_percent, inside
 
 
@@ -265,3 +266,23 @@ def test_classes_that_are_never_predicted_are_no_tests():
 def test_bare_confidences_have_no_classes():
     with pytest.raises(NotAnswerable):
         classes_standing_out(said([0.9] * 40, [True] * 40))
+
+
+@pytest.mark.parametrize("events", [55, 20, 70])
+def test_a_rare_risk_is_written_with_the_digits_of_its_ratio(events):
+    """The ratio of both means of a sentence is right to a quarter of a percent, and an interval to .05 points."""
+    risk, died = np.linspace(0.001, 0.068, 1500), np.zeros(1500, dtype=int)
+    died[np.linspace(0, 1499, events).astype(int)] = 1
+    rows = Predictions(np.column_stack([1 - risk, risk]), died)
+    gap = overall_gap(rows)
+    claimed, right, low, high = (float(text) for text in re.findall(r"[\d.]+(?= %| to)", gap.basis)[:4])
+    assert right / claimed == pytest.approx(gap.right / gap.claimed, rel=0.0025)
+    assert [low, high] == pytest.approx([100 * gap.low, 100 * gap.high], abs=0.0501)
+    small = findings(rows).query("high < 0.1")
+    assert len(small) > 1
+    for _, line in small.iterrows():
+        ends = re.search(r"interval ([\d.]+) to ([\d.]+) %", line["finding"])
+        assert ends is not None
+        assert [float(end) for end in ends.groups()] == pytest.approx(
+            [100 * line["low"], 100 * line["high"]], abs=0.0501
+        )
