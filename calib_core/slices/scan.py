@@ -65,15 +65,18 @@ class SliceScan(Diagram):
         """The confirmed slice with the largest contribution, or a sentence that there is none."""
         if not self.looked:
             return "No slice has enough rows."
+        confirming = f"the {self.second:,} rows that confirm"
         if not len(self.found) or not self.found["stands_out"].iloc[0]:
+            where = confirming if len(self.found) else f"the {self.first:,} rows that the scan searched"
             if self.looked == 1:
-                return "The only slice examined is not significantly off."
-            return f"None of {self.looked:,} slices is significantly off."
+                return f"The only slice examined is not significantly off on {where}."
+            return f"None of {self.looked:,} slices is significantly off on {where}."
         worst = self.found.iloc[0]
         says, right = in_percent(worst["claimed"]), in_percent(worst["right"])
         rows = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
         basis = f"{share_range(worst['low'], worst['high'])}, {rows}"
-        return f"Largest contribution to the error: {worst['slice']}, mean {says}, observed {right} ({basis})."
+        where = f"Largest contribution to the error on {confirming}: {worst['slice']}"
+        return f"{where}, mean {says}, observed {right} ({basis})."
 
     @property
     def basis(self) -> str:
@@ -82,12 +85,14 @@ class SliceScan(Diagram):
         looked = (
             f"{self.looked:,} {'slice' if self.looked == 1 else 'slices'} of {len(self.columns)} "
             f"{'column' if len(self.columns) == 1 else 'columns'}{crossings} "
-            f"{'was' if self.looked == 1 else 'were'} examined on {self.first:,} rows. {self.picked:,} were "
-            "significant there (Benjamini and Yekutieli), and not only as parts of larger slices"
+            f"{'was' if self.looked == 1 else 'were'} examined on {self.first:,} rows. {self.picked:,} "
+            f"{'was' if self.picked == 1 else 'were'} significant there (Benjamini and Yekutieli), and not only as "
+            f"{'part' if self.picked == 1 else 'parts'} of larger slices"
         )
         if not len(self.found):
             return f"{looked}. With few rows, an error of a slice is rarely significant."
         tested = f"The {len(self.found):,} largest of them were" if self.picked > len(self.found) else "They were"
+        tested = "It was" if self.picked == 1 else tested
         confirmed = int(self.found["stands_out"].sum())
         return (
             f"{looked}. {tested} tested on {self.second:,} other rows: {confirmed:,} confirmed ({self.test}, "

@@ -193,6 +193,19 @@ def test_the_floor_of_a_slice_is_that_of_its_own_scores():
     assert exact < 0.6 * binom_floor(120, 0.5)
 
 
+def test_the_first_sentence_of_a_scan_states_which_rows_it_is_about():
+    """The half that confirms, of which a slice can be significant where all rows together are not, and vice versa."""
+    rng = np.random.default_rng(3)
+    site, right = np.repeat(list("abcd"), 250), rng.random(1000)
+    for drop, seed in ((0.0, 0), (0.12, 1), (0.12, 2), (0.3, 0)):
+        p = told([0.8] * 1000, right < np.where(site == "d", 0.8 - drop, 0.8), site=site)
+        found = cc.slices.scan(p, confirm=0.4, random_state=seed)
+        number = found.second if len(found.found) else found.first
+        assert f" on the {number:,} rows that " in found.headline
+        assert number in (400, 600)
+        assert ("; 1 was significant" in found.basis) == (found.picked == 1)
+
+
 def floor_by_hand(law, mean, n=None):
     """Return the distance from the mean chance to the further 2.5 % point of a count with these chances."""
     n = len(law) - 1 if n is None else n
@@ -341,7 +354,9 @@ def test_a_planted_crossing_is_found_and_its_parts_are_not_listed_beside_it():
     p = told(h, rng.random(20_000) < h - 0.3 * off, **columns)
     found = cc.slices.scan(p)
     assert found.frame().iloc[0][["where", "stands_out"]].tolist() == ["c1=2 & c3=0", True]
-    assert found.headline.startswith("Largest contribution to the error: c1 = 2, c3 = 0, mean 75 %, observed 4")
+    assert found.headline.startswith(
+        "Largest contribution to the error on the 10,000 rows that confirm: c1 = 2, c3 = 0, mean 75 %, observed 4"
+    )
     assert f"{found.looked:,} slices of 5 columns and crossings of two were examined on 10,000 rows" in found.basis
 
 
@@ -509,7 +524,7 @@ def test_a_scan_of_one_slice_says_one():
     site = pd.DataFrame({"site": ["a"] * 390 + ["b"] * 10})
     found = cc.slices.scan(Predictions.from_confidence([0.75] * 400, [True, True, True, False] * 100, metadata=site))
     assert found.looked == 1
-    assert found.headline == "The only slice examined is not significantly off."
+    assert found.headline == "The only slice examined is not significantly off on the 200 rows that the scan searched."
     assert found.basis.startswith("1 slice of 1 column was examined on 200 rows; ")
 
 
