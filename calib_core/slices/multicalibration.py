@@ -305,8 +305,8 @@ class Multicalibration(Diagram):
         if not worst["stands_out"]:
             return f"None of {len(self.found):,} groups has a significant error (tested jointly)."
         return (
-            f"Largest error beyond noise: {worst['group']}, {worst['rows']:,} rows; {chance(float(worst['p']))}, "
-            f"corrected for {len(self.found):,} groups."
+            f"Error furthest beyond its own noise: {worst['group']}, {worst['rows']:,} rows; "
+            f"{chance(float(worst['p']))}, corrected for {len(self.found):,} groups."
         )
 
     @property
@@ -314,7 +314,8 @@ class Multicalibration(Diagram):
         """The value with its interval and noise floor, in a sentence."""
         ends, floor = between(self.interval.low, self.interval.high), short_percent(self.noise_floor.high)
         beyond = "above" if self.value > self.noise_floor.high else "within"
-        worst = self.found["group"].iloc[int((self.found["share"] * self.found["error"]).argmax())]
+        place = int((self.found["share"] * self.found["error"]).argmax())
+        worst = self.found.iloc[place]
         many = len(self.found)
         groups = (
             f" It is the largest of {many:,} errors, each multiplied by its group's share of all rows."
@@ -322,9 +323,15 @@ class Multicalibration(Diagram):
             else ""
         )
         rough = "" if self.interval.tested else ", a rough guide"
+        alone = ""
+        if many > 1 and (place or not worst["stands_out"]):
+            significant = "significant" if worst["stands_out"] else "not significant"
+            alone = (
+                f" Tested jointly with the others, this group's error is {significant} ({chance(float(worst['p']))})."
+            )
         return (
             f"Multicalibration error {short_percent(self.value)} ({at_level(self.interval.level)} interval "
-            f"{ends}{rough}), {beyond} its noise floor of {floor}. Group: {worst}.{groups}"
+            f"{ends}{rough}), {beyond} its noise floor of {floor}. Group: {worst['group']}.{groups}{alone}"
         )
 
     def frame(self) -> pd.DataFrame:

@@ -127,7 +127,7 @@ def test_errors_that_cancel_over_all_rows_show_within_groups():
     assert (found.value, found.p_value < 0.01) == (pytest.approx(0.05), True)
     assert found.frame()["stands_out"].tolist() == [True, True, False]
     assert found.interval.low > 0
-    assert found.headline.startswith("Largest error beyond noise: site = ")
+    assert found.headline.startswith("Error furthest beyond its own noise: site = ")
 
 
 def law(name, n, rng):
@@ -267,6 +267,22 @@ def test_the_sentence_has_value_interval_and_floor():
     assert "largest of 6" in found.sentence
     assert "largest" not in multicalibration(example(), {}).sentence
     assert found.interval.tested
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_sentences_name_the_group_of_the_maximum_and_whether_it_is_significant(seed):
+    """A small group can exceed its noise most, while a larger one attains the maximum and is not significant."""
+    rng = np.random.default_rng(seed)
+    scores, site = rng.uniform(0.1, 0.9, 800), np.repeat(list("abcdefgh"), 100)
+    found = multicalibration(rows(scores, rng.random(800) < scores - 0.25 * (site == "a"), site=site))
+    lines = found.frame()
+    worst = lines.iloc[int((lines["share"] * lines["error"]).argmax())]
+    assert f"It is for {worst['group']}, " in found.sentence
+    if lines["stands_out"].any():
+        assert f": {lines['group'].iloc[0]}, " in found.headline
+    if worst["group"] != lines["group"].iloc[0] or not worst["stands_out"]:
+        assert ("error is significant" in found.sentence) == worst["stands_out"]
+        assert ("error is not significant" in found.sentence) == (not worst["stands_out"])
 
 
 def test_asked_as_an_estimator_it_says_where_it_is():
