@@ -127,7 +127,11 @@ class LocalAnswer(OneLine):
         if not self.enough or self.updated or self.gap is not None:
             return ""
         claim = self.stated if self.near else in_percent(self.claimed)
-        return "This difference is not significant." if in_percent(self.right) != claim else ""
+        if in_percent(self.right) == claim:
+            return ""
+        # An interval that excludes the claim looks significant: it is for one place, the word for all.
+        corrected = "" if self.low <= self.claimed <= self.high else " after correction for the places tested"
+        return f"This difference is not significant{corrected}."
 
     @property
     def stated(self) -> str:

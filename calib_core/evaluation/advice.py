@@ -22,7 +22,16 @@ from calib_core.slices import by_column
 from calib_core.text import at_level, called, chance, inside, listed, short_percent, told_apart
 from calib_core.text import score as written
 
-__all__ = ["error_tests", "headline", "held_out_slice", "own_update", "remaining", "sentences", "shown_error"]
+__all__ = [
+    "error_beyond_places",
+    "error_tests",
+    "headline",
+    "held_out_slice",
+    "own_update",
+    "remaining",
+    "sentences",
+    "shown_error",
+]
 
 
 def remaining(
@@ -146,6 +155,24 @@ def error_tests(
     return " ".join(filter(None, (f"Tests for an error, corrected for multiple testing: {values}.", end, verdict)))
 
 
+def error_beyond_places(
+    predictions: Predictions,
+    eps: float = TOLERANCE,
+    ratio: float = RATIO,
+    bins: int | str | BinningScheme | None = None,
+    level: float = LEVEL,
+) -> str:
+    """Sentence on the first significant test for an error besides the mean gap; empty if there is none.
+
+    It leads the findings if no place is significantly off: a slope, or small errors of many places, can be significant
+    without one. Tests, correction and arguments are those of ``error_tests``.
+
+    >>> error_beyond_places(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50))
+    ''
+    """
+    return ErrorTests(predictions, "", eps, ratio, bins, level).beyond_places
+
+
 def _gap(rows: ErrorTests) -> str:
     found = rows.large
     if found is None or not rows.shows("gap"):
@@ -163,13 +190,10 @@ def _verdict(rows: ErrorTests) -> str:
 
 
 def _slope(rows: ErrorTests) -> str:
-    found = rows.large
-    if found is None or not rows.shows("slope"):
+    if not rows.shows("slope"):
         return ""
-    risks = "too moderate" if found.slope > 1 else "too extreme"
-    ends = f"{at_level(found.level)} interval {written(found.slope_low)} to {written(found.slope_high)}"
-    value = f"{written(found.slope)} ({ends})"
-    return f"The calibration slope is {value}: the risks are {risks}. This error {rows.significant('slope')}."
+    risks, value = rows.slope_words
+    return f"The calibration slope is {value}: {risks}. This error {rows.significant('slope')}."
 
 
 def _any_size(rows: ErrorTests) -> str:
@@ -177,10 +201,7 @@ def _any_size(rows: ErrorTests) -> str:
 
 
 def _large_error(rows: ErrorTests) -> str:
-    line = rows.first.line
-    if line.p is None or not rows.shows("error"):
-        return ""
-    return f"{line.title} is larger than in nearly all calibrated models ({chance(line.p)})."
+    return rows.large_error if rows.shows("error") else ""
 
 
 def _before_correction(rows: ErrorTests) -> str:

@@ -12,9 +12,11 @@ from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
+from calib_core.inference.verdicts.verdict import any_size
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.risk import InTheLarge
-from calib_core.text import chance
+from calib_core.text import at_level, begun, chance
+from calib_core.text import score as written
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,37 @@ class ErrorTests:
     def significant(self, test: str) -> str:
         """The p-value of a significant test, in words."""
         return f"is significant ({chance(self.corrected[test])}, corrected for {len(self.corrected)} tests)"
+
+    @property
+    def slope_words(self) -> tuple[str, str]:
+        """Direction of the slope's error, and the slope with its interval."""
+        found = self.large
+        assert found is not None
+        ends = f"{at_level(found.level)} interval {written(found.slope_low)} to {written(found.slope_high)}"
+        risks = "too moderate" if found.slope > 1 else "too extreme"
+        return f"the risks are {risks}", f"{written(found.slope)} ({ends})"
+
+    @property
+    def beyond_places(self) -> str:
+        """Sentence on the first significant error besides the mean gap; empty if there is none.
+
+        A slope, or errors that Spiegelhalter's test or the primary measure add up, can be significant if no place is.
+        """
+        if self.shows("slope"):
+            risks, value = self.slope_words
+            return f"{begun(risks)}: calibration slope {value}."
+        if self.shows("any size"):
+            return any_size(None, self.first.shown)
+        if self.shows("error"):
+            return self.large_error
+        return ""
+
+    @property
+    def large_error(self) -> str:
+        """Sentence on the primary measure's p-value."""
+        line = self.first.line
+        assert line.p is not None
+        return f"{line.title} is larger than in nearly all calibrated models ({chance(line.p)})."
 
     @property
     def titles(self) -> dict[str, str]:

@@ -161,8 +161,11 @@ def one_direction(table: pd.DataFrame) -> bool:
     return len(every) == 1 and bool(every["stands_out"].iloc[0]) and tested["gap"].gt(0).nunique() == 1
 
 
-def headline(table: pd.DataFrame) -> tuple[str, ...]:
+def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
     """Headline of a table of `findings`: the largest significant gap, and the number of tested places.
+
+    ``error`` is the sentence on a significant error over all rows (``advice.error_beyond_places``). It is first if no
+    place is significantly off.
 
     >>> p = Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)
     >>> headline(findings(p))
@@ -174,9 +177,10 @@ def headline(table: pd.DataFrame) -> tuple[str, ...]:
     other = f"{'more ' if tests else ''}{'place has' if small == 1 else 'places have'}"
     more = f" {small:,} {other} too few rows to be tested." if small else ""
     if not tests:
-        return "Every place has too few rows to be tested.", more.strip()
+        return f"{error} Every place has too few rows to be tested.".strip(), more.strip()
     looked = f"Of {tests:,} {'place' if tests == 1 else 'places'} tested"
-    first = str(table["finding"].iloc[0]) if found else "No place is significantly off."
+    none = f"{error} No single place is significantly off." if error else "No place is significantly off."
+    first = str(table["finding"].iloc[0]) if found else none
     if tests > 1 and one_direction(table):
         more = f" The gaps of all tested places have the same direction.{more}"
     return first, count_words(looked, found, more, "place")

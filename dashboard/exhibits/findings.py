@@ -15,6 +15,7 @@ from calib_core.slices.findings import OVERALL, SHOWN, SLICE, headline
 from calib_core.text import at_level
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words, risk_picture
+from dashboard.exhibits.error_words import error_beyond_places
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.slices import CORRECTED, row_columns, too_many
 from dashboard.session import Call, Scene, call
@@ -108,7 +109,7 @@ class Findings(Exhibit):
             f"{scene.model.title}.{few} Mark: observed frequency with its interval. Tick: mean prediction. At the "
             f"right: number of rows. {HOLLOW}",
             f"Mean prediction and observed frequency in {drawn} places, the largest significant gap first.",
-            headline=headline(frame),
+            headline=headline(frame, "" if frame["stands_out"].any() else error_beyond_places(scene, scene.model)),
         ).also(
             f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. Significant places are first, the largest "
             "gap first; the others follow by p-value. All rows come first if the gaps of all tested places have the "

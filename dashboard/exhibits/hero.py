@@ -12,6 +12,7 @@ from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.text import at_level, begun, between, inside, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
+from dashboard.exhibits.error_words import error_beyond_places
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.verdict import VerdictExhibit
@@ -68,8 +69,8 @@ def left_out(scene: Scene) -> str:
 def off_elsewhere(scene: Scene, answer: LocalAnswer) -> str:
     """Sentence on the first model's largest error if its ``answer`` shows no gap; empty if there is no error.
 
-    The largest significant gap, else the error over all rows if the verdict is ``MISCALIBRATED``. Without it, an answer
-    without a gap could be read as the all-clear.
+    The largest significant gap, else the error over all rows if the verdict is ``MISCALIBRATED``, else a significant
+    test over all rows. Without it, an answer without a gap could be read as the all-clear.
     """
     if answer.gap is not None:
         return ""
@@ -78,14 +79,12 @@ def off_elsewhere(scene: Scene, answer: LocalAnswer) -> str:
         for finding in places.worst(first, 1)["finding"]:
             return f"Significantly off: {inside(str(finding).rpartition(' (')[0])}."
     verdicts = VerdictExhibit().table(scene)
-    if scene.refusal(verdicts):
-        return ""
-    for line in scene.get(verdicts).to_dict("records"):
+    for line in () if scene.refusal(verdicts) else scene.get(verdicts).to_dict("records"):
         if line["model"] == scene.titles[0] and line["verdict"] == MISCALIBRATED:
             ends = f"{short_percent(line['point'])} ({at_level(line['level'])} interval "
             ends += f"{between(line['low'], line['high'], scene.tolerance)})"
             return f"Miscalibrated over all rows: the calibration error is estimated at {ends}."
-    return ""
+    return error_beyond_places(scene, scene.models.titled(scene.titles[0]))
 
 
 @EXHIBITS.register("hero", "Observed frequency at one prediction")

@@ -16,6 +16,7 @@ from calib_core.registry.registry import Flag
 from calib_core.text import at_level, between, chance, measured_between, score, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words, line_words
+from dashboard.exhibits.error_words import error_tests
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import how_judged
 from dashboard.exhibits.slices import CORRECTED
@@ -142,7 +143,7 @@ class InTheLargeExhibit(Exhibit):
             "are too high and low risks too low.",
             *([DISTANCES] if self.curve else []),
             *self._above_errors(scene),
-            scene.get(error_tests(scene, title)),
+            scene.get(error_tests(scene, scene.models.titled(title))),
             "A correct mean is not enough for calibration: gaps of opposite sign cancel.",
             scene.rows_counted,
         )
@@ -187,13 +188,6 @@ class RiskGroups(Exhibit):
             "The bins of the risk diagram, from the lowest to the highest predicted risk.",
             headline=(f"{first}.", basis),
         ).also(f"The intervals are for one bin each. {how_judged(scene)} {CORRECTED}")
-
-
-def error_tests(scene: Scene, title: str) -> Call[str]:
-    """Return the tests for an error of one model, from which the advice names the first significant one."""
-    judged = {"eps": scene.tolerance, "ratio": scene.ratio, "bins": scene.bins}
-    rows = scene.among_all(scene.models.titled(title))
-    return call(cc.evaluation.advice.error_tests, rows, **judged, stem="tests")
 
 
 def headline(scene: Scene, frame: pd.DataFrame) -> tuple[str, str]:

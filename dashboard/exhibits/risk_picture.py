@@ -13,6 +13,7 @@ from calib_core.diagrams import RiskDiagram
 from calib_core.text import at_level, begun, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
+from dashboard.exhibits.error_words import error_beyond_places
 from dashboard.exhibits.exhibit import Words
 from dashboard.exhibits.slices import bins_counted, own_interval
 from dashboard.session import Call, Model, Scene, call
@@ -80,7 +81,7 @@ def words(scene: Scene) -> Words:
         "up, all others down (square-root scale). Hollow: fewer than 10 rows. Triangle at the edge: beyond "
         "the axis.",
         f"Observed frequency against predicted risk of {name}. {_largest(frame, title)}",
-        headline=_headline(scene, cc.diagrams.headline(scene.get(tested), happened=happened)),
+        headline=_headline(scene, scene.get(tested), happened),
     ).also(
         f"Bins: {mine.bins}{'' if scene.bins else ', chosen from the predicted risks alone'}.",
         bins_counted(scene),
@@ -89,14 +90,21 @@ def words(scene: Scene) -> Words:
     )
 
 
-def _headline(scene: Scene, of_bins: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the headline: mean risk over all rows (first, if significantly off) and the bins."""
+def _headline(scene: Scene, bins: pd.DataFrame, happened: str) -> tuple[str, ...]:
+    """Return the headline: mean risk over all rows (first, if significantly off) and the bins.
+
+    If neither is significantly off, a significant error over all rows is first.
+    """
+    of_bins = cc.diagrams.headline(bins, happened=happened)
     wanted = event_words.in_the_large(scene)
     if scene.refusal(wanted):
         return of_bins
     found = scene.get(wanted)
     mean = f"{event_words.on_average(found)}."
-    return (mean, *of_bins) if found.differs else (*of_bins, mean)
+    if found.differs:
+        return mean, *of_bins
+    error = "" if (bins["stands_out"] != "").any() else error_beyond_places(scene, scene.model)
+    return (*((error,) if error else ()), *of_bins, mean)
 
 
 def _largest(frame: pd.DataFrame, title: str) -> str:

@@ -15,6 +15,7 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.text import at_level, begun, chance, of_rows, share_range, short_percent, told_apart
 from dashboard.exhibits import event_words
+from dashboard.exhibits.error_words import error_beyond_places
 from dashboard.exhibits.event_words import on_average
 from dashboard.exhibits.findings import ClassesStandingOut, Findings
 from dashboard.exhibits.risk import RiskGroups, headline
@@ -57,7 +58,8 @@ def _overall_event(scene: Scene) -> None:
     alt = "Predicted risk (horizontal) against observed frequency (vertical); larger marks have more rows"
     drawn = points_of(diagram)
     most = min(1.0, 1.1 * max([share for point in drawn for share in point[:2]], default=1.0) or 1.0)
-    card(named("Overall", scene), on_average(found), basis, (diagram_spark(drawn, 112, most), alt))
+    error = "" if found.differs else error_beyond_places(scene, scene.model).removesuffix(".")
+    card(named("Overall", scene), error or on_average(found), basis, (diagram_spark(drawn, 112, most), alt))
     leading("overall", "See the diagram", view="reliability", model=scene.model.title, **NOWHERE)
 
 

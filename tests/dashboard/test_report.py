@@ -712,3 +712,20 @@ def test_the_data_card_tells_rows_to_fit_from_rows_to_judge() -> None:
     rows = cc.calls.divide(judged(session.scene_of(chosen()).models.shown[0]), share=0.2)
     assert _rows(rows) == f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge"
     assert rows.fit.n_rows < rows.test.n_rows
+
+
+def test_a_slope_that_is_off_leads_every_page_where_no_place_is_off() -> None:
+    rng = np.random.default_rng(1)
+    logit = rng.normal(-0.9, 1.3, 500)
+    risk, died = 1 / (1 + np.exp(-logit)), rng.random(500) < 1 / (1 + np.exp(-0.7 * logit))
+    lines = (f"{a:.12f},{int(b)}" for a, b in zip(risk, died, strict=True))
+    key = session.hold("\n".join(["risk,died", *lines]).encode(), "slope.csv").key
+    scene = session.scene_of(Selection(calibrators=(), source=Source(data=key)))
+    model = scene.models.shown[0]
+    answer = next(iter(EXHIBITS.make("hero").opening(scene).values()))
+    assert not scene.get(EXHIBITS.make("findings").table(scene))["stands_out"].any()
+    slope = cc.text.score(cc.risk.in_the_large(judged(model)).slope)
+    firsts = [EXHIBITS.make(name).words(scene).headline[0] for name in ("findings", "reliability")]
+    for text in (*firsts, off_elsewhere(scene, answer)):
+        assert text.startswith("The risks are too extreme")
+        assert slope in text

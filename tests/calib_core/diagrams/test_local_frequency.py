@@ -226,3 +226,6 @@ def test_words_do_not_contradict_the_interval_drawn():
     assert outside
     assert {answer.difference for answer in outside} == {"not significant over the slider"}
     assert all(a.difference == "no clear gap" for a in every if a.low <= a.claimed <= a.high)
+    assert all("correction" in a.doubt for a in outside if a.doubt), "the interval beside it is of one place"
+    assert not any("correction" in a.doubt for a in every if a not in outside)
+    assert any(a.doubt for a in outside)

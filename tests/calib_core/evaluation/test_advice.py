@@ -12,11 +12,20 @@ from scipy.stats import binom
 
 import calib_core as cc
 from calib_core.defaults import SIGNIFICANCE
-from calib_core.evaluation.advice import error_tests, headline, held_out_slice, own_update, sentences, shown_error
+from calib_core.evaluation.advice import (
+    error_beyond_places,
+    error_tests,
+    headline,
+    held_out_slice,
+    own_update,
+    sentences,
+    shown_error,
+)
 from calib_core.evaluation.choice import CalibratorChoice, choose
 from calib_core.inference import other_errors, primary
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe
+from calib_core.slices.findings import headline as findings_headline
 
 LEAVE = "Leave the model unchanged"
 STILL = "The model still shows an error."
@@ -221,3 +230,30 @@ def test_a_site_that_is_off_without_a_gain_has_both_gains_in_one_sentence():
     assert said[0].count(cc.text.score(lines["gain"].iloc[found.recipes.index(own)])) == 1, "one gain, once"
     everywhere = replace(none, held_out=0)
     assert "or evaluate all of them" not in sentences(everywhere, None, update, "", all_rows="the switch")[0]
+
+
+def many_classes(seed: int, sharp: float = 1.2, n: int = 500) -> Predictions:
+    """Return rows of five classes whose logits are ``sharp`` times the true ones."""
+    rng = np.random.default_rng(seed)
+    z = 1.5 * rng.normal(size=(n, 5))
+    return Predictions.from_logits(sharp * z, (z + rng.gumbel(size=z.shape)).argmax(axis=1))
+
+
+@pytest.mark.parametrize("name", ["risk", "classes"])
+def test_an_error_of_all_rows_leads_the_findings_where_no_place_is_off(name):
+    """Small errors of many places add up: "no place is off" first would hide what the corrected tests show."""
+    kinds = set()
+    for seed in range(8):
+        rows = risks(500, seed, slope=0.75) if name == "risk" else many_classes(seed)
+        error, audit, table = error_beyond_places(rows), error_tests(rows), cc.findings(rows)
+        significant = audit.partition("Significant: ")[2]
+        assert bool(error) == (significant.replace("mean gap", "").strip(" ,.") != "")
+        if "calibration slope" in significant:
+            assert cc.text.score(cc.risk.in_the_large(rows).slope) in error
+            assert "too extreme" in error
+        first, *_ = findings_headline(table, error)
+        off = bool(table["stands_out"].any())
+        assert first.startswith(str(table["finding"].iloc[0]) if off else error or "No place")
+        assert off or "significantly off" in first
+        kinds.add((bool(error), off))
+    assert {(True, False), (False, False)} <= kinds, kinds
