@@ -494,25 +494,38 @@ class CalibratorChoice(OneLine):
         return f"{begun(inside(self.recipe.title))} has {share} of the gain of {name}{less}.{accuracy}"
 
     def _more_rows(self) -> tuple[str, ...]:
-        """Sentence on the number of rows needed to show a gain of this size in four of five samples."""
-        gain = self.gain
+        """Sentence on the number of rows needed to show this gain, and the upper end of its interval.
+
+        The gain is the result of a search for one that is too uncertain to be significant, and so is the first number.
+        """
+        gain, rows = self.gain, self.held_out or self.rows
         if self.about == IDENTITY or not 0 < gain.point < np.inf or self.why:
             return ()
-        # The gain is p's quantile away from 0, and this distance grows with the square root of the rows.
-        seen, power = norm.isf(gain.p_value / 2), norm.ppf(_SHOWN)
-        if not seen > 0:
-            return ()
-        rows = self.held_out or self.rows
-        times = ((norm.isf((1 - self.level) / 2) + power) / seen) ** 2
-        if np.isfinite(self.evidence) and not self.held_out:
-            # N m - power * sqrt(N) s = ENOUGH, for rows of mean m and spread s
-            spread = gain.point * rows**0.5 / seen
-            root = (power * spread + ((power * spread) ** 2 + 4 * gain.point * ENOUGH) ** 0.5) / (2 * gain.point)
-            times = max(times, root**2 / rows)
-        if not 1 < times <= _MOST_TIMES:
+        if not gain.p_value < 1 or not 1 < (needed := self._rows_to_show(gain.point)) / rows <= _MOST_TIMES:
             return ()
         held_out = "held-out " if self.held_out else ""
-        return (f"About {about_rows(rows * times)} {held_out}rows would show such a gain in four of five samples.",)
+        largest = ""
+        if np.isfinite(gain.high):
+            largest = (
+                f" This number is as uncertain as the gain: if it is {written(gain.high)}, the upper end of its "
+                f"interval, about {about_rows(self._rows_to_show(gain.high))} are enough."
+            )
+        return (
+            f"About {about_rows(needed)} {held_out}rows would show a gain of {written(gain.point)} in four of five "
+            f"samples.{largest}",
+        )
+
+    def _rows_to_show(self, size: float) -> float:
+        """Return the number of rows that show a gain of this size in four of five samples, with the gain's spread."""
+        rows, power = self.held_out or self.rows, norm.ppf(_SHOWN)
+        # The gain is p's quantile away from 0, and this distance grows with the square root of the rows.
+        spread = self.gain.point * rows**0.5 / norm.isf(self.gain.p_value / 2)
+        needed = ((norm.isf((1 - self.level) / 2) + power) * spread / size) ** 2
+        if np.isfinite(self.evidence) and not self.held_out:
+            # N m - power * sqrt(N) s = ENOUGH, for rows of mean m and spread s
+            root = (power * spread + ((power * spread) ** 2 + 4 * size * ENOUGH) ** 0.5) / (2 * size)
+            needed = max(needed, root**2)
+        return float(needed)
 
     def _other_picks(self) -> str:
         """Sentence on different choices without single folds; empty if there are none."""

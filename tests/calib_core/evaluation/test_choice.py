@@ -1,5 +1,6 @@
 """The choice of a calibrator: nested as in its slow definition, including no change, and described in words."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -567,7 +568,11 @@ def test_where_no_gain_is_shown_it_says_how_many_rows_would_show_one():
                  if not c.recalibrate and c.gain.point > 0.005)  # fmt: skip
     assert found.sentence.startswith(f"{NO_HELP}. The only calibrator tried lowers the log loss by")
     assert found.sentence.endswith("too little evidence to change it.")
-    assert found.price[0].endswith("rows would show such a gain in four of five samples.")
+    (words,) = found.price
+    assert words.index(cc.text.score(found.gain.point)) < words.index(cc.text.score(found.gain.high))
+    first, second = (float(text.replace(",", "")) for text in re.findall(r"[Aa]bout ([\d,]+)", words))
+    assert second < first, "a larger gain is shown by fewer rows"
+    assert second >= 0.9 * first * (found.gain.point / found.gain.high) ** 2, "at most by the square of the gain"
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
