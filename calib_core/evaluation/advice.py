@@ -294,12 +294,22 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
 
 
 def _gain(choice: CalibratorChoice, recipe: Recipe) -> str:
-    """Return the gain of a candidate with its interval; empty if it has none."""
+    """Return the gain of a candidate with its interval; empty if it has none.
+
+    If the interval is above 0, the reason why the gain is not significant follows: one of many tried, or not chosen.
+    """
     line = choice.table.iloc[choice.recipes.index(recipe)]
     gain, low, high = (float(line[name]) for name in ("gain", "low", "high"))
     if not all(map(isfinite, (gain, low, high))):
         return ""
-    return f"{written(gain)} ({at_level(choice.level)} interval {written(low)} to {written(high)})"
+    why = ""
+    if low > 0 and line["p_holm"] > SIGNIFICANCE:
+        why = (
+            f"; not significant, as {chance(line['p_holm'])} after correction for {len(choice.recipes) - 1} calibrators"
+        )
+    elif low > 0 and choice.held_out:
+        why = "; not shown on the calibration rows, which choose the calibrator"
+    return f"{written(gain)} ({at_level(choice.level)} interval {written(low)} to {written(high)}{why})"
 
 
 def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:

@@ -1084,3 +1084,19 @@ def test_the_slope_that_remains_is_named_by_the_rule_of_the_audit():
         assert named == ("calibration slope" in audit)
         words.setdefault((bool(large.slope_p <= 0.05), named), seed)
     assert {(True, True), (True, False), (False, False)} <= set(words), words
+
+
+@pytest.mark.parametrize(
+    ("low", "p_holm", "word"), [(1e-4, 0.77, "p = 0.77"), (1e-4, 0.01, "calibration rows, which"), (-1e-4, 0.77, "")]
+)
+def test_a_gain_whose_interval_is_above_0_says_why_it_is_not_significant(low, p_holm, word):
+    p = sites(4000)
+    update, found = cc.evaluation.advice.own_update(p), choose(p, held_out=sites(2000, seed=1))
+    table = found.table.copy()
+    common = found.recipes.index(Recipe("CALIBRATORS", "intercept"))
+    table.loc[common, ["gain", "low", "high", "p_holm"]] = 2e-3, low, 4e-3, p_holm
+    none = replace(found, table=table, recipe=Recipe("CALIBRATORS", "identity"))
+    first = cc.evaluation.advice.sentences(none, update=update, error="")[0]
+    after = first.partition(f"interval {cc.text.score(low)} to 0.004")[2].partition(")")[0]
+    assert word in after
+    assert bool(word) == bool(after)
