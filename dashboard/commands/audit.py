@@ -87,9 +87,9 @@ def command(
     """Measure calibration errors, with intervals and verdicts.
 
     The answer opens with the verdict on the primary measure, which is fixed before the outcomes are used. It also
-    states whether there is evidence of any error, however small. A table follows, with one row per notion and estimator. It
-    contains the estimate with its interval, the raw value, the noise floor, the p-value, and the verdict at the
-    tolerance. The noise floor is the value that 95 % of perfectly calibrated models are below.
+    states whether there is evidence of any error, however small. A table follows, with one row per notion and
+    estimator. It contains the estimate with its interval, the raw value, the noise floor, the p-value, and the verdict
+    at the tolerance. The noise floor is the value that 95 % of perfectly calibrated models are below.
 
     \b
     Examples:
