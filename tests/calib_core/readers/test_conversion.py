@@ -51,6 +51,10 @@ def test_the_tone_of_a_refusal() -> None:
             "0.5,nan,cat",
             'preds.csv, column "p_dog", line 8 (row 6): the value is missing; 1 of 7 rows affected.*"exclude"*',
         ),
+        (  # the row is one where the named column has no value, not the first with any gap
+            "0.5,,cat\n,0.5,cat",
+            'preds.csv, column "p_cat", line 9 (row 7): the value is missing; 2 of 8 rows affected.*"exclude"*',
+        ),
         (
             "0.5,0.5,",
             'preds.csv, column "label", line 8 (row 6): the value is missing; 1 of 7 rows affected.*"exclude"*',

@@ -31,6 +31,16 @@ def test_counted_rows_by_hand():
     assert line["differs"]
 
 
+def test_a_slice_differs_after_correction_for_its_column_and_for_the_number_of_columns():
+    p = off_everywhere(np.random.default_rng(3), 900, 3, (0,), 0.1)
+    first = cc.slices.table(p, "site", columns=1)
+    least = float(first["p_beyond"].min()) * 3
+    assert least < 0.05
+    most = int(0.05 / least)
+    for columns, differs in ((most, True), (most + 1, False)):
+        assert cc.slices.table(p, "site", columns=columns)["differs"].any() == differs
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_p_value_is_the_least_miss_of_an_interval_without_0(seed):
     p = off_everywhere(np.random.default_rng(seed), 200, 3)
