@@ -504,6 +504,15 @@ def rounded_up(number: float) -> int:
     return int(math.ceil(number / unit - 1e-9) * unit)
 
 
+def events(number: float) -> str:
+    """Format a number of expected events: whole numbers below 1,000, so that they agree with the rows they need.
+
+    >>> events(121.3), events(12345)
+    ('122', '13,000')
+    """
+    return rows(number) if number > 999 else str(math.ceil(number - 1e-9))
+
+
 def chance(p: float) -> str:
     """Format a p-value: two significant digits, and none below one in ten thousand.
 

@@ -23,6 +23,7 @@ from calib_core.planning.question import PLANS, Plan, RowsInUse
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Range
 from calib_core.text import at_level, exact_tolerance, in_percent, of_rows, points_of, several, short_percent
+from calib_core.text import events as counted_events
 from calib_core.text import rows as about
 
 _ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "number of rows for the estimate"]
@@ -101,7 +102,8 @@ class _OfTheData(Plan):
         if test.row_groups is not None:
             raise NotAnswerable(
                 f"the rows belong to {test.row_groups.words}: their correlation is unknown before outcomes are seen, "
-                "so there is no typical result"
+                "so there is no typical result. The verdict on these rows names the number of independent rows; "
+                "rows in groups need more"
             )
         return test
 
@@ -268,7 +270,7 @@ class Within(_OfTheData):
 def _rows_for(event: EventSampleSize) -> str:
     """Rows needed for both tolerances, and the tolerance that determines them, in sentences."""
     needed, of_error, of_ratio = about(event.rows), about(event.rows_of_error), about(event.rows_of_ratio)
-    events = f"{about(event.events)} expected events"
+    events = f"{counted_events(event.events)} expected events"
     if event.decides == "ratio":
         return (
             f"About {events} are needed for 8 of 10, so about {needed} rows at a mean risk of "

@@ -29,6 +29,7 @@ from calib_core.text import (
     called,
     chance,
     count,
+    events,
     exact_tolerance,
     rows,
     score,
@@ -244,6 +245,8 @@ def of_sample_size(
     )
     kind = "independent judged rows" if independent else "judged rows"
     there = "" if judged is None else f" (there are {count(judged)})"
+    if independent:
+        more += " Rows in groups need more; how many more is unknown before outcomes are seen."
     return (
         f"About {rows(needed)} {kind} would be needed{there}. With so many, a model without error is shown to be "
         f"within {exact_tolerance(eps)} in 8 of 10 samples.{more}"
@@ -279,7 +282,7 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
             "the verdict."
         )
     by_error = error.sentence.partition(": ")[2]
-    few = f"about {rows(ratio.needed)} expected events would be needed"
+    few = f"about {events(ratio.needed)} expected events would be needed"
     if error.word == MISCALIBRATED:
         where = {"within": "within", "outside": "outside", "undecided": _PARTLY}[ratio.word]
         text = f"{error.sentence} {begun(found)}, {where} the tolerance of {tolerated}."

@@ -1,6 +1,7 @@
 """Plans: values by hand, inverses and back, slow twins, simulated guarantees with falsified twins, refusals."""
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -444,11 +445,34 @@ def test_the_events_needed_are_those_that_the_verdict_names():
         of_ratio = verdict.ratio.needed * verdict.ratio.rows / verdict.ratio.expected
         assert plan.event.rows_of_ratio == pytest.approx(of_ratio, abs=1)
         inverse = plan.inverse()
-        assert cc.text.rows(plan.event.events) in inverse
+        assert cc.text.events(plan.event.events) in inverse
         assert cc.text.rows(plan.needed()) in inverse
         assert plan.needed() == pytest.approx(verdict.rows_needed, abs=1)
         words = f"Both tolerances together need about {cc.text.rows(plan.needed())} judged rows"
         assert (words in verdict.sentence) == (decides == "both"), "each tolerance alone has its number before"
+
+
+@pytest.mark.parametrize("middle", [RARE, -1.3, 0.0])
+def test_the_events_and_the_rows_of_the_ratio_are_rounded_consistently(middle):
+    """The number of rows in a sentence has the expected events of the same sentence, to two digits."""
+    plan = answer("within", test=risks(1000, 0, middle), tolerance=0.02).plan
+    inverse = plan.inverse().replace(",", "")
+    number = float(re.search(r"(\d+)\)? expected events", inverse).group(1))
+    assert plan.event.decides != "both"
+    rows = float(re.search(r"events (?:are enough|are needed for 8 of 10) so about (\d+) rows", inverse).group(1))
+    assert number == pytest.approx(plan.event.rows_of_ratio * plan.event.event_rate, abs=1)
+    assert number - 1 <= rows * plan.event.event_rate <= 1.1 * number + 1
+
+
+def test_rows_in_groups_have_the_same_reason_in_the_plan_and_in_the_verdict():
+    rows = risks(1000, 0, TENTH)
+    grouped = rows.replace(groups=np.arange(1000) // 4)
+    with pytest.raises(NotAnswerable, match=r"unknown before outcomes are seen.*rows in groups need more"):
+        answer("within", test=grouped, tolerance=0.02)
+    sentence = cc.estimate(grouped, "event").verdict(0.02).sentence
+    assert "independent judged rows" in sentence
+    assert "Rows in groups need more" in sentence
+    assert "groups" not in cc.estimate(rows, "event").verdict(0.02).sentence
 
 
 def test_a_wider_ratio_needs_fewer_events_and_none_leaves_the_error():
