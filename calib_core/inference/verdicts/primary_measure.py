@@ -11,7 +11,7 @@ import numpy as np
 
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme
-from calib_core.defaults import LEVEL, RATIO, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, takes_bins
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.significance.calibration_tests import shown_at_all
@@ -22,8 +22,8 @@ from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.validation import rows_and_copies
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration
-from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, in_full
-from calib_core.text import at_level, begun, called, score, short_percent
+from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, in_full
+from calib_core.text import at_level, begun, called, inside, score, short_percent
 
 ESTIMATOR = "ece"
 """Estimator of the primary measure."""
@@ -84,11 +84,20 @@ class PrimaryLine(OneLine):
 
     @property
     def sentence(self) -> str:
-        """Verdict, test for an error of any size, and the reason for this measure."""
+        """Verdict, test for an error of any size, and the reason for this measure.
+
+        If there are too few rows for a verdict, evidence of some error is next to this word.
+        """
         verdict = self.line.sentence or f"{begun(self.line.note)}."
         own = None if self.line.verdict == MISCALIBRATED else self.line.p  # MISCALIBRATED already means an error
-        shown = "" if self.line.verdict == TOO_CLOSE else f" {any_size(self.line.low, self.shown, own)}"
-        return f"{verdict}{shown} {self.reason}"
+        if self.line.verdict == TOO_CLOSE:
+            return f"{verdict} {self.reason}"
+        shown = any_size(self.line.low, self.shown, own)
+        word, colon, numbers = verdict.partition(": ")
+        evidence = min(self.shown.p_value, 1.0 if own is None else own) <= SIGNIFICANCE
+        if self.line.verdict == TOO_FEW and colon and evidence:
+            return f"{word}, but {inside(shown)} {begun(numbers)} {self.reason}"
+        return f"{verdict} {shown} {self.reason}"
 
     @property
     def headline(self) -> str:

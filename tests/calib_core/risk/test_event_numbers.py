@@ -125,6 +125,19 @@ def test_evidence_of_some_error_is_said_once(tolerance):
     assert first.sentence.count("There is evidence of some error") == 1
 
 
+@pytest.mark.parametrize("slope", [1.0, 0.7])
+def test_evidence_of_some_error_is_next_to_the_word_too_few_rows(slope):
+    rng = np.random.default_rng(3)
+    logit = rng.normal(-1, 1.2, 700)
+    rows = predictions(1 / (1 + np.exp(-logit)), rng.random(700) < 1 / (1 + np.exp(-slope * logit)))
+    first = cc.inference.primary(rows)
+    assert first.line.verdict == "too few rows to tell"
+    assert (first.shown.p_value < 0.001) == (slope < 1)
+    place, estimate = (first.sentence.find(words) for words in ("evidence of some error", "estimated at"))
+    assert (0 < place < estimate) == (slope < 1)
+    assert first.sentence.startswith("Too few rows to tell")
+
+
 def test_the_test_beside_a_verdict_has_one_p_value():
     rng = np.random.default_rng(9)
     s = rng.beta(2, 5, 300)
