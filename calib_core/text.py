@@ -485,22 +485,22 @@ def of_rows(number: float, worth: float | None = None, groups: float | None = No
     return f"{text} in {together}, effective sample size {size}"
 
 
-def rows(number: float) -> str:
-    """Format an approximate number of rows: two digits, rounded up.
+def rows(number: float, digits: int = 2) -> str:
+    """Format an approximate number of rows: two digits, or as many as given, rounded up.
 
-    >>> rows(1234), rows(87.2)
-    ('1,300', '88')
+    >>> rows(1234), rows(87.2), rows(1234, 1)
+    ('1,300', '88', '2,000')
     """
-    return f"{rounded_up(number):,}"
+    return f"{rounded_up(number, digits):,}"
 
 
-def rounded_up(number: float) -> int:
-    """Round an approximate number of rows up to two digits.
+def rounded_up(number: float, digits: int = 2) -> int:
+    """Round an approximate number of rows up to two digits, or as many as given.
 
     >>> rounded_up(1234)
     1300
     """
-    unit = 10.0 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
+    unit = 10.0 ** max(0, math.floor(math.log10(max(number, 1.0))) + 1 - digits)
     return int(math.ceil(number / unit - 1e-9) * unit)
 
 

@@ -232,16 +232,17 @@ def of_sample_size(
 ) -> str:
     """Describe the number of rows at which a model is shown to be within a tolerance, in sentences.
 
-    ``judged`` is the number of rows that were evaluated. A file can have more, on which calibrators are fitted.
+    ``judged`` is the number of rows that were evaluated. A file can have more, on which calibrators are fitted. The
+    number for a model ``with_error`` varies by a fifth with the seed of its few samples, so it has one digit.
 
     >>> print(of_sample_size(7310, 0.02, 14650, judged=750))
     About 7,400 judged rows would be needed (there are 750). With so many, a model without error is shown to be within
-    2 % in 8 of 10 samples. A model with an error of 1 % needs about 15,000.
+    2 % in 8 of 10 samples. A model with an error of 1 % needs about 20,000.
     """
     more = (
         ""
         if with_error is None
-        else f" A model with an error of {exact_tolerance(eps / 2)} needs about {rows(with_error)}."
+        else f" A model with an error of {exact_tolerance(eps / 2)} needs about {rows(with_error, 1)}."
     )
     kind = "independent judged rows" if independent else "judged rows"
     there = "" if judged is None else f" (there are {count(judged)})"
