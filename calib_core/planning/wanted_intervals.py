@@ -167,9 +167,8 @@ class ErrorInterval(_OfTheData):
 BOTH = "within both tolerances"
 """Name of the curve for an event."""
 _WITHIN = (
-    "Simulated from the scores at hand, not proven. With these rows, 8 of 10 samples of a model without error are "
-    "shown to be within tolerance. A model with some error needs more rows; one above the tolerance is never shown "
-    "to be within."
+    "Simulated from the scores at hand, not proven. The number of rows needed is that of a model without error. A "
+    "model with some error needs more rows. No number of rows is enough for a model whose error exceeds the tolerance."
 )
 _PRODUCT = (
     "The verdict on an event uses two tolerances. The share of samples within both is computed as the product of the "
@@ -248,7 +247,7 @@ class Within(_OfTheData):
             return self._answer_for(self.event)
         shown = "in at least 8" if self.bound < self.tolerance else "in fewer than 8"
         return (
-            f"With {self.rows:,} rows a calibrated model with these scores is shown to be within "
+            f"With {self.rows:,} rows, a calibrated model with these scores is shown to be within "
             f"{short_percent(self.tolerance)} {shown} of 10 samples. The upper end of the {at_level(self.level)} "
             f"interval is {short_percent(self.bound)} or less in 8 of 10."
         )
@@ -256,15 +255,16 @@ class Within(_OfTheData):
     def _answer_for(self, event: EventSampleSize) -> str:
         both, error, ratio = (_in_samples(float(share[0])) for share in self.curves(np.array([self.amount])).values())
         return (
-            f"With {self.rows:,} rows a calibrated model with these scores is shown to be within both tolerances in "
-            f"{both} of samples. Its error is shown to be below {exact_tolerance(self.tolerance)} in {error}, and its "
-            f"ratio of observed to expected events within {tolerated_ratios(event.ratio)} in {ratio}."
+            f"With {self.rows:,} rows, a calibrated model with these scores is shown to be within both tolerances in "
+            f"{both} of samples. In {error} of samples the rows show that its error is below "
+            f"{exact_tolerance(self.tolerance)}. In {ratio} they show that its ratio of observed to expected events is "
+            f"within {tolerated_ratios(event.ratio)}."
         )
 
     def inverse(self) -> str:
         if self.event is not None:
             return _rows_for(self.event)
-        return f"About {about(self.needed())} rows are enough for 8 of 10."
+        return f"To show this in 8 of 10 samples, about {about(self.needed())} rows are needed."
 
 
 def _rows_for(event: EventSampleSize) -> str:
@@ -273,18 +273,16 @@ def _rows_for(event: EventSampleSize) -> str:
     events = f"{counted_events(event.events)} expected events"
     if event.decides == "ratio":
         return (
-            f"About {events} are needed for 8 of 10, so about {needed} rows at a mean risk of "
-            f"{short_percent(event.event_rate)}. The ratio decides: for the error, about {of_error} rows are enough."
+            f"To show both in 8 of 10 samples, about {events} are needed, or about {needed} rows at a mean risk of "
+            f"{short_percent(event.event_rate)}. The ratio determines this number: the error needs only about "
+            f"{of_error} rows."
         )
+    shown = f"To show both in 8 of 10 samples, about {needed} rows are needed."
     if event.decides == "error":
         return (
-            f"About {needed} rows are enough for 8 of 10. The error decides: for the ratio, about {events} are enough, "
-            f"so about {of_ratio} rows."
+            f"{shown} The error determines this number: the ratio needs only about {events}, or about {of_ratio} rows."
         )
-    return (
-        f"About {needed} rows are enough for 8 of 10. Both tolerances decide: the error needs about {of_error} rows, "
-        f"the ratio about {of_ratio} ({events})."
-    )
+    return f"{shown} The error by itself needs about {of_error}; the ratio, about {of_ratio} ({events})."
 
 
 def _in_samples(share: float) -> str:

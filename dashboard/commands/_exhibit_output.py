@@ -27,6 +27,7 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
     NotAnswerable is the command's sentence, as is why there is no model.
     """
     from calib_core import InputError
+    from dashboard.commands._opened_models import assumed
 
     tell_doubts(scene)
     if not scene.models.shown:
@@ -37,7 +38,8 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
         return
     frame = scene.get(exhibit.table(scene))
     if form == "text":
-        _tell_rows(scene, named)
+        _outputs.warn(assumed(scene.models.shown[0].source, named))
+        tell_rows(scene)
     _outputs.answer(
         form,
         text=lambda: _lines(exhibit, frame, exhibit.words(scene)),
@@ -46,16 +48,17 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
     )
 
 
-def _tell_rows(scene: Scene, named: Iterable[str]) -> None:
-    """Write to stderr the assumptions about the file, and the evaluated rows if these are not all rows."""
-    from dashboard.commands._opened_models import assumed, judged_rows, of_all
+def tell_rows(scene: Scene, change: str | None = None) -> None:
+    """Write the evaluated rows to stderr if these are not all rows, and how to ``change`` them."""
+    from dashboard.commands._opened_models import judged_rows, of_all
     from dashboard.session import file
 
+    if not scene.models.shown:
+        return
     first = scene.models.shown[0]
-    _outputs.warn(assumed(first.source, named))
     every, judged = (scene.get(each).n_rows for each in (first.whole, first.predictions))
     if judged < every and not first.source.within:
-        among = of_all(first.source, judged, every)
+        among = of_all(first.source, judged, every) if change is None else f" of {every:,}{change}"
         _outputs.warn([f"{file(first.source.data).title}: judged on {judged_rows(scene)}{among}"])
 
 

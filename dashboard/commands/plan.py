@@ -81,7 +81,7 @@ def command(
         PLANS.described(key, **{name: value for name, value in given.items() if PLANS[key].has(name)})
         for key in ([question] if question else PLANS)
     ]
-    frame = answers(plans) if file is None else _of_file(plans, file, binning, read)
+    frame = answers(plans) if file is None else _of_file(plans, file, binning, read, form)
     if question is not None and frame["note"][0]:
         _failures.fail(frame["note"][0])
     _outputs.answer(
@@ -102,8 +102,8 @@ def _is_file(name: str) -> bool:
     return name.startswith("demo:") or Path(name).exists()
 
 
-def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOptions) -> pd.DataFrame:
-    """Return the plans filled in from a file, divided as on screen."""
+def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOptions, form: str) -> pd.DataFrame:
+    """Return the plans filled in from a file, divided as on screen; stderr names the evaluated rows."""
     import calib_core as cc
     from dashboard.commands import _opened_models
     from dashboard.exhibits.plan_answers import data_in_use
@@ -111,6 +111,8 @@ def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOpti
 
     scene = scene_of(_opened_models.selection(file, read=read, binning=binning))
     _exhibit_output.tell_doubts(scene)
+    if form == "text":
+        _exhibit_output.tell_rows(scene, "; --rows plans for another number")
     found: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
     return found
 

@@ -181,7 +181,7 @@ def test_the_command_says_what_the_screen_says() -> None:
     assert line["plan"] == Recipe("PLANS", "balance", (("bins", 10), ("rows", 500))).to_dict()
     with_file = calib("show-nothing.csv")
     assert with_file.exit_code == 2
-    assert "no 'show-nothing.csv' in PLANS" in with_file.stderr
+    assert "QUESTION 'show-nothing.csv' is not known" in with_file.stderr
 
 
 @pytest.mark.parametrize(
