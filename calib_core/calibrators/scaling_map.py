@@ -38,7 +38,7 @@ See tests/simulations/small_scaling_fits.py.
 """
 
 Prior: TypeAlias = Annotated[
-    float, Range(0, 10_000), "Prior (pseudo-rows)", "weight of the uncalibrated model, in rows; 0 for none"
+    float, Range(0, 10_000), "Prior rows", "weight of the uncalibrated model, in rows; 0 for none"
 ]
 
 

@@ -279,7 +279,7 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
     common = next(
         (_gain(choice, recipe) for recipe in choice.recipes if recipe == Recipe("CALIBRATORS", "intercept")), ""
     )
-    for_all = f", and one for all rows {common}" if common else ""
+    for_all = f" The same update of all rows would lower it by {common}." if common else ""
     score = inside(ESTIMATORS[choice.score].title)
     rows, how = "use more rows", f" ({all_rows})" if all_rows else ""
     on_rows = "On the calibration rows, " if choice.held_out else ""
@@ -287,9 +287,8 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
         rows += f", or evaluate all of them, cross-fitted{how}"
     return (
         f"{on_rows}{title_of(update.column, update.value)} has a larger gap than the other rows. "
-        f"An intercept update shifts the log-odds of the risk. On {choice.judged_on}, one for only these rows would "
-        f"gain {mine} in {score}{for_all}. "
-        f"This is too little evidence of a gain: {rows}."
+        f"On {choice.judged_on}, shifting only the risk of these rows (intercept update) would lower {score} by "
+        f"{mine}.{for_all} This is too little evidence of a gain: {rows}."
     )
 
 

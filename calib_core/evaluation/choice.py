@@ -56,7 +56,8 @@ FEWEST_FOLDS = 3
 MOST_NUMBERS = 1_000_000
 """Largest number of rows times classes; larger data are subsampled, stratified by class."""
 HELD_OUT_REJECTS = (
-    "The held-out rows can only reject the chosen calibrator: the interval of its gain on them must be above 0."
+    "The held-out rows played no part in the choice. They serve as a final check: a calibrator is recommended only if "
+    "the whole interval of its gain on them is above 0."
 )
 """Sentence on the role of the held-out rows in the choice."""
 
@@ -98,7 +99,7 @@ class Remaining(OneLine):
         if not (0 <= new.point < old.point < np.inf) or new.written(new.point) == old.written(old.point):
             return ""
         ends = "" if new.interval == "–" else f" ({at_level(new.level)} interval {new.interval})"
-        return f"{old.written(old.point).removesuffix(' %')} → {new.written(new.point)}{ends}"
+        return f"from {old.written(old.point)} to {new.written(new.point)}{ends}"
 
     @property
     def word(self) -> str | None:
@@ -328,13 +329,13 @@ class CalibratorChoice(OneLine):
             if self._contract.keeps_argmax
             else "Some predicted classes can change."
         )
-        first = f"Error {error}. {changes}" if error else changes
+        first = f"Calibration error falls {error}. {changes}" if error else changes
         among = ""
         if self.among_equals and self.recipe in self.equals:
             which = "the simplest" if all(map(self._no_simpler, self.equals)) else "one"
-            among = f"It is {which} of {_in_words(len(self.equals))} equally good calibrators."
-        way = "rises" if self.gain.point < 0 else "falls"
-        then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}."
+            equals = begun(_in_words(len(self.equals)))
+            among = f"{equals} calibrators are about equally good; this is {which} of them."
+        then = f"{begun(name)} {self._way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
             then += f" {self._at_most()}; the log loss counts {FLOOR_LOSS} for each of them."
             if self.rests_on_floored:
@@ -342,6 +343,11 @@ class CalibratorChoice(OneLine):
                     f" The gain depends on them: on the other {_rows(self._rest)} the interval of the gain includes 0."
                 )
         return " ".join(filter(None, (first, among, then)))
+
+    @property
+    def _way(self) -> str:
+        """Verb for the direction of the score."""
+        return "rises" if self.gain.point < 0 else "falls"
 
     def _at_most(self) -> str:
         """Sentence on the rows in which the model's log loss is at its maximum, without its period."""
@@ -428,10 +434,11 @@ class CalibratorChoice(OneLine):
         base, line = self._lines
         contract = self._contract
         needed = int(line["rows_needed"])
+        name = inside(ESTIMATORS[self.score].title)
         texts = (
-            f"The gain is {written(self.gain.point)} ({self._ends(self.gain)}), on "
-            f"{self.judged_on}.{self._same_events(self.about)}",
-            "" if contract.keeps_argmax else f"Accuracy changes by {_with_ends(line, 'accuracy', self.level)}.",
+            f"On {self.judged_on}, {name} {self._way} by {written(abs(self.gain.point))} ({self._ends(self.gain)})."
+            f"{self._same_events(self.about)}",
+            "" if contract.keeps_argmax else f"Accuracy {_moves(line, 'accuracy', self.level)}.",
             self._best(),
             self._ranking(base, line),
             *self._means(base, line),
@@ -449,7 +456,8 @@ class CalibratorChoice(OneLine):
         params = dict(self.recipe.params)
         of_value = f" of {title_of(str(params['by']), str(params['only']))}" if params.get("only") else ""
         there = self.of_value if of_value else self.among
-        return f"It needs about {about_rows(needed)} calibration rows{of_value}; you have {count(there)}."
+        name = begun(inside(self.recipe.without("by", "only").title))
+        return f"{name} needs about {about_rows(needed)} calibration rows{of_value}; you have {count(there)}."
 
     def _ranking(self, base: Any, line: Any) -> str:
         """Sentence on the ranking of rows: by the risk of an event, else of correct above wrong predictions."""
@@ -462,7 +470,7 @@ class CalibratorChoice(OneLine):
         ) + f" ({auroc_heading(self.table)})"
         if abs(line["auroc_gain"]) < _SAME:
             return f"{what} stays {short_percent(base['auroc'])}."
-        return f"{what} changes by {_with_ends(line, 'auroc', self.level)}."
+        return f"{what} {_moves(line, 'auroc', self.level)}."
 
     def _means(self, base: Any, line: Any) -> tuple[str, ...]:
         """Sentence on the mean risk of an event (else the mean confidence) before and after."""
@@ -475,7 +483,8 @@ class CalibratorChoice(OneLine):
             return ()
         if abs(line[name] - base[name]) < _SAME:
             return (f"{what} stays {short_percent(base[name])}.",)
-        return ("{} goes from {} to {}.".format(what, *told_apart(base[name], line[name])),)
+        way = "rises" if line[name] > base[name] else "falls"
+        return ("{} {} from {} to {}.".format(what, way, *told_apart(base[name], line[name])),)
 
     def _best(self) -> str:
         """Comparison with the best candidate, if it is another."""
@@ -487,11 +496,12 @@ class CalibratorChoice(OneLine):
         share = short_percent(max(float(mine["gain"]) / float(best["gain"]), 0.0))
         name = inside(self.winner.title)
         costs = CALIBRATORS[self.winner.key].flags.keeps_argmax or not np.isfinite(best["accuracy_gain"])
-        accuracy = (
-            "" if costs else f" {begun(name)} would change accuracy by {_with_ends(best, 'accuracy', self.level)}."
+        accuracy = "" if costs else f" With {name}, accuracy {_moves(best, 'accuracy', self.level)}."
+        less = " but less simple" if self._no_simpler(self.winner) else ""
+        return (
+            f"{begun(inside(self.recipe.title))} achieves {share} of the gain of {name}, which is best in "
+            f"cross-validation{less}.{accuracy}"
         )
-        less = ", which is less simple" if self._no_simpler(self.winner) else ""
-        return f"{begun(inside(self.recipe.title))} has {share} of the gain of {name}{less}.{accuracy}"
 
     def _more_rows(self) -> tuple[str, ...]:
         """Sentence on the number of rows needed to show this gain, and the upper end of its interval.
@@ -552,6 +562,15 @@ class CalibratorChoice(OneLine):
             "one calibrator, chosen by cross-validation."
         )
 
+    def _not_met(self) -> str:
+        """Sentence on what is missing for a recommendation although the evidence is enough; empty otherwise."""
+        if self.recalibrate or self.about == IDENTITY or not self.evidence > ENOUGH:
+            return ""
+        if not self.gain.low <= 0 <= self.gain.high:
+            return ""
+        what = "The final check on the held-out rows" if self.held_out else "The first condition"
+        return f" {what} is not met: the interval of the gain of {inside(self.about.title)} includes 0."
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the method of the choice, excluded candidates, and the interval."""
@@ -563,10 +582,11 @@ class CalibratorChoice(OneLine):
             f"Chosen by cross-validation in {len(self.picks)} random folds. The choice was repeated without each fold "
             f"in turn: it was {inside(picked.title)} in {same} of {len(self.picks)} repetitions.{self._other_picks()}",
             self._corrected(),
-            "A calibrator is recommended on two conditions. First, the interval of its gain is above 0. Second, the "
-            f"outcomes are more than {np.exp(ENOUGH):.1f} times as likely under a weighted average of all calibrators "
-            f"as under the uncalibrated model (here {_times(self.evidence)} times). With few rows, it is also "
-            "recommended if a likelihood ratio test shows that it, or a simpler one-parameter form of it, helps."
+            "A calibrator is recommended if two conditions are met. First, the interval of its gain in "
+            "cross-validation is above 0. Second, a weighted average of all calibrators explains the outcomes more "
+            f"than {np.exp(ENOUGH):.1f} times as well as the uncalibrated model (likelihood ratio; here "
+            f"{_times(self.evidence)}). With few rows, a likelihood ratio test of it, or of a simpler one-parameter "
+            f"form of it, can take the place of both.{self._not_met()}"
             if np.isfinite(self.evidence)
             else "",
             "The interval is for new test rows; it treats the fitted calibrators as fixed. "
@@ -928,8 +948,8 @@ class _Tried:
         totals, risks = contest.totals(contest.every), contest.risk(contest.every)
         for i in np.flatnonzero((totals > 0) & np.isfinite(totals) & (risks > BOLD * totals)):
             table.loc[i, "note"] = (
-                f"a probability near 0 for outcomes that remain possible; one of them would add {written(risks[i])} to "
-                f"the total log loss, which falls by only {written(totals[i])} in cross-validation"
+                "a probability near 0 for outcomes that remain possible. A single such outcome would raise the sum of "
+                f"the log losses by {written(risks[i])}; in cross-validation it falls by only {written(totals[i])}"
             )
         return table[list(COLUMNS)]
 
@@ -984,9 +1004,11 @@ def _rows(number: int) -> str:
     return "1 row" if number == 1 else f"{count(number)} rows"
 
 
-def _with_ends(line: pd.Series, name: str, level: float) -> str:
-    """A change of a share, with its interval."""
+def _moves(line: pd.Series, name: str, level: float) -> str:
+    """Verb for a change of a share, its size, and its interval."""
     gain, low, high = (float(line[f"{name}_gain{end}"]) for end in ("", "_low", "_high"))
+    size = points(gain).lstrip("+−")
+    way = "stays the same" if size.startswith("0 ") else f"{'rises' if gain > 0 else 'falls'} by {size}"
     if not np.isfinite(low):
-        return f"{points(gain)} (too few rows for an interval)"
-    return f"{points(gain)} ({at_level(level)} interval {points(low).removesuffix(' points')} to {points(high)})"
+        return f"{way} (too few rows for an interval)"
+    return f"{way} ({at_level(level)} interval {points(low).removesuffix(' points')} to {points(high)})"

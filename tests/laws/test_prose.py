@@ -376,7 +376,8 @@ RULES = [
     (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\)\. With so many, a model without "
               r"error is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an error of "
               r"{half} % needs about {any_more}"),
-    (of_own_error, r"Error {point} → {any_left} %(?: \({level} % interval {any_low} to {any_high} %\))?"),
+    (of_own_error, r"Calibration error falls from {point} % to {any_left} %"
+                   r"(?: \({level} % interval {any_low} to {any_high} %\))?"),
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),
     (of_places, r"At a mean risk of {says} %, {right} %"),

@@ -507,8 +507,8 @@ def test_held_out_rows_are_judged_and_named():
     assert found.before == pytest.approx(losses(other).mean())
     assert found.gain.point == pytest.approx((losses(other) - losses(fitted)).mean())
     assert (found.judged_on, without.judged_on) == ("900 held-out rows", "all 600 rows, cross-fitted")
-    assert ", on 900 held-out rows." in found.price[0]
-    assert ", on all 600 rows, cross-fitted." in without.price[0]
+    assert found.price[0].startswith("On 900 held-out rows, log loss ")
+    assert without.price[0].startswith("On all 600 rows, cross-fitted, log loss ")
     remaining = found.remaining(p, other)
     assert remaining.line.estimate.value == pytest.approx(cc.inference.primary(fitted).estimate.value)
     assert "held_out_rows" in found.record()
@@ -547,20 +547,20 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
     found = choose(rows(800), FAST)
     words = cc.text.score
     assert found.sentence == (
-        "Use temperature scaling. No predicted class changes. It is the simplest of two equally good calibrators. "
-        f"Log loss falls from {words(found.before)} to {words(found.before - found.gain.point)}."
+        "Use temperature scaling. No predicted class changes. Two calibrators are about equally good; this is the "
+        f"simplest of them. Log loss falls from {words(found.before)} to {words(found.before - found.gain.point)}."
     )
     assert found.price[0] == (
-        f"The gain is {words(found.gain.point)} (90 % interval {words(found.gain.low)} to {words(found.gain.high)}), "
-        "on all 800 rows, cross-fitted."
+        f"On all 800 rows, cross-fitted, log loss falls by {words(found.gain.point)} (90 % interval "
+        f"{words(found.gain.low)} to {words(found.gain.high)})."
     )
     price = " ".join(found.price)
-    assert "It needs about 50 calibration rows; you have 800." in price
+    assert "Temperature scaling needs about 50 calibration rows; you have 800." in price
     p = rows(2000, seed=4)
     shift = np.array([3.0, 0.0, 0.0])
     vector = choose(Predictions.from_logits(np.log(p.probs) + shift, p.true_labels), ["vector"])
     assert "Some predicted classes can change." in vector.sentence
-    assert "Accuracy changes by +" in " ".join(vector.price)
+    assert "Accuracy rises by " in " ".join(vector.price)
 
 
 def test_where_no_gain_is_shown_it_says_how_many_rows_would_show_one():
@@ -886,8 +886,8 @@ def test_every_side_effect_is_said_of_the_calibrator_that_has_it():
     assert found.recipe.key == "intercept"
     (compared,) = (text for text in found.price if "of the gain of" in text)
     first, then = compared.split(". ", 1)
-    assert first.startswith("Intercept update has")
-    assert then.startswith("Dirichlet calibration would change accuracy by")
+    assert first.startswith("Intercept update achieves")
+    assert then.startswith("With Dirichlet calibration, accuracy rises by")
     assert "prediction" not in found.effect(), "the risk of an event predicts no class"
 
 
