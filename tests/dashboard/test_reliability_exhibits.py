@@ -110,7 +110,7 @@ def test_the_curve_without_bins_says_how_far_off_it_is_at_the_score_chosen(scene
     for score in (0.7, 0.95):
         exhibit = EXHIBITS.make("kernel-curve", score=score)
         local = number_words.short_percent(curve.local_error(score))
-        assert f"at {number_words.short_percent(score)}: {local}." in exhibit.words(scene).notes[0]
+        assert f"at {number_words.short_percent(score)} is {local}." in exhibit.words(scene).notes[0]
     empty = next(score for score in (0.0, 0.01, 0.02) if np.isnan(curve.local_error(score)))
     assert "no data" in EXHIBITS.make("kernel-curve", score=empty).words(scene).notes[0]
 
