@@ -227,7 +227,7 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
         told.pop("limit")
         # A frame has NaN where a record has none.
         assert {name: None if pd.isna(line[name]) else line[name] for name in told} == told
-        assert f"{model.title}: {first.sentence}" in page_text
+        assert f"{model.title}. {first.sentence}" in page_text
         estimate = cc.estimate(judged(model), first.notion, "ece")
         assert (line["value"], line["point"]) == (estimate.value, estimate.point)
     printed_bold = sum(place < len(held.cells) for _, held in made.document.tables for place in held.bold)
