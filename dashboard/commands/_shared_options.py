@@ -182,7 +182,7 @@ _OF_READING: Option = several(
     read,
     click.option("--label", metavar="COLUMN", help="Column with the labels, or with the outcome of the event."),
     click.option("--event", metavar="CLASS", help="Which of two classes is the event. If the label column contains "
-                                                  "0 and 1, its name stands for 1."),
+                                                  "0 and 1, its name also means 1."),
     click.option("--labels", type=FILE, metavar="FILE", help="File with the labels, joined by a column present in "
                                                              "both files."),
     key,

@@ -28,7 +28,7 @@ from calib_core import ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
 from calib_core.evaluation.study import error_keys
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import FAMILIES
-from calib_core.text import inside, measured_between, score
+from calib_core.text import begun, inside, measured_between, score
 from dashboard import report, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.hero import off_elsewhere
@@ -385,7 +385,7 @@ def test_of_more_classes_the_triangle_is_that_of_the_screen() -> None:
     others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "simplex")
     made = report.build(chosen(), Options(left_out=others))
     source = session.triangle(Source(), "")
-    assert session.parts(source).rule in text_of(made)
+    assert begun(session.parts(source).merging) in text_of(made)
     rows = session.parts(source)
     value = cc.estimate(rows.test, "canonical", "ece", Selection().partitions[0].build()).value
     assert table(made, "canonical")["value"][0] == value
