@@ -157,7 +157,7 @@ def headline(table: pd.DataFrame, names: Mapping[str, str] | None = None, happen
 
     >>> p = Predictions.from_confidence([0.9] * 100 + [0.7] * 100, ([True] * 7 + [False] * 3) * 10 + [True, False] * 50)
     >>> headline(bins_standing_out({"Uncalibrated model": p}, 5), {"Uncalibrated model": "the uncalibrated model"})
-    ('The uncalibrated model is over-confident in every bin.',)
+    ('The uncalibrated model is significantly over-confident in every bin.',)
     """
     called = {title: (names or {}).get(title, title) for title in dict.fromkeys(table["model"])}
     if happened:
@@ -186,7 +186,7 @@ def _claim(table: pd.DataFrame, name: str) -> str:
     if len(kinds) == 1:
         where = _stretch(table, off)
         if where is not None:
-            return begun(f"{where}{name} is {kinds[0]} in every bin.")
+            return begun(f"{where}{name} is significantly {kinds[0]} in every bin.")
     counts = " and ".join(f"{kind} in {int((sides == kind).sum())}" for kind in kinds)
     distance = (table["accuracy"] - table["confidence"]).abs().to_numpy()
     worst = table.iloc[off[np.argmax(distance[off])]]

@@ -150,9 +150,9 @@ def test_calibrated_models_have_a_bin_that_is_off_in_at_most_5_percent_of_sample
 def test_the_headline_claims_what_the_intervals_show() -> None:
     fine, high = says(0.35, 0.35, 300), (says(0.75, 0.5, 300), says(0.95, 0.8, 300))
     cases = {
-        "Above 70 %, net is over-confident in every bin.": bare(fine, *high),
-        "Net is over-confident in every bin.": bare(*high),
-        "Below 60 %, net is under-confident in every bin.": bare(
+        "Above 70 %, net is significantly over-confident in every bin.": bare(fine, *high),
+        "Net is significantly over-confident in every bin.": bare(*high),
+        "Below 60 %, net is significantly under-confident in every bin.": bare(
             says(0.35, 0.7, 300), says(0.55, 0.8, 300), says(0.95, 0.95, 300)
         ),
         "At 70 to 80 %, net is over-confident: mean confidence 75 %, accuracy 50 %.": bare(
@@ -174,7 +174,10 @@ def test_the_headline_speaks_of_the_other_models_too() -> None:
     two = diagrams.headline(
         diagrams.bins_standing_out({"A": off, "B": fine}, 10), {"A": "the uncalibrated model", "B": "scaling"}
     )
-    assert two == ("The uncalibrated model is over-confident in every bin.", "No bin of scaling is significantly off.")
+    assert two == (
+        "The uncalibrated model is significantly over-confident in every bin.",
+        "No bin of scaling is significantly off.",
+    )
     many = {"A": off, "B": fine, "C": fine, "D": fine}
     assert (
         diagrams.headline(diagrams.bins_standing_out(many, 10))[1]
