@@ -35,18 +35,18 @@ _OF_CONFIDENCES = (
 )
 _INTERVALS = (
     "Each interval is exact (Clopper and Pearson 1934; wider for rows in groups) and valid for one chosen value. "
-    "A gap is colored only if it exceeds the largest gap over all values in 95 % of calibrated models."
+    "A gap is colored only if it is larger than the largest gap that 95 % of calibrated models show anywhere."
 )
 _UPDATED = (
     "The line of a recalibrated model uses the same rows: their mean risk after recalibration and their observed "
     "frequency."
 )
 EXPLAINED = (
-    "The bar is the confidence interval at this position of the slider. The slider has about 100 positions, so in "
-    "most calibrated models some interval misses the predicted value. A gap is therefore colored only if it "
-    "exceeds the largest gap anywhere on the slider in 95 % of calibrated models. \u201cNo clear gap\u201d: the "
-    "interval includes the predicted value. \u201cNot significant over the slider\u201d: the interval excludes it, "
-    "but the gap is not larger than that."
+    "The bar is the confidence interval at this position of the slider. With about 100 positions, even a calibrated "
+    "model looks off at some of them by chance. A gap is therefore colored only if it is larger than the largest gap "
+    "that 95 % of calibrated models show anywhere. \u201cNo clear gap\u201d: the interval includes the predicted "
+    "value. \u201cNot significant over the slider\u201d: the interval misses the predicted value, but a gap of this "
+    "size can still be chance."
 )
 """Help text next to a bar."""
 

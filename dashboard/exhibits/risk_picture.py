@@ -77,8 +77,8 @@ def words(scene: Scene) -> Words:
     return Words(
         f"Star: mean predicted risk of the {rows} in one bin, and the share that {happened}, with its "
         f"{own_interval(scene)}. Gray band: range of {at_level(LEVEL)} of calibrated models, for each bin. Line: "
-        f"smooth curve with its band, drawn only where there are {rows}. Spikes below: {rows} with the event point "
-        "up, all others down (square-root scale). Hollow: fewer than 10 rows. Triangle at the edge: beyond "
+        f"smooth curve with its band, drawn only where there are {rows}. Spikes below (square-root scale) count "
+        f"{rows}: upward with the event, downward without it. Hollow: fewer than 10 rows. Triangle at the edge: beyond "
         "the axis.",
         f"Observed frequency against predicted risk of {name}. {_largest(frame, title)}",
         headline=_headline(scene, scene.get(tested), happened),

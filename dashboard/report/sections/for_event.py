@@ -106,7 +106,7 @@ def limits(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
         yield f"These rows contain only {few}. {needed}"
     if math.isfinite(scene.ratio) and found.ratio_low > 0 and found.ratio_high / found.ratio_low > scene.ratio**2:
         within = tolerated_ratios(scene.ratio)
-        yield f"As a ratio, the interval of observed : expected is wider than the tolerance of {within}."
+        yield f"The interval of the ratio observed : expected is wider than its tolerance of {within}."
     if scene.tolerance > found.observed:
         rate = short_percent(found.observed)
         yield (

@@ -52,7 +52,7 @@ INTERVALS = (
     "2006).",
     "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk "
     "of the event; otherwise top-label error if its noise floor is below the tolerance, else confidence error. "
-    "All other results are not corrected for multiple testing.",
+    "Other results are not corrected for multiple testing unless they say so.",
     "A “rough guide” is an interval in a case that the simulations do not cover. All other intervals are within "
     "the range of the tables below.",
 )
