@@ -152,7 +152,8 @@ def error_tests(
     found = [rows.titles[test] for test in rows.corrected if rows.shows(test)]
     end = f"Significant: {', '.join(found)}." if found else "None is significant."
     verdict = _verdict(rows) and "The verdict, fixed in advance and not corrected, is miscalibrated."
-    return " ".join(filter(None, (f"Tests for an error, corrected for multiple testing: {values}.", end, verdict)))
+    start = f"Tests for an error, corrected for all {len(rows.corrected)} tests: {values}."
+    return " ".join(filter(None, (start, end, verdict)))
 
 
 def error_beyond_places(

@@ -89,6 +89,6 @@ def _record(exhibit: Exhibit, frame: pd.DataFrame, scene: Scene) -> dict[str, An
         "columns": [asdict(column) for column in exhibit.declared(frame)],
         "lines": frame.to_dict("records"),
         "headline": list(words.headline),
-        "notes": [text for text in (words.caption, *words.notes) if text],
+        "notes": [text for text in (words.below_figure, *words.notes) if text],
         "python": exhibit.python(scene),
     }

@@ -185,7 +185,7 @@ def of_all(source: Source, judged: int, every: int) -> str:
     """Return the number of rows in a file if not all are evaluated, and the option for all; empty after a choice."""
     if judged >= every or source.within or session.reading(source.data, source.reading).split is not None:
         return ""
-    return f" of {every:,} (--judge all judges all of them)"
+    return f" of {every:,} (the others are reserved for fitting calibrators; --judge all includes them)"
 
 
 def opened(path: Path, given: ReadingOptions = NOTHING, where: str = "") -> Opened:

@@ -370,7 +370,9 @@ def _text(found: _Audit) -> list[str]:
     scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
     note = [found.note] if found.note else []
     rule = [line_words.WORDS] if answered["verdict"].notna().any() else []
+    rule += line_words.tolerances(answered, found.tolerance)
     gaps = {name: float(large.set_index("measure")["value"]["gap"]) for name, large in found.large.items()}
     above = (line_words.gap_above(gap, lines[lines["model"] == name], "event") for name, gap in gaps.items())
     note += next(filter(None, above), ())
+    note += line_words.definitions(answered)
     return [*texts, *note, line_words.VALUE, line_words.FLOOR, *rule, *scores, *line_words.notes(lines)]

@@ -254,7 +254,7 @@ def _text(frame: pd.DataFrame, level: float) -> list[str]:
         of.measured("value of the first", "first_value"),
         of.measured("value of the second", "second_value"),
         of.text("the first is", "verdict"),
-        *([of.text("about")] if any(marks) else []),
+        *([of.text("mark", "about")] if any(marks) else []),
     )
     units = [unit_of(key) for key in answered["estimator"]]
     refused = (

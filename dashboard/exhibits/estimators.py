@@ -61,10 +61,11 @@ class Estimators(Exhibit):
         notion, drawn = REDUCTIONS[scene.notion], scene.get(self.forest(scene))
         rule = f"one per value for discrete outputs, else {BINS} of equal width"
         chosen = rule if scene.bins is None else bins_said(scene.bins.build())
-        caption = (
-            f"{notion.title} calibration of {in_sentence(scene.model.title)}, one line per estimator. Tick: raw "
-            "value, noise included; gray bar: raw values of 95 % of calibrated models. Hollow point: no interval. "
-            "Arrow: off the scale. Squared errors are shown as roots."
+        caption = f"{notion.title} calibration of {in_sentence(scene.model.title)}, one line per estimator."
+        key = (
+            "Tick: raw value, noise included; gray bar: raw values of 95 % of calibrated models. Hollow point: no "
+            "interval. Arrow: off the scale. Squared errors are shown as roots. Bold lines of the table are "
+            "statistically significant (p at most 0.05)."
         )
         for error, titles in drawn.by_smaller_error.items():
             values, errors = (
@@ -75,8 +76,8 @@ class Estimators(Exhibit):
                 f"at most {errors}."
             )
         more = (
-            f"{notion.caption} {line_words.READING} In the table, squared errors are squares, and bold lines are "
-            f"statistically significant (p at most 0.05). Bins of the raw values: {chosen}; estimators with their "
+            f"{notion.caption} {line_words.READING} In the table, squared errors are squares. "
+            f"Bins of the raw values: {chosen}; estimators with their "
             "own rule for bins use it."
         )
         if not drawn.declared:
@@ -84,9 +85,10 @@ class Estimators(Exhibit):
         verdict, *rest = drawn.sentences
         if scene.claims == "event" and scene.ratio < math.inf:
             verdict = f"By the average error only, {inside(verdict)}"
-        words = Words(caption, drawn.headline, headline=(verdict, *rest))
-        notes = line_words.notes(scene.get(self.table(scene)))
-        return words.also(more, line_words.WORDS, line_words.OF_ERROR, *notes, scene.rows_counted)
+        words = Words(caption, drawn.headline, headline=(verdict, *rest), key=key)
+        frame = scene.get(self.table(scene))
+        rule = (line_words.WORDS, *line_words.tolerances(frame, scene.tolerance), line_words.OF_ERROR)
+        return words.also(more, *rule, *line_words.notes(frame), scene.rows_counted)
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
         return tuple(i for i, p in enumerate(frame["p"]) if p <= SIGNIFICANCE)

@@ -27,13 +27,20 @@ Reads = Literal["rows", "counts"]
 class Words:
     """Texts of a table or figure: caption, text alternative of the figure, notes and headline.
 
-    ``headline``: sentences above, the finding first. All are plain text; the printing code escapes them.
+    ``headline``: sentences above, the finding first. ``key`` explains the marks of the figure, which text output has
+    no use for. All are plain text; the printing code escapes them.
     """
 
     caption: str = ""
     alt: str = ""
     notes: tuple[str, ...] = ()
     headline: tuple[str, ...] = ()
+    key: str = ""
+
+    @property
+    def below_figure(self) -> str:
+        """The caption with the key of the figure."""
+        return " ".join(filter(None, (self.caption, self.key)))
 
     def also(self, *notes: str) -> Words:
         """Return the same words with more notes; empty notes are dropped."""

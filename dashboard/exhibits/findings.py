@@ -106,14 +106,16 @@ class Findings(Exhibit):
         drawn = min(tested, SHOWN)
         few = f" The chart shows the first {drawn} of {tested:,} places; the table lists all." if tested > drawn else ""
         return Words(
-            f"{scene.model.title}.{few} Mark: observed frequency with its interval. Tick: mean prediction. At the "
-            f"right: number of rows. {HOLLOW}",
+            f"{scene.model.title}.{few}",
             f"Mean prediction and observed frequency in {drawn} places, the largest significant gap first.",
             headline=headline(frame, "" if frame["stands_out"].any() else error_beyond_places(scene, scene.model)),
+            key="Mark: observed frequency with its interval. Tick: mean prediction. At the right: number of rows. "
+            f"{HOLLOW}",
         ).also(
             f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. Significant places are first, the largest "
-            "gap first; the others follow by p-value. All rows come first if the gaps of all tested places have the "
-            "same direction.",
+            "gap first; the others follow by p-value. The finding over all rows together is first if it is significant "
+            "and all gaps have the same direction. Otherwise it is sorted like the others.",
+            "Rows off, at least: the number of rows times the smallest gap in the interval.",
             f"{how_judged(scene)} {CORRECTED}",
             *_of_all_rows(scene),
             "A gap selected because it is large is smaller on average in new rows.",
@@ -142,9 +144,9 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     if rows.groups is not None:
         return (once,)
     return (
-        f"{once} It also supports verdicts on other errors, which are at least as large as the mean gap. It is "
-        "therefore larger than the p-value of a test of the gap alone, often two to three times. A slice of nearly "
-        "all rows is tested separately and may have a smaller p-value.",
+        f"{once} The p-value of all rows is also used for verdicts on other errors, so its test is stricter. Its p is "
+        "often two to three times that of a test of the gap only. A slice with nearly all rows has such a test of its "
+        "own, and may have a smaller p.",
         *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),
     )
 

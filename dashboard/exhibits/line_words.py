@@ -15,7 +15,7 @@ from calib_core import Predictions
 from calib_core.defaults import LEVEL
 from calib_core.evaluation.study import SCORES, Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
-from calib_core.text import at_level, begun, inside, listed, short_percent
+from calib_core.text import at_level, begun, inside, listed, score, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
@@ -27,27 +27,31 @@ VALUE = (
 )
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
-    "share of such models with a raw value at least as large. A name after p, such as “(mean gap)”, is the error "
-    "whose test gives p. The error of the line is at least as large. The value of p is corrected for the choice of "
-    "that test."
+    "share of such models with a raw value at least as large. If a name such as “(mean gap)” follows p, p comes from "
+    "the test of that error. The true error in this row is never smaller, so evidence for the one is evidence for the "
+    "other. The p-value is corrected for the choice of the test."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "
     "marked “as bad or worse”, counts only calibrated models that perform as badly or worse. Spiegelhalter's test "
     "on the Brier score is a different test: it is two-sided and also counts scores that are too good."
 )
-GAP_ABOVE = "The mean gap is a raw value. The error is corrected for chance, so it can be smaller than the gap."
+GAP_ABOVE = (
+    "The mean gap is the observed frequency minus the mean prediction. It is a raw value. The estimate of an error is "
+    "corrected for chance, so it can be printed smaller than the gap."
+)
 """Note added where a printed mean gap exceeds an error that contains it."""
 _PART_OF = {"event": ("event", "top-label", "class-wise"), "confidence": ("confidence", "top-label")}
 """Notions whose errors contain the mean gap of the event (two classes) or of the confidence."""
 NO_VERDICT = "no verdict is possible"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
-    "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is "
-    "above, and p is at most 5 %. Too close to call: neither. Too few rows to tell: neither; even a perfectly "
-    "calibrated model with these predictions would usually get this verdict. A class-wise error is judged as "
-    "a share of its maximum, two divided by the number of classes."
+    "Within tolerance: the whole interval is below the tolerance. Miscalibrated: the whole interval is above it, and p "
+    "is at most 5 %. Too close to call: the interval includes the tolerance, or it is above and p is larger. Too few "
+    "rows to tell: the interval includes the tolerance. With these predictions, it usually would for a perfectly "
+    "calibrated model too."
 )
+"""Verdicts of a line; ``tolerances`` adds what differs for class-wise and squared errors."""
 OF_ERROR = (
     "The verdict of a line is about its own error. The verdict on an event also requires the ratio of observed to "
     "expected events to be within its tolerance."
@@ -109,6 +113,53 @@ def gap_above(gap: float, lines: pd.DataFrame, subject: str) -> tuple[str, ...]:
     return (GAP_ABOVE,) if above else ()
 
 
+def definitions(lines: pd.DataFrame) -> tuple[str, ...]:
+    """Return the definitions of the abbreviated errors and of the notions in these lines.
+
+    >>> for note in definitions(pd.DataFrame({"notion": ["event", "event"], "estimator": ["ece", "debiased-ece"]})):
+    ...     print(note)
+    ECE: mean distance between predicted probability and observed frequency, bin by bin (expected calibration error).
+    Event: among rows with risk p of the event, a fraction p should have it.
+    """
+    errors = (cc.ESTIMATORS[str(key)] for key in lines["estimator"].unique())
+    notions = (cc.REDUCTIONS[str(key)] for key in lines["notion"].dropna().unique())
+    groups = [entry for entry in errors if entry.title.isupper()], list(notions)
+    texts = (" ".join(f"{entry.title}: {inside(entry.caption)}" for entry in group) for group in groups)
+    return tuple(filter(None, texts))
+
+
+def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:
+    """Notes on the lines with another tolerance than ``eps``: means over classes, and squared errors.
+
+    >>> p = Predictions([[0.5, 0.2, 0.1, 0.1, 0.1]] * 40, [0, 1, 2, 3] * 10)
+    >>> wanted = [("class-wise", "ece"), ("class-wise", "rmsce"), ("class-wise", "mce"), ("top-label", "debiased-l2")]
+    >>> for note in tolerances(cc.inference.estimate_lines(cc.inference.estimates({"p": p}, wanted)), 0.02):
+    ...     print(note)
+    Class-wise errors cannot reach 100 %, so their tolerances are smaller: 0.8 % for ECE, 1.3 % for RMSCE.
+    Squared errors are compared with a squared tolerance: 0.0004 (top-label).
+    """
+    judged = lines[lines["limit"].notna() & lines["notion"].notna()]
+    smaller = judged[(judged["unit"] == "share") & (judged["limit"] < eps * (1 - 1e-9))]
+    squared = judged[judged["unit"] == "square"]
+    notes = []
+    for notion, of_notion in smaller.groupby("notion", sort=False):
+        limits = {
+            short_percent(limit): listed(list(dict.fromkeys(cc.ESTIMATORS[key].title for key in those)))
+            for limit, those in of_notion.groupby("limit")["estimator"]
+        }
+        each = ", ".join(f"{limit} for {titles}" for limit, titles in limits.items())
+        title = cc.REDUCTIONS[str(notion)].title
+        notes.append(f"{title} errors cannot reach 100 %, so their tolerances are smaller: {each}.")
+    if len(squared):
+        squares = {
+            score(limit): listed(list(dict.fromkeys(inside(cc.REDUCTIONS[key].title) for key in those)))
+            for limit, those in squared.groupby("limit", sort=False)["notion"]
+        }
+        each = ", ".join(f"{limit} ({titles})" for limit, titles in squares.items())
+        notes.append(f"Squared errors are compared with a squared tolerance: {each}.")
+    return tuple(notes)
+
+
 def columns(frame: pd.DataFrame, p: str = "p", verdict: str = "verdict") -> tuple[of.Column, ...]:
     """Return the printed columns; marks and bins only if lines differ in them, verdicts only if there are any.
 
@@ -118,7 +169,7 @@ def columns(frame: pd.DataFrame, p: str = "p", verdict: str = "verdict") -> tupl
     return (
         of.measured("estimate", "point"),
         of.measured_between(f"{at_level(level)} interval", "low", "high"),
-        *([of.text("about", "mark")] if frame["mark"].astype(bool).any() else []),
+        *([of.text("mark")] if frame["mark"].astype(bool).any() else []),
         of.measured("raw value", "value"),
         of.measured("noise floor", "floor"),
         of.probability_of("p", "p_of", p),

@@ -28,9 +28,9 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 
 ENDS = (
-    "The intervals of observed frequency, gap, ratio and intercept extend slightly further towards the predicted mean "
-    "than an interval for a single number. This makes them agree with the intervals of the calibration errors, "
-    "because these errors are at least as large as the mean gap. The intervals in the table of slices are not extended."
+    "The intervals of observed frequency, gap, ratio and intercept are slightly wider than usual on the side of the "
+    "predicted mean. A calibration error is never smaller than the mean gap; the extra width makes both intervals "
+    "consistent. The intervals in the table of slices are of the usual width."
 )
 """Explains the levels of the ends of intervals."""
 DISTANCES = (

@@ -42,10 +42,10 @@ _COMPARED = (
     "significant (Newcombe 1998 or Hoeffding 1963; corrected for the numbers of slices and columns)."
 )
 CORRECTED = (
-    "p (corrected): each family (all bins, all classes, or the values of one column) is corrected by Holm's method "
-    "(1979). The result is multiplied by the number of kinds of places, and for slices by the number of columns. At "
-    "most 0.05 is significant: the probability of any false alarm among all bins, classes and slices is at most 5 %. "
-    "This p-value is the same in every table, card and report."
+    "p is corrected for the number of bins, classes and slices tested. Holm's method (1979) is used within each kind, "
+    "and within each column for slices. Then p is multiplied by the number of kinds, and for slices by the number of "
+    "columns. At most 0.05 is significant: the probability of any false alarm among all bins, classes and slices is at "
+    "most 5 %. This p-value is the same in every table, card and report."
 )
 """Describes the correction of p-values of places, the same everywhere."""
 
@@ -185,7 +185,7 @@ class Slices(BySlice):
         columns = listed([f"\u201c{name}\u201d" for name in self.split(scene)])
         more = f" {count(found.more)} more slices are in the table." if found.more else ""
         return Words(
-            f"{scene.model.title}, by {columns}; the largest significant gap first, then by p. {marks(scene)}{more}",
+            f"{scene.model.title}, by {columns}; the largest significant gap first, then by p.{more}",
             f"Slices by {columns}: {found.headline}.",
             (
                 how_tested(scene),
@@ -193,6 +193,7 @@ class Slices(BySlice):
                 "corrects for all of them.",
             ),
             (f"{found.headline}.", found.basis),
+            marks(scene),
         )
 
 
@@ -367,7 +368,7 @@ class Scan(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         return Words(
-            f"{scene.model.title}, on the confirmation half. {marks(scene)}",
+            f"{scene.model.title}, on the confirmation half.",
             f"Slices found by a scan. {found.headline}",
             (
                 how_tested(scene),
@@ -377,6 +378,7 @@ class Scan(Exhibit):
                 *found.notes,
             ),
             (found.headline, found.basis),
+            marks(scene),
         )
 
 

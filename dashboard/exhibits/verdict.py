@@ -84,6 +84,7 @@ class VerdictExhibit(Exhibit):
             *Overall().above(scene, frame),
             *line_words.notes(frame),
             line_words.WORDS,
+            *line_words.tolerances(frame, scene.tolerance),
             *line_words.of_both(scene),
             scene.rows_counted,
         )

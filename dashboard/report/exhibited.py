@@ -66,13 +66,16 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         return ExhibitParts(title, refused=Paragraph(f"{begun(str(why))}.", lead="Not available.", aside=True))
     caption = words.caption if figure is None else "The numbers in the figure."
     if exhibit.printed is not None and exhibit.printed < len(frame):
-        printed = f"{exhibit.printed or 'None'} of its {count(len(frame))} rows are printed"
-        caption += f" {printed}; calib show {recipe.key} prints all."
+        rows = count(len(frame))
+        printed = (
+            f"The first {exhibit.printed} of its {rows} rows are" if exhibit.printed else f"Its {rows} rows are not"
+        )
+        caption += f" {printed} printed here; calib show {recipe.key} prints all."
     lead, *more = words.headline or ("",)
     return ExhibitParts(
         title,
         (Paragraph(" ".join(more), lead=lead),) if lead else (),
-        None if figure is None else Figure(name, figure, words.caption, words.alt),
+        None if figure is None else Figure(name, figure, words.below_figure, words.alt),
         TypesetTable(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted),
         # The explanation of lines of estimates precedes the first table.
         tuple(Paragraph(note.replace(f" {READING}", ""), aside=True) for note in words.notes),

@@ -252,14 +252,14 @@ def exhibited(
         _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick)
         _marks_told(exhibit, frame)
     below(replace(words, notes=()))
-    terms = *exhibit.terms_in(scene), *named_in(words.caption, *words.headline, *words.notes)
+    terms = *exhibit.terms_in(scene), *named_in(words.below_figure, *words.headline, *words.notes)
     _take_home(exhibit, scene, frame, name, words.notes, tuple(dict.fromkeys(terms)))
     return click
 
 
 def below(words: Words) -> None:
     """Draw the notes below a figure or a table."""
-    for text in filter(None, (words.caption, *words.notes)):
+    for text in filter(None, (words.below_figure, *words.notes)):
         st.caption(markdown_plain(text))
 
 
@@ -312,7 +312,7 @@ def _written(
 
 def _marks_told(exhibit: Exhibit, frame: pd.DataFrame) -> None:
     """Draw the explanation of the letters next to intervals, right below the table that has them."""
-    if any(column.heading in ("about", "mark") for column in exhibit.columns(frame)):
+    if any(column.heading == "mark" for column in exhibit.columns(frame)):
         for text in marked(zip(frame["about"], frame["tested"], strict=True))[1]:
             st.caption(markdown_plain(text))
 

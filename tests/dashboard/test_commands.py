@@ -230,7 +230,8 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     assert reasons.startswith(line.sentence)
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
     assert reasons.endswith("Judged by confidence, as requested.")
-    assert about.endswith(f"Intervals are for {line.about}.")
+    subject = line.about.replace("in these bins", "in the bins of its raw value")
+    assert about.endswith(f"Intervals are for {subject}.")
     assert f"(bins: {line.bins})" in about
 
 
@@ -420,7 +421,7 @@ def test_compare_says_what_the_library_says(file):
         ["Confidence", "Debiased"], ["Top-label", "Debiased"],
     ]  # fmt: skip
     headings = ["difference", "90 % interval", "p", "p, Holm", "value of the first", "value of the second"]
-    headings += ["the first is", "about"]
+    headings += ["the first is", "mark"]
     assert " ".join(lines[0].split()) == " ".join(["notion error or score first second", *headings])
     # Accuracy is a share: its difference is in points, its values are in percent.
     first = cc.compare(models, None, SCORES[0]).iloc[0]

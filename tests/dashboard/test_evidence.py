@@ -57,7 +57,7 @@ def test_a_verdict_of_a_line_within_its_noise_floor_is_explained() -> None:
     lines = scene.get(exhibit.forest(scene)).frame().set_index("title")
     within = lines[(lines["value"] <= lines["floor"]) & (lines["verdict"] == "miscalibrated")]
     assert list(within.index) == ["MCE", "MCE of bins, classes averaged"]
-    _, _, explained = exhibit.words(scene).caption.partition("Squared errors are shown as roots. ")
+    _, _, explained = exhibit.words(scene).caption.partition("one line per estimator. ")
     titles, _, rest = explained.partition(":")
     assert titles.split(" and ") == list(within.index)
     assert f"rests on the {within['p_of'].iloc[0]}," in rest

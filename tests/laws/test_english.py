@@ -25,7 +25,7 @@ CODE = ("calib_core", "dashboard")
 DOCUMENTED = (*CODE, "tests")
 LONGEST = 25
 """Maximum number of words in a sentence that is easy to read."""
-MOST_LONG_SENTENCES = {"strings": 48, "docstrings": 72, "docstrings of tests": 11}
+MOST_LONG_SENTENCES = {"strings": 47, "docstrings": 72, "docstrings of tests": 11}
 MOST_SAYINGS = 82
 """Limit on strings with dialect verbs (says, tells, holds, stands, keeps) outside the headline."""
 

@@ -270,7 +270,7 @@ def shown_by(key: str, scene: Scene) -> Iterator[str]:
     except NotAnswerable as why:
         yield str(why)
         return
-    yield from (words.caption, words.alt, *words.notes)
+    yield from (words.below_figure, words.alt, *words.notes)
     if key not in ("bin-rows", "cell-rows", "file"):  # they show columns of the file, by its own names
         yield from (column.heading for column in exhibit.columns(frame))
 

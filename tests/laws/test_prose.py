@@ -402,7 +402,7 @@ RULES = [
     (of_line, r"observed {ratio} times as often as predicted"),
     (of_expected, r"\({observed} observed, {expected} predicted; {level} % interval {ratio_low} to {ratio_high}\)"),
     (of_line, r"(?:tolerance of|limit of|within) {least} to {most}"),
-    (of_line, r"some error \(p = {p}\)"),
+    (of_line, r"some error(?: \(|: the [^.]{1,60} has )p = {p}"),
     (of_tests, r"significant \(p [=<] {corrected}, corrected for {tests} tests\)"),
     (of_tests, r"None of {tests} tests for an error is significant"),
     (of_tests, r"(?:without this correction,|(?<=\)),|(?<=\)) and) [^()]{1,60} \(p [=<] {plain}\)"),
@@ -608,7 +608,7 @@ def test_what_stands_above_and_below_tables_is_in_them(name: str) -> None:
             return of_lines(w, model) | {"lines": lines, "chance": 0.05 * lines}
 
         own = [(alone if collect is of_lines else collect, pattern) for collect, pattern in READ]
-        for text in (words.caption, words.alt, *words.notes, *words.headline):
+        for text in (words.below_figure, words.alt, *words.notes, *words.headline):
             bad, left = wrong(w, text, own)
             found += [f"{key}: {each}" for each in bad]
             read += left != text

@@ -353,6 +353,11 @@ def of_stars(w: World, frame: Frame) -> dict[str, int]:
     return {"stars": len(own), "outside": int((~inside).sum())}
 
 
+def of_limits(w: World, frame: Frame) -> dict[str, list[float]]:
+    """Return the tolerance of every line, as a share and as a square."""
+    return {"share": list(100 * frame["limit"].dropna()), "square": list(frame["limit"].dropna())}
+
+
 Collect = Callable[[World, Frame], Any]
 RULES: list[tuple[str, Collect, str]] = [
     ("reliability", of_spikes, r"risk about {risk} %: {count}"),
@@ -387,6 +392,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("cell-rows", of_cell, r"{fit} calibration rows have class frequencies "
                            r"a: {target} %, b: {target} %, c: {target} %"),
     ("decisions", of_settings, r"a {noise} % interval of the difference excludes 0"),
+    ("in-the-large", of_all_tests, r"corrected for all {tests} tests"),
     ("in-the-large", of_all_tests, r"(?:mean gap|ECE|calibration slope|Spiegelhalter's test) p [=<] {corrected}"),
     ("estimators|verdict|notions", of_settings, r"\(p < {smallest}, [a-z ]+\)"),
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
@@ -436,6 +442,9 @@ RULES: list[tuple[str, Collect, str]] = [
     (".*", of_settings, r"corrected, {five} %|{few} rows or more|fewer than {few} rows"),
     (".*", of_settings, r"(?:else|otherwise) {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
     (".*", of_settings, r"tolerance of {limit} (?:points|%)|of {least} to {most} for observed"),
+    (".*", of_settings, r"cannot reach {hundred} %"),
+    ("estimators|verdict", of_limits, r"(?:smaller:|[a-zA-Z],) {share} % for [A-Z]"),
+    ("estimators|verdict", of_limits, r"(?:squared tolerance:|\),) {square} \([a-z]"),
 ]  # fmt: skip
 """Exhibits, a function that collects the numbers, and the text around them; rules for many exhibits come last."""
 READ_THERE = [(re.compile(key), collect, compiled(pattern)) for key, collect, pattern in RULES]
@@ -508,7 +517,7 @@ def test_every_number_in_the_words_of_an_exhibit_is_a_cell(name: str) -> None:
     w, found = looking(name), []
     for key, (frame, words, _) in shown(name).items():
         cells = cells_of(frame)
-        for text in (words.caption, words.alt, *words.notes, *words.headline):
+        for text in (words.below_figure, words.alt, *words.notes, *words.headline):
             found += [f"{key}: {each}" for each in faults_in(w, key, text, frame, cells)]
     assert found == []
 
@@ -623,7 +632,8 @@ def test_the_pane_of_counted_rows_says_its_bin(tmp_path: Path, monkeypatch: pyte
 OWN_CHAPTERS = ("summary", "methods")
 """Chapters with other tests: page one has its own law, and the methods' numbers are of definitions and papers."""
 PRINTED = re.compile(
-    r"The numbers in the figure\.| (?:None|\d+) of its [\d,]+ rows are printed; calib show [\w-]+ prints all\."
+    r"The numbers in the figure\.| (?:The first \d+ of its|Its) [\d,]+ rows are (?:not )?printed here; "
+    r"calib show [\w-]+ prints all\."
 )
 
 

@@ -99,7 +99,7 @@ OF = {
     "log_loss_before": "log loss before",
     "low": "from",
     "map": "map",
-    "mark": "about",
+    "mark": "^mark$",
     "marked": "people",
     "mean_confidence": "mean confidence",
     "mean_outcome": "mean outcome",

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.law
 OF_COMMANDS = {"compare": "pairs", "audit": "estimators", "choose": "recommendation"}
 """Exhibits whose columns a command prints."""
 OWN = {
-    "about": "^about$",
+    "about": "^mark$",
     "title": "error|calibration in the large|calibrator",
     "reference": "calibrated model",
     "word": "tolerance",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from string import ascii_lowercase
@@ -263,6 +264,11 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     >>> lines = [(f"the error in 3 bins{here}", True), (f"the largest error in 3 bins{here}", True), ("x", True)]
     >>> marked(lines)
     (['a', 'a', 'b'], ('Intervals are for (a) the named error in 3 bins, given these predictions; (b) x.',))
+
+    Classes that share a group, and a second error that the interval can be for, have sentences of their own.
+
+    >>> marked([("the error over 6 groups of rows, classes of few rows pooled", True), ("x", True)])[1][0]
+    'Intervals are for (a) the error over 6 groups of rows. Classes with few rows share a group. (b) x.'
     """
     every = _folded([(about and str(about), tested) for about, tested in intervals])
     abouts = list(dict.fromkeys(about for about, _ in every if about))
@@ -270,7 +276,8 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
     short, common = _without_repeats(abouts)
     short = [text.replace("in these bins", "in the bins of its raw value") for text in short]
-    targets = "; ".join(
+    between = ". " if any(". " in text for text in short) else "; "
+    targets = between.join(
         f"({letters[about]}) {text}" if letters else text for about, text in zip(abouts, short, strict=True)
     )
     star = any("*" in mark for mark in marks)
@@ -278,16 +285,35 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
 
 
 _GROUPS = "; errors within groups are not measured"
+_ALTERNATIVES = (
+    (", classes of few rows pooled", ". Classes with few rows share a group"),
+    (
+        ", or over all classes pooled, or of the event, whichever is largest",
+        ". If the error over all classes together or the error of the event is larger, the interval is for the largest",
+    ),
+    (
+        ", or over all classes pooled if that is larger",
+        ". If the error over all classes together is larger, the interval is for that",
+    ),
+    (
+        ", or the (.+?) in its own bins if that is larger",
+        r". If the \1 in its own bins is larger, the interval is for that",
+    ),
+)
+"""Parts of what an interval is about that are sentences in the notes below a table."""
 
 
 def _without_repeats(abouts: list[str]) -> tuple[list[str], str]:
     """Return descriptions without the endings that several share, and the sentences that replace these endings."""
-    given = sum(GIVEN in about for about in abouts) > 1
-    grouped = sum(about.endswith(_GROUPS) for about in abouts) > 1
+    several = any(re.search(pattern, about) for about in abouts for pattern, _ in _ALTERNATIVES)
+    given = sum(GIVEN in about for about in abouts) > (0 if several else 1)
+    grouped = sum(about.endswith(_GROUPS) for about in abouts) > (0 if several else 1)
     if grouped:
         abouts = [about.removesuffix(_GROUPS) for about in abouts]
     if given:
         abouts = [about.replace(GIVEN, "") for about in abouts]
+    for pattern, sentence in _ALTERNATIVES:
+        abouts = [re.sub(pattern, sentence, about) for about in abouts]
     fixed = " The intervals of errors take these predictions as given." if given else ""
     return abouts, fixed + (" Errors within groups are not measured." if grouped else "")
 

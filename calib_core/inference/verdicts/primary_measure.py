@@ -92,7 +92,7 @@ class PrimaryLine(OneLine):
         own = None if self.line.verdict == MISCALIBRATED else self.line.p  # MISCALIBRATED already means an error
         if self.line.verdict == TOO_CLOSE:
             return f"{verdict} {self.reason}"
-        shown = any_size(self.line.low, self.shown, own)
+        shown = any_size(self.line.low, self.shown, own, self.line.p_of or self.line.title)
         word, colon, numbers = verdict.partition(": ")
         evidence = min(self.shown.p_value, 1.0 if own is None else own) <= SIGNIFICANCE
         if self.line.verdict == TOO_FEW and colon and evidence:

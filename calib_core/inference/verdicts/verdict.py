@@ -436,11 +436,12 @@ CERTAIN = 30.0
 """Below this many standard deviations, a p-value is 0 only if the outcome was impossible."""
 
 
-def any_size(low: float | None, shown: TestOfCalibration, own: float | None = None) -> str:
+def any_size(low: float | None, shown: TestOfCalibration, own: float | None = None, named: str = "") -> str:
     """Describe the evidence for an error of any size, consistent with the numbers next to it.
 
     ``low`` is the lower end of the interval next to it, and ``own`` the p-value of the error itself. If the test does
-    not detect an error that this p-value shows, the sentence names both.
+    not detect an error that this p-value shows, the sentence names both. ``named`` is what that p-value tests, if it
+    is the primary measure, which is fixed in advance.
     """
     if shown.p_value == 0 and abs(shown.statistic) < CERTAIN:
         return (
@@ -451,7 +452,13 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
         return f"There is evidence of some error (Spiegelhalter's test, {p})."
     escape = "errors that raise the score in some rows and lower it in others"
     if own is not None and own <= SIGNIFICANCE:
-        return f"There is evidence of some error ({chance(own)}). {_TEST} does not detect it ({p}): it misses {escape}."
+        evidence = (
+            f"There is evidence of some error: the {named} has {chance(own)}. This test was fixed in advance, so it is "
+            "not corrected."
+            if named
+            else f"There is evidence of some error ({chance(own)})."
+        )
+        return f"{evidence} {_TEST} does not detect it ({p}): it misses {escape}."
     if low:
         return f"{_TEST} does not detect this error ({p}): it misses {escape}."
     return f"{_TEST} shows no error ({p}). It misses {escape}."
