@@ -181,3 +181,10 @@ for (_key, _title, _reference, _notion, _binary, _normalise), _caption in _TABLE
 
 WRAPPERS = tuple(line[0] for line, _ in _TABLE)
 """Keys of the multiclass-to-binary wrappers, with and without a binary calibrator."""
+
+
+for _key in ("platt", "beta"):
+    CALIBRATORS.asides[_key] = (
+        "it recalibrates one probability per row, so name its notion too, such as "
+        f'{{"key": "confidence", "params": {{"binary": {{"key": "{_key}"}}}}}}'
+    )

@@ -31,8 +31,8 @@ SCHEMA = "calib-gate/1"
 """Schema name in a gate's JSON; incremented by incompatible changes."""
 
 
-_SAME = {"notion": "notion", "estimator": "estimator", "bins": "bins", "classes": "number of classes",
-         "about": "meaning of its interval"}  # fmt: skip
+_SAME = {"notion": "notions", "estimator": "estimators", "bins": "bins", "classes": "numbers of classes",
+         "about": "intervals"}  # fmt: skip
 _NUMBERS = re.compile(r"one group of all rows|[\d,]+ groups [^,]+|, classes of few rows pooled|[\d.,]+ %")
 _LONGEST = 500
 _MANY = 2**53
@@ -213,10 +213,10 @@ def _check_same(after: Baseline, before: Baseline) -> None:
     for name, title in _SAME.items():
         # Bare confidences do not know how many classes there were.
         if _kind(mine[name]) != _kind(theirs[name]) and None not in (mine[name], theirs[name]):
-            same = "bins of your choice" if name == "about" else "the same"
+            same = "the same bins" if name == "about" else "the same"
             raise InputError(
-                f"the baseline's {title}: {theirs[name]!r}, here: {mine[name]!r}; choose {same} for both, or create "
-                "the baseline again"
+                f"the two {title} are not comparable. In the baseline: {theirs[name]}; here: {mine[name]}. Choose "
+                f"{same} for both, or create the baseline again"
             )
     if not math.isclose(after.level, before.level):
         raise InputError(

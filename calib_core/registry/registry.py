@@ -598,8 +598,14 @@ class Registry(Generic[T]):
         for prefix in self._prefixes.values():
             if key.startswith(prefix.prefix) and key.count(prefix.prefix) <= MOST_PREFIXES:
                 return self._composed(prefix, self.entry(key.removeprefix(prefix.prefix)))
+        raise UnknownKey(self.family, key, self._similar(key), self.asides.get(key, ""))
+
+    def _similar(self, key: str) -> tuple[str, ...]:
+        """Return keys similar to this one; without any, the keys whose titles contain it."""
         near = difflib.get_close_matches(key, self._entries, n=2)
-        raise UnknownKey(self.family, key, tuple(near), self.asides.get(key, ""))
+        words = in_words(key).casefold()
+        titled = [other for other, entry in self._entries.items() if words and words in entry.title.casefold()]
+        return tuple(near or titled[:2])
 
     __getitem__ = entry
 

@@ -43,10 +43,11 @@ class Passage:
 
     @property
     def headline(self) -> str:
-        """Return one line: the verdict, its evidence, and the evaluated rows."""
+        """Return one line: PASS or FAIL, the verdict, its evidence, and the evaluated rows."""
         if self.check is None or self.opened is None:
             return f"{COULD_NOT}: {self.why}"
-        return f"{self.check.headline}; {self.opened.file.table.name}, judged on {self.judged_on}"
+        result = "PASS" if self.passed else "FAIL"
+        return f"{result}: {self.check.headline}; {self.opened.file.table.name}, judged on {self.judged_on}"
 
     @property
     def text(self) -> tuple[str, ...]:

@@ -90,6 +90,8 @@ def command(
     rows the models share. The other is paired, over the sampled rows, if these are the same (calib summarise --rows-of
     NAME).
 
+    To compare calibrators of one model, use calib show pairs FILE --calibrator KEY.
+
     \b
     Examples:
       calib compare old.csv new.csv
@@ -122,7 +124,7 @@ def command(
     head = f"Compared on {which}{first.among}{first.of_all(next(iter(models.values())))}."
     _outputs.answer(
         form,
-        text=lambda: [head, *_text(found.frame, level), *found.pairing],
+        text=lambda: [head, *_text(found.frame, level, margin), *found.pairing],
         frame=found.frame,
         record=lambda: {
             "files": [model.record() for model in opened.values()],
@@ -197,7 +199,7 @@ def _compared(models: dict[str, Predictions], notions: tuple[str, ...], how: _Ho
     if not kept:
         return _Compared(frame, (unpaired, f"Not paired: {why_not}."))
     paired = _differences(kept, notions, chosen, how)
-    frame = pd.concat([frame, paired.assign(of=f"{_rows(kept)} kept, paired")], ignore_index=True)
+    frame = pd.concat([frame, paired.assign(of=f"{_rows(kept)} sampled, paired")], ignore_index=True)
     return _Compared(frame, (unpaired, PAIRED.format(rows=_rows(kept))))
 
 
@@ -233,12 +235,12 @@ def _questions(
     return asked_once(whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)])
 
 
-def _text(frame: pd.DataFrame, level: float) -> list[str]:
+def _text(frame: pd.DataFrame, level: float, margin: float) -> list[str]:
     from calib_core import REDUCTIONS
     from calib_core.inference import marked, unit_of
     from calib_core.text import at_level
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.pairs import FIVE_WORDS, VALUES_DIFFER
+    from dashboard.exhibits.pairs import VALUES_DIFFER, five_words
 
     answered = frame[frame["note"] == ""]
     marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
@@ -260,7 +262,7 @@ def _text(frame: pd.DataFrame, level: float) -> list[str]:
     refused = (
         f"{_question(line)}{_rows_of(line)}: {line['note']}." for line in frame[frame["note"] != ""].to_dict("records")
     )
-    read = [VALUES_DIFFER, FIVE_WORDS] if len(answered) else []
+    read = [VALUES_DIFFER, five_words(margin)] if len(answered) else []
     titles = [_title(*question) for question in zip(answered["notion"], answered["estimator"], strict=True)]
     lines = _outputs.aligned(columns, answered.assign(about=marks, unit=units, title=titles))
     return [*lines, *refused, *below, *read]

@@ -14,7 +14,8 @@ from calib_core.inference import marked, unit_of
 from calib_core.inference.comparison.model_differences import DEFAULT, MARGIN
 from calib_core.registry.registry import Key, Range
 from calib_core.summaries import kept_together
-from calib_core.text import count
+from calib_core.text import count, points_of, short_percent
+from calib_core.text import score as written
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL
@@ -26,11 +27,17 @@ VALUES_DIFFER = (
     "The difference is corrected for noise, like its interval. The difference of the two raw values can be outside "
     "the interval."
 )
-FIVE_WORDS = (
-    "The first model is better or worse than the second if p is at most 5 % and the interval excludes 0. Otherwise it "
-    "is equivalent if the interval is within the margin on both sides. It is not worse if the interval excludes being "
-    "worse by the margin or more. In all other cases the result is open."
+_FIVE_WORDS = (
+    "Better or worse: p is at most 5 % and the interval excludes 0. Equivalent: the interval is within the margin of "
+    "{} on both sides. Not worse: the interval excludes that the first model is worse by the margin or more. Cannot "
+    "tell: none of these. A model that is worse by less than the margin counts as equivalent."
 )
+
+
+def five_words(margin: float) -> str:
+    """Explain the five verdicts of a comparison at a margin, a number of the error or score."""
+    return _FIVE_WORDS.format(f"{written(margin)} ({points_of(short_percent(margin))} of an error)")
+
 
 NOT_PAIRED = (
     "A summary does not identify its rows, so the two models' separate intervals are combined. This is valid for "
@@ -108,7 +115,7 @@ class PairsExhibit(Exhibit):
         return Words(
             f"{cc.ESTIMATORS[self.estimator].title} of {claims}: error of the first minus that of the second; below "
             f"0, the first has the smaller error. Each {AT_LEVEL} is for one pair. {VALUES_DIFFER} p: for no "
-            f"difference. Holm: corrected for the number of pairs. {FIVE_WORDS}"
+            f"difference. Holm: corrected for the number of pairs. {five_words(self.margin)}"
         ).also(
             self.which_rows(scene),
             *marked(_claims(frame))[1],

@@ -53,14 +53,14 @@ def test_four_words_two_codes(n, off, limit, code, word):
     h = rng.uniform(0.5, 0.95, n)
     ended, said, _ = gate(claims(h, rng.random(n) < h - off), limit, *CONFIDENCE)
     assert ended == code
-    assert said.startswith(f"{in_full(word)}:")
+    assert said.startswith(f"{'FAIL' if code else 'PASS'}: {in_full(word)}:")
 
 
 @pytest.mark.parametrize("limit", ["0.001", "0.02", "0.09"])
 def test_thirty_certain_rows_pass_no_small_limit(limit):
     ended, said, _ = gate(claims(np.ones(30), np.ones(30)), limit, *CONFIDENCE)
     assert ended == NOT_WITHIN
-    assert said.startswith(TOO_FEW)
+    assert said.startswith(f"FAIL: {TOO_FEW}")
 
 
 @pytest.mark.parametrize("weight", ["1e305", "1e308"])
@@ -137,7 +137,7 @@ def test_a_thousand_classes_far_off_are_called_miscalibrated():
     for more in ((), CONFIDENCE):
         ended, said, _ = gate(frame, 0.02, *more)
         assert ended == NOT_WITHIN
-        assert said.startswith("miscalibrated:")
+        assert said.startswith("FAIL: miscalibrated:")
 
 
 @pytest.mark.parametrize("limit", ["nan", "0", "-1", "inf", "-inf", "2", "x"])
@@ -161,7 +161,7 @@ def test_two_hundred_calibrated_models_raise_few_alarms():
     for seed in range(200):
         ended, said, _ = gate(claims(h, one.drawn(np.random.default_rng(seed)).correct), 0.02, *CONFIDENCE)
         assert ended != COULD_NOT_RUN
-        alarms += said.startswith("miscalibrated")
+        alarms += said.startswith("FAIL: miscalibrated")
     assert not more_than(alarms / 200, 200)
 
 

@@ -133,12 +133,12 @@ def test_a_record_is_the_baseline_of_a_later_gate():
     assert check["increase"]["baseline"]["name"] == "right.csv"
     worse = run(WRONG, "--baseline", "old.json", "--max-ece", 0.5)
     assert worse.exit_code == 1
-    assert worse.stdout.startswith("worse than the baseline: ")
+    assert worse.stdout.startswith("FAIL: worse than the baseline: ")
     assert "Within tolerance: " in worse.stdout
     assert "Judged by confidence, like the baseline." in worse.stdout
     other = run(WRONG, "--baseline", "old.json", "--bins", 10)
     assert (other.exit_code, other.stdout) == (2, "")
-    assert "baseline's bins: '15 equal width', here: '10 equal width'" in other.stderr
+    assert "In the baseline: 15 equal width; here: 10 equal width" in other.stderr
     for wrong in ("right.csv", "nowhere.json"):
         refused = run("right.csv", "--baseline", wrong)
         assert (refused.exit_code, refused.stdout) == (2, "")

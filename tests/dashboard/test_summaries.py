@@ -203,7 +203,7 @@ def test_summaries_are_compared_over_all_rows_and_over_those_kept_together():
         run("compare", *names, "--json") for names in (("old.csv", "new.csv"), ("old.parquet", "new.parquet"))
     )
     there, here = json.loads(rows.stdout)["lines"], json.loads(kept.stdout)["lines"]
-    paired = [line for line in here if line["of"] == "400 rows kept, paired"]
+    paired = [line for line in here if line["of"] == "400 rows sampled, paired"]
     assert [line["estimator"] for line in paired] == [line["estimator"] for line in there]
     for mine, known in zip(paired, there, strict=True):  # all 400 are sampled, in another order
         assert mine["difference"] == pytest.approx(known["difference"], abs=1e-9)
@@ -212,7 +212,7 @@ def test_summaries_are_compared_over_all_rows_and_over_those_kept_together():
         assert wide["note"] or wide["low"] <= known["difference"] <= wide["high"]
     said = run("compare", "old-alone.parquet", "new-alone.parquet").stdout
     assert "Not paired: these summaries have samples of different rows" in said
-    assert "rows kept, paired" not in said
+    assert "rows sampled, paired" not in said
 
 
 def test_the_rows_a_summary_keeps_are_a_click_away_and_so_is_the_way_back():

@@ -279,8 +279,9 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
         )
     elif vacuous:
         scale = (
-            f" At an event rate of {short_percent(ratio.rate)}, the ratio has the stricter tolerance and determines "
-            "the verdict."
+            f" The ratio has the stricter tolerance here and determines the verdict: {tolerated} allows a mean gap of "
+            f"at most {short_percent((ratio.tolerance - 1) * ratio.expected / ratio.rows)}; the error may be up to "
+            f"{exact_tolerance(error.eps)}."
         )
     by_error = error.sentence.partition(": ")[2]
     few = f"about {events(ratio.needed)} expected events would be needed"

@@ -63,10 +63,10 @@ def test_too_few_rows_is_known_before_outcomes_and_says_how_many():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"notion": "top-label"}, "baseline's notion: 'top-label', here: 'confidence'"),
-        ({"estimator": "rmsce"}, "baseline's estimator: 'rmsce'"),
-        ({"bins": "10 equal width"}, "baseline's bins: '10 equal width'"),
-        ({"about": "x"}, "baseline's meaning of its interval: 'x'"),
+        ({"notion": "top-label"}, "two notions are not comparable. In the baseline: top-label; here: confidence"),
+        ({"estimator": "rmsce"}, "two estimators are not comparable. In the baseline: rmsce"),
+        ({"bins": "10 equal width"}, "two bins are not comparable. In the baseline: 10 equal width"),
+        ({"about": "x"}, "two intervals are not comparable. In the baseline: x"),
         ({"level": 0.9}, "for intervals of differences at 80 %, not 90 %"),
     ],
 )
@@ -82,7 +82,7 @@ def test_another_number_of_groups_is_no_other_question():
     assert all("groups of at least 20 rows with" in one for one in about)
     assert about[0] != about[1]
     assert increase(many, baseline(few), 0.5).word == "within"
-    with pytest.raises(InputError, match="choose bins of your choice for both"):
+    with pytest.raises(InputError, match="Choose the same bins for both"):
         increase(many, replace(baseline(few), about="the error in these bins, given these predictions"))
 
 
