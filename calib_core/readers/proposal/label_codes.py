@@ -134,7 +134,10 @@ def _other_base(table: Table, reading: Reading) -> str:
     again = coded(table.column(reading.label[0]), other, reading.classes)
     if not again.unknown.any():
         return f'If labels are counted from {other[0]}, choose label coding "{other}".'
-    return 'If labels are class names, choose label coding "names".'
+    return (
+        "Correct the label, or check whether a class column is missing. If labels are class names, choose label "
+        'coding "names".'
+    )
 
 
 def plain(text: str) -> str:

@@ -129,11 +129,14 @@ def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.int
         f"below {low:g}" if value < low else "infinite" if np.isinf(value) else f"above {_RANGES[reading.kind][1]:g}"
     )
     advice = {
-        "probabilities": ' For percentages, choose kind "percentages"; for raw scores, choose kind "logits".',
+        "probabilities": ' If these are percentages, choose kind "percentages". If they are logits, choose kind '
+        '"logits". If they are probabilities, divide each row by its sum.',
         "percentages": ' For probabilities, choose kind "probabilities"; for raw scores, choose kind "logits".',
         "log-probabilities": ' For raw scores, choose kind "logits".',
         "logits": " Correct the value: logits are finite, or -inf for an impossible class.",
     }[reading.kind]
+    if reading.layout != "wide":
+        advice = advice.replace(", divide each row by its sum", ", correct the value")
     if reading.layout != "wide" and value == _NOTHING:
         advice = ' If -1 means no answer, leave it empty, and choose missing "exclude" to leave out these rows.'
     elif reading.layout != "wide" and (steps := ratings(scores[:, 0])):
