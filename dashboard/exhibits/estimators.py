@@ -87,8 +87,8 @@ class Estimators(Exhibit):
             verdict = f"By the average error only, {inside(verdict)}"
         words = Words(caption, drawn.headline, headline=(verdict, *rest), key=key)
         frame = scene.get(self.table(scene))
-        rule = (line_words.WORDS, *line_words.tolerances(frame, scene.tolerance), line_words.OF_ERROR)
-        return words.also(more, *rule, *line_words.notes(frame), scene.rows_counted)
+        read = (line_words.WORDS, *line_words.tolerances(frame, scene.tolerance), line_words.OF_ERROR)
+        return words.also(more, *read, *line_words.notes(frame), scene.rows_counted)
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
         return tuple(i for i, p in enumerate(frame["p"]) if p <= SIGNIFICANCE)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+import numpy as np
 import pandas as pd
 
 import calib_core as cc
@@ -143,21 +144,25 @@ def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:
     squared = judged[judged["unit"] == "square"]
     notes = []
     for notion, of_notion in smaller.groupby("notion", sort=False):
-        limits = {
-            short_percent(limit): listed(list(dict.fromkeys(cc.ESTIMATORS[key].title for key in those)))
-            for limit, those in of_notion.groupby("limit")["estimator"]
-        }
-        each = ", ".join(f"{limit} for {titles}" for limit, titles in limits.items())
+        each = ", ".join(
+            f"{short_percent(limit)} for {listed(list(dict.fromkeys(cc.ESTIMATORS[key].title for key in those)))}"
+            for limit, those in _by_limit(of_notion, "estimator")
+        )
         title = cc.REDUCTIONS[str(notion)].title
         notes.append(f"{title} errors cannot reach 100 %, so their tolerances are smaller: {each}.")
     if len(squared):
-        squares = {
-            score(limit): listed(list(dict.fromkeys(inside(cc.REDUCTIONS[key].title) for key in those)))
-            for limit, those in squared.groupby("limit", sort=False)["notion"]
-        }
-        each = ", ".join(f"{limit} ({titles})" for limit, titles in squares.items())
+        each = ", ".join(
+            f"{score(limit)} ({listed(list(dict.fromkeys(inside(cc.REDUCTIONS[key].title) for key in those)))})"
+            for limit, those in _by_limit(squared, "notion")
+        )
         notes.append(f"Squared errors are compared with a squared tolerance: {each}.")
     return tuple(notes)
+
+
+def _by_limit(lines: pd.DataFrame, name: str) -> list[tuple[float, pd.Series]]:
+    """Entries of a column by the limit of their lines, the smallest first."""
+    limits = np.unique(lines["limit"].to_numpy(dtype=np.float64)).tolist()
+    return [(limit, lines.loc[lines["limit"] == limit, name]) for limit in limits]
 
 
 def columns(frame: pd.DataFrame, p: str = "p", verdict: str = "verdict") -> tuple[of.Column, ...]:

@@ -21,7 +21,7 @@ ALLOWED = {
     ("calibrators/base.py", "_predictions", "getattr"): "what people give as probabilities: a frame has columns",
     ("estimators/base.py", "judged_notion", "getattr"): "a tally has the one notion that it counts, rows have many",
     ("estimators/base.py", "estimate", "hasattr"): "what people give as predictions, whatever it is",
-    ("binning/base.py", "as_binning", "getattr"): "what people give as bins, whatever it is",
+    ("binning/base.py", "_is_scheme", "getattr"): "what people give as bins, whatever it is",
     ("evaluation/candidates.py", "rows_needed", "isinstance"): "parameters of a recipe: a part counts with its own",
     (
         "inference/intervals/binned_errors.py",
@@ -51,7 +51,7 @@ ALLOWED = {
         "family_of",
         "getattr",
     ): "bins that are no parameter: where a line stands",
-    ("inference/verdicts/verdict.py", "event_ratio", "getattr"): "bins that were asked for: only errors have them",
+    ("inference/verdicts/verdict.py", "_event_ratio", "getattr"): "bins that were asked for: only errors have them",
     ("lab/true_errors.py", "_binning", "getattr"): "bins that are no parameter: errors have them, scores do not",
     ("registry/registry.py", "_domain", "getattr"): "the marks of a type hint, which a plain one has none of",
 }
