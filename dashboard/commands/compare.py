@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 NOTIONS = ("confidence", "top-label")
 PAIRED = (
-    "Sampled, paired: the {rows} that all these summaries sampled at random. They count as the same rows because "
-    "they have the same numbers in sources of the same name, and the same labels if these are known."
+    "Sampled, paired: the {rows} that all these summaries sampled at random. They count as the same rows: "
+    "the numbers, the names of the sources and, if known, the labels are the same."
 )
 """Note on the comparison of summaries."""
 COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_value", "difference", "low", "high", "p",

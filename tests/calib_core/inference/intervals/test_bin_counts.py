@@ -46,6 +46,10 @@ class ByCounts:
         grid = grid.astype(claims.dtype)
         return cls(claims.strata, claims.shares, claims.dtype, claims.floor, grid, claims.moments([grid]), claims)
 
+    @property
+    def n_claims(self):
+        return int(self.fine.count.sum())
+
     def one_a_row(self, ranks=1):
         return ranks == 1
 
