@@ -86,7 +86,7 @@ def sentences(frame: pd.DataFrame, share: float = SHARE) -> tuple[str, ...]:
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> sentences(changes({"same": p}, {"same": p}))[0]
-    'same: Sets that contain the true class in 90 % of rows have 1.5 classes on average, as before. No pair of rows \
+    'same. Sets that contain the true class in 90 % of rows have 1.5 classes on average, as before. No pair of rows \
 is reversed.'
     """
     found = []

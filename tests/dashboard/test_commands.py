@@ -224,7 +224,7 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     line = cc.inference.estimate_line(cc.estimate(p, "confidence"), limit)
     head, reasons, about = said.splitlines()
     assert head == (
-        f"{word}: Confidence ECE estimated at {line.written(line.point)}, 90 % interval {line.interval}; "
+        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE estimated at {line.written(line.point)}, 90 % interval {line.interval}; "
         f"raw value {line.written(line.value)}; g.csv, judged on all {n:,} rows"
     )
     assert reasons.startswith(line.sentence)
@@ -434,7 +434,7 @@ def test_compare_says_what_the_library_says(file):
     assert about.count("groups of at least 20 rows") == 1
     assert values == VALUES_DIFFER
     _, *rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
-    assert rough[1].split()[-1] == rough[0].split()[-1].replace("about", "*")
+    assert rough[1].split()[-1] == rough[0].split()[-1].replace("mark", "*")
     assert ROUGH_GUIDE in rough
 
 

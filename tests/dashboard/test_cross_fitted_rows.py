@@ -303,7 +303,7 @@ def test_few_rows_are_offered_to_be_judged_whole() -> None:
     assert not app.exception
     assert app.session_state["calib.selection"].source == Source(data=WINE.data, by="folds")
     captions = " ".join(text.value.replace("\\", "") for text in (*app.caption, *app.markdown))
-    assert "All 178 rows are judged (cross-fitted in 7 random folds, seed 0)" in captions
+    assert "All 178 rows are judged (cross\N{NON-BREAKING HYPHEN}fitted in 7 random folds, seed 0)" in captions
     assert CROSS_FITTED in captions
     assert not [button for button in app.button if button.key == "data.rows.offer"]
     assert "judged on 178 rows, cross-fitted" in app.button(key="frame.data").label

@@ -110,15 +110,17 @@ def test_one_group_of_different_scores_passes_nothing():
     """Nineteen rows of 50 % are all right, nineteen are certain and ten of them right: their mean cancels this."""
     right = [True] * 29 + [False] * 9
     code, out, _ = gate(claims([0.5] * 19 + [1.0] * 19, right), 0.25)
-    assert (code, out.split(":")[0]) == (NOT_WITHIN, TOO_FEW)
+    assert (code, out.split(":")[0]) == (NOT_WITHIN, "FAIL")
+    assert out.split(": ")[1] == TOO_FEW
     assert "0 to 22 %" in out
     assert "About 40 judged rows would be needed" in out
     # More rows are still one group if few of them differ: eight of 53 need 133 rows to count as twenty.
     code, out, _ = gate(claims([0.1] * 8 + [0.9] * 45, [1] + [0] * 7 + [1] * 41 + [0] * 4), 0.3)
-    assert (code, out.split(":")[0]) == (NOT_WITHIN, TOO_FEW)
+    assert (code, out.split(":")[0]) == (NOT_WITHIN, "FAIL")
+    assert out.split(": ")[1] == TOO_FEW
     assert "About 140 judged rows would be needed" in out
     code, out, _ = gate(claims([0.75] * 38, right), 0.25)
-    assert (code, out.split(":")[0]) == (WITHIN, in_full("within"))
+    assert (code, *out.split(": ")[:2]) == (WITHIN, "PASS", in_full("within"))
 
 
 def test_what_passes_with_a_curve_inside_the_bins_says_what_it_is_about():

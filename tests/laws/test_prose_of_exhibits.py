@@ -302,6 +302,11 @@ def of_worst_group(w: World, frame: Frame) -> dict[str, float]:
     return {**{name: 100 * end for name, end in ends.items()}, "floor": 100 * found.noise_floor.high, "level": 90}
 
 
+def of_margin(w: World, frame: Frame) -> dict[str, float]:
+    margin = EXHIBITS.make("pairs").margin
+    return {"margin": margin, "points": 100 * margin}
+
+
 def of_scan(w: World, frame: Frame) -> dict[str, float]:
     """Return the two parts of a scan, which searches one half of the rows and confirms on the other."""
     judged = w.line("verdict", w.scene.titles[0])["rows"]
@@ -365,7 +370,9 @@ RULES: list[tuple[str, Collect, str]] = [
     ("multicalibration", of_worst_group, r"error {value} % \({level} % interval {low} to {high} %\), "
                                          r"(?:above|within) its noise floor of {floor} %"),
     ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows\. "
-                            r"{picked} were significant"),
+                            r"{picked} (?:was|were) significant"),
+    ("slice-scan", of_scan, r"on the {half} rows that confirm"),
+    ("pairs", of_margin, r"margin of {margin} \({points} point"),
     ("slice-scan", of_scan, r"tested on {half} other rows: {confirmed} confirmed"),
     ("class-panels", of_classes, r"all {classes} classes|diagrams of {classes} classes"),
     ("bin", of_classes, r"(?:{off}|none) of {listed} predicted classes ha\w+ (?:an )?intervals? that exclude"),
@@ -406,9 +413,10 @@ RULES: list[tuple[str, Collect, str]] = [
                          r"on fewer, {least} or more"),
     # Computed only for the sentence.
     ("plans?", of_parts, r"(?:it takes|needs) about {any_rows} rows"),
-    ("recommendation", of_choice, r"the {fit} calibration rows|the {test} held-out rows|all {judged} rows|have {fit}"),
-    ("recommendation", of_choice, r"more than {enough} times as likely under a weighted average of all calibrators "
-                                     r"as under the uncalibrated model(?: \(here {evidence} times\))?"),
+    ("recommendation", of_choice, r"the {fit} calibration rows|(?:the|[Oo]n) {test} held-out rows|all {judged} rows|have {fit}"),
+    ("recommendation", of_choice, r"more than {enough} times as well as the uncalibrated model "
+                                     r"(?:\(likelihood ratio; here {evidence}\))?|upper end of its interval, about "
+                                     r"{any_rows} are enough"),
     ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds} repetitions|of "
                                      r"{candidates} calibrators"),
     ("recommendation", of_choice, r"for some class in {any_rows} rows|About {any_rows} held-out rows would show"),

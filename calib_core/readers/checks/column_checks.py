@@ -80,7 +80,7 @@ def counted_copies(subject: Subject) -> Iterator[Finding]:
 
 def _copies(weights: NDArray[np.float64]) -> bool:
     """True if the weights would count as copies of rows, some of them as more than one."""
-    return whole(weights) and bool(weights.max() > 1) and float(weights.sum()) <= MOST_COPIES
+    return whole(weights) and 1 < float(weights.max()) <= MOST_COPIES and float(weights.sum()) <= MOST_COPIES
 
 
 _ATTEMPTS = (
