@@ -224,7 +224,8 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     line = cc.inference.estimate_line(cc.estimate(p, "confidence"), limit)
     head, reasons, about = said.splitlines()
     assert head == (
-        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE estimated at {line.written(line.point)}, 90 % interval {line.interval}; "
+        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE estimated at {line.written(line.point)}, "
+        f"90 % interval {line.interval}; "
         f"raw value {line.written(line.value)}; g.csv, judged on all {n:,} rows"
     )
     assert reasons.startswith(line.sentence)

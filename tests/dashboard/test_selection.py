@@ -235,4 +235,4 @@ def test_no_link_ends_in_an_error(name: str) -> None:
     signs = '[]{}",:0123456789abcts+.-en\u00e9\0'
     for text in (*STRANGE, *("".join(draw.choices(signs, k=draw.randrange(40))) for _ in range(100))):
         _, problems = Selection.from_query({name: text})
-        assert all(problem.endswith(".") and "\n" not in problem for problem in problems)
+        assert all(problem.endswith((".", "?")) and "\n" not in problem for problem in problems)

@@ -413,7 +413,8 @@ RULES: list[tuple[str, Collect, str]] = [
                          r"on fewer, {least} or more"),
     # Computed only for the sentence.
     ("plans?", of_parts, r"(?:it takes|needs) about {any_rows} rows"),
-    ("recommendation", of_choice, r"the {fit} calibration rows|(?:the|[Oo]n) {test} held-out rows|all {judged} rows|have {fit}"),
+    ("recommendation", of_choice, r"the {fit} calibration rows|(?:the|[Oo]n) {test} held-out rows|"
+                                  r"all {judged} rows|have {fit}"),
     ("recommendation", of_choice, r"more than {enough} times as well as the uncalibrated model "
                                      r"(?:\(likelihood ratio; here {evidence}\))?|upper end of its interval, about "
                                      r"{any_rows} are enough"),

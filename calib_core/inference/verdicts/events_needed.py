@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, pdtr
 
 from calib_core._base.arrays import Float64s
@@ -150,6 +149,7 @@ def _least_events(wanted: str, stated: float, ratio: float, power: float, level:
 
 def _least_of_many(wanted: str, stated: float, ratio: float, power: float, level: float) -> int:
     """The same by the normal law, from ``_MOST`` / 2 events on."""
+    from scipy.optimize import brentq  # needed rarely, and slow to import
 
     def missing(log_events: float) -> float:
         return power - float(_power_of_many(np.exp([log_events]), wanted, stated, ratio, level)[0])

@@ -277,7 +277,7 @@ def test_the_sentences_name_the_group_of_the_maximum_and_whether_it_is_significa
     found = multicalibration(rows(scores, rng.random(800) < scores - 0.25 * (site == "a"), site=site))
     lines = found.frame()
     worst = lines.iloc[int((lines["share"] * lines["error"]).argmax())]
-    assert f"It is for {worst['group']}, " in found.sentence
+    assert f"Group: {worst['group']}." in found.sentence
     if lines["stands_out"].any():
         assert f": {lines['group'].iloc[0]}, " in found.headline
     if worst["group"] != lines["group"].iloc[0] or not worst["stands_out"]:

@@ -203,7 +203,7 @@ def test_the_first_sentence_of_a_scan_states_which_rows_it_is_about():
         number = found.second if len(found.found) else found.first
         assert f" on the {number:,} rows that " in found.headline
         assert number in (400, 600)
-        assert ("; 1 was significant" in found.basis) == (found.picked == 1)
+        assert ("rows. 1 was significant" in found.basis) == (found.picked == 1)
 
 
 def floor_by_hand(law, mean, n=None):
@@ -525,7 +525,7 @@ def test_a_scan_of_one_slice_says_one():
     found = cc.slices.scan(Predictions.from_confidence([0.75] * 400, [True, True, True, False] * 100, metadata=site))
     assert found.looked == 1
     assert found.headline == "The only slice examined is not significantly off on the 200 rows that the scan searched."
-    assert found.basis.startswith("1 slice of 1 column was examined on 200 rows; ")
+    assert found.basis.startswith("1 slice of 1 column was examined on 200 rows. ")
 
 
 def test_what_people_marked_of_some_answers_is_an_outcome_and_no_slice():
