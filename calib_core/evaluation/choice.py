@@ -44,7 +44,6 @@ from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_words
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
 from calib_core.results.verdict_table import MISCALIBRATED, WITHIN
-from calib_core.risk.in_the_large import in_the_large
 from calib_core.text import at_level, begun, chance, count, inside, listed, points, short_percent, told_apart
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
@@ -82,8 +81,8 @@ class Remaining(OneLine):
         slope = None
         if after.event is not None and after.grain == "rows":
             tests = ErrorTests(after, eps=eps, ratio=ratio, level=level)
-            found = in_the_large(after, level)
-            slope = found.slope, found.slope_low, found.slope_high, tests.corrected.get("slope", float("nan"))
+            if (found := tests.large) is not None:
+                slope = found.slope, found.slope_low, found.slope_high, tests.corrected.get("slope", float("nan"))
         return cls(primary(after, eps, level, beside=first, ratio=ratio), first, slope)
 
     @property

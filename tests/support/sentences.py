@@ -24,3 +24,16 @@ def where_measured(about: str) -> str:
     """
     place = re.sub("^the .*error,?( averaged over classes,)? (?=in |over )|, given .*", "", about)
     return place.replace("in these bins", "in the bins of its raw value")
+
+
+def in_sentences(place: str) -> str:
+    """Return a place with classes that share cells as sentences, as the notes below a table have it.
+
+    >>> in_sentences("over 2 groups, classes of few rows pooled, or over all classes pooled if that is larger")[:64]
+    'over 2 groups. Classes with few rows share a group. If the error'
+    """
+    place = place.replace(", classes of few rows pooled", ". Classes with few rows share a group")
+    larger = "If the error over all classes together is larger, the interval is for that"
+    place = place.replace(", or over all classes pooled if that is larger", f". {larger}")
+    own = r", or (the .+? in its own bins) if that is larger"
+    return re.sub(own, r". If \1 is larger, the interval is for that", place)

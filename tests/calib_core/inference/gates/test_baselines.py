@@ -88,7 +88,7 @@ def test_another_number_of_groups_is_no_other_question():
 
 def test_numbers_of_classes_are_compared_where_both_are_known():
     two, three = (estimate(Predictions(np.full((50, k), 1 / k), [0] * 50), "confidence") for k in (2, 3))
-    with pytest.raises(InputError, match="baseline: 2; here: 3"):
+    with pytest.raises(InputError, match=r"two numbers of classes are not comparable\. In the baseline: 2; here: 3"):
         increase(three, baseline(two))
     assert increase(three, baseline(estimate(sure(50, 50, 0.4), "confidence"))).word
 
