@@ -116,7 +116,7 @@ class Traits:
     row by row). ``judged``: the method of its interval, an untested bootstrap where it is empty. It works by residuals
     in the "bins" of its ``binning`` (vectors: ``of_labels``), or as a norm of "residuals" (``image``) or of "smoothed"
     vectors (``smoother``). It works by "pairs" of rows (``paired``; vectors: ``blocks``), as a "share" of rows, or by
-    the possible "losses" of a row (``label_terms``, ``label_losses``, ``claim_losses``). ``scale``: from its parameters
+    the possible "losses" of a row (``label_losses``, ``claim_losses``). ``scale``: from its parameters
     to that of its numbers. ``counts``: whether counts in bins are all it looks at (``of_table``, ``of_outcomes``),
     never, always, or unless rows are weighted. ``shared_bins``: it looks at bins that all strata share, so that one bin
     a value is none of its kinds. ``unit``: how its numbers are read, as shares (of rows, of probability) or as scores

@@ -52,11 +52,9 @@ class LogLoss:
         """Each row's term of the mean, (n,)."""
         return proper_scores.log_losses(predictions)
 
-    def label_terms(self, probs: Float64s) -> Float64s:
-        """Contribution of each label to a row's loss, (n, K), for rows of probabilities (n, K)."""
+    def label_losses(self, probs: Float64s) -> Float64s:
+        """Loss of each row for each label, (n, K), for rows of probabilities (n, K)."""
         return -safe_log(probs)
-
-    label_losses = label_terms
 
     def claim_losses(self, probs: Floats) -> Float64s:
         """Losses of a claim, (2, n): if it does not come true, and if it does."""
@@ -99,10 +97,6 @@ class Brier:
     def losses(self, predictions: Predictions) -> Float64s:
         """Each row's term of the mean, (n,)."""
         return proper_scores.brier_scores(predictions)
-
-    def label_terms(self, probs: Float64s) -> Float64s:
-        """Contribution of each label to a row's loss, (n, K), for rows of probabilities (n, K)."""
-        return -2.0 * probs
 
     def label_losses(self, probs: Float64s) -> Float64s:
         """Loss of each row for each label, (n, K)."""

@@ -144,25 +144,21 @@ def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:
     squared = judged[judged["unit"] == "square"]
     notes = []
     for notion, of_notion in smaller.groupby("notion", sort=False):
-        each = ", ".join(
-            f"{short_percent(limit)} for {listed(list(dict.fromkeys(cc.ESTIMATORS[key].title for key in those)))}"
-            for limit, those in _by_limit(of_notion, "estimator")
-        )
+        errors = of_notion["estimator"].map(lambda key: cc.ESTIMATORS[key].title)
+        each = ", ".join(f"{short_percent(limit)} for {those}" for limit, those in _by_limit(of_notion, errors))
         title = cc.REDUCTIONS[str(notion)].title
         notes.append(f"{title} errors cannot reach 100 %, so their tolerances are smaller: {each}.")
     if len(squared):
-        each = ", ".join(
-            f"{score(limit)} ({listed(list(dict.fromkeys(inside(cc.REDUCTIONS[key].title) for key in those)))})"
-            for limit, those in _by_limit(squared, "notion")
-        )
+        notions = squared["notion"].map(lambda key: inside(cc.REDUCTIONS[key].title))
+        each = ", ".join(f"{score(limit)} ({those})" for limit, those in _by_limit(squared, notions))
         notes.append(f"Squared errors are compared with a squared tolerance: {each}.")
     return tuple(notes)
 
 
-def _by_limit(lines: pd.DataFrame, name: str) -> list[tuple[float, pd.Series]]:
-    """Entries of a column by the limit of their lines, the smallest first."""
+def _by_limit(lines: pd.DataFrame, titles: pd.Series) -> list[tuple[float, str]]:
+    """Different ``titles`` of the lines with each limit, listed; the smallest limit first."""
     limits = np.unique(lines["limit"].to_numpy(dtype=np.float64)).tolist()
-    return [(limit, lines.loc[lines["limit"] == limit, name]) for limit in limits]
+    return [(limit, listed(titles[lines["limit"] == limit].unique().tolist())) for limit in limits]
 
 
 def columns(frame: pd.DataFrame, p: str = "p", verdict: str = "verdict") -> tuple[of.Column, ...]:

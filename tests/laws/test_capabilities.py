@@ -152,7 +152,7 @@ OFFERS = {
     "predictions": {"of", "losses"},
     "image": {"image"},
     "smoother": {"smoother"},
-    "losses": {"label_terms", "label_losses", "claim_losses"},
+    "losses": {"label_losses", "claim_losses"},
     "labels": {"of_labels"},
     "pairs": {"with_self", "paired", "pairs"},
     "blocks": {"blocks"},

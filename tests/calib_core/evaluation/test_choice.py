@@ -81,7 +81,7 @@ def test_it_is_cross_validation_as_a_slow_loop_does_it():
     assert found.recipe.key == simplest(fold >= 0)
     mine = told["identity"] - told[found.recipe.key]
     assert found.gain.point == pytest.approx(mine.mean(), abs=1e-12)
-    interval = mean_gain(p, after[found.recipe.key], mine, LogLoss().label_terms, 0.9)
+    interval = mean_gain(p, after[found.recipe.key], mine, LogLoss().label_losses, 0.9)
     assert (found.gain.low, found.gain.high) == pytest.approx((interval.low, interval.high))
     half = mine.std(ddof=1) / np.sqrt(900) * student.ppf(0.95, 899)
     assert found.gain.high - found.gain.low == pytest.approx(2 * half, rel=0.2), "about Student's"
@@ -323,7 +323,7 @@ def test_a_gain_that_rests_on_rows_of_probability_0_is_named(apart):
         after = CALIBRATORS.make("ensemble-temperature").fit_on(p).apply(held_out)
         rest = np.flatnonzero(held_out.probs[np.arange(600), held_out.labels] > 0)
         gains = LogLoss().losses(held_out) - LogLoss().losses(after)
-        interval = mean_gain(held_out.take(rest), after.take(rest), gains[rest], LogLoss().label_terms, 0.9)
+        interval = mean_gain(held_out.take(rest), after.take(rest), gains[rest], LogLoss().label_losses, 0.9)
         assert (found.others.point, found.others.low) == pytest.approx((interval.point, interval.low))
 
 

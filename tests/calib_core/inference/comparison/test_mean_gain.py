@@ -12,7 +12,7 @@ from calib_core import NotAnswerable, Predictions
 from calib_core.estimators import LogLoss
 from calib_core.inference.comparison.score_differences import Outcomes, mean_gain
 
-TERMS = LogLoss().label_terms
+TERMS = LogLoss().label_losses
 
 
 def pair(a, b, n, rng, k=3, spread=2.0):
