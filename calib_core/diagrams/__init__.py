@@ -31,7 +31,7 @@ from calib_core.diagrams.decision_curve import DecisionCurve, decision_curve
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep, swept_estimators, swept_kinds
 from calib_core.diagrams.fitted_numbers import BinaryMap, FittedParameters, binary_map, fitted_parameters
 from calib_core.diagrams.forest import Forest, SliceDots, forest, slice_dots
-from calib_core.diagrams.levels import Levels, RiskCoverage, levels, models_in_range, rows_in_range, selective
+from calib_core.diagrams.levels import Levels, levels, models_in_range, rows_in_range
 from calib_core.diagrams.local_accuracy import (
     EventWords,
     LocalAccuracy,
@@ -41,16 +41,7 @@ from calib_core.diagrams.local_accuracy import (
     opening,
     updated_frequency,
 )
-from calib_core.diagrams.one_class import (
-    BinZoom,
-    ClassBins,
-    bin_rows,
-    class_bins,
-    class_claims,
-    class_confusions,
-    class_rows,
-    zoom,
-)
+from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
 from calib_core.diagrams.overall_gap import OverallGap, overall_gap
 from calib_core.diagrams.plan_curve import REPEATS, ConstraintDiagram, PlanCurve, constraint, plan_curve, wanted_rates
 from calib_core.diagrams.recalibration import (
@@ -66,6 +57,7 @@ from calib_core.diagrams.recalibration import (
 )
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.diagrams.risk_diagram import LargeLines, RiskDiagram, large_lines, risk_diagram
+from calib_core.diagrams.selective import RiskCoverage, selective
 from calib_core.diagrams.small_diagrams import (
     ClassCurves,
     ClassPanels,
@@ -85,6 +77,7 @@ from calib_core.diagrams.validity import (
     validity_of,
     validity_pair,
 )
+from calib_core.diagrams.zoom import BinZoom, bin_rows, zoom
 
 __all__ = [
     "BANDS",

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams.levels import Levels, RiskCoverage
+from calib_core.diagrams.levels import Levels
+from calib_core.diagrams.selective import RiskCoverage
 from calib_core.diagrams.validity import ValidityPair, ValidityPlot
 from calib_core.figures.look import REFERENCE, Style, finished, style
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols

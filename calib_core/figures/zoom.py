@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from calib_core.diagrams.one_class import BinZoom, ClassBins
+from calib_core.diagrams.one_class import ClassBins
+from calib_core.diagrams.zoom import BinZoom
 from calib_core.figures.look import DIVERGING, REFERENCE, finished, style
 from calib_core.figures.marks import FEW_ROWS, diagonal, numbered, numbers, records, symbol, symbols
 from calib_core.figures.probability_axis import percent_ticks

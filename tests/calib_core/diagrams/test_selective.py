@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from calib_core import Predictions, figures
 from calib_core.diagrams import selective
-from calib_core.diagrams.levels import MOST_POINTS
+from calib_core.diagrams.selective import MOST_POINTS
 from calib_core.inference import share_ends
 
 
