@@ -419,6 +419,7 @@ ALIKE = {
     "recalibration": 2,
     "reliability": 5,
     "validity": 2,
+    "zoom": 2,
     "levels": 3,
     "verdict": 2,
     "table": 2,

@@ -9,6 +9,7 @@ from calib_core.calibrators.base import (
     as_calibrator,
 )
 from calib_core.calibrators.composed import Composed
+from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.histogram import EqualWidthHistogram, Histogram, LeceHistogram
 from calib_core.calibrators.identity import BinaryIdentity, Identity
 from calib_core.calibrators.insides import FAMILY_TITLES, Family, Profile
@@ -21,11 +22,12 @@ from calib_core.calibrators.order_preserving import OrderPreserving
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.risk_updates import InterceptUpdate, LogisticRecalibration, RiskUpdate
 from calib_core.calibrators.saving import load_calibrator
-from calib_core.calibrators.scaling_map import PRIOR_ROWS, Beta, BinaryTemperature, Platt, ScalingBinning, ScalingMap
+from calib_core.calibrators.scaling_binning import ScalingBinning
+from calib_core.calibrators.scaling_map import PRIOR_ROWS, Beta, BinaryTemperature, Platt, ScalingMap
 from calib_core.calibrators.shared_process import BinaryKernel, GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.structured import StructuredScaling
-from calib_core.calibrators.temperature import EnsembleTemperature, Temperature
+from calib_core.calibrators.temperature import Temperature
 from calib_core.calibrators.two_decisions import DecisionCalibration
 from calib_core.calibrators.wrappers import WRAPPERS
 

@@ -10,7 +10,7 @@ from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Profile
 from calib_core.calibrators.isotonic import Isotonic, VennAbers
 from calib_core.calibrators.reduced import Reduced
-from calib_core.calibrators.scaling_map import ScalingBinning
+from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.reductions.base import Reduction, scope
 from calib_core.reductions.class_wise import ClassWise
 from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel

@@ -26,7 +26,8 @@ from calib_core.estimators.mixed import MaxOfBins
 from calib_core.estimators.score_estimators import Accuracy, Brier, LogLoss
 from calib_core.estimators.skce import KernelCalibrationError
 from calib_core.estimators.smooth import SmoothECE
-from calib_core.estimators.swept_bins import EceSweep, MaxDeviation, TwoBin
+from calib_core.estimators.swept_bins import EceSweep, MaxDeviation
+from calib_core.estimators.two_bins import TwoBin
 from calib_core.smoothing import BANDWIDTHS, KERNELS, SCALES
 
 __all__ = [

@@ -12,7 +12,8 @@ from calib_core._base.pandas_input import rows_of
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, as_calibrator
 from calib_core.calibrators.scaling_map import PRIOR_ROWS
 from calib_core.estimators.base import as_estimator
-from calib_core.evaluation.candidate_ranking import best_gain, bold_claims
+from calib_core.evaluation.candidate_ranking import bold_claims
+from calib_core.evaluation.likelihood_gain import best_gain
 from calib_core.inference.comparison.paired_differences import Difference
 from calib_core.inference.comparison.score_differences import of_gains, of_scores
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, auroc

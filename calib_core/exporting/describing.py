@@ -12,6 +12,7 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, SAME, BinaryCalibrator, Calibrator, Interpolated, Map, PiecewiseMap
 from calib_core.calibrators.composed import Composed
+from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.identity import Identity
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal
@@ -21,7 +22,7 @@ from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.risk_updates import RiskUpdate
 from calib_core.calibrators.shared_process import GaussianProcess
 from calib_core.calibrators.structured import StructuredScaling
-from calib_core.calibrators.temperature import EnsembleTemperature, Temperature
+from calib_core.calibrators.temperature import Temperature
 from calib_core.exporting.nodes import (
     Affine,
     Bent,

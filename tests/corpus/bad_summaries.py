@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from calib_core.predictions.predictions import Predictions
-from calib_core.summaries.making import _frame
 from calib_core.summaries.mergeable import Summary
+from calib_core.summaries.on_disk import _frame
 from tests.corpus.bad_files import BadFile, drawn, family, parquet
 
 WHAT = "calib summary"

@@ -12,8 +12,8 @@ import pandas as pd
 
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import read_predictions
-from calib_core.summaries.making import _frame
 from calib_core.summaries.mergeable import Summary
+from calib_core.summaries.on_disk import _frame
 from tests.corpus.bad_files import drawn, npy, npz
 from tests.corpus.every_writer import WRITERS
 from tests.corpus.promises import check, unfit

@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from calib_core import CALIBRATORS, Logits, Predictions
-from calib_core.calibrators.temperature import mixture_weights
+from calib_core.calibrators.ensemble_temperature import mixture_weights
 
 
 def softened_truth(n, k, temperature, seed=0, spread=3.0):

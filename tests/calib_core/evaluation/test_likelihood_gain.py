@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, softmax
 
-from calib_core.evaluation.candidate_ranking import best_gain
+from calib_core.evaluation.likelihood_gain import best_gain
 
 
 def drawn(n, k, factor, seed):
