@@ -186,6 +186,7 @@ WHY = {
     "floors": "text, results and the registry lie below everything, so that every room words and names things alike",
     "files of calib_core": "a calibrator, a tool's format, a paper and a figure have a file each",
     "lines of calib_core": "a fifth are docstrings; folding files together saves only their headings",
+    "files of dashboard": "a view, an exhibit's subject and a command have a file each",
     "lines of dashboard": "a quarter are exhibits, which declare every column, its meaning and the sentences",
     "questions after": "each refuses in words of its own, or reads from counts what rows give by another computation",
     "files that": "two or three of each room on the way: predictions, claims, notions, bins, estimators, intervals",
