@@ -119,9 +119,9 @@ class Remaining(OneLine):
         if not p <= SIGNIFICANCE:
             return ""
         what = (
-            "high risks are still too high and low risks too low"
+            "high risks are then too high and low risks too low"
             if point < 1
-            else ("high risks are still too low and low risks too high")
+            else "high risks are then too low and low risks too high"
         )
         ends = f"{at_level(self.line.line.level)} interval {written(low)} to {written(high)}"
         return f" The calibration slope afterwards is {written(point)} ({ends}): {what}."
@@ -159,8 +159,16 @@ class Remaining(OneLine):
             )
         return (
             f"The remaining calibration error is still above the tolerance of {limit} "
-            f"({line.written(line.point)}, {at_level(line.level)} interval {line.interval})."
+            f"({line.written(line.point)}, {at_level(line.level)} interval {line.interval}).{self._not_smaller}"
         )
+
+    @property
+    def _not_smaller(self) -> str:
+        """Sentence on an error that was not larger before; empty if it was, or is unknown."""
+        old, new = None if self.before is None else self.before.line, self.line.line
+        if old is None or not (isinstance(old.point, float) and isinstance(new.point, float)):
+            return ""
+        return f" It was {old.written(old.point)} before recalibration." if old.point <= new.point else ""
 
     def _line(self) -> str:
         return self.sentence
@@ -544,7 +552,7 @@ class CalibratorChoice(OneLine):
         named = listed([f"{inside(recipe.title)} ({number})" for recipe, number in others.most_common()])
         equal = self.recipe in self.equals and set(others) <= set(self.equals)
         lows = dict(zip(self.recipes, self.table["low"].tolist(), strict=True))
-        if equal and all(self._no_simpler(other) or not lows[other] > 0 for other in others):
+        if self.recalibrate and equal and all(self._no_simpler(other) or not lows[other] > 0 for other in others):
             why = "On all rows these are equally good. The simplest with an interval above 0 is recommended."
         else:
             why = "A choice on fewer rows can differ; the advice uses all of them."

@@ -18,7 +18,7 @@ from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import Estimate
 from calib_core.inference.comparison.model_differences import MARGIN
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, typical_high
-from calib_core.inference.verdicts.estimate_line import EstimateLine, marked
+from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE, EstimateLine, marked
 from calib_core.inference.verdicts.other_measures import other_errors_said
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding
 from calib_core.inference.verdicts.verdict import of_one_mean, on_scale_of, on_tolerance_scale
@@ -355,7 +355,10 @@ class GateCheck(OneLine):
     def about(self) -> str:
         """The raw value with its bins, and what the interval is about."""
         line = self.first.line
-        return " ".join([line.as_measured, *marked([(line.about, line.tested)])[1]])
+        _, notes = marked([(line.about, line.tested)])
+        # A star marks a cell of a table; here is one interval only.
+        alone = f"The interval is {ROUGH_GUIDE.removeprefix('*: ')}"
+        return " ".join([line.as_measured, *notes]).replace(ROUGH_GUIDE, alone)
 
     @cached_property
     def kept(self) -> Baseline:

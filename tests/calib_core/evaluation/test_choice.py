@@ -1100,3 +1100,15 @@ def test_a_gain_whose_interval_is_above_0_says_why_it_is_not_significant(low, p_
     after = first.partition(f"interval {cc.text.score(low)} to 0.004")[2].partition(")")[0]
     assert word in after
     assert bool(word) == bool(after)
+
+
+def test_an_error_that_did_not_fall_is_named_with_what_it_was():
+    rng = np.random.default_rng(5)
+    risk = rng.beta(2, 4, 3000)
+    died = (rng.random(3000) < risk).astype(int)
+    right, off = (Predictions(np.column_stack([1 - p, p]), died) for p in (risk, 0.5 * risk))
+    worse, better = Remaining.of(right, off, 0.02, 0.9), Remaining.of(off, off, 0.02, 0.9)
+    assert f"It was {worse.before.line.written(worse.before.line.point)} before recalibration" in worse.sentence
+    assert "before recalibration" in better.sentence, "an equal error did not fall either"
+    less = Predictions(np.column_stack([1 - 0.3 * risk, 0.3 * risk]), died)
+    assert "before recalibration" not in Remaining.of(less, off, 0.02, 0.9).sentence
