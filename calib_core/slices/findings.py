@@ -1,4 +1,4 @@
-"""Significant calibration errors by place, in plain sentences, the largest gap first (all rows if all gaps agree)."""
+"""Significant calibration errors by place, in plain sentences, the largest gap first (all rows if gaps agree)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def findings(
 ) -> pd.DataFrame:
     """Return all tested places with a sentence each, the largest significant gap first.
 
-    All rows come first if they are significantly off and the gaps of all tested places have the same direction.
+    All rows come first if they are significantly off and nearly all gaps have the same direction (``one_direction``).
 
     The places:
 
@@ -151,14 +151,32 @@ def findings(
     return table.assign(slice=pd.Series(texts, dtype=object))
 
 
+OPPOSED = 0.1
+"""Largest share of rows in places off in the other direction where the model still counts as off as a whole."""
+CONCENTRATED = 0.5
+"""Smallest share of the total gap in one place, of at least twice the mean gap, that makes this place the cause."""
+
+
 def one_direction(table: pd.DataFrame) -> bool:
-    """True if all rows together are significantly off, and the gaps of all tested places have this direction.
+    """True if all rows together are significantly off, and so, in this direction, are nearly all tested places.
 
     Then the model is off as a whole, and the place with the largest gap is one of many.
+
+    - Places of the opposite direction are not significant, and contain at most ``OPPOSED`` of the rows in each kind of
+      places. The mean probabilities of the classes are not counted: their gaps sum to 0.
+    - No significant place has a gap of at least twice that of all rows, and ``CONCENTRATED`` of the total gap (rows
+      times gap). Such a place would be the cause.
     """
-    tested = table[table["p"].notna()]
+    tested = table[table["p"].notna() & table["kind"].ne(CLASS)]
     every = tested[tested["kind"] == OVERALL]
-    return len(every) == 1 and bool(every["stands_out"].iloc[0]) and tested["gap"].gt(0).nunique() == 1
+    if len(every) != 1 or not every["stands_out"].iloc[0]:
+        return False
+    n, gap = float(every["rows"].iloc[0]), float(every["gap"].iloc[0])
+    opposed = tested[tested["gap"].gt(0) != (gap > 0)]
+    few = opposed.groupby("kind")["rows"].sum() <= OPPOSED * n
+    size = tested["gap"].abs()
+    cause = tested["stands_out"] & (size >= 2 * abs(gap)) & (tested["rows"] * size >= CONCENTRATED * n * abs(gap))
+    return bool(few.all()) and not opposed["stands_out"].any() and not cause.any()
 
 
 def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
@@ -182,10 +200,11 @@ def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
     none = f"{error} No single place is significantly off." if error else "No place is significantly off."
     first = str(table["finding"].iloc[0]) if found else none
     if tests > 1 and one_direction(table):
-        more = f" The gaps of all tested places have the same direction.{more}"
+        more = f" {_NEARLY_ALL}{more}"
     return first, count_words(looked, found, more, "place")
 
 
+_NEARLY_ALL = "Nearly all gaps have the same direction, so the finding over all rows comes first."
 _CANCEL = " Gaps at different confidences cancel in this mean: over the bins, the average gap is {}."
 OF_BINS = "error over bins"
 """Subject of the p-value of a predicted class: gaps of its bins, even if they cancel in its mean."""

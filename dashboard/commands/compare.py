@@ -124,7 +124,7 @@ def command(
     head = f"Compared on {which}{first.among}{first.of_all(next(iter(models.values())))}."
     _outputs.answer(
         form,
-        text=lambda: [head, *_text(found.frame, level, margin), *found.pairing],
+        text=lambda: [head, *_conclusions(found.frame, level), *_text(found.frame, level, margin), *found.pairing],
         frame=found.frame,
         record=lambda: {
             "files": [model.record() for model in opened.values()],
@@ -266,6 +266,23 @@ def _text(frame: pd.DataFrame, level: float, margin: float) -> list[str]:
     titles = [_title(*question) for question in zip(answered["notion"], answered["estimator"], strict=True)]
     lines = _outputs.aligned(columns, answered.assign(about=marks, unit=units, title=titles))
     return [*lines, *refused, *below, *read]
+
+
+_FEW_PAIRS = 3
+"""Largest number of pairs that have a sentence each; for more, the table has the verdicts."""
+
+
+def _conclusions(frame: pd.DataFrame, level: float) -> list[str]:
+    """Describe the pairs by the log loss if it is compared, else by the first error or score."""
+    from dashboard.exhibits.pairs import conclusion
+
+    lines = frame[frame["note"] == ""]
+    scores = lines["estimator"].tolist()
+    key = "log-loss" if "log-loss" in scores else next(iter(scores), None)
+    lines = lines[lines["estimator"] == key].drop_duplicates(["first", "second"])
+    if len(lines) > _FEW_PAIRS:
+        return []
+    return [conclusion(line, str(key), level) for line in lines.to_dict("records")]
 
 
 def _title(notion: str | None, estimator: str) -> str:

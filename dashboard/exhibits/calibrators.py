@@ -10,12 +10,9 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import ESTIMATORS, NotAnswerable
-from calib_core.defaults import LEVEL
 from calib_core.evaluation.study import MEASURES, every_measure
-from calib_core.inference import unit_of
-from calib_core.inference.comparison.model_differences import DEFAULT
 from calib_core.registry.registry import Flag
-from calib_core.text import at_level, chance, count, difference, inside, listed, measured, percent, short_percent
+from calib_core.text import count, listed, percent, short_percent
 from calib_core.text import percent as to_a_tenth
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
@@ -428,50 +425,6 @@ class ScoreParts(Exhibit):
             else "",
             *(f"{line.calibrator}: {line.note}." for line in refused.itertuples()),
         )
-
-
-QUESTIONS = ((None, "log-loss"), ("confidence", DEFAULT))
-"""Notion and estimator of the comparison: log loss of the whole prediction, else the confidence error."""
-MOST = 3
-"""Largest number of models that the first is compared with; a table has all pairs."""
-
-
-def better(scene: Scene) -> tuple[str, ...]:
-    """Compare the first file's uncalibrated model with those of other files; empty if there is one file."""
-    models = scene.bases[: MOST + 1]
-    if len(models) < 2:
-        return ()
-    rows = {model.title: model.predictions for model in models}
-    for notion, key in QUESTIONS:
-        try:
-            found = scene.get(call(cc.compare, rows, notion, key))
-        except NotAnswerable:
-            continue
-        lines = [line for line in found.to_dict("records") if line["first"] == models[0].title]
-        if lines and not any(line["note"] for line in lines):
-            return tuple(_sentence(line, key) for line in lines)
-    return ()
-
-
-def _sentence(line: Mapping[Any, Any], key: str) -> str:
-    """Describe one line of a comparison."""
-    first, second, name, unit = line["first"], line["second"], inside(ESTIMATORS[key].title), unit_of(key)
-    low, high = difference(line["low"], unit), difference(line["high"], unit)
-    sure = f"{at_level(LEVEL)} interval of the difference {low} to {high}, {chance(line['p'])}"
-    values = f"{name} {measured(line['first_value'], unit)} against {measured(line['second_value'], unit)}"
-    if line["verdict"] == "better":
-        return f"{first} is better than {second}: {values} ({sure})."
-    if line["verdict"] == "worse":
-        values = f"{name} {measured(line['second_value'], unit)} against {measured(line['first_value'], unit)}"
-        return f"{second} is better than {first}: {values} ({sure}, {first} less {second})."
-    if line["verdict"] == "equivalent":
-        return f"{first} and {second} are equivalent within the margin: {values} ({sure})."
-    if line["verdict"] == "not worse":
-        return (
-            f"{first} is not significantly better than {second}, and not worse by more than the margin: {values} "
-            f"({sure})."
-        )
-    return f"These rows do not show whether {first} or {second} is better: {values} ({sure})."
 
 
 def first_named(scene: Scene) -> str:

@@ -114,7 +114,7 @@ class Findings(Exhibit):
         ).also(
             f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. Significant places are first, the largest "
             "gap first; the others follow by p-value. The finding over all rows together is first if it is significant "
-            "and all gaps have the same direction. Otherwise it is sorted like the others.",
+            "and nearly all gaps have the same direction. Otherwise it is sorted like the others.",
             "Rows off, at least: the number of rows times the smallest gap in the interval.",
             f"{how_judged(scene)} {CORRECTED}",
             *_of_all_rows(scene),
@@ -156,7 +156,8 @@ def how_judged(scene: Scene) -> str:
     if counts_rows(scene.get(scene.model.predictions)):
         return (
             "p of a place: exact (Poisson-binomial distribution of the number of events if every predicted "
-            "probability is true). Intervals: Clopper and Pearson's. Rows are assumed to be independent."
+            "probability is true). Intervals: Clopper and Pearson's; over all rows, that of the mean gap. Rows are "
+            "assumed to be independent."
         )
     return (
         "p: Hoeffding's bound (1963) at the effective sample size; rows of a group count jointly. Intervals for "

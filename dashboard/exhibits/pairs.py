@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pandas as pd
 
 import calib_core as cc
-from calib_core import NotAnswerable
+from calib_core import ESTIMATORS, NotAnswerable
+from calib_core.defaults import LEVEL
 from calib_core.estimators import BY_DEFAULT, takes_bins
 from calib_core.inference import marked, unit_of
 from calib_core.inference.comparison.model_differences import DEFAULT, MARGIN
 from calib_core.registry.registry import Key, Range
 from calib_core.summaries import kept_together
-from calib_core.text import count, points_of, short_percent
+from calib_core.text import at_level, chance, count, difference, inside, measured, points_of, short_percent
 from calib_core.text import score as written
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -28,15 +30,16 @@ VALUES_DIFFER = (
     "the interval."
 )
 _FIVE_WORDS = (
-    "Better or worse: p is at most 5 % and the interval excludes 0. Equivalent: the interval is within the margin of "
-    "{} on both sides. Not worse: the interval excludes that the first model is worse by the margin or more. Cannot "
-    "tell: none of these. A model that is worse by less than the margin counts as equivalent."
+    "Better or worse: p is at most 5 % and the interval excludes 0. Equivalent: neither, and the interval is within "
+    "the margin of {} on both sides. Not worse: neither, and the interval excludes that the first model is worse by "
+    "the margin or more. Cannot tell: none of these."
 )
 
 
 def five_words(margin: float) -> str:
     """Explain the five verdicts of a comparison at a margin, a number of the error or score."""
-    return _FIVE_WORDS.format(f"{written(margin)} ({points_of(short_percent(margin))} of an error)")
+    squared = f"{written(margin * margin)} for squared errors"
+    return _FIVE_WORDS.format(f"{written(margin)} ({points_of(short_percent(margin))} of an error; {squared})")
 
 
 NOT_PAIRED = (
@@ -143,3 +146,47 @@ class KeptPairs(PairsExhibit):
 def _claims(frame: pd.DataFrame) -> list[tuple[str, bool | None]]:
     """Return what each pair's interval estimates, and whether it is tested."""
     return list(zip(frame["about"], frame["tested"], strict=True))
+
+
+QUESTIONS = ((None, "log-loss"), ("confidence", DEFAULT))
+"""Notion and estimator of the comparison: log loss of the whole prediction, else the confidence error."""
+MOST = 3
+"""Largest number of models that the first is compared with; a table has all pairs."""
+
+
+def better(scene: Scene) -> tuple[str, ...]:
+    """Compare the first file's uncalibrated model with those of other files; empty if there is one file."""
+    models = scene.bases[: MOST + 1]
+    if len(models) < 2:
+        return ()
+    rows = {model.title: model.predictions for model in models}
+    for notion, key in QUESTIONS:
+        try:
+            found = scene.get(call(cc.compare, rows, notion, key))
+        except NotAnswerable:
+            continue
+        lines = [line for line in found.to_dict("records") if line["first"] == models[0].title]
+        if lines and not any(line["note"] for line in lines):
+            return tuple(conclusion(line, key) for line in lines)
+    return ()
+
+
+def conclusion(line: Mapping[Any, Any], key: str, level: float = LEVEL) -> str:
+    """Describe one line of a comparison in a sentence."""
+    first, second, name, unit = line["first"], line["second"], inside(ESTIMATORS[key].title), unit_of(key)
+    low, high = difference(line["low"], unit), difference(line["high"], unit)
+    sure = f"{at_level(level)} interval of the difference {low} to {high}, {chance(line['p'])}"
+    values = f"{name} {measured(line['first_value'], unit)} against {measured(line['second_value'], unit)}"
+    if line["verdict"] == "better":
+        return f"{first} is better than {second}: {values} ({sure})."
+    if line["verdict"] == "worse":
+        values = f"{name} {measured(line['second_value'], unit)} against {measured(line['first_value'], unit)}"
+        return f"{second} is better than {first}: {values} ({sure}, {first} minus {second})."
+    if line["verdict"] == "equivalent":
+        return f"{first} and {second} are equivalent within the margin: {values} ({sure})."
+    if line["verdict"] == "not worse":
+        return (
+            f"{first} is not significantly better than {second}, and not worse by more than the margin: {values} "
+            f"({sure})."
+        )
+    return f"These rows do not show whether {first} or {second} is better: {values} ({sure})."

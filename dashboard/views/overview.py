@@ -11,8 +11,8 @@ from calib_core import NotAnswerable
 from dashboard import session, widgets
 from dashboard.chart import chart
 from dashboard.exhibits import line_words
-from dashboard.exhibits.calibrators import better
 from dashboard.exhibits.hero import EXPLAINED, Hero, left_out, off_elsewhere
+from dashboard.exhibits.pairs import better
 from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.glossary import term, the_words
 from dashboard.hero import hero

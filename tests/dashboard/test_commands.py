@@ -25,7 +25,7 @@ from calib_core import inference
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.evaluation.study import SCORES
 from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE
-from calib_core.text import chance, points, short_percent
+from calib_core.text import chance, points, score, short_percent
 from dashboard.cli import main
 from dashboard.commands import _outputs, _recalibrated_files, audit, compare, gate
 from dashboard.exhibits import line_words
@@ -189,13 +189,14 @@ def test_the_rows_judged_can_be_chosen(rows, number):
 def test_a_refused_notion_says_why_once():
     pd.DataFrame({"confidence": [0.6, 0.9] * 50, "correct": [1, 0] * 50}).to_csv("answers.csv", index=False)
     said = run("audit", "answers.csv").stdout
-    # The accuracy is included, and so are the scores of the claims; the values of calibrated models are not.
+    # The accuracy and the scores of the claims have values of calibrated models; class-wise errors are not known.
     reason = "hese predictions have only (confidence, correct), so probabilities of other classes are unknown."
     lacks = [line for line in said.splitlines() if line.endswith(reason)]
-    assert ["accuracy" in lacks[0], "Class-wise" in lacks[1], len(lacks)] == [True, True, 2], "one for each lack"
+    assert ["Class-wise" in line for line in lacks] == [True], "one for each lack"
     lines = {line["estimator"]: line for line in json.loads(run("audit", "answers.csv", "--json").stdout)["lines"]}
     p = cc.read_predictions("answers.csv")
     assert lines["log-loss"]["value"] == cc.estimate(p, "confidence", "log-loss").value
+    assert lines["accuracy"]["floor"] == cc.estimate(p, None, "accuracy").noise_floor.high
 
 
 # -- gate -----------------------------------------------------------------------------------------------------
@@ -415,8 +416,13 @@ def test_compare_says_what_the_library_says(file):
     for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
         assert line[name] == wanted[name]
     assert line["about"] == wanted["about"]
-    rows, *lines, about, values, _words = run("compare", file, "after.csv").stdout.splitlines()
+    rows, sentence, *lines, about, values, _words = run("compare", file, "after.csv").stdout.splitlines()
     assert rows == f"Compared on all {models['p.csv'].n_rows:,} rows."
+    by_log_loss = cc.compare(models, None, "log-loss").iloc[0]
+    values_of = [score(by_log_loss[name]) for name in ("first_value", "second_value")]
+    assert all(part in sentence for part in ("p.csv", "after.csv", "log loss", *values_of, chance(by_log_loss["p"])))
+    assert by_log_loss["verdict"] == "worse"
+    assert sentence.startswith("after.csv is better than p.csv")
     assert [line.split()[:2] for line in lines] == [
         ["notion", "error"], *([NOT_KNOWN, cc.ESTIMATORS[key].title.split()[0]] for key in SCORES),
         ["Confidence", "Debiased"], ["Top-label", "Debiased"],
@@ -434,7 +440,7 @@ def test_compare_says_what_the_library_says(file):
     # Claims by class are judged in groups of rows, and each subject of intervals is described once.
     assert about.count("groups of at least 20 rows") == 1
     assert values == VALUES_DIFFER
-    _, *rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
+    _, _, *rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
     assert rough[1].split()[-1] == rough[0].split()[-1].replace("mark", "*")
     assert ROUGH_GUIDE in rough
 

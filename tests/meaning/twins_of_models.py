@@ -366,7 +366,7 @@ def pairs(compared, data, margin=0.01**2):
             right &= abs(line["difference"] - (x - y)) < 0.01
         word = (
             "better" if line["high"] < 0 and line["p"] <= 0.05
-            else "worse" if line["low"] > 0 and line["p"] <= 0.05 and line["high"] >= margin
+            else "worse" if line["low"] > 0 and line["p"] <= 0.05
             else "equivalent" if -margin < line["low"] and line["high"] < margin
             else "not worse" if line["high"] < margin
             else "cannot tell"

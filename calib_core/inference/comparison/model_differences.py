@@ -290,12 +290,12 @@ class MarginVerdict(OneLine):
     """Comparison of a model with another at a margin, in one of five words, with an explanation.
 
     - better, worse: the interval of the difference excludes 0, and p is at most 5 %.
-    - equivalent: the interval is within the margin on both sides.
-    - not worse: the interval excludes that the model is worse by ``margin`` or more.
+    - equivalent: neither, and the interval is within the margin on both sides.
+    - not worse: neither, and the interval excludes that the model is worse by ``margin`` or more.
     - cannot tell: the interval includes that.
 
-    A model that is shown to be worse, but by less than the margin, is called equivalent, and the sentence mentions
-    it. ``limit`` is the margin on the scale of the ``difference``.
+    Seen from the other model, better and worse change places. A model can be worse by less than the margin: the
+    sentence mentions it, and ``not_worse`` is then true. ``limit`` is the margin on the scale of the ``difference``.
     """
 
     word: MarginWord
@@ -303,11 +303,8 @@ class MarginVerdict(OneLine):
     limit: float
     difference: PairedDifference
     sentence: str
-
-    @property
-    def not_worse(self) -> bool:
-        """True if the model is shown not to be worse by the margin or more."""
-        return self.word in ("better", "equivalent", "not worse")
+    not_worse: bool
+    """True if the model is shown not to be worse by the margin or more."""
 
     def _line(self) -> str:
         return self.sentence
@@ -333,8 +330,8 @@ def not_worse(
     accuracy and others that are better when high, its sign is reversed. D has an interval [low, high] at ``level``;
     each end misses in at most (1 - level) / 2:
 
-        high < 0, p <= .05: better;  low > 0, p <= .05 and high >= margin: worse
-        -margin < low, high < margin: equivalent;  high < margin: not worse;  else: cannot tell
+        high < 0, p <= .05: better;  low > 0, p <= .05: worse
+        else -margin < low, high < margin: equivalent;  high < margin: not worse;  else: cannot tell
 
     The two-sided p-value is that of no difference. At level 90 % an interval can exclude 0 with a p of up to 10 %.
 
@@ -382,22 +379,17 @@ def margin_verdict(
     significant = found.p_value <= SIGNIFICANCE
     if high < 0 and significant:
         word = "better"
-    elif low > 0 and significant and high >= limit:
+    elif low > 0 and significant:
         word = "worse"
     elif high < limit:
         word = "equivalent" if low > -limit else "not worse"
     ends = f"{difference(found.low, unit).removesuffix(' points')} to {difference(found.high, unit)}"
     # Of squares, and of errors that cannot reach 1, the limit is another number than the margin.
     meant = "" if limit == margin else f" (what a margin of {_size(margin, 'share')} is here)"
-    text = _WHY[word].format(
-        ends=f"difference {ends}, {at_level(found.level)} interval", margin=f"{_size(limit, unit)}{meant}"
-    )
-    worse = (
-        ", although it is significantly worse by less than that"
-        if word == "equivalent" and low > 0 and significant
-        else ""
-    )
-    return MarginVerdict(word, margin, limit, found, f"{text}{worse}.")
+    size = f"{_size(limit, unit)}{meant}"
+    little = f", but by less than {size}" if -limit < low and high < limit else ""
+    text = _WHY[word].format(ends=ends, level=at_level(found.level), margin=size, little=little)
+    return MarginVerdict(word, margin, limit, found, f"{text}.", high < limit)
 
 
 def _size(number: float, unit: Unit) -> str:
@@ -407,11 +399,11 @@ def _size(number: float, unit: Unit) -> str:
 
 
 _WHY: dict[MarginWord, str] = {
-    "better": "Significantly better: {ends}",
-    "equivalent": "Equivalent within {margin}: {ends}",
-    "not worse": "Not worse by {margin} or more: {ends}",
-    "worse": "Significantly worse: {ends}",
-    "cannot tell": "No conclusion: it may be worse by {margin} or more: {ends}",
+    "better": "Significantly better{little}: difference {ends}, {level} interval",
+    "equivalent": "Equivalent within {margin}: difference {ends}, {level} interval",
+    "not worse": "Not worse by {margin} or more: difference {ends}, {level} interval",
+    "worse": "Significantly worse{little}: difference {ends}, {level} interval",
+    "cannot tell": "No conclusion: it may be worse by {margin} or more: difference {ends}, {level} interval",
 }
 
 

@@ -38,6 +38,7 @@ from calib_core.inference.noise.score_draws import calibrated_scores
 from calib_core.predictions.predictions import InputError
 from calib_core.reductions.base import REDUCTIONS, counts
 from calib_core.reductions.class_wise import Event
+from calib_core.reductions.top import Confidence
 from calib_core.results.uncertainty import NoiseFloor
 
 CLASS_WISE, EVENT = "class-wise", "event"
@@ -116,7 +117,7 @@ def noise_floors(
     if apart and len(questions) > 1:
         return [noise_floors([q], resamples, random_state)[0] for q in questions]
     # Of two classes an error in mirrored bins is one number, and so is its floor.
-    drawn = [of_event(q) or q for q in questions]
+    drawn = [of_event(q) or _of_confidences(q) or q for q in questions]
     if len({q.reduction for q in drawn}) > 1:
         return [noise_floors([q], resamples, random_state)[0] for q in questions]
     first = drawn[0] if _by_cells(drawn) else drawn[0].written_out
@@ -128,6 +129,13 @@ def noise_floors(
         NoiseFloor(q.answer(q.predictions).value, values, traits(q.estimator).higher_is_worse)
         for q, values in zip(every, found, strict=True)
     ]
+
+
+def _of_confidences(question: Question) -> Question | None:
+    """The same accuracy as a question about claims, of predictions that are only confidences; else None."""
+    rows = question.predictions
+    bare = question.reduction is None and rows.kind in ("confidence", "top-label") and counts(rows) is None
+    return replace(question, reduction=Confidence()) if bare and traits(question.estimator).judged == "share" else None
 
 
 def _null_values(questions: Sequence[Question], resamples: int, random_state: int) -> Iterator[Float64s]:

@@ -193,7 +193,8 @@ def kinds_of_places(rows: Predictions) -> int:
     """Number of kinds of places whose tests share the 5 %: bins, three of classes if they are known, slices.
 
     ``rows`` are those of ``claimed_rows``; for the risk of an event there are bins and slices. The number depends
-    only on the contents of the rows, never on a view.
+    only on the contents of the rows, never on a view. Other columns count as one kind even if none of them divides the
+    rows into groups; p-values are then larger than necessary.
 
     >>> kinds_of_places(Predictions.from_confidence([0.9], [True])), kinds_of_places(Predictions([[0.7, 0.3]], [0]))
     (1, 4)

@@ -15,6 +15,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams import edges_said
 from calib_core.inference import per_class_tests, share_ends, share_test
+from calib_core.slices.findings import headline
 from calib_core.text import at_level, share_range, told_apart
 
 NUMBERS = [
@@ -153,7 +154,8 @@ def test_the_largest_gaps_come_first_and_what_was_not_tested_last():
     assert not found["stands_out"].all()
     assert (np.diff(found["stands_out"].astype(int)) <= 0).all()
     outstanding = found[found["stands_out"]]
-    assert (np.diff(outstanding["gap"].abs()) <= 0).all()
+    assert outstanding["kind"].iloc[0] == "direction", "a model too sure everywhere opens with all rows"
+    assert (np.diff(outstanding["gap"].abs()[1:]) <= 0).all()
     untested = found["p"].isna().to_numpy()
     assert untested.any()
     assert untested[-untested.sum() :].all()
@@ -476,3 +478,33 @@ def test_a_place_that_is_as_it_says_is_rarely_called_off_beside_others_that_are_
         uncorrected.append(bool(as_said[found["p"] <= 0.05].any()))
     assert np.mean(false) <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / runs)
     assert np.mean(uncorrected) > 0.5
+
+
+def sharpened(n=1500, k=5, seed=0):
+    """Class probabilities from logits twice as large as those of the truth: too sure everywhere."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(n, k)) * 1.3
+    truth, stated = (np.exp(c * z) / np.exp(c * z).sum(1, keepdims=True) for c in (1, 2))
+    return Predictions(stated, drawn(truth, rng))
+
+
+def test_a_model_off_as_a_whole_opens_with_all_rows():
+    found = cc.findings(sharpened())
+    assert found["kind"].iloc[0] == "direction"
+    first, counted = headline(found)
+    assert first == found["finding"].iloc[0]
+    assert "Nearly all gaps have the same direction" in counted
+    gaps = found[found["p"].notna() & (found["kind"] != "class")]
+    opposed = gaps[gaps["gap"] > 0]
+    assert len(opposed) > 0, "some places of few rows are off the other way by chance"
+    assert not opposed["stands_out"].any()
+
+
+def test_a_model_off_in_one_half_opens_with_a_place():
+    rng = np.random.default_rng(0)
+    h = np.concatenate([np.full(2000, 0.6), np.full(1000, 0.9)])
+    p = Predictions.from_confidence(h, rng.random(3000) < np.concatenate([np.full(2000, 0.62), np.full(1000, 0.7)]))
+    found = cc.findings(p, 10)
+    assert found.query("kind == 'direction'")["stands_out"].iloc[0]
+    assert found["kind"].iloc[0] == "bin"
+    assert "same direction" not in headline(found)[1]

@@ -133,3 +133,20 @@ def test_what_many_rows_show_by_noise_reads_no_row_again(monkeypatch):
     monkeypatch.setattr(outcome_draws, "classes", refuse)
     p = spread(60_000, 3, 0)
     assert all(estimate(p, None, key).p_value > 0.001 for key in SCORES)
+
+
+@pytest.mark.parametrize("n", [1, 60, 700])
+def test_the_accuracy_of_bare_confidences_has_the_floor_of_their_number_of_hits(n):
+    rng = np.random.default_rng(n)
+    h = rng.beta(4, 2, n)
+    p = Predictions.from_confidence(h, rng.random(n) < h)
+    floor = estimate(p, None, "accuracy").noise_floor
+    law = np.ones(1)
+    for chance in h:
+        law = np.convolve(law, [1 - chance, chance])
+    below = np.cumsum(law)
+    # The 5 % point of 1,000 draws is between the exact 3 and 7 % points (2.9 standard errors), and p at its own.
+    low, high = (np.searchsorted(below, level) / n for level in (0.03, 0.07))
+    assert low - 1e-12 <= floor.high <= high + 1e-12
+    exact = below[int(p.correct.sum())]
+    assert floor.p_value == pytest.approx(exact, abs=0.05)
