@@ -97,6 +97,7 @@ for _code, _title, _remedy, _term in (
     ("zeros", "True class with probability 0", "Export logits, or probabilities that were not rounded to 0.",
      "log-loss"),
     # Labels and classes
+    ("from-one", "Labels counted from 1", "Nothing to do if the first class is 1.", "class-order"),
     ("labels", "Ambiguous label coding", "Choose how labels name classes.", "class-order"),
     ("time-to-event", "Incomplete follow-up", "Choose a time horizon, and retain the rows whose outcome is known then.",
      "prediction-file"),
@@ -126,10 +127,10 @@ for _code, _title, _remedy, _term in (
 
 
 Severity = Literal["note", "warning", "problem"]
-ALWAYS = frozenset({"reader", "joined"})
-"""Codes of notes that are always reported: rows left out, labels from another file."""
-_ANSWERED = {"outcome": "label", "copies": "weighting"}
-"""For codes of warnings, the field of the reading that resolves them, whatever its value."""
+ALWAYS = frozenset({"reader", "joined", "from-one"})
+"""Codes of notes that are always reported: rows left out, labels from another file, labels counted from 1."""
+_ANSWERED = {"outcome": "label", "copies": "weighting", "from-one": "label_coding"}
+"""The field of the reading that resolves findings with these codes, whatever its value."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ class Finding(Shown):
         >>> Finding("note", "reader", "2 rows are left out.").worth_saying()
         True
         """
-        return self.open_to(chosen) or self.code in ALWAYS
+        return self.open_to(chosen) or (self.code in ALWAYS and _ANSWERED.get(self.code) not in chosen)
 
     @property
     def rule(self) -> Rule:

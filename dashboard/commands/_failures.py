@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 import traceback
 from collections.abc import Callable
@@ -62,7 +63,22 @@ def _with_options(why: InputError) -> str:
         f"--label {shlex.quote(value)}" if name == "label" else f"--read {shlex.quote(f'{name}={value}')}"
         for name, value in fields.items()
     )
-    return str(why).replace(why.advice, f"give {options}") if options else str(why)
+    message = str(why).replace(why.advice, f"give {options}") if options else str(why)
+    return in_options(message)
+
+
+def in_options(message: str) -> str:
+    """Return a message with options of the command line in place of controls of the dashboard.
+
+    >>> in_options('If they are logits, choose kind "logits".')
+    'If they are logits, add --read kind=logits.'
+    """
+    fields = {"kind": "kind", "label coding": "label_coding", "missing": "missing"}
+    return re.sub(
+        f'choose ({"|".join(fields)}) "([^"]+)"',
+        lambda found: f"add --read {fields[found[1]]}={found[2]}",
+        message,
+    )
 
 
 def _named(why: UnknownKey) -> str:

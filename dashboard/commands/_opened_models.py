@@ -115,6 +115,8 @@ class Opened:
             return session.whole(self.source.data, self.source.reading)
         except InputError as why:
             settled = [_as_options(each) for each in examine(self.file.table, self.reading) if each.change]
+            stated = _failures.in_options(str(why))
+            settled = [each for each in settled if each[each.index("--") :] not in stated]
             message = f"{why} {' Or: '.join(settled)}" if settled else str(why)
             raise InputError(message, why.advice, why.reading) from why
 

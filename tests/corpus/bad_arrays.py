@@ -126,7 +126,7 @@ def several_arrays() -> Iterator[BadFile]:
             {"probs": P, "labels": P},
             "the row must mark exactly one class",
         ),
-        "labels of twelve digits": ({"probs": P, "labels": Y + 10**12}, "is not a whole number from 0 to 2"),
+        "labels of twelve digits": ({"probs": P, "labels": Y + 10**12}, "is not among the classes 0, 1, 2"),
         "an empty array": ({"probs": P, "labels": Y[:0]}, "is empty (shape (0,))"),
         "objects": ({"probs": P, "labels": np.array([{}] * 12, dtype=object)}, "contains Python objects"),
         "complex": ({"probs": P.astype(complex), "labels": Y}, "save real numbers"),

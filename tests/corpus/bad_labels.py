@@ -17,13 +17,16 @@ EYE = np.eye(3)[Y]
 @family("Labels")
 def labels() -> Iterator[BadFile]:
     refused: dict[str, tuple[Any, str]] = {
-        "minus one": (np.where(np.arange(60) == 3, -1, Y), "row 3: -1 is not a whole number from 0 to 2; 1 of 60 rows"),
-        "K": (np.where(Y == 2, 3, Y), "3 is not a whole number from 0 to 2"),
-        "halves": (Y + 0.5, "is not a whole number from 0 to 2"),
+        "minus one": (
+            np.where(np.arange(60) == 3, -1, Y),
+            "row 3: label -1 is not among the classes 0, 1, 2 (1 of",
+        ),
+        "K": (np.where(Y == 2, 3, Y), "3 is not among the classes 0, 1, 2"),
+        "halves": (Y + 0.5, "is not among the classes 0, 1, 2"),
         "NaN": (np.where(np.arange(60) == 3, np.nan, Y), "row 3: the value is missing; 1 of 60 rows affected"),
-        "infinite": (np.where(np.arange(60) == 3, np.inf, Y), "row 3: inf is not a whole number"),
-        "beyond int64": (Y.astype(np.uint64) + 2**63, "is not a whole number from 0 to 2"),
-        "1e300": (np.where(Y == 2, 1e300, Y), "… is not a whole number from 0 to 2; 22 of 60 rows"),
+        "infinite": (np.where(np.arange(60) == 3, np.inf, Y), "row 3: label inf is not among the classes"),
+        "beyond int64": (Y.astype(np.uint64) + 2**63, "is not among the classes 0, 1, 2"),
+        "1e300": (np.where(Y == 2, 1e300, Y), "… is not among the classes 0, 1, 2 (22 of 60 rows"),
         "a name unseen": (np.where(np.arange(60) == 3, "d", NAMES), "have 4 names"),
         "a class that never occurs": (np.where(Y == 2, "a", NAMES), "have 2 names"),
         "all different": (np.array([f"n{i}" for i in range(60)]), "have 60 names"),
@@ -58,7 +61,7 @@ def labels() -> Iterator[BadFile]:
         yield BadFile(what, wide(P, values), says)
     yield BadFile("names for numbered scores", wide(P, np.array(["cat", "dog", "owl"])[Y], "012"), '" is not a class')
     read: dict[str, tuple[bytes, str, str]] = {
-        "counted from one": (npz(probs=P, labels=Y + 1), "labels", ""),
+        "counted from one": (npz(probs=P, labels=Y + 1), "from-one", ""),
         "yes and no for three": (npz(probs=P, labels=Y > 0), "never-true", '1 of 3 classes is never true: "2"'),
         "never true": (wide(P, np.where(Y == 2, "a", NAMES)), "never-true", ""),
         "never predicted": (

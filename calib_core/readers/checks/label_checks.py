@@ -83,7 +83,7 @@ def _base(subject: Subject, base: LabelCoding) -> Iterator[Finding]:
     )
     if there.unknown.any():
         if base == "1-based":
-            yield Finding("note", "labels", f"{sentence}.")
+            yield Finding("note", "from-one", f"{sentence}.")
         return
     counted = subject.accuracy(there.codes)
     yield Finding(

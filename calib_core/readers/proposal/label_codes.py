@@ -20,6 +20,8 @@ from calib_core.readers.table import Array, Table
 from calib_core.readers.text_encoding import missing_text, numbers
 
 _LOOKED_AT = 5000
+_LISTED = 5
+"""Up to this many numbered classes are listed one by one."""
 _IGNORED = "-100"
 """Label of positions that losses ignore in PyTorch and Transformers."""
 
@@ -110,6 +112,7 @@ def unknown_label(table: Table, reading: Reading, found: Coded) -> str:
     row = int(rows[0])
     where = f"{table.name}, column {quoted(reading.label[0])}, {table.place(row)}"
     count = affected(len(rows), len(found.codes))
+    share = f"{len(rows):,} of {len(found.codes):,} rows"
     if reading.label_coding == "one-hot":
         return f"{where}: the row must mark exactly one class with 1 and the others with 0; {count}."
     value = label_texts(table.column(reading.label[0]))[row]
@@ -123,10 +126,10 @@ def unknown_label(table: Table, reading: Reading, found: Coded) -> str:
         return f"{where}: {quoted(value)} is not a class; {count}. {advice}"
     first = 0 if reading.label_coding == "0-based" else 1
     last = first + len(reading.classes) - 1
+    classes = f"{first} to {last}" if last - first >= _LISTED else ", ".join(map(str, range(first, last + 1)))
     marked = "It marks rows that training ignores; remove them from the file." if value == _IGNORED else ""
-    return f"{where}: {shown(value)} is not a whole number from {first} to {last}; {count}. " + (
-        marked or _other_base(table, reading)
-    )
+    advice = marked or _other_base(table, reading)
+    return f"{where}: label {shown(value)} is not among the classes {classes} ({share}). {advice}"
 
 
 def _other_base(table: Table, reading: Reading) -> str:
@@ -134,10 +137,7 @@ def _other_base(table: Table, reading: Reading) -> str:
     again = coded(table.column(reading.label[0]), other, reading.classes)
     if not again.unknown.any():
         return f'If labels are counted from {other[0]}, choose label coding "{other}".'
-    return (
-        "Correct the label, or check whether a class column is missing. If labels are class names, choose label "
-        'coding "names".'
-    )
+    return "Correct it, or check whether a class column is missing."
 
 
 def plain(text: str) -> str:

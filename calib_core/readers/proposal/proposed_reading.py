@@ -162,7 +162,10 @@ class _Proposal:
         return tuple(best[0])
 
     def _unprefixed(self, free: list[str]) -> tuple[str, ...]:
-        """Return columns named like the classes, or all remaining columns if their rows sum to 1 or 100."""
+        """Return columns named like the classes, or all remaining columns if their rows sum to 1 or 100.
+
+        More than two columns in [0, 1], as many as there are labels, are also taken: ``sums_off`` reports their sums.
+        """
         label = self._column("label")
         same = [n for n in free if role(n) is None and len(self.table.columns[n]) == self.table.n_rows]
         if label is not None and label in self.table.columns:
@@ -173,6 +176,10 @@ class _Proposal:
             some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
             if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):
                 return tuple(same)
+            if len(same) > 2 and all(is_share(self.table, name) for name in same):
+                column = self.table.columns.get(label or "", np.empty(0, dtype=object))
+                labels = {*label_texts(column[:_SAMPLE_ROWS]).tolist()} - {""}
+                return tuple(same) if len(labels) == len(same) else ()
         return ()
 
     def _single(self) -> str:

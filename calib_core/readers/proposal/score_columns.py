@@ -156,7 +156,10 @@ def sums_off(table: Table, probs: Array, kept: Kept) -> str:
     off = np.abs(found.sums - 1)
     worst = int(off.argmax())
     kind, seen = evidence(probs, found)
-    advice = 'For raw scores, choose kind "logits". Otherwise, check for a missing or an additional class column.'
+    advice = (
+        "Check for a missing or an additional class column, or divide each row by its sum. For raw scores, choose kind "
+        '"logits".'
+    )
     if kind not in (None, "probabilities"):
         advice = f'The scores look like {kind} ({seen}): choose kind "{kind}".'
     return (

@@ -12,6 +12,8 @@ from calib_core.readers import Reading, predictions, propose, read_predictions, 
 from calib_core.readers.table import Table
 from tests.support.sentences import matches
 
+SPREAD = [(0.2, 0.3, 0), (0.5, 0.1, 1), (0.25, 0.5, 2), (0.6, 0.2, 0), (0.1, 0.7, 1)]
+
 
 def said(text: str, **changes: Any) -> str:
     with pytest.raises(InputError) as caught:
@@ -91,16 +93,24 @@ def test_row_sums_name_the_worst_line() -> None:
 @pytest.mark.parametrize(
     ("labels", "coding", "message"),
     [
-        ("0 1 2", "0-based", '"y", line 4 (row 2): 2 is not a whole number from 0 to 1; 1 of 3 rows*"names"*'),
-        ("1 2 2", "0-based", '"y", line 3 (row 1): 2 is not a whole number from 0 to 1; 2 of 3 rows*"1-based"*'),
-        ("0 1 1", "1-based", '"y", line 2 (row 0): 0 is not a whole number from 1 to 2; 1 of 3 rows*"0-based"*'),
-        ("0 1.5 1", "0-based", '"y", line 3 (row 1): 1.5 is not a whole number from 0 to 1; 1 of 3 rows*"names"*'),
-        ("0 -1 1", "0-based", '"y", line 3 (row 1): -1 is not a whole number from 0 to 1; 1 of 3 rows*"names"*'),
+        ("0 1 2", "0-based", '"y", line 4 (row 2): label 2 is not among the classes 0, 1 (1 of 3 rows)*Correct*'),
+        ("1 2 2", "0-based", '"y", line 3 (row 1): label 2 is not among the classes 0, 1 (2 of 3 rows)*"1-based"*'),
+        ("0 1 1", "1-based", '"y", line 2 (row 0): label 0 is not among the classes 1, 2 (1 of 3 rows)*"0-based"*'),
+        ("0 1.5 1", "0-based", '"y", line 3 (row 1): label 1.5 is not among the classes 0, 1 (1 of 3 rows)*Correct*'),
+        ("0 -1 1", "0-based", '"y", line 3 (row 1): label -1 is not among the classes 0, 1 (1 of 3 rows)*Correct*'),
     ],
 )  # fmt: skip
 def test_labels_by_number(labels: str, coding: str, message: str) -> None:
     text = "p_cat,p_dog,y\n" + "".join(f"0.75,0.25,{y}\n" for y in labels.split())
     assert matches(said(text, label_coding=coding), f"preds.csv, column {message}")
+
+
+@pytest.mark.parametrize("factor", [0.9, 0.95])
+def test_columns_without_a_common_name_are_refused_for_their_sums(factor: float) -> None:
+    lines = "\n".join(f"{factor * p},{factor * q},{factor * (1 - p - q)},{y}" for p, q, y in SPREAD)
+    assert matches(said(f"cat,dog,owl,label\n{lines}"), f"preds.csv, line *: the scores sum to {factor} instead of 1*")
+    two = said(f"cat,dog,owl,label\n{lines}".replace(",2\n", ",1\n"))
+    assert "different models" in two, "three risks of one event have two labels"
 
 
 def test_one_hot_labels_mark_one_class() -> None:

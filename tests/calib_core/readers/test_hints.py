@@ -15,7 +15,7 @@ HINTS = {
     "ratings": ("confidence,correct\n5,1\n1,0\n3,1", 'ratings up to 5, choose kind "words" and words "1=0.1"'),
     "-100": (
         "p_a,p_b,label\n.7,.3,0\n.2,.8,-100\n.4,.6,1",
-        "-100 is not a whole number .* It marks rows that training",
+        "label -100 is not among the classes .* It marks rows that training",
     ),
 }
 

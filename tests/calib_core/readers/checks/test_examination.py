@@ -137,11 +137,14 @@ def test_one_column_says_which_class_it_is() -> None:
 
 def test_labels_counted_from_one() -> None:
     table = csv(P, Y + 1)
-    assert matches(found(table)["labels"].message, f'*from 1 to 3*from 1: 1 is "cat" *3 is "bird"*{percent(ACCURACY)}.')
+    note = found(table)["from-one"]
+    assert note.worth_saying()
+    assert not note.worth_saying({"label_coding"})
+    assert matches(note.message, f'*from 1 to 3*from 1: 1 is "cat" *3 is "bird"*{percent(ACCURACY)}.')
     wrong = found(table, label_coding="0-based")["labels"]
     assert matches(
         wrong.message,
-        'preds.csv, column "label", line 3 (row 1): 3 is not a whole number from 0 to 2; 73 of 200 rows affected. '
+        'preds.csv, column "label", line 3 (row 1): label 3 is not among the classes 0, 1, 2 (73 of 200 rows). '
         f'*"1-based"*1-based*{percent(ACCURACY)}.',
     )
     assert settled(table, propose(table), wrong) == pytest.approx(ACCURACY)
