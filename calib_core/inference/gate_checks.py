@@ -21,11 +21,11 @@ from calib_core.inference.intervals.interval_methods import rows_for_groups, row
 from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE, EstimateLine, marked
 from calib_core.inference.verdicts.other_measures import other_errors_said
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding
-from calib_core.inference.verdicts.verdict import of_one_mean, on_scale_of, on_tolerance_scale
+from calib_core.inference.verdicts.verdict import of_one_mean, on_scale_of, on_tolerance_scale, tolerated_ratios
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import RegistryError
-from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW, WITHIN, WORSE, IncreaseWord
-from calib_core.text import at_level, in_points, points, rows, short_percent
+from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW, WITHIN, WORSE, IncreaseWord, in_full
+from calib_core.text import at_level, exact_tolerance, in_points, points, rows, score, short_percent
 
 SCHEMA = "calib-gate/1"
 """Schema name in a gate's JSON; incremented by incompatible changes."""
@@ -344,12 +344,26 @@ class GateCheck(OneLine):
         return growth.headline if growth is not None and by_growth else self.first.headline
 
     @property
+    def brief(self) -> str:
+        """The word that decides, with the estimate and its limit: a heading for ``sentence``."""
+        line = self.first.line
+        if self.limit is None or self.headline != self.first.headline or line.verdict is None:
+            return self.headline
+        allowed = f"{line.title} {line.written(line.point)}, maximum {exact_tolerance(self.limit)}"
+        if line.ratio is not None and line.ratio_limit is not None:
+            tolerated = tolerated_ratios(line.ratio_limit)
+            allowed += f"; observed to expected events {score(line.ratio)}, allowed {tolerated}"
+        return f"{in_full(line.verdict)}: {allowed}"
+
+    @property
     def sentence(self) -> str:
         """Reasons: the limit, the baseline, the choice of the measure, and other measures that show an error."""
         growth = "" if self.growth is None else self.growth.sentence
         if self.limit is None:
             return f"{growth} {self.first.reason}"
-        return " ".join(filter(None, (self.first.sentence, other_errors_said(self.first), growth)))
+        given = exact_tolerance(self.limit)
+        first = self.first.sentence.replace(f"he tolerance of {given}", f"he maximum of {given}")
+        return " ".join(filter(None, (first, other_errors_said(self.first), growth)))
 
     @property
     def about(self) -> str:

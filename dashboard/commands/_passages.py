@@ -47,7 +47,7 @@ class Passage:
         if self.check is None or self.opened is None:
             return f"{COULD_NOT}: {self.why}"
         result = "PASS" if self.passed else "FAIL"
-        return f"{result}: {self.check.headline}; {self.opened.file.table.name}, judged on {self.judged_on}"
+        return f"{result}: {self.check.brief}; {self.opened.file.table.name}, judged on {self.judged_on}"
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -87,6 +87,8 @@ def _count(passages: Sequence[Passage]) -> str:
 
 def write_text(passages: Sequence[Passage]) -> None:
     """Print the verdict of every file to stdout, and failures to stderr."""
+    from dashboard.exhibits import line_words
+
     for place, each in enumerate(passages):
         if each.check is None:
             _say_why(each, several=len(passages) > 1)
@@ -94,6 +96,8 @@ def write_text(passages: Sequence[Passage]) -> None:
         if place:
             click.echo()
         _outputs.say(each.text)
+    if terms := line_words.definitions_in(text for each in passages if each.check is not None for text in each.text):
+        _outputs.say(terms)
     if len(passages) > 1:
         click.echo(f"\n{_count(passages)}.")
 

@@ -206,6 +206,7 @@ def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
 
 def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], file: str, score: str) -> list[str]:
     """Return the advice for each model, with side effects, and one line per calibrator."""
+    from dashboard.exhibits.line_words import definitions_in
     from dashboard.exhibits.recommendation import Recommendation, about_table
 
     lines: list[str] = []
@@ -220,4 +221,4 @@ def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], fi
             lines.append(
                 f"To audit the result or to save the calibrator, add to calib audit or calib fit: --calibrator {option}"
             )
-    return lines
+    return [*lines, *definitions_in(lines)]

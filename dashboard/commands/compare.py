@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,15 @@ PAIRED = (
 """Note on the comparison of summaries."""
 COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_value", "difference", "low", "high", "p",
            "p_holm", "verdict", "method", "tested", "about", "note")  # fmt: skip
+
+
+def _of_calibrators(context: click.Context, param: click.Parameter, keys: tuple[str, ...]) -> None:
+    """Refuse calibrators, which another command compares."""
+    if keys:
+        raise click.UsageError(
+            "calib compare compares files. To compare calibrators of one model, use calib show pairs FILE "
+            f"{' '.join(f'--calibrator {shlex.quote(key)}' for key in keys)}"
+        )
 
 
 @click.command("compare")
@@ -57,6 +67,7 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 @_shared_options.reading
 @_shared_options.models_in
 @_shared_options.form(json=_shared_options.RECORD, csv=_shared_options.TABLE)
+@click.option("--calibrator", multiple=True, hidden=True, expose_value=False, callback=_of_calibrators)
 @careful
 def command(
     files: tuple[Path, ...],

@@ -6,7 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from calib_core import Predictions
 from calib_core.defaults import LEVEL
 from calib_core.evaluation.study import SCORES, Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
+from calib_core.registry.registry import Entry
 from calib_core.text import at_level, begun, inside, listed, score, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.selection import mixed
@@ -124,6 +125,24 @@ def definitions(lines: pd.DataFrame) -> tuple[str, ...]:
     """
     errors = (cc.ESTIMATORS[str(key)] for key in lines["estimator"].unique())
     notions = (cc.REDUCTIONS[str(key)] for key in lines["notion"].dropna().unique())
+    return _defined(errors, notions)
+
+
+def definitions_in(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the definitions of the abbreviated errors in running text, and of the notions in front of errors.
+
+    >>> [note.partition(":")[0] for note in definitions_in(["Event ECE estimated at 17 %", "the confidence"])]
+    ['ECE', 'Event']
+    """
+    text = " ".join(texts)
+    errors = [each for each in map(cc.ESTIMATORS.__getitem__, cc.ESTIMATORS) if each.title in text]
+    titles = "|".join(re.escape(each.title) for each in errors)
+    notions = map(cc.REDUCTIONS.__getitem__, cc.REDUCTIONS) if errors else ()
+    return _defined(errors, (each for each in notions if re.search(rf"(?i)\b{each.title} ({titles})\b", text)))
+
+
+def _defined(errors: Iterable[Entry[Any]], notions: Iterable[Entry[Any]]) -> tuple[str, ...]:
+    """Definitions of abbreviated errors, and of notions: one text each."""
     groups = [entry for entry in errors if entry.title.isupper()], list(notions)
     texts = (" ".join(f"{entry.title}: {inside(entry.caption)}" for entry in group) for group in groups)
     return tuple(filter(None, texts))

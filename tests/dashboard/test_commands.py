@@ -223,13 +223,14 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     said = run(*asked, code=code).stdout
     p = cc.read_predictions("g.csv")
     line = cc.inference.estimate_line(cc.estimate(p, "confidence"), limit)
-    head, reasons, about = said.splitlines()
+    head, reasons, about, *terms = said.splitlines()
     assert head == (
-        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE estimated at {line.written(line.point)}, "
-        f"90 % interval {line.interval}; "
-        f"raw value {line.written(line.value)}; g.csv, judged on all {n:,} rows"
-    )
-    assert reasons.startswith(line.sentence)
+        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)}, maximum {limit:.0%}; "
+        f"g.csv, judged on all {n:,} rows"
+    ).replace("%;", " %;")
+    assert reasons.startswith(line.sentence.replace("tolerance of 5 %", "maximum of 5 %"))
+    assert line.interval in reasons
+    assert [term.partition(":")[0] for term in terms] == ["ECE", "Confidence"]
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
     assert reasons.endswith("Judged by confidence, as requested.")
     subject = line.about.replace("in these bins", "in the bins of its raw value")
@@ -240,7 +241,7 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
 def test_gate_declares_the_line_it_chose(file):
     first = cc.inference.primary(cc.read_predictions(file), 0.5)
     asked = ("gate", file, "--max-ece", 0.5)
-    assert run(*asked).stdout.splitlines()[1] == first.sentence
+    assert run(*asked).stdout.splitlines()[1] == first.sentence.replace("tolerance of 50 %", "maximum of 50 %")
     assert first.reason in run(*asked, "--estimator", "debiased-l2").stdout
     assert first.line.title in run(*asked).stdout
 
@@ -454,6 +455,12 @@ def test_compare_names_the_pair_that_has_no_difference(file):
     assert [line.partition(":")[0] for line in refused] == [
         f"class-wise ece, {name} and top.csv" for name in ("p.csv", "other.csv")
     ]
+
+
+def test_compare_names_the_command_for_calibrators(file):
+    refused = run("compare", file, "--calibrator", "vector", code=2)
+    assert "calib show pairs FILE --calibrator vector" in refused.stderr
+    run("show", "pairs", file, "--calibrator", "vector")
 
 
 def test_compare_names_the_row_that_differs(file):

@@ -56,7 +56,7 @@ def test_one_verdict_in_every_form(names, code):
     for name, check in zip(names, record["checks"], strict=True):
         assert check["path"] == name
         if check["error"] is None:
-            for said in (check["headline"], check["sentence"]):
+            for said in (check["sentence"], check["about"]):
                 assert said in text.stdout
             assert markdown(check["verdict"]) in github.stdout
             assert check["passed"] == (check["verdict"] == "within") == (check["line"]["high"] < 0.05)

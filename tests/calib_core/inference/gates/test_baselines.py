@@ -117,7 +117,7 @@ def test_both_have_to_be_within():
         check = gate_check(rows, limit, before=before, allowed=0.05)
         assert (check.passed, check.word) == (False, word)
         assert check.headline.startswith(word)
-        assert check.first.line.sentence in check.sentence
+        assert check.first.line.sentence.replace("the tolerance", "the maximum") in check.sentence
         assert check.growth.sentence in check.sentence
     assert "like the baseline" in check.sentence
 
