@@ -48,6 +48,7 @@ from calib_core.text import (
     begun,
     called,
     in_percent,
+    listed,
     of_rows,
     points_of,
     share_range,
@@ -188,7 +189,7 @@ def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
     >>> p = Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)
     >>> headline(findings(p))
     ('No place is significantly off.',
-     'Of 2 places tested, none is significantly off. With few rows, an error of a place is rarely significant.')
+     'Of 2 places tested (bins and all rows), none is significantly off. With few rows, an error of a place is ...
     """
     tests, found = int(table["p"].notna().sum()), int(table["stands_out"].sum())
     small = len(table) - tests
@@ -196,7 +197,9 @@ def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
     more = f" {small:,} {other} too few rows to be tested." if small else ""
     if not tests:
         return f"{error} Every place has too few rows to be tested.".strip(), more.strip()
-    looked = f"Of {tests:,} {'place' if tests == 1 else 'places'} tested"
+    tested = set(table.loc[table["p"].notna(), "kind"])
+    kinds = listed(list(dict.fromkeys(noun for kind, noun in _NOUNS.items() if kind in tested)))
+    looked = f"Of {tests:,} {'place' if tests == 1 else 'places'} tested ({kinds})"
     none = f"{error} No single place is significantly off." if error else "No place is significantly off."
     first = str(table["finding"].iloc[0]) if found else none
     if tests > 1 and one_direction(table):
@@ -205,6 +208,7 @@ def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
 
 
 _NEARLY_ALL = "Nearly all gaps have the same direction, so the finding over all rows comes first."
+_NOUNS = {BIN: "bins", CELL: "classes", PREDICTED: "classes", CLASS: "classes", SLICE: "slices", OVERALL: "all rows"}
 _CANCEL = " Gaps at different confidences cancel in this mean: over the bins, the average gap is {}."
 OF_BINS = "error over bins"
 """Subject of the p-value of a predicted class: gaps of its bins, even if they cancel in its mean."""

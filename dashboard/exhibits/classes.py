@@ -284,13 +284,13 @@ class ClassErrors(Paged):
 
     def words(self, scene: Scene) -> Words:
         which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
-        noise = (
-            "" if self.tested(scene) is None else " Gray: mean raw ECE of a calibrated model. Bold: significantly off."
-        )
+        tested = self.tested(scene) is not None
+        noise = " Calibrated: mean raw ECE of a calibrated model." if tested else ""
         title, _ = self.first(scene)
         words = Words(
-            f"Raw ECE of each class ({notion}), inflated by noise: {which}.{noise} Hollow: fewer than {FEW_ROWS} rows.",
+            f"Raw ECE of each class ({notion}), inflated by noise: {which}.{noise}",
             f"Error of {count(len(scene.get(self.chosen(scene))))} classes, one mark per model. Gray: calibrated.",
+            key=f"{'Gray: calibrated. Bold: significantly off. ' if tested else ''}Hollow: fewer than {FEW_ROWS} rows.",
         ).also(
             self.rule(scene),
             f"Mean score and mean outcome are for {in_sentence(title)}. Bins: {scene.in_bins}.",
@@ -366,9 +366,9 @@ class ClassPanelsExhibit(Paged):
         which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
         hollow = f" Hollow: fewer than {FEW_ROWS} rows; not connected." if self.curve == "reliability" else ""
         words = Words(
-            f"{_CALLED[self.curve]} ({notion}): {which}. Headings: the class's error for "
-            f"{self.first(scene)[0]}.{hollow}",
+            f"{_CALLED[self.curve]} ({notion}): {which}.",
             f"Small {self.curve} diagrams of {count(len(scene.get(self.chosen(scene))))} classes.",
+            key=f"Headings: the class's error for {in_sentence(self.first(scene)[0])}.{hollow}",
         )
         if self._grouped:
             words = words.also(grouped(grouping(scene).title), *self._shown(scene)[1])

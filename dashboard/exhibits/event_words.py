@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ _NOUNS = {
 """The noun for rows, by the name of a column with a different value in every row."""
 
 _FEW = 1.15
-"""A mean risk that is too high by a smaller factor than this is described in percentage points."""
+"""If mean risk and observed frequency differ by a smaller factor than this, their gap is given in points."""
 
 
 def in_words(scene: Scene) -> tuple[str, str]:
@@ -77,21 +76,24 @@ def in_the_large(scene: Scene) -> Call[InTheLarge]:
 
 
 def on_average(found: InTheLarge) -> str:
-    """Describe how much too high or too low the mean risk is, if the gap is significant.
+    """Compare the mean risk with the observed frequency: as a factor, or in points if it is near 1.
 
     >>> rows = cc.Predictions([[0.7, 0.3]] * 400, [0] * 340 + [1] * 60)
     >>> on_average(cc.risk.in_the_large(rows))
-    'Mean risk is 2 times too high'
+    'The mean predicted risk is 2 times the observed frequency'
     """
     if not found.differs:
         return "No significant gap on average"
     if not found.events:
-        return "No event observed: mean risk is too high"
+        return "No event was observed: the mean predicted risk is too high"
     times = 1 / found.ratio if found.ratio < 1 else found.ratio
-    much = f"{times:.2g} times" if times >= _FEW else points(abs(found.gap)).removeprefix("+")
-    if not math.isfinite(times) or times > 100:
-        much = "more than 100 times"
-    return f"Mean risk is {much} too {'high' if found.ratio < 1 else 'low'}"
+    if times < _FEW:
+        much = points(abs(found.gap)).removeprefix("+")
+        return f"The mean predicted risk is {much} too {'high' if found.ratio < 1 else 'low'}"
+    larger, smaller = "mean predicted risk", "observed frequency"
+    if found.ratio > 1:
+        larger, smaller = smaller, larger
+    return f"The {larger} is {'more than 100' if times > 100 else f'{times:.2g}'} times the {smaller}"
 
 
 def predicted_and_observed(found: InTheLarge) -> tuple[str, str]:
@@ -102,7 +104,7 @@ def predicted_and_observed(found: InTheLarge) -> tuple[str, str]:
     >>> rows = cc.Predictions([[0.714, 0.286]] * 4000, [0] * 2996 + [1] * 1004)
     >>> found = cc.risk.in_the_large(rows)
     >>> on_average(found), predicted_and_observed(found)
-    ('Mean risk is 3.5 points too high', ('28.6 %', '25.1 %'))
+    ('The mean predicted risk is 3.5 points too high', ('28.6 %', '25.1 %'))
     """
     shares = found.mean_predicted, found.observed
     if not found.differs:

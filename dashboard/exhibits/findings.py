@@ -17,7 +17,7 @@ from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words, risk_picture
 from dashboard.exhibits.error_words import error_beyond_places
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.slices import CORRECTED, row_columns, too_many
+from dashboard.exhibits.slices import correction, row_columns, too_many
 from dashboard.session import Call, Scene, call
 
 HOLLOW = "Hollow: not significant after correction, even if the interval misses the tick."
@@ -116,7 +116,7 @@ class Findings(Exhibit):
             "gap first; the others follow by p-value. The finding over all rows together is first if it is significant "
             "and nearly all gaps have the same direction. Otherwise it is sorted like the others.",
             "Rows off, at least: the number of rows times the smallest gap in the interval.",
-            f"{how_judged(scene)} {CORRECTED}",
+            f"{how_judged(scene)} {correction(scene, scene.claims)}",
             *_of_all_rows(scene),
             "A gap selected because it is large is smaller on average in new rows.",
         )
@@ -211,4 +211,4 @@ class ClassesStandingOut(Exhibit):
         return Words(
             f"{scene.model.title}. {scene.get(self.found(scene)).basis} Contribution: the class's share of rows "
             "times its error beyond the average of calibrated models. p: an exact test over the bins of the class."
-        ).also(CORRECTED)
+        ).also(correction(scene))

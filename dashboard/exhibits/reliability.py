@@ -20,6 +20,8 @@ from dashboard.exhibits.slices import bins_counted
 from dashboard.exhibits.stars import (
     BINS_OF,
     BINS_OF_WORDS,
+    BY_CLASS,
+    IN_BINS,
     called,
     event_of,
     grouped,
@@ -82,10 +84,11 @@ class BandedBins(Exhibit):
         lie = "lies" if bands.outside == 1 else "lie"
         outside = f"{bands.outside} of {len(bands.frame())} stars {lie} outside their band; {chance} would by chance."
         return Words(
-            f"{title}. Gray: {level} consistency band of each bin for a calibrated model with these confidences "
-            f"(1,000 resamples). Whiskers: exact {level} interval of each bin's accuracy. {outside}",
+            f"{title}. Calibrated models: {level} consistency band of each bin for a calibrated model with these "
+            f"confidences (1,000 resamples). Interval of observed: exact {level} interval of the bin. {outside}",
             f"Reliability diagram of {in_sentence(title)} with consistency bands. {outside}",
-            ("Class-wise error: mean absolute difference between the predicted classes' accuracy and confidence.",),
+            (BY_CLASS,) if _of_classes(scene.get(self.table(scene))) else (),
+            key="Gray: the band of calibrated models. Whiskers: the interval of observed.",
         )
 
     def _bands(self, scene: Scene) -> Call[Any]:
@@ -202,10 +205,12 @@ class Reliability(Exhibit):
         rows = {model.title: model.predictions for model in models}
         claim = call(cc.diagrams.bins_standing_out, rows, bins=scene.bins, notion=scene.claims)
         names = {model.title: called(model) for model in models}
+        by_class = _of_classes(frame)
         words = Words(
-            how_to_read(stems=self.stems and _of_classes(frame)),
+            f"{IN_BINS} {BY_CLASS}" if by_class else IN_BINS,
             alt,
             headline=cc.diagrams.headline(scene.get(claim), names),
+            key=how_to_read(stems=self.stems and by_class),
         ).also(bins_counted(scene))
         if self._grouped:
             alone = "The sentence above uses each model's own bins."

@@ -19,7 +19,7 @@ from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.error_words import error_tests
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import how_judged
-from dashboard.exhibits.slices import CORRECTED
+from dashboard.exhibits.slices import correction
 from dashboard.exhibits.verdict import Overall, VerdictExhibit
 from dashboard.session import Call, Scene, call, in_sentence
 
@@ -187,7 +187,7 @@ class RiskGroups(Exhibit):
         return Words(
             "The bins of the risk diagram, from the lowest to the highest predicted risk.",
             headline=(f"{first}.", basis),
-        ).also(f"The intervals are for one bin each. {how_judged(scene)} {CORRECTED}")
+        ).also(f"The intervals are for one bin each. {how_judged(scene)} {correction(scene, scene.claims)}")
 
 
 def headline(scene: Scene, frame: pd.DataFrame) -> tuple[str, str]:

@@ -75,13 +75,13 @@ def words(scene: Scene) -> Words:
     mine = scene.get(of_model(scene))
     note = f"{begun(mine.note)}." if mine.note else ""
     return Words(
-        f"Star: mean predicted risk of the {rows} in one bin, and the share that {happened}, with its "
-        f"{own_interval(scene)}. Gray band: range of {at_level(LEVEL)} of calibrated models, for each bin. Line: "
-        f"smooth curve with its band, drawn only where there are {rows}. Spikes below (square-root scale) count "
-        f"{rows}: upward with the event, downward without it. Hollow: fewer than 10 rows. Triangle at the edge: beyond "
-        "the axis.",
+        f"Mean predicted risk of the {rows} in each bin, and the share that {happened}, with its "
+        f"{own_interval(scene)}. Calibrated models: the range of {at_level(LEVEL)} of them, for each bin.",
         f"Observed frequency against predicted risk of {name}. {_largest(frame, title)}",
         headline=_headline(scene, scene.get(tested), happened),
+        key=f"Star: one bin. Gray band: calibrated models. Line: smooth curve with its band, drawn only where there "
+        f"are {rows}. Spikes below (square-root scale) count {rows}: upward with the event, downward without it. "
+        "Hollow: fewer than 10 rows. Triangle at the edge: beyond the axis.",
     ).also(
         f"Bins: {mine.bins}{'' if scene.bins else ', chosen from the predicted risks alone'}.",
         bins_counted(scene),
@@ -100,11 +100,12 @@ def _headline(scene: Scene, bins: pd.DataFrame, happened: str) -> tuple[str, ...
     if scene.refusal(wanted):
         return of_bins
     found = scene.get(wanted)
-    mean = f"{event_words.on_average(found)}."
+    mean = event_words.on_average(found)
     if found.differs:
-        return mean, *of_bins
+        predicted, observed = event_words.predicted_and_observed(found)
+        return f"{mean} ({predicted} predicted, {observed} observed).", *of_bins
     error = "" if (bins["stands_out"] != "").any() else error_beyond_places(scene, scene.model)
-    return (*((error,) if error else ()), *of_bins, mean)
+    return (*((error,) if error else ()), *of_bins, f"{mean}.")
 
 
 def _largest(frame: pd.DataFrame, title: str) -> str:

@@ -74,11 +74,8 @@ class BinModels(Exhibit):
         return Words(
             " ".join(parts),
             f"{ends_said(scene)}: accuracy of each model, with its interval, and mean confidence.",
-            (
-                f"{at_level(LEVEL)} intervals, each for one model.",
-                f"Mark: accuracy, with its {own_interval(scene)}. Tick: mean confidence. Hollow: fewer than 10 "
-                "rows. Each model has its own rows here.",
-            ),
+            (f"Each model has its own rows here. Each {own_interval(scene)} is for one model.",),
+            key="Mark: accuracy, with its interval. Tick: mean confidence. Hollow: fewer than 10 rows.",
         )
 
     def _of_event(self, scene: Scene) -> Words:
@@ -93,11 +90,8 @@ class BinModels(Exhibit):
         return Words(
             " ".join(sentences),
             f"{place}: how many {happened}, with an interval, and the mean predicted risk, for each model.",
-            (
-                f"{at_level(LEVEL)} intervals, each for one model.",
-                f"Mark: observed frequency, with its {own_interval(scene)}. Tick: mean predicted risk. Hollow: "
-                "fewer than 10 rows. Each model has its own rows here.",
-            ),
+            (f"Each model has its own rows here. Each {own_interval(scene)} is for one model.",),
+            key="Mark: observed frequency, with its interval. Tick: mean predicted risk. Hollow: fewer than 10 rows.",
         )
 
 
@@ -154,7 +148,7 @@ class BinByClass(Exhibit):
             else "Dot: accuracy, with its interval. Tick: mean confidence."
         )
         return Words(
-            f"{_which(scene)}: {count(len(zoom.rows))} rows, {star}. {marks}",
+            f"{_which(scene)}: {count(len(zoom.rows))} rows, {star}.",
             f"{ends_said(scene)}: accuracy of {n} predicted classes against their mean confidence.",
             (
                 f"Exact intervals, simultaneous for the {n} classes of this bin at {at_level(zoom.level)}.",
@@ -162,6 +156,7 @@ class BinByClass(Exhibit):
                 "significant there. The class with the largest error beyond noise is first.",
             ),
             (found,),
+            marks,
         )
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:

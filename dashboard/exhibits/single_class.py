@@ -19,9 +19,9 @@ from dashboard.exhibits.classes import ByClass
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import HOLLOW, how_judged
 from dashboard.exhibits.fitted_curves import CURVE_COLUMNS, KernelCurveExhibit, curve_notes
-from dashboard.exhibits.slices import CORRECTED, own_interval, row_columns
+from dashboard.exhibits.slices import correction, own_interval, row_columns
 from dashboard.exhibits.stars import called
-from dashboard.session import Call, Scene, call
+from dashboard.session import Call, Scene, call, in_sentence
 
 _MOST = 3
 """Largest number of confusions in a sentence."""
@@ -133,9 +133,10 @@ class BinsOfClass(OfClass):
     def words(self, scene: Scene) -> Words:
         name, title = self.name(scene), scene.model.title
         return Words(
-            f"Mark: accuracy of rows predicted as {name}, with its {own_interval(scene)}. Tick: mean confidence of "
-            f"{title}. At the right: number of rows. Hollow: fewer than 10 rows.",
+            f"Accuracy of rows predicted as {name}, with its {own_interval(scene)}, and mean confidence of "
+            f"{in_sentence(title)}.",
             f"Accuracy of rows predicted as {name}, in {len(scene.get(self.table(scene)))} bins.",
+            key="Mark: accuracy. Tick: mean confidence. At the right: number of rows. Hollow: fewer than 10 rows.",
         )
 
     def _bins(self, scene: Scene) -> Call[Any]:
@@ -272,21 +273,19 @@ class Bias(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.pairs(scene))
-        caption = (
+        key = (
             "Rows: predicted classes. Columns: classes. Blue: observed less often than predicted on average; "
             "vermilion: more often. Dots: significant."
         )
         if len(found.names) > MOST_CLASSES:
-            caption = (
-                "Predicted class, and the class whose probability is evaluated. Mark: observed frequency, with its "
-                f"interval. Tick: mean probability. {HOLLOW}"
-            )
+            key = f"Mark: observed frequency, with its interval. Tick: mean probability. {HOLLOW}"
         return Words(
-            f"{scene.model.title}. {caption}",
+            f"{scene.model.title}: predicted class, and the class whose probability is evaluated.",
             f"Mean probability and observed frequency of classes, in {found.pairs:,} pairs of classes.",
             headline=found.headline,
+            key=key,
         ).also(
-            f"{how_judged(scene)} {CORRECTED}",
+            f"{how_judged(scene)} {correction(scene)}",
             "Significant pairs are first, the largest gap first; the others follow by p-value.",
         )
 
@@ -315,9 +314,9 @@ class ClassKernel(KernelCurveExhibit, ByClass):
         curve = scene.get(wanted)
         notion = REDUCTIONS[self.notion].title.lower()
         words = Words(
-            f"{title}: kernel reliability curve of {called_class(curve.stratum)} ({notion}), {curve.band_title}. Gray: "
-            "distribution of the scores.",
+            f"{title}: kernel reliability curve of {called_class(curve.stratum)} ({notion}), {curve.band_title}.",
             f"Kernel reliability curve of {called_class(curve.stratum)}: {curve.band_title}.",
+            key="Gray: distribution of the scores.",
         )
         return self.noted(words.also(*curve_notes(f"{title}, {called_class(curve.stratum)}", curve, self.score)), scene)
 

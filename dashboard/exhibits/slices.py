@@ -12,10 +12,11 @@ from calib_core import NotAnswerable
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import SliceDots
 from calib_core.diagrams.class_list import FEW_ROWS
-from calib_core.inference.significance.count_tests import counts_rows
+from calib_core.inference.significance.count_tests import counts_rows, has_slices, kinds_of_places
 from calib_core.registry.registry import Flag, Range, Text
 from calib_core.slices import Multicalibration, SliceScan
 from calib_core.slices.conditions import no_columns
+from calib_core.slices.cut import columns_looked_at
 from calib_core.text import at_level, count, first_few, listed
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
@@ -41,19 +42,38 @@ _COMPARED = (
     "Against the rest: the slice's gap minus the gap of all other rows. Differs from the rest: this difference is "
     "significant (Newcombe 1998 or Hoeffding 1963; corrected for the numbers of slices and columns)."
 )
-CORRECTED = (
-    "p is corrected for the number of bins, classes and slices tested. Holm's method (1979) is used within each kind, "
-    "and within each column for slices. Then p is multiplied by the number of kinds, and for slices by the number of "
-    "columns. At most 0.05 is significant: the probability of any false alarm among all bins, classes and slices is at "
-    "most 5 %. This p-value is the same in every table, card and report."
-)
-"""Describes the correction of p-values of places, the same everywhere."""
+_KINDS = ("bins", "predicted classes in bins", "predicted classes", "class probabilities")
+"""Kinds of places besides slices, in the order in which predictions with more information have them."""
+
+
+def correction(scene: Scene, notion: str = "confidence") -> str:
+    """Describe the correction of p-values of places, with the numbers of kinds and columns."""
+    given = scene.get(scene.model.predictions)
+    rows = cc.inference.claimed_rows(given, notion).answered
+    kinds = kinds_of_places(rows)
+    sliced = kinds - int(has_slices(rows))
+    named = [*_KINDS[:sliced], *["slices"][: kinds - sliced]]
+    how = "Holm's method (1979) corrects p for their number."
+    if kinds > 1:
+        also = ""
+        if kinds > sliced and (columns := 0 if too_many(scene) else columns_looked_at(rows)) != 1:
+            also = f", and for slices also by {f'{columns}, ' if columns else ''}the number of columns"
+        within = " (slices: within each column)" if kinds > sliced else ""
+        how = (
+            f"Holm's method (1979) corrects p for their number within each kind{within}. Then p is multiplied by "
+            f"{kinds}, the number of kinds{also}."
+        )
+    return (
+        f"Places tested: {listed(named)}. {how} At most 0.05 is significant: the probability of any false alarm among "
+        "all places is at most 5 %. This p-value is the same in every table, card and report."
+    )
 
 
 def bins_counted(scene: Scene) -> str:
     """Note on which bins the sentence above a diagram counts."""
     test = "an exact test" if counts_rows(scene.get(scene.model.predictions)) else "Hoeffding's bound (1963)"
-    return f"The sentence above the diagram counts the bins that are significantly off by {test}. {CORRECTED}"
+    counted = f"The sentence above the diagram counts the bins that are significantly off by {test}."
+    return f"{counted} {correction(scene, scene.claims)}"
 
 
 def own_interval(scene: Scene) -> str:
@@ -189,8 +209,8 @@ class Slices(BySlice):
             f"Slices by {columns}: {found.headline}.",
             (
                 how_tested(scene),
-                f"{CORRECTED} Crossed columns and other cut points that you try are additional tests; the scan "
-                "corrects for all of them.",
+                f"{correction(scene, notion_of(scene))} Crossed columns and other cut points that you try "
+                "are additional tests; the scan corrects for all of them.",
             ),
             (f"{found.headline}.", found.basis),
             marks(scene),
@@ -267,7 +287,7 @@ class SliceColumns(Exhibit):
             f"{scene.model.title}. The column with the largest significant gap is first. In each column, the "
             "largest significant gap is first, then by p.",
             headline=(f"{found.headline}.", found.basis),
-            notes=(how_tested(scene), CORRECTED),
+            notes=(how_tested(scene), correction(scene, notion_of(scene))),
         )
 
 
@@ -322,10 +342,11 @@ class SlicePanelsExhibit(BySlice):
         shown = min(MOST, len(lines))
         which = f"the first {shown} of {count(len(lines))} slices" if shown < len(lines) else f"{shown} slices"
         return Words(
-            f"Reliability by slice: {which}. Headings: raw ECE of the slice for {in_sentence(scene.titles[0])}, "
-            f"inflated by noise where rows are few. Hollow: fewer than {FEW_ROWS} rows; not connected.",
+            f"Reliability by slice: {which}.",
             f"Small reliability diagrams of {which}.",
             self._diagrams(scene)[1],
+            key=f"Headings: raw ECE of the slice for {in_sentence(scene.titles[0])}, inflated by noise where rows are "
+            f"few. Hollow: fewer than {FEW_ROWS} rows; not connected.",
         )
 
 

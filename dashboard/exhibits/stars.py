@@ -10,11 +10,10 @@ from calib_core.text import count, inside
 from dashboard.exhibits import event_words
 from dashboard.session import Call, Model, Scene, call, in_sentence
 
-_STAR = "Star: mean confidence and accuracy of the rows in one bin. On the diagonal, confidence equals accuracy."
-_STEM = (
-    "Plus: its distance from the diagonal is the average error of the bin's predicted classes, so errors of "
-    "opposite sign do not cancel."
-)
+IN_BINS = "Mean confidence and accuracy of the rows in each bin."
+BY_CLASS = "Class-wise error: mean absolute gap of the bin's predicted classes, so gaps of opposite sign do not cancel."
+_STAR = "Star: one bin. On the diagonal, confidence equals accuracy."
+_STEM = "Plus: its distance from the diagonal is the class-wise error."
 _HOLLOW = "Hollow: fewer than 10 rows; not connected."
 
 

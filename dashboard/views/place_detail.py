@@ -104,7 +104,7 @@ def _bins(scene: Scene) -> None:
     figure = scene.get(wanted)
     st.markdown("**Its bins**")
     chart(figure, key=BINS, label=words.alt, height=figure.layout.height, focus={"bin": scene.focus.bin})
-    st.caption(markdown_plain(words.caption))
+    st.caption(markdown_plain(words.below_figure))
 
 
 def follow_bins(titles: tuple[str, ...]) -> None:

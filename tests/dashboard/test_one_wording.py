@@ -128,7 +128,7 @@ def test_explore_opens_with_the_statement_of_the_overview_about_all_rows(too_hig
     found = cc.risk.in_the_large(scene.get(scene.model.predictions))
     assert found.differs
     first, *of_bins = EXHIBITS.make("reliability").words(scene).headline
-    assert first == f"{on_average(found)}."
+    assert first.startswith(f"{on_average(found)} (")
     assert of_bins[0].startswith(RiskGroups().words(scene).headline[0].rstrip("."))
 
 
@@ -140,5 +140,5 @@ def test_stems_are_explained_where_they_are_drawn(classes: bool) -> None:
     scene = session.scene_of(Selection(source=source, calibrators=()))
     exhibit = EXHIBITS.make("reliability")
     assert scene.get(exhibit.table(scene))["delta"].notna().any() == classes
-    assert ("plus" in exhibit.words(scene).caption.casefold()) == classes
+    assert ("plus" in exhibit.words(scene).key.casefold()) == classes
     assert ("star-and-stem" in exhibit.terms_in(scene)) == classes

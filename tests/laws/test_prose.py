@@ -279,7 +279,8 @@ def of_mean(w: World, model: str) -> dict[str, float]:
     """Return the error of the mean risk, as a factor or in points."""
     large = w.large()
     ratio = large["ratio"]["value"]
-    return {"times": max(ratio, 1 / ratio), "points": 100 * abs(large["gap"]["value"])}
+    risk, observed = 100 * large["mean-predicted"]["value"], 100 * large["observed"]["value"]
+    return {"times": max(ratio, 1 / ratio), "points": 100 * abs(large["gap"]["value"]), "risk": risk, "rate": observed}
 
 
 def of_expected(w: World, model: str) -> dict[str, float]:
@@ -411,8 +412,9 @@ RULES = [
     (of_line, r"\((?:Spiegelhalter's test, )?p < {p_below}(?:, (?:[a-zA-Z' ]+|[\d,]+ simulated samples))?\)"),
     (of_line, r"raw value: {value} %"),
     (of_line, r"(?:miscalibrated|within|too few rows to tell|too close to call), {low} to {high} %"),
-    (of_mean, r"Mean risk is {times} times too"),
-    (of_mean, r"Mean risk is {points} points too"),
+    (of_mean, r"is {times} times the (?:observed frequency|mean predicted risk)"),
+    (of_mean, r"mean predicted risk is {points} points too"),
+    (of_mean, r"(?:frequency|risk|high|low) \({risk} % predicted, {rate} % observed\)"),
     (of_large, r"{expected} events were expected, {observed} were observed"),
     (of_large, r"{expected} events expected, {observed} observed among {rows} rows"),
     (of_large, r": {observed} of {rows} rows \({rate} %\)"),

@@ -278,6 +278,15 @@ def of_places_tested(w: World, frame: Frame) -> dict[str, Any]:
             "few": int(frame["p"].isna().sum())}  # fmt: skip
 
 
+def of_correction(w: World, frame: Frame) -> dict[str, Any]:
+    """Return the kinds of places (those of classes only where confidences are shown), and the columns with slices."""
+    rows = w.scene.get(w.scene.model.predictions)
+    sliced = rows.metadata is not None and len(rows.metadata.columns) > 0
+    of_classes = {"confidence": 0, "top-label": 2}.get(rows.kind, 3)
+    columns = w.frame("slice-columns")["column"].nunique() if sliced else 0
+    return {"kinds": [1 + sliced, 1 + sliced + of_classes], "columns": columns}
+
+
 def of_curve(w: World, frame: Frame) -> dict[str, Any]:
     """Return the smoothed curves at 80 %, and their mean distance over the density."""
     local, distance = [], []
@@ -387,7 +396,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),
     ("kernel-curve|class-kernel", of_curve, r"local calibration error at {at} % is {local} %"),
     ("kernel-curve|class-kernel", of_curve, r"{level} % or more of such"),
-    ("reliability", of_settings, r"range of {level} % of calibrated models"),
+    ("reliability", of_settings, r"range of {level} % of them"),
     ("bin|bin-models", of_place, r"{lower} to {upper} %:"
                                   r"(?: {rows} rows, mean confidence {says} %, accuracy {right} %)?"),
     ("bin-rows|class-rows", of_rows_listed, r"{lower} to {upper} %[^:]*: {rows}(?: rows)?, {right} %"),
@@ -446,8 +455,9 @@ RULES: list[tuple[str, Collect, str]] = [
      r"\({level} % (?:sure, all|confidence for all) "),
     (".*", of_settings, r"{noise} %(?: of (?:perfectly )?calibrated models| point\)| quantile of uncorr)"),
     (".*", of_settings, r"{noise} of {hundred} (?:perfectly )?calibrated models"),
+    (".*", of_correction, r"multiplied by {kinds}, the number of kinds(?:, and for slices also by {columns})?"),
     (".*", of_settings, r"p (?:is )?at most {five} %|p(?:-value is)? at most {alpha}|[Aa]t most {alpha} is"),
-    (".*", of_settings, r"slices is at most {five} %|at most {five} % of the alarms|tests is at most {five} %"),
+    (".*", of_settings, r"places is at most {five} %|at most {five} % of the alarms|tests is at most {five} %"),
     (".*", of_settings, r"corrected, {five} %|{few} rows or more|fewer than {few} rows"),
     (".*", of_settings, r"(?:else|otherwise) {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
     (".*", of_settings, r"tolerance of {limit} (?:points|%)|of {least} to {most} for observed"),

@@ -199,10 +199,13 @@ def kinds_of_places(rows: Predictions) -> int:
     >>> kinds_of_places(Predictions.from_confidence([0.9], [True])), kinds_of_places(Predictions([[0.7, 0.3]], [0]))
     (1, 4)
     """
+    return 1 + {"confidence": 0, "top-label": 2}.get(rows.kind, 3) + int(has_slices(rows))
+
+
+def has_slices(rows: Predictions) -> bool:
+    """True if these rows or the summary of them have columns that can define slices."""
     summary = counts(rows)
-    columns = bool(summary.slices) if summary is not None else rows.metadata is not None and rows.metadata.shape[1] > 0
-    classes = {"confidence": 0, "top-label": 2}.get(rows.kind, 3)
-    return 1 + classes + int(columns)
+    return bool(summary.slices) if summary is not None else rows.metadata is not None and rows.metadata.shape[1] > 0
 
 
 def corrected_p(p: Float64s, tested: Bools, families: int) -> tuple[Float64s, Float64s]:
