@@ -83,13 +83,12 @@ class KernelCurve(Diagram):
             return ""
         where = "At any one score" if self.band == "pointwise" else "At all scores at once"
         sentence = (
-            f"{where}, about {at_level(self.level)} or more of such bands contain the smoothed curve, which this "
-            "kernel "
+            f"{where}, about {at_level(self.level)} or more of such bands contain the smoothed curve. This kernel "
+            "would draw that curve if every outcome were replaced by its probability."
         )
-        sentence += "would draw if every outcome were replaced by its probability."
         if self.smoothed == "gaps":
-            smooth = "errors finer than the bandwidth are smoothed away"
-            return f"{sentence} For a calibrated model, this is the diagonal; {smooth}."
+            smooth = "Errors finer than the bandwidth are smoothed away."
+            return f"{sentence} For a calibrated model, it is the diagonal. {smooth}"
         return f"{sentence} Near 0 and 1 it bends away from the diagonal, even for a calibrated model."
 
     @property

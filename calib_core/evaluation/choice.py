@@ -553,7 +553,7 @@ class CalibratorChoice(OneLine):
         equal = self.recipe in self.equals and set(others) <= set(self.equals)
         lows = dict(zip(self.recipes, self.table["low"].tolist(), strict=True))
         if self.recalibrate and equal and all(self._no_simpler(other) or not lows[other] > 0 for other in others):
-            why = "On all rows these are equally good. The simplest with an interval above 0 is recommended."
+            why = "On all rows, they are about equally good: the simplest whose interval is above 0 is recommended."
         else:
             why = "A choice on fewer rows can differ; the advice uses all of them."
         return f" The others chose {named}. {why}"

@@ -87,7 +87,10 @@ class Estimators(Exhibit):
             verdict = f"By the average error only, {inside(verdict)}"
         words = Words(caption, drawn.headline, headline=(verdict, *rest), key=key)
         frame = scene.get(self.table(scene))
-        read = (line_words.WORDS, *line_words.tolerances(frame, scene.tolerance), line_words.OF_ERROR)
+        read: tuple[str, ...] = ()
+        if frame["verdict"].notna().any():
+            of_error = (line_words.OF_ERROR,) if scene.claims == "event" else ()
+            read = (line_words.WORDS, *line_words.tolerances(frame, scene.tolerance), *of_error)
         return words.also(more, *read, *line_words.notes(frame), scene.rows_counted)
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:

@@ -104,13 +104,13 @@ class Findings(Exhibit):
             slices = "; and the rows that share a value of a metadata column"
         tested = int(frame["p"].notna().sum())
         drawn = min(tested, SHOWN)
-        few = f" The chart shows the first {drawn} of {tested:,} places; the table lists all." if tested > drawn else ""
+        few = f"The chart shows the first {drawn} of {tested:,} places; the table lists all. " if tested > drawn else ""
         return Words(
-            f"{scene.model.title}.{few}",
+            f"{scene.model.title}.",
             f"Mean prediction and observed frequency in {drawn} places, the largest significant gap first.",
             headline=headline(frame, "" if frame["stands_out"].any() else error_beyond_places(scene, scene.model)),
-            key="Mark: observed frequency with its interval. Tick: mean prediction. At the right: number of rows. "
-            f"{HOLLOW}",
+            key=f"{few}Mark: observed frequency with its interval. Tick: mean prediction. At the right: number of "
+            f"rows. {HOLLOW}",
         ).also(
             f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. Significant places are first, the largest "
             "gap first; the others follow by p-value. The finding over all rows together is first if it is significant "
@@ -130,7 +130,7 @@ def _in_bins(scene: Scene) -> str:
 def _places(scene: Scene) -> str:
     """Describe the tested places, for the middle of a sentence."""
     if scene.claims == "event":
-        return "every bin of the predicted risk, and all rows"
+        return "every bin of the predicted risk and all rows"
     return (
         "every bin of the confidence; every predicted class, in each bin and overall; all rows; and the "
         "probability of every class over all rows, if known"

@@ -35,7 +35,7 @@ _OF_CONFIDENCES = (
 )
 _INTERVALS = (
     "Each interval is exact (Clopper and Pearson 1934; wider for rows in groups) and valid for one chosen value. "
-    "A gap is colored only if it is larger than the largest gap that 95 % of calibrated models show anywhere."
+    "At some of many chosen values, even a calibrated model looks off by chance."
 )
 _UPDATED = (
     "The line of a recalibrated model uses the same rows: their mean risk after recalibration and their observed "

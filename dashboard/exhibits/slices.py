@@ -53,19 +53,19 @@ def correction(scene: Scene, notion: str = "confidence") -> str:
     kinds = kinds_of_places(rows)
     sliced = kinds - int(has_slices(rows))
     named = [*_KINDS[:sliced], *["slices"][: kinds - sliced]]
-    how = "Holm's method (1979) corrects p for their number."
+    how = "Holm's method (1979) corrects p for the number of bins."
     if kinds > 1:
         also = ""
         if kinds > sliced and (columns := 0 if too_many(scene) else columns_looked_at(rows)) != 1:
             also = f", and for slices also by {f'{columns}, ' if columns else ''}the number of columns"
         within = " (slices: within each column)" if kinds > sliced else ""
         how = (
-            f"Holm's method (1979) corrects p for their number within each kind{within}. Then p is multiplied by "
+            f"Holm's method (1979) corrects p for the number of places of each kind{within}. Then p is multiplied by "
             f"{kinds}, the number of kinds{also}."
         )
     return (
-        f"Places tested: {listed(named)}. {how} At most 0.05 is significant: the probability of any false alarm among "
-        "all places is at most 5 %. This p-value is the same in every table, card and report."
+        f"Kinds of places tested: {listed(named)}. {how} At most 0.05 is significant: the probability of any false "
+        "alarm among all places is at most 5 %. This p-value is the same in every table, card and report."
     )
 
 

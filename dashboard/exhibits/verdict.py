@@ -78,7 +78,8 @@ class VerdictExhibit(Exhibit):
             f"{n}: {w or 'no verdict'}, {note}"
             for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
         )
-        return Words(caption, f"{strip.title} on one axis. {alt}.").also(
+        key = "Hatched: the noise floor." if scene.claims == "event" else ""
+        return Words(caption, f"{strip.title} on one axis. {alt}.", key=key).also(
             *sentences,
             *refused,
             *Overall().above(scene, frame),
@@ -95,7 +96,7 @@ class VerdictExhibit(Exhibit):
         both = f", and of {ratio} for observed to expected events: both must be met" if scene.ratio < math.inf else ""
         return (
             f"Verdicts at a tolerance of {exact_tolerance(scene.tolerance)} for the average error of the risk{both}. "
-            f"The measures were fixed before looking at the outcomes. Hatched: the noise floor. {line_words.READING}"
+            f"The measures were fixed before looking at the outcomes. {line_words.READING}"
         )
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
