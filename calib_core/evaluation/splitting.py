@@ -167,7 +167,7 @@ def read_as(table: Table, reading: Mapping[str, object] | None = None) -> Predic
     return predictions(table, _reading(table, reading))
 
 
-HOLDS = {
+CONTENTS = {
     "full": "a probability for every class",
     "per-class": "a probability for every class, rows need not sum to one",
     "top-label": "predicted class and its confidence only",
@@ -193,7 +193,7 @@ def described(table: Table, reading: Mapping[str, object] | None = None, sha256:
         "labels": "" if table.joined is None else table.joined.how,
         "rows": count(whole.n_rows),
         "classes": "unknown" if whole.n_classes is None else count(whole.n_classes),
-        "holds": HOLDS[whole.kind],
+        "contents": CONTENTS[whole.kind],
         "accuracy, all rows": percent(whole.accuracy),
         "mean confidence, all rows": percent(whole.mean_confidence),
         "read as": _reading(table, reading).to_json() if reading else "proposed from its names and values",

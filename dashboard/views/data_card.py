@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import Predictions
-from calib_core.evaluation.splitting import HOLDS
+from calib_core.evaluation.splitting import CONTENTS
 from calib_core.text import count, percent
 from dashboard import session
 from dashboard.theme import markdown_plain
@@ -37,7 +37,7 @@ def draw(key: str, changed: str) -> None:
 
 def kind_sentence(predictions: Predictions) -> str:
     """Return the content of the predictions and the analyses that are not available."""
-    what, never = HOLDS[predictions.kind], NEVER.get(predictions.kind, ())
+    what, never = CONTENTS[predictions.kind], NEVER.get(predictions.kind, ())
     if predictions.grain == "counts":
         return (
             f"Counts of rows that contain {what}, and a sample of the rows. Views that need all rows are not available."

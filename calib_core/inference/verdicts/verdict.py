@@ -350,8 +350,8 @@ def on_scale_of(estimate: Estimate, error: float) -> float:
     """Convert the tolerance to the scale of an estimator and a notion.
 
     For squared errors, the tolerance is squared. If every row makes claims about K classes, the mean over classes of
-    absolute errors is at most 2/K, however wrong the model is. There the tolerance is a share of that maximum, which
-    is the probability assigned to wrong classes (for squared errors, a share of their maximum).
+    absolute errors is at most 2/K, however wrong the model is. There the tolerance is multiplied by 2/K, so that it
+    limits the probability assigned to wrong classes. For squared errors, its square is multiplied by 2/K.
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate

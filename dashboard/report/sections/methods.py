@@ -56,7 +56,7 @@ INTERVALS = (
     "A “rough guide” is an interval in a case that the simulations do not cover. All other intervals are within "
     "the range of the tables below.",
 )
-SCALE = caption(on_scale_of)
+SCALE = caption(on_scale_of).partition(". ")[2]
 """Scale of class-wise tolerances, as in the library's documentation."""
 
 
