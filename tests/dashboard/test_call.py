@@ -114,3 +114,13 @@ def test_a_function_that_tells_how_far_it_is_is_listened_to() -> None:
     heard: list[tuple[str, int]] = []
     RESULTS.get(session.division(Source(data="demo:wine-logistic", seed=991)), lambda *told: heard.append(told))
     assert ("divide", 0) in heard
+
+
+def test_numbers_are_written_to_the_last_digit() -> None:
+    """Two tolerances that differ in the fifth digit are two results, and copied code has the number in use."""
+    rows = ROWS.part("test")
+    ends = (0.012344, 0.01234, 14 / 15)
+    near = [call(cc.diagrams.reliability, rows, (0.0, end, 1.0)) for end in ends]
+    assert len({each.key for each in near}) == 3
+    for each, end in zip(near, ends, strict=True):
+        assert repr(end) in each.text(lambda part: "x")

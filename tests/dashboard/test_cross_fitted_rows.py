@@ -8,6 +8,7 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 import pandas as pd
@@ -336,3 +337,11 @@ def test_the_seed_of_the_rows_is_that_of_the_advice() -> None:
     source = Source(data="demo:breast-cancer-svm", by="folds", seed=7)
     scene = session.scene_of(Selection(source=source, calibrators=()))
     assert dict(Recommendation.suited(scene).found(scene).options)["random_state"] == 7
+
+
+def test_a_line_to_copy_counts_the_rows_that_the_page_counts() -> None:
+    abstaining = Selection(source=WINE, calibrators=(Recipe("CALIBRATORS", "metacal-miscoverage"),))
+    choices = [parse_qs(shlex.split(show_line(each, Recipe("EXHIBITS", "summary")))[-1])
+               for each in (abstaining, abstaining.replace(counting="all"))]  # fmt: skip
+    assert "counting" not in choices[0]
+    assert choices[1]["counting"] == ["all"]

@@ -455,3 +455,22 @@ def test_the_card_and_the_list_write_the_interval_of_a_slice_in_one_way() -> Non
     assert ends != between(line["low"], line["high"]), "else any way would do"
     assert ends in basis
     assert f"interval {ends})" in line["finding"]
+
+
+def test_the_bars_of_the_card_by_risk_are_those_of_its_caption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gray, the first: expected events; blue, the second: observed ones."""
+    drawn_as: list[tuple[list[float], list[float]]] = []
+
+    def spark(expected: list[float], observed: list[float], off: list[bool]) -> str:
+        drawn_as.append((expected, observed))
+        return ""
+
+    scene = session.scene_of(Selection(source=Source(data="demo:breast-cancer-svm"), calibrators=()))
+    monkeypatch.setattr(overview_cards, "group_spark", spark)
+    for name in ("card", "leading"):
+        monkeypatch.setattr(overview_cards, name, lambda *words, **more: None)
+    overview_cards._by_risk(scene)
+    rows = scene.get(scene.model.predictions)
+    ((expected, observed),) = drawn_as
+    assert sum(expected) == pytest.approx(rows.probs[:, rows.event].sum())
+    assert sum(observed) == (rows.true_labels == rows.event).sum() != pytest.approx(sum(expected))

@@ -12,6 +12,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, Predictions, Recipe
 from calib_core import text as number_words
 from calib_core.inference.significance.count_tests import kinds_of_places
+from calib_core.slices.findings import BIN, CELL
 from calib_core.text import percent
 from calib_core.text import short_percent as spelt
 from dashboard import session
@@ -20,6 +21,7 @@ from dashboard.exhibits.columns import share, span, written
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene
 from dashboard.views.calibrators import looked_at
+from dashboard.views.place_detail import place
 
 POOLING = CALIBRATORS.described("top-label-hb", points_per_bin=90)
 TICKED = (Recipe("CALIBRATORS", "temperature"), POOLING, Recipe("CALIBRATORS", "metacal-miscoverage"))
@@ -186,3 +188,28 @@ def test_a_frame_looked_at_is_of_a_recalibrated_model_where_that_is_asked(scene:
     second = scene.models.recalibrated[1]
     assert looked_at(scene.focused(model=second.title)) == second
     assert looked_at(scene.focused(model=scene.models.shown[0].title)) == scene.models.recalibrated[0]
+
+
+def test_the_sentence_above_the_diagram_is_about_the_bins_that_are_drawn() -> None:
+    found = []
+    for bins in (4, 15):
+        selection = Selection(source=Source(data="demo:digits-naive-bayes"), calibrators=(), binning="equal-width")
+        seen = session.scene_of(selection.replace(bins=bins))
+        rows = {seen.model.title: seen.get(seen.model.predictions)}
+        claim = cc.diagrams.bins_standing_out(rows, bins=bins, notion=seen.claims)
+        found.append(EXHIBITS.make("reliability").words(seen).headline)
+        assert found[-1] == cc.diagrams.headline(claim, {seen.model.title: "the uncalibrated model"})
+    assert found[0] != found[1]
+
+
+def test_a_finding_of_a_value_that_no_bin_of_the_diagram_has_alone_leads_to_no_bin() -> None:
+    """Histogram binning gives few values, one bin each in the findings; the diagram has its own bins."""
+    binned = (Recipe("CALIBRATORS", "top-label-hb"),)
+    chosen = Selection(source=Source(data="demo:digits-naive-bayes"), calibrators=binned)
+    of_values = session.scene_of(chosen.replace(model="Top-label histogram binning"))
+    assert of_values.get(of_values.model.predictions).discrete
+    line = {"kind": CELL, "bin": 3, "code": 2}
+    assert place(line, of_values)["bin"] is None
+    assert place(line | {"kind": BIN}, of_values)["bin"] == 3
+    alike = session.scene_of(chosen.replace(model="Uncalibrated model"))
+    assert place(line, alike)["bin"] == 3

@@ -36,8 +36,11 @@ from dashboard.exhibits.line_words import READING
 from dashboard.hosting import application
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, TypesetTable, within
+from dashboard.report.exhibited import ExhibitParts
 from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
 from dashboard.report.request import Request
+from dashboard.report.sections import data as data_section
+from dashboard.report.sections import for_event
 from dashboard.report.sections.again import settings_table
 from dashboard.report.sections.front_page import HeadlineAnswer, _judged, _rows, _score, headline
 from dashboard.selection import Selection, Source
@@ -729,3 +732,24 @@ def test_a_slope_that_is_off_leads_every_page_where_no_place_is_off() -> None:
     for text in (*firsts, off_elsewhere(scene, answer)):
         assert text.startswith("The risks are too extreme")
         assert slope in text
+
+
+@pytest.mark.parametrize(("events", "few"), [(150, "150 events"), (450, "150 rows without the event"), (300, "")])
+def test_few_events_and_few_rows_without_one_are_named(events: int, few: str) -> None:
+    died = np.arange(600) < events
+    lines = [f"{0.3 + 0.4 * d + i / 6000:.5f},{int(d)}" for i, d in enumerate(died)]
+    key = session.hold("\n".join(["risk,died", *lines]).encode(), f"events-{events}.csv").key
+    scene = session.scene_of(Selection(calibrators=(), source=Source(data=key, folds=2, by="folds")))
+    said = [text for text in for_event.limits(scene, ExhibitParts("Reliability"))
+            if text.startswith("These rows contain only")]  # fmt: skip
+    assert [few in text for text in said] == ([True] if few else [])
+
+
+def test_a_test_file_is_described_by_its_own_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(data_section, "_found", lambda key, changed: asked.append((key, changed)) or iter(()))
+    monkeypatch.setattr(data_section, "exhibited", lambda *of: iter(()))
+    monkeypatch.setattr(data_section.session, "scene_of", lambda selection: None)
+    source = Source(data="a", reading="r", test="b", test_reading="s")
+    list(data_section.blocks(SimpleNamespace(selection=Selection(source=source))))
+    assert asked == [("a", "r"), ("b", "s")]

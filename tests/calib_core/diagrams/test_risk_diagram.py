@@ -92,3 +92,10 @@ def test_risks_of_which_more_than_two_thirds_lie_in_one_bin_are_put_in_tenths(lo
     filled = np.bincount((15 * risk).astype(int)) > 0
     assert filled.sum() >= 5, "not for too few bins"
     assert risk_bins(claims_of(rows, "event")) == (EqualMass(10) if tenths else EqualWidth(15))
+
+
+@pytest.mark.parametrize(("filled", "tenths"), [(4, True), (5, False), (6, False)])
+def test_risks_in_fewer_than_five_bins_are_put_in_tenths(filled: int, tenths: bool) -> None:
+    risk = np.tile((np.arange(filled) + 0.5) / 15, 20) + np.linspace(-0.01, 0.01, 20 * filled)
+    rows = Predictions(np.column_stack([1 - risk, risk]), np.arange(len(risk)) % 2)
+    assert risk_bins(claims_of(rows, "event")) == (EqualMass(10) if tenths else EqualWidth(15))

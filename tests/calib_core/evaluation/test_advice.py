@@ -257,3 +257,13 @@ def test_an_error_of_all_rows_leads_the_findings_where_no_place_is_off(name):
         assert off or "significantly off" in first
         kinds.add((bool(error), off))
     assert {(True, False), (False, False)} <= kinds, kinds
+
+
+def test_a_slice_off_like_all_other_rows_is_no_news():
+    rng = np.random.default_rng(0)
+    risk = rng.uniform(0.2, 0.6, 4000)
+    died = rng.random(4000) < risk / 2
+    sites = pd.DataFrame({"site": np.array(["A", "B", "C"])[rng.integers(3, size=4000)]})
+    rows = Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=sites)
+    assert cc.slices.by_column(rows, notion="event")["stands_out"].all(), "every site is off"
+    assert held_out_slice(rows) == ""

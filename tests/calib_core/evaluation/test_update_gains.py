@@ -138,3 +138,28 @@ def test_an_update_helps_where_its_corrected_p_value_shows_it_and_not_where_its_
                 if line["gain"] > 0:
                     kinds.add((line["p"] <= 0.05, line["p_holm"] <= 0.05, line["p_holm"] <= 0.1))
     assert {(True, True, True), (True, False, True), (True, False, False), (False, False, False)} <= kinds
+
+
+def test_the_value_that_is_updated_in_a_fold_is_the_worst_of_the_other_folds():
+    """With small errors at every site the worst site changes from fold to fold."""
+    rng = np.random.default_rng(4)
+    n, at = 900, rng.integers(5, size=900)
+    truth = rng.normal(-1.5, 1.0, n)
+    p = expit(truth)
+    died = rng.random(n) < expit(truth + np.array([0.35, -0.35, 0.3, -0.3, 0.3])[at])
+    rows = Predictions(np.column_stack([1 - p, p]), died.astype(int), metadata=pd.DataFrame({"site": SITES[at]}))
+    fold, y, risk = plain_folds(rows, 5), rows.labels, rows.probs[:, 1].copy()
+    named = []
+    for one in range(5):
+        fit, test = fold != one, fold == one
+        lifted = cc.CALIBRATORS.make("intercept").fit(rows.probs[fit], y[fit]).predict_proba(rows.probs[fit])[:, 1]
+        away = [abs((y[fit] - lifted)[at[fit] == s].sum()) / np.sqrt((lifted * (1 - lifted))[at[fit] == s].sum())
+                for s in range(5)]  # fmt: skip
+        worst = int(np.argmax(away))
+        named.append(worst)
+        mine, those = fit & (at == worst), test & (at == worst)
+        fitted = cc.CALIBRATORS.make("intercept").fit(rows.probs[mine], y[mine])
+        risk[those] = fitted.predict_proba(rows.probs[those])[:, 1]
+    assert len(set(named)) > 1
+    line = cc.update_gains(rows, "site", folds=5).frame().set_index("update").loc["intercept of one value"]
+    assert line["log_loss"] == pytest.approx(-np.log(np.where(y == 1, risk, 1 - risk)).mean(), abs=1e-9)

@@ -596,3 +596,13 @@ def test_where_bins_are_too_small_nothing_is_promised() -> None:
 def test_one_is_said_in_the_singular(plan: Plan, words: str) -> None:
     found = answer(plan)
     assert words in f"{found.sentence} {found.inverse}"
+
+
+@pytest.mark.parametrize("bins", [None, 4])
+def test_the_width_of_an_interval_is_that_in_the_bins_in_use(bins):
+    rows = drawn(2000, 5)
+    ((n, width),) = answer(PLANS.make("error-interval"), test=rows, bins=bins).plan.measured
+    span = cc.inference.primary(rows, bins=bins).estimate.interval()
+    assert (n, width) == (2000, span.high - span.low)
+    other = cc.inference.primary(rows, bins=None if bins else 4).estimate.interval()
+    assert width != other.high - other.low

@@ -71,6 +71,9 @@ def test_shared_rows_are_counted(dtype: type) -> None:
     assert shared_rows(fit, everything.take(np.arange(200, 300))) == 0
     assert shared_rows(Predictions(p[:200], (y[:200] + 1) % 5), test) == 0
     assert shared_rows(Predictions(p.astype(np.float64), y), Predictions(p.astype(np.float32), y)) == 300
+    # Test rows are counted, however often a calibration row equals them.
+    first, twice = everything.take(np.array([0])), everything.take(np.array([0, 0]))
+    assert [shared_rows(first, twice), shared_rows(twice, first)] == [2, 1]
 
 
 def test_shared_rows_of_other_kinds() -> None:

@@ -462,3 +462,14 @@ def test_rows_of_no_weight_are_no_rows():
     assert risk.in_the_large(predictions(s, y, weights=weights)).ratio_low == pytest.approx(part.ratio_low)
     both = predictions(s, y, weights=weights, groups=np.arange(60) // 3)
     assert np.isfinite(risk.in_the_large(both).ratio_low)
+
+
+def test_a_slope_of_rows_in_groups_has_neither_interval_nor_p_value():
+    rng = np.random.default_rng(0)
+    x = rng.normal(-1.0, 1.5, 600)
+    stated = expit(2.0 * x)
+    died = (rng.random(600) < expit(x)).astype(int)
+    probs = np.column_stack([1 - stated, stated])
+    alone, grouped = (risk.in_the_large(Predictions(probs, died, groups=g)) for g in (None, np.arange(600) // 3))
+    assert alone.slope_p < 1e-6
+    assert [np.isnan(number) for number in (grouped.slope_low, grouped.slope_high, grouped.slope_p)] == [True] * 3

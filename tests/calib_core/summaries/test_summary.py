@@ -1,5 +1,6 @@
 """Summaries: split anywhere and merged in any order they equal the whole, to the bit, and count the rows exactly."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -205,3 +206,12 @@ def test_many_classes_keep_the_predicted_one_and_refuse_the_rest():
     assert TopLabel().split(found).cells.n_claims == 50
     with pytest.raises(NotAnswerable, match=f"up to {250_000 // CELLS} classes"):
         ClassWise().split(found)
+
+
+def test_a_merged_summary_has_the_notes_of_every_part_once():
+    rows = drawn(3, 40)
+    notes = (("rescaled",), ("rescaled", "two rows left out"))
+    first, second = (
+        replace(Summary.of(rows, source="rows", first_row=40 * i), notes=each) for i, each in enumerate(notes)
+    )
+    assert first.merge(second).notes == second.merge(first).notes == ("rescaled", "two rows left out")

@@ -130,3 +130,13 @@ def test_noise_of_residuals_is_the_same_with_maps_kept_or_made_anew(notion, monk
     assert (
         wild_bootstrap.bounds(asked.estimator, asked.claims, asked.estimator(asked.claims), asked.ranks, 0.9, 0) == kept
     )
+
+
+@pytest.mark.parametrize("notion", ["confidence", "top-label"])
+def test_a_floor_over_attainable_confidences_has_the_bins_of_the_value(notion):
+    """Of three classes no confidence is below 1/3, where these bins begin."""
+    every, attainable = (ESTIMATORS.make("ece-convex", attainable=flag) for flag in (False, True))
+    question = estimate(sample(), notion, attainable).question
+    found = noise_floor(question, 8).draws
+    np.testing.assert_allclose(found, one_by_one(question, 8), atol=1e-12)
+    assert not np.allclose(found, noise_floor(estimate(sample(), notion, every).question, 8).draws, atol=1e-4)
