@@ -14,6 +14,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.parallel import Progress, silent
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import Calibrator, as_calibrator
+from calib_core.columns.conditions import Slice, as_slice, part, places
 from calib_core.defaults import JUDGED_FOLDS, SEED
 from calib_core.evaluation.cross_fitting import CROSS_FITTED, in_random_folds, over_folds, plain_folds
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
@@ -23,7 +24,6 @@ from calib_core.readers.checks.examination import propose
 from calib_core.readers.conversion import predictions, split_rows
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
-from calib_core.slices.conditions import Slice, as_slice, part, places
 from calib_core.text import count, percent
 
 FEW = 1_000

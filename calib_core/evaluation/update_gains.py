@@ -16,6 +16,8 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import title_of
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
+from calib_core.columns.conditions import Condition, Slice, Span
+from calib_core.columns.cut import coded
 from calib_core.defaults import JUDGED_FOLDS, LEVEL, SEED, SIGNIFICANCE
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.cross_fitting import plain_folds
@@ -25,8 +27,6 @@ from calib_core.predictions.predictions import InputError, NotAnswerable, Predic
 from calib_core.predictions.proper_scores import log_losses
 from calib_core.registry.registry import Recipe
 from calib_core.slices import scan
-from calib_core.slices.conditions import Condition, Slice, Span
-from calib_core.slices.cut import coded
 from calib_core.slices.gaps import table
 from calib_core.text import score as written
 
@@ -130,7 +130,7 @@ def update_gains(
     ----------
     predictions : rows of two classes with an event.
     column : a metadata column whose values may be updated separately; for numbers that slices cut into ranges
-        (``slices.cut``), the ranges.
+        (``columns.cut``), the ranges.
     folds : 2 to n plain folds (``plain_folds``); groups of rows stay in one fold.
     level : confidence level of the intervals of the gains.
 

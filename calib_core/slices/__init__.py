@@ -1,7 +1,7 @@
 """Slices of the rows by metadata columns, and calibration errors in them."""
 
-from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice, columns_of, part
-from calib_core.slices.cut import cut
+from calib_core.columns.conditions import Condition, Slice, Span, Value, as_slice, columns_of, part
+from calib_core.columns.cut import cut
 from calib_core.slices.gaps import by_column, table
 from calib_core.slices.multicalibration import Multicalibration, multicalibration
 from calib_core.slices.panels import panels

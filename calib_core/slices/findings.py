@@ -15,6 +15,8 @@ from calib_core._base.errors import as_share, as_whole
 from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.bin_table import tabulate
 from calib_core.binning.interval_schemes import bins_of
+from calib_core.columns.conditions import Slice
+from calib_core.columns.cut import PARTS, CutColumn, columns_looked_at, divided_by
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams import reliability
 from calib_core.diagrams.bins_that_stand_out import edges_said
@@ -31,6 +33,7 @@ from calib_core.inference.significance.count_tests import (
     count_words,
     counts_rows,
     kinds_of_places,
+    kinds_with_slices,
     node_counts,
     p_of_cells,
     predicted_classes,
@@ -41,8 +44,6 @@ from calib_core.inference.significance.count_tests import (
 )
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import claims_of
-from calib_core.slices.conditions import Slice
-from calib_core.slices.cut import PARTS, CutColumn, columns_looked_at, divided_by
 from calib_core.text import (
     at_level,
     begun,
@@ -224,7 +225,8 @@ def _places(
     fewest: int,
 ) -> Iterator[pd.DataFrame]:
     """Yield the tested places of each family; ``rows`` are the claims of the predictions."""
-    kinds = kinds_of_places(rows)
+    columns = list(_cut(rows, by))
+    kinds = kinds_with_slices(rows) if columns else kinds_of_places(rows)
 
     def judged(lines: pd.DataFrame, families: int = kinds, corrected: Float64s | None = None) -> pd.DataFrame:
         return _judged(lines, fewest, families, counts_rows(rows), level, corrected)
@@ -237,7 +239,6 @@ def _places(
     yield judged(overall, corrected=overall["p"].to_numpy(dtype=np.float64))
     if rows.kind in ("full", "per-class"):
         yield judged(_classes(rows, level))
-    columns = list(_cut(rows, by))
     many = max(len(columns), columns_looked_at(rows)) if columns else 0
     for column in columns:
         yield judged(_slices(rows, column, level), kinds * many)

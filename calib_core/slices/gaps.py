@@ -11,6 +11,8 @@ import pandas as pd
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.errors import NotAnswerable, as_share, as_whole
+from calib_core.columns.conditions import kept_sums, summed
+from calib_core.columns.cut import PARTS, coded, columns_looked_at, divided_by
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
@@ -22,15 +24,13 @@ from calib_core.inference.significance.count_tests import (
     count_noise,
     counts_in_cells,
     counts_rows,
-    kinds_of_places,
+    kinds_with_slices,
     score_nodes,
     worst_first,
 )
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import Predictions, whole
 from calib_core.reductions.base import counts
-from calib_core.slices.conditions import kept_counts, kept_sums, summed
-from calib_core.slices.cut import PARTS, coded, columns_looked_at, divided_by
 from calib_core.summaries.mergeable import Summary
 
 _LEAST = 1e-12
@@ -233,7 +233,7 @@ def table(
     found.insert(0, "slice", pd.Series([part.title for part, _ in groups], dtype=object))
     found.insert(1, "where", pd.Series([str(part) for part, _ in groups], dtype=object))
     many = columns_looked_at(rows) if columns is None else columns
-    return _corrected(found, kinds_of_places(rows), many)
+    return _corrected(found, kinds_with_slices(rows), many)
 
 
 def sliced_by(predictions: Predictions, notion: str | None) -> str | None:
@@ -357,7 +357,7 @@ def judged_counts(
     sums = summed(values, groups)
     number, says, right = sums.T
     lines = np.column_stack([number, number, says / number, right / number])
-    nodes, counts = kept_counts(summary, column)
+    nodes, counts = _kept_counts(summary, column)
     noise = _noise(lines, nodes, summed(counts, groups))
     found = _tested(lines, noise, {"rows": number.astype(np.intp)}, float(number.sum()), True, fewest, level)
     return pd.concat([found, counts_against_rest(sums, values.sum(axis=0), fewest, level)], axis=1)
@@ -418,3 +418,14 @@ def _line(h: Float64s, right: Bools, weights: Float64s, groups: Codes | None) ->
         return 0.0, 0.0, np.nan, np.nan
     worth = n if groups is None else n**2 / float(np.square(np.bincount(groups, weights)).sum())
     return n, worth, float(weights @ h) / n, float(weights @ right) / n
+
+
+def _kept_counts(summary: Summary, name: str) -> tuple[Float64s, Float64s]:
+    """Nodes (G,) and, for each of these values, its rows' confidences as claims at the nodes, (values, G)."""
+    every = list(summary.slices[name].values())
+    number = [cells.count.astype(np.float64) for cells in every]
+    means = [cells.sums.value[0] / count for cells, count in zip(every, number, strict=True)]
+    nodes = score_nodes(np.round(np.concatenate(means), 12))
+    nothing = [np.zeros(len(mean), dtype=np.intp) for mean in means]
+    lines = [counts_in_cells(nodes, *line[:2], 1, line[2])[0] for line in zip(means, nothing, number, strict=True)]
+    return nodes, np.array(lines)

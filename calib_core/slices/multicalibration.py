@@ -15,6 +15,7 @@ from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.errors import InputError, NotAnswerable, as_share, as_whole
 from calib_core.claims.binary_claims import Claims
+from calib_core.columns.cut import PARTS, divided_by
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import judged_notion
@@ -28,7 +29,6 @@ from calib_core.predictions.predictions import Predictions, whole
 from calib_core.predictions.row_groups import FEWEST_GROUPS, RowGroups
 from calib_core.reductions.base import Reduction, claims_of, counts
 from calib_core.results.uncertainty import Interval, NoiseFloor
-from calib_core.slices.cut import PARTS, divided_by
 from calib_core.slices.gaps import MOST_SLICES
 from calib_core.text import at_level, between, chance, short_percent
 

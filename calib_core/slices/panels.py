@@ -13,12 +13,12 @@ from calib_core.binning.base import BinningScheme, as_binning, as_intervals
 from calib_core.binning.bin_table import tabulate
 from calib_core.binning.interval_schemes import Edges
 from calib_core.claims.binary_claims import Claims, FlatClaims
+from calib_core.columns.conditions import Slice, as_slice, part, places
 from calib_core.diagrams.small_diagrams import SlicePanels
 from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.estimators.binned import Binned
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.reductions.base import claims_of, counts
-from calib_core.slices.conditions import Slice, as_slice, part, places
 from calib_core.slices.gaps import sliced_by
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.counted_claims import CountedClaims

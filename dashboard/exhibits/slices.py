@@ -9,14 +9,14 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
+from calib_core.columns.conditions import no_columns
+from calib_core.columns.cut import columns_looked_at
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import SliceDots
 from calib_core.diagrams.class_list import FEW_ROWS
-from calib_core.inference.significance.count_tests import counts_rows, has_slices, kinds_of_places
+from calib_core.inference.significance.count_tests import counts_rows, kinds_of_places, kinds_with_slices
 from calib_core.registry.registry import Flag, Range, Text
 from calib_core.slices import Multicalibration, SliceScan
-from calib_core.slices.conditions import no_columns
-from calib_core.slices.cut import columns_looked_at
 from calib_core.text import at_level, count, first_few, listed
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
@@ -46,12 +46,15 @@ _KINDS = ("bins", "predicted classes in bins", "predicted classes", "class proba
 """Kinds of places besides slices, in the order in which predictions with more information have them."""
 
 
-def correction(scene: Scene, notion: str = "confidence") -> str:
-    """Describe the correction of p-values of places, with the numbers of kinds and columns."""
+def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False) -> str:
+    """Describe the correction of p-values of places, with the numbers of kinds and columns.
+
+    ``of_slices``: slices are tested, even if no column divides the rows unless it is chosen.
+    """
     given = scene.get(scene.model.predictions)
     rows = cc.inference.claimed_rows(given, notion).answered
-    kinds = kinds_of_places(rows)
-    sliced = kinds - int(has_slices(rows))
+    kinds = kinds_with_slices(rows) if of_slices else kinds_of_places(rows)
+    sliced = kinds_with_slices(rows) - 1
     named = [*_KINDS[:sliced], *["slices"][: kinds - sliced]]
     how = "Holm's method (1979) corrects p for the number of bins."
     if kinds > 1:
@@ -209,8 +212,8 @@ class Slices(BySlice):
             f"Slices by {columns}: {found.headline}.",
             (
                 how_tested(scene),
-                f"{correction(scene, notion_of(scene))} Crossed columns and other cut points that you try "
-                "are additional tests; the scan corrects for all of them.",
+                f"{correction(scene, notion_of(scene), of_slices=True)} Crossed columns and other cut points that you "
+                "try are additional tests; the scan corrects for all of them.",
             ),
             (f"{found.headline}.", found.basis),
             marks(scene),
@@ -287,7 +290,7 @@ class SliceColumns(Exhibit):
             f"{scene.model.title}. The column with the largest significant gap is first. In each column, the "
             "largest significant gap is first, then by p.",
             headline=(f"{found.headline}.", found.basis),
-            notes=(how_tested(scene), correction(scene, notion_of(scene))),
+            notes=(how_tested(scene), correction(scene, notion_of(scene), of_slices=True)),
         )
 
 

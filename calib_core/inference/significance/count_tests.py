@@ -32,13 +32,14 @@ from calib_core.binning.bin_table import padded, tabulate_at
 from calib_core.binning.interval_schemes import bins_of
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.exact_sums import Tally
+from calib_core.columns.cut import divides
 from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.intervals.elementary import share_test
 from calib_core.inference.noise.outcome_draws import poisson_binomial
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import Predictions, whole
 from calib_core.predictions.row_groups import refuse_groups
-from calib_core.reductions.base import Reduction, claims_of, counts
+from calib_core.reductions.base import Reduction, claims_of
 
 SMALLEST = 1e-12
 """p-values below this are reported as this: further out rounding decides."""
@@ -193,19 +194,21 @@ def kinds_of_places(rows: Predictions) -> int:
     """Number of kinds of places whose tests share the 5 %: bins, three of classes if they are known, slices.
 
     ``rows`` are those of ``claimed_rows``; for the risk of an event there are bins and slices. The number depends
-    only on the contents of the rows, never on a view. Other columns count as one kind even if none of them divides the
-    rows into groups; p-values are then larger than necessary.
+    only on the contents of the rows, never on a view. Slices are counted if a column divides the rows (``divides``).
 
     >>> kinds_of_places(Predictions.from_confidence([0.9], [True])), kinds_of_places(Predictions([[0.7, 0.3]], [0]))
     (1, 4)
     """
-    return 1 + {"confidence": 0, "top-label": 2}.get(rows.kind, 3) + int(has_slices(rows))
+    return kinds_with_slices(rows) - int(not divides(rows))
 
 
-def has_slices(rows: Predictions) -> bool:
-    """True if these rows or the summary of them have columns that can define slices."""
-    summary = counts(rows)
-    return bool(summary.slices) if summary is not None else rows.metadata is not None and rows.metadata.shape[1] > 0
+def kinds_with_slices(rows: Predictions) -> int:
+    """The same where slices are tested anyway, because their column was named.
+
+    >>> kinds_with_slices(Predictions([[0.7, 0.3]], [0]))
+    5
+    """
+    return 2 + {"confidence": 0, "top-label": 2}.get(rows.kind, 3)
 
 
 def corrected_p(p: Float64s, tested: Bools, families: int) -> tuple[Float64s, Float64s]:

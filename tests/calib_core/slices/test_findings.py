@@ -508,3 +508,19 @@ def test_a_model_off_in_one_half_opens_with_a_place():
     assert found.query("kind == 'direction'")["stands_out"].iloc[0]
     assert found["kind"].iloc[0] == "bin"
     assert "same direction" not in headline(found)[1]
+
+
+def test_slices_are_a_kind_of_places_only_where_a_column_divides_the_rows():
+    p, n = too_sure(), 3000
+    dividing, numbering = np.arange(n) % 3, np.arange(n)
+    alone, numbered, divided = (
+        cc.findings(p if column is None else p.replace(metadata=pd.DataFrame({"c": column})), 5)
+        for column in (None, numbering, dividing)
+    )
+    of_bins = [frame.query("kind == 'bin'").set_index("bin")["p_corrected"] for frame in (alone, numbered, divided)]
+    np.testing.assert_array_equal(of_bins[0], of_bins[1])
+    small = of_bins[2] < 1
+    np.testing.assert_allclose(of_bins[2][small], of_bins[0][small] * 5 / 4, rtol=1e-12)
+    named = cc.findings(p.replace(metadata=pd.DataFrame({"c": numbering})), 5, by="c")
+    assert (named["kind"] == "slice").any()
+    np.testing.assert_array_equal(named.query("kind == 'bin'").set_index("bin")["p_corrected"], of_bins[2])

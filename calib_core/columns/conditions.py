@@ -24,7 +24,6 @@ from calib_core._base.pandas_input import (
     span_text,
     span_words,
 )
-from calib_core.inference.significance.count_tests import counts_in_cells, score_nodes
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import counts
 from calib_core.summaries.cells import Cells
@@ -41,17 +40,6 @@ def kept_sums(summary: Summary, name: str) -> Float64s:
     """For each value the number of rows and the sums of confidence and of correct outcomes, (values, 3)."""
     tallies = [cells.over(1) for cells in summary.slices[name].values()]
     return np.array([[t.count[0, 0], t.score[0, 0], t.outcome[0, 0]] for t in tallies], dtype=np.float64)
-
-
-def kept_counts(summary: Summary, name: str) -> tuple[Float64s, Float64s]:
-    """Nodes (G,) and, for each of these values, its rows' confidences as claims at the nodes, (values, G)."""
-    every = list(summary.slices[name].values())
-    number = [cells.count.astype(np.float64) for cells in every]
-    means = [cells.sums.value[0] / count for cells, count in zip(every, number, strict=True)]
-    nodes = score_nodes(np.round(np.concatenate(means), 12))
-    nothing = [np.zeros(len(mean), dtype=np.intp) for mean in means]
-    lines = [counts_in_cells(nodes, *line[:2], 1, line[2])[0] for line in zip(means, nothing, number, strict=True)]
-    return nodes, np.array(lines)
 
 
 def part_of_counts(summary: Summary, name: str, values: Sequence[int]) -> Summary:

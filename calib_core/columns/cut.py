@@ -16,10 +16,7 @@ from numpy.typing import NDArray
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import as_whole
 from calib_core._base.pandas_input import Column, is_number, named_codes, stored
-from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.readers.proposal.answer_words import as_read, marks_some
-from calib_core.reductions.base import counts
-from calib_core.slices.conditions import (
+from calib_core.columns.conditions import (
     Condition,
     Slice,
     Span,
@@ -29,6 +26,9 @@ from calib_core.slices.conditions import (
     metadata_column,
     no_columns,
 )
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.readers.proposal.answer_words import as_read, marks_some
+from calib_core.reductions.base import counts
 from calib_core.text import count
 
 FEW_VALUES = 12
@@ -161,36 +161,48 @@ def divided_by(
     wanted = columns if columns is not None else columns_of(rows)
     if not wanted:
         raise no_columns(rows)
-    together = None if rows.row_groups is None else rows.row_groups.name
     cuts: dict[str, CutColumn] = {}
     left_out: list[tuple[str, str]] = []
     for name in wanted:
-        values = metadata_column(rows, name)
-        if columns is None and name == together:
-            left_out.append((name, "it defines the groups of rows"))
-            continue
-        if columns is None and _numbers_rows(values):
-            left_out.append((name, "it numbers the rows"))
-            continue
-        if columns is None and rows.kind != "full" and _judges_answers(name, values):
-            left_out.append((name, "it marks some rows as right or wrong, so its values depend on the outcome"))
-            continue
-        try:
-            found = _cut(rows, name, None, parts)
-        except NotAnswerable:
-            if columns is not None:
-                raise
-            left_out.append((name, "it has a different value in almost every row"))
-            continue
-        if len(found.conditions) > 1:
-            cuts[name] = found
+        found = _divided(rows, name, parts, columns is not None)
+        if isinstance(found, str):
+            left_out.append((name, found))
         else:
-            left_out.append((name, "it has the same value in every row"))
+            cuts[name] = found
     if not cuts:
         raise NotAnswerable(
             "no column can group these rows: each has one value throughout or a different value in every row"
         )
     return cuts, tuple(left_out)
+
+
+def _divided(rows: Predictions, name: str, parts: int, wanted: bool) -> CutColumn | str:
+    """The column, cut, or the reason why it does not divide these rows; a wanted one is refused for few reasons."""
+    values = metadata_column(rows, name)
+    if not wanted:
+        if rows.row_groups is not None and name == rows.row_groups.name:
+            return "it defines the groups of rows"
+        if _numbers_rows(values):
+            return "it numbers the rows"
+        if rows.kind != "full" and _judges_answers(name, values):
+            return "it marks some rows as right or wrong, so its values depend on the outcome"
+    try:
+        found = _cut(rows, name, None, parts)
+    except NotAnswerable:
+        if wanted:
+            raise
+        return "it has a different value in almost every row"
+    return found if len(found.conditions) > 1 else "it has the same value in every row"
+
+
+def divides(rows: Predictions) -> bool:
+    """True if a column divides the rows into groups, unless one is chosen by name; its slices are tested.
+
+    >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=pd.DataFrame({"site": ["A", "B"], "year": [2020, 2020]}))
+    >>> divides(p), divides(p.take([0]))
+    (True, False)
+    """
+    return any(not isinstance(_divided(rows, name, PARTS, False), str) for name in columns_of(rows))
 
 
 def columns_looked_at(rows: Predictions) -> int:
