@@ -256,7 +256,8 @@ class SliceDots(Diagram):
         """Direction of the error of the significant slices, and how many they are; empty if there are none."""
         if (worst := self.worst) is None:
             return ""
-        which = f"all {self.tests:,}" if self.outstanding == self.tests else f"{self.outstanding:,} of {self.tests:,}"
+        every = "both" if self.tests == 2 else f"all {self.tests:,}"
+        which = every if self.outstanding == self.tests else f"{self.outstanding:,} of {self.tests:,}"
         return f"too {'low' if worst['gap'] > 0 else 'high'} in {which} slices"
 
     def _numbers(self, line: pd.Series) -> str:

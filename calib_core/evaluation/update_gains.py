@@ -16,7 +16,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import title_of
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
-from calib_core.columns.conditions import Condition, Slice, Span
+from calib_core.columns.conditions import Condition, Span
 from calib_core.columns.cut import coded
 from calib_core.defaults import JUDGED_FOLDS, LEVEL, SEED, SIGNIFICANCE
 from calib_core.estimators.base import as_estimator
@@ -26,8 +26,7 @@ from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.proper_scores import log_losses
 from calib_core.registry.registry import Recipe
-from calib_core.slices import scan
-from calib_core.slices.gaps import table
+from calib_core.slices.gaps import by_column, table
 from calib_core.text import score as written
 
 __all__ = ["UpdateGains", "own_recipes", "update_gains", "worst_column"]
@@ -154,7 +153,7 @@ def update_gains(
 
     What can mislead: with few events a ratio is uncertain. The evaluated maps are fitted on nearly all rows, and the
     interval treats them as fixed. If the column was chosen as the worst of several, the gains of its updates are
-    optimistic (``worst_column`` chooses on half of the rows).
+    optimistic.
 
     References: Cox 1958; Van Calster et al. 2016; Janssen et al. 2008, J Clin Epidemiol 61, on updating.
 
@@ -194,12 +193,11 @@ def update_gains(
     return UpdateGains(column, places.text(value), _differs(rows, places, value), found[order], places.of_ranges)
 
 
-def worst_column(predictions: Predictions, random_state: int = SEED) -> str | None:
+def worst_column(predictions: Predictions) -> str | None:
     """Return the metadata column whose values differ significantly in the error of the risk; None if there is none.
 
-    It scans every column (``slices.scan``) on half of the rows, confirmed on the other half, for the risk of the event.
-    Among confirmed values that differ from all other rows it returns the column of the one that contributes most.
-    Raises NotAnswerable if there is no event.
+    Among the slices of all columns that are significantly off and differ from all other rows (``slices.by_column``,
+    corrected for all of them), it returns the column of the largest gap. NotAnswerable if there is no event.
 
     >>> p = Predictions([[0.8, 0.2]] * 2000, [0, 0, 0, 0, 1] * 400, metadata=pd.DataFrame({"site": ["a", "b"] * 1000}))
     >>> worst_column(p) is None
@@ -211,13 +209,13 @@ def worst_column(predictions: Predictions, random_state: int = SEED) -> str | No
     if rows.metadata is None or not len(rows.metadata.columns):
         return None
     try:
-        found = scan(rows, crossings=False, random_state=random_state, notion="event").frame()
+        found = by_column(rows, notion="event")
     except NotAnswerable:
         return None
     found = found[found["stands_out"] & found["differs"]]
     if not len(found):
         return None
-    return Slice.read(str(found["where"].iloc[0])).columns[0]
+    return str(found["column"].iloc[int(found["gap"].abs().to_numpy().argmax())])
 
 
 def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:

@@ -33,7 +33,10 @@ SCHEMA = "calib-gate/1"
 
 _SAME = {"notion": "notions", "estimator": "estimators", "bins": "bins", "classes": "numbers of classes",
          "about": "intervals"}  # fmt: skip
-_NUMBERS = re.compile(r"one group of all rows|[\d,]+ groups [^,]+|, classes of few rows pooled|[\d.,]+ %")
+_NUMBERS = re.compile(
+    r"one group of all rows|[\d,]+ groups [^,]+|, classes of few rows pooled|[\d.,]+ %"
+    r"| or of the confidence \(larger here\)"
+)
 _LONGEST = 500
 _MANY = 2**53
 
@@ -226,7 +229,7 @@ def _check_same(after: Baseline, before: Baseline) -> None:
 
 
 def _kind(value: Any) -> Any:
-    """Parts of the description that must agree: the number of groups and shares of bins may differ."""
+    """Parts of the description that must agree: the number of groups, and which error is larger, may differ."""
     return _NUMBERS.sub("", value) if isinstance(value, str) else value
 
 

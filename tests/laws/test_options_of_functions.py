@@ -713,7 +713,6 @@ CASES: dict[str, Any] = {
         {"source": b"model,site,confidence,correct\na,x,.7,1\nb,x,.6,0\na,y,.9,1\nb,y,.8,1\n", "name": "m.csv"},
         "model",
     ),
-    "worst_column.random_state": Of(2, RISK),
     "binning.bins_of.bins": Of(4, is_answer=True),
     "binning.risk_bins.bins": Of(4, is_answer=True),
     "estimators.as_estimator.bins": Of(4, is_answer=True),

@@ -163,3 +163,17 @@ def test_the_value_that_is_updated_in_a_fold_is_the_worst_of_the_other_folds():
     assert len(set(named)) > 1
     line = cc.update_gains(rows, "site", folds=5).frame().set_index("update").loc["intercept of one value"]
     assert line["log_loss"] == pytest.approx(-np.log(np.where(y == 1, risk, 1 - risk)).mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("bad", [0.0, -0.9])
+def test_the_worst_column_is_that_of_the_slices_which_are_called_off(bad):
+    """What the advice calls off on held-out rows it also finds on calibration rows: one test for both."""
+    found = 0
+    for seed in range(20):
+        rows = clinical(seed, n=1500, bad=bad, shift=0.0)
+        slices = cc.slices.by_column(rows, notion="event")
+        off = slices[slices["stands_out"] & slices["differs"]]
+        column = cc.calls.worst_column(rows)
+        assert column == (None if off.empty else off.loc[off["gap"].abs().idxmax(), "column"])
+        found += column is not None
+    assert found >= 15 if bad else found <= 3

@@ -187,3 +187,17 @@ def test_a_word_is_wrong_in_at_most_one_case_of_twenty(grows, wrong):
             found[old, new] = increase(estimate(sure(n, new), "confidence"), kept, 0.05).word
         count += found[old, new] == wrong
     assert not more_than(count / times, times), count / times
+
+
+def test_two_models_of_an_event_are_compared_whichever_of_two_errors_is_larger():
+    """Where the error of the confidence is larger than that of the event, the interval says so; the bins are the same."""
+    rng = np.random.default_rng(0)
+    said = {}
+    for _ in range(40):
+        risk = rng.uniform(0.05, 0.95, 600)
+        died = (rng.random(600) < risk).astype(int)
+        measured = estimate(Predictions(np.column_stack([1 - risk, risk]), died), "event", "ece", 15)
+        said["larger here" in measured.interval().about] = measured
+    assert set(said) == {True, False}, "both kinds were drawn"
+    for before, after in (said.values(), reversed(said.values())):
+        assert increase(after, baseline(before), 0.05).word
