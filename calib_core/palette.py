@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["COLOURS", "Style", "looks", "outline", "preferred_look", "style"]
+__all__ = ["COLOURS", "SYMBOLS", "Style", "looks", "outline", "preferred_look", "style"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B57A00", "#8F6BD9", "#C565A0", "#1A93AE")
 """Colors of series: each 3.4:1 or better on the light and on the dark page (W3C's contrast)."""
@@ -40,6 +40,8 @@ _OUTLINES = {
     "hourglass": ((-0.9, 0.9), (0.9, 0.9), (-0.9, -0.9), (0.9, -0.9)),
     "diamond-tall": ((0.0, 1.0), (0.6, 0.0), (0.0, -1.0), (-0.6, 0.0)),
 }
+SYMBOLS = frozenset(_OUTLINES)
+"""Names of the symbols with an `outline`."""
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,8 @@ from calib_core._base.errors import InputError, as_share
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.bins_that_stand_out import ReliabilityBands, reliability_bands
+from calib_core.fonts import MOST_FOR_LEGEND, NAME, WIDTHS, face_files
+from calib_core.palette import outline, style
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction, claims_of, scope
 from calib_core.text import called, percent, without_controls
@@ -161,6 +164,7 @@ class ReliabilityDisplay:
         self,
         ax: object = None,
         *,
+        width: str | None = None,
         name: str | None = None,
         intervals: bool = True,
         bands: bool = True,
@@ -169,18 +173,42 @@ class ReliabilityDisplay:
     ) -> Self:
         """Draw it on these axes, or on a figure of its own, and return the display.
 
+        ``width`` is "single" (3.4 inches) or "double" (7 inches): a figure for a journal's column, in the style of
+        `calib_core.figures.on_paper`. For more models, repeat it with the ``ax_`` of the first. `save` writes it.
         ``intervals``, ``bands`` and the diagonal ``ref_line`` can be left out, which several models on the same axes
         ask for; further arguments go to Matplotlib's line.
         """
         pyplot = _pyplot()
+        with pyplot.rc_context(_paper(width) if width else {}):
+            return self._drawn(ax, width, name, intervals, bands, ref_line, line)
+
+    def save(self, path: str | Path) -> None:
+        """Write the figure to a file of this ending, such as .pdf or .svg, with its typeface in it.
+
+        A PDF has TrueType fonts, as journals ask for; an SVG has letters as outlines, which every program draws.
+        """
+        with _pyplot().rc_context(_FILES):
+            self.figure_.savefig(path)
+
+    def _drawn(
+        self,
+        ax: Any,
+        width: str | None,
+        name: str | None,
+        intervals: bool,
+        bands: bool,
+        ref_line: bool,
+        line: dict[str, Any],
+    ) -> Self:
         from matplotlib.cbook import normalize_kwargs
         from matplotlib.lines import Line2D
 
-        self.ax_ = pyplot.subplots()[1] if ax is None else ax
+        self.ax_ = _pyplot().subplots()[1] if ax is None else ax
         self.figure_ = self.ax_.figure
         there = self.ax_.get_legend_handles_labels()[1]
         frame, title = self.diagram_.frame(), name or self.name
-        looks = {"marker": "o", "linestyle": "-"} | normalize_kwargs(line, Line2D)
+        drawn = sum(line.get_gid() == _MODEL for line in self.ax_.lines)
+        looks = (_look(drawn) if width else {"marker": "o", "linestyle": "-"}) | normalize_kwargs(line, Line2D)
         if title is not None:
             # Matplotlib leaves names that begin with an underscore out of legends.
             looks.setdefault("label", f" {_inert(title)}" if title.startswith("_") else _inert(title))
@@ -194,13 +222,16 @@ class ReliabilityDisplay:
             self.bands_ = self.ax_.vlines(
                 x, frame["band_low"], frame["band_high"], color=_GREY, alpha=0.35, linewidth=8, label=label, zorder=1
             )
-        self.line_ = self.ax_.plot(x, frame["accuracy"], **looks)[0]
+        self.line_ = self.ax_.plot(x, frame["accuracy"], gid=_MODEL, **looks)[0]
         if intervals:
             self.intervals_ = self.ax_.vlines(
                 x, frame["accuracy_low"], frame["accuracy_high"], color=self.line_.get_color(), linewidth=1.2
             )
         self.ax_.set(xlabel=_inert(self.says), ylabel=_inert(self.right))
-        if self.ax_.get_legend_handles_labels()[1]:
+        if width:
+            self.ax_.set(xlim=_ENDS, ylim=_ENDS)
+            _legend_above(self.figure_, self.ax_)
+        elif self.ax_.get_legend_handles_labels()[1]:
             self.ax_.legend(loc="best")
         return self
 
@@ -211,6 +242,73 @@ def _pyplot() -> Any:
     from matplotlib import pyplot
 
     return pyplot
+
+
+_FILES = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path", "savefig.dpi": 300}
+_MODEL = "model"
+"""Matplotlib's `gid` of a model's line."""
+_ENDS = (-0.03, 1.03)
+_INK, _LINES = "#1a1a1a", "#8a8a88"
+
+
+def _paper(width: str) -> dict[str, Any]:
+    """Matplotlib's settings for a column of a journal."""
+    from matplotlib import font_manager
+
+    if width not in WIDTHS:
+        raise InputError(f"width is {width!r}; it must be one of {', '.join(WIDTHS)}")
+    known = {entry.fname for entry in font_manager.fontManager.ttflist}
+    for file in map(str, face_files()):
+        if file not in known:
+            font_manager.fontManager.addfont(file)
+    column = WIDTHS[width]
+    small = {
+        f"{part}.{name}": 7 for part, name in (("xtick", "labelsize"), ("ytick", "labelsize"), ("legend", "fontsize"))
+    }
+    colours = dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), _LINES)
+    texts = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), _INK)
+    return _FILES | small | colours | texts | {
+        "figure.figsize": (column.inches, min(column.inches, 4.5)),
+        "figure.constrained_layout.use": True,
+        "font.family": [NAME, "sans-serif"],
+        "font.size": column.points,
+        "axes.labelsize": column.points,
+        "axes.linewidth": 0.6,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "lines.linewidth": 1.2,
+        "lines.markersize": 6,
+        "legend.frameon": False,
+        "legend.columnspacing": 0.8,
+        "legend.handletextpad": 0.4,
+        "legend.labelspacing": 0.2,
+        "legend.borderpad": 0.1,
+        "legend.handlelength": 1.5,
+    }  # fmt: skip
+
+
+def _look(number: int) -> dict[str, Any]:
+    """Color, symbol and dash of a model as in every other figure."""
+    from matplotlib.path import Path as Outline
+
+    own = style(number)
+    corners = outline(own.symbol)
+    dash = {"solid": "-", "dash": (0, (4, 2)), "dot": (0, (1, 1.5)), "dashdot": "-."}.get(own.dash, (0, (7, 2)))
+    return {"color": own.colour, "marker": Outline([*corners, corners[0]], closed=True), "linestyle": dash}
+
+
+def _legend_above(figure: Any, ax: Any) -> None:
+    """Write the legend above the axes, in as many columns as fit, and make the figure tall enough for it."""
+    for earlier in list(figure.legends):
+        earlier.remove()
+    handles, labels = ax.get_legend_handles_labels()
+    for columns in range(len(labels), 0, -1):
+        legend = figure.legend(handles, labels, loc="outside upper left", ncols=columns, borderaxespad=0.2)
+        box = legend.get_window_extent()
+        if columns == 1 or box.width <= figure.bbox.width:
+            figure.set_figheight(max(figure.get_figheight(), box.height / figure.dpi / MOST_FOR_LEGEND))
+            return
+        legend.remove()
 
 
 def _inert(text: str) -> str:

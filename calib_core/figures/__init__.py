@@ -27,6 +27,7 @@ from calib_core.figures.overlay import (
     kernel_curve,
     reliability_bands,
 )
+from calib_core.figures.paper import on_paper
 from calib_core.figures.plan_curve import constraint, plan_curve
 from calib_core.figures.recalibration import calibration_map, recalibration
 from calib_core.figures.reliability import reliability
@@ -65,6 +66,7 @@ __all__ = [
     "levels",
     "models_in_range",
     "movement",
+    "on_paper",
     "plan_curve",
     "recalibration",
     "reliability",

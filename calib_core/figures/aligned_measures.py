@@ -17,6 +17,8 @@ from calib_core.text import at_level, score, share_range, short_percent
 
 ROW, HEAD, FOOT, LEFT = 44, 24, 2, 346
 """Pixels of a line, of the parts above and below the lines, and of the text at the left."""
+_NARROW, _NARROW_VALUE, _NARROW_ENDS = 348, 138, 250
+"""The same in a narrow column."""
 _VALUE, _ENDS = 132, 246
 """Left ends of values and intervals, in pixels."""
 _TITLES = {
@@ -79,10 +81,25 @@ def large_lines(large: LargeLines, *, model: str = "model", looks: Mapping[str, 
         figure.update_layout(shapes=[*rules, *rails, *bar, *dots], annotations=notes),
         xaxis={"range": [-1.12, 1.12], "visible": False, "showticklabels": False, "fixedrange": True},
         yaxis={"range": [3.5, -0.5], "visible": False, "showticklabels": False, "fixedrange": True},
+        meta={"narrow": _narrow(notes)},
         margin={"l": LEFT, "r": 12, "t": HEAD, "b": FOOT, "autoexpand": False},
         height=HEAD + FOOT + ROW * len(lines),
         uirevision="in the large",
     )
+
+
+def _narrow(notes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Form in a narrow column: closer columns of text, and the key of the marks above their headings."""
+    *texts, key = notes
+    moved = {0 - LEFT: -_NARROW, _VALUE - LEFT: _NARROW_VALUE - _NARROW, _ENDS - LEFT: _NARROW_ENDS - _NARROW}
+    above = {**key, "x": 1, "xanchor": "right", "yshift": 20}
+    return {
+        "layout": {
+            "annotations": [*({**note, "xshift": moved[note["xshift"]]} for note in texts), above],
+            "margin": {"l": _NARROW, "t": HEAD + 18},
+            "height": HEAD + 18 + FOOT + 4 * ROW,
+        }
+    }
 
 
 def _half(line: Mapping[Any, Any]) -> float:

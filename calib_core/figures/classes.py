@@ -21,6 +21,7 @@ from calib_core.figures.findings import findings
 from calib_core.figures.levels import steps
 from calib_core.figures.look import DIVERGING, finished, style
 from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, records, symbols, taken, taken_from, with_gaps
+from calib_core.figures.paper import text_width
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.inference.significance.count_tests import standing_out
@@ -29,6 +30,8 @@ from calib_core.text import count, percent, plain, points, rounded
 Small = TypeVar("Small", bound=SmallDiagrams)
 
 COLUMNS = 4
+_PICTURE, _BETWEEN, _NARROWEST = 118, 54, 120
+"""Pixels of a small diagram's axes in narrow columns, between two, and their least width."""
 SHOWN = 12
 """Default number of classes in `class_table`."""
 NOISE = "rgba(128, 128, 128, 0.35)"
@@ -86,7 +89,7 @@ def class_table(
         height=96 + _LINE * len(chosen),
         barmode="overlay",
         annotations=numbers_at_right(facts, ("predicted %", "observed %", "rows")),
-        margin={"r": 182, "t": 28},
+        margin={"r": 194, "t": 28},
         xaxis={"title": "raw ECE of the class; gray: calibrated model", "rangemode": "tozero", "tickformat": "~%"},
         yaxis={
             "tickvals": places.tolist(),
@@ -156,7 +159,7 @@ def numbers_at_right(facts: Sequence[tuple[str, str, str]], heads: tuple[str, st
             "font": {"size": 13},
         }
         for y, texts, anchor in lines
-        for text, shift in zip(texts, (58, 134, 178), strict=True)
+        for text, shift in zip(texts, (62, 146, 190), strict=True)
     ]
 
 
@@ -235,7 +238,15 @@ def _grid(
     for column in range(2, COLUMNS + 1):
         figure.update_yaxes(showticklabels=False, col=column)
     figure.update_annotations(font={"size": 13})
-    meta = {"columns": clicked}
+    axes = [(figure.layout[f"xaxis{j or ''}"], figure.layout[f"yaxis{j or ''}"]) for j in (0, *range(2, n + 1))]
+    boxes = [(*x.domain, *y.domain) for x, y in axes]
+    panels = {
+        "boxes": boxes,
+        "high": _PICTURE,
+        "gap": _BETWEEN,
+        "least": max([_NARROWEST, *(text_width(_title(first, j), 13) + 16 for j in range(n))]),
+    }
+    meta = {"columns": clicked, "panels": panels}
     return finished(figure, height=84 + 172 * rows, margin={"t": 30}, meta=meta, uirevision=f"class panels {curve}")
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 
+DIRECT = "direct label"
+"""Name of the annotations and shapes of a label next to its marks, which narrow columns have no room for."""
 _WIDTH, _LETTER, _HEIGHT = 0.03, 0.0125, 0.05
 """Size of a label as shares of the figure: its ends, a letter, a line."""
 _AWAY = 0.035

@@ -5,7 +5,7 @@ The module also has a ranked dot plot of slices: open marks for mean predictions
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ _NAMES, _PLOT, _COLUMNS = (0.0, 0.25), (0.26, 0.66), (0.66, 1.0)
 _ENDS = {"points": 0.17, "interval": 0.51, "measured": 0.68, "noise": 0.82}
 """Right ends of the columns of numbers, in their part."""
 _VERDICT = 0.95
+_NARROW, _NARROW_ENDS = ((0.0, 0.42), (0.43, 0.75), (0.76, 1.0)), (-1.1, 1.5)
+"""The same parts in a narrow column, and the range in which it shows the columns that it keeps."""
 _LINE, _ABOVE, _BELOW = 22, 46, 52
 """Pixels of a line, above the first line and below the last."""
 _FIRST_GAP, _HEADING = 0.45, 0.85
@@ -63,6 +65,7 @@ def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figu
         figure,
         shapes=[*_lines(forest, places), *_icons(forest, places)],
         annotations=_words(forest, places),
+        meta={"narrow": _narrow(forest, places)},
         xaxis={
             "domain": _PLOT,
             # Marks at 0 are not cut.
@@ -81,6 +84,20 @@ def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figu
         uirevision="forest",
         height=round(_LINE * (places.last + 1.5)) + _ABOVE + _BELOW,
     )
+
+
+def _narrow(forest: Forest, places: _Places) -> dict[str, Any]:
+    """Form in a narrow column: intervals, raw values and noise floors, which the marks show, have no numbers."""
+    names, plot, columns = _NARROW
+    return {
+        "without": ["interval", "measured", "noise floor"],
+        "layout": {
+            "xaxis": {"domain": plot, "nticks": 4},
+            "xaxis2": {"domain": columns, "range": _NARROW_ENDS},
+            "xaxis3": {"domain": names},
+            "annotations": _words(forest, places, ("points",)),
+        },
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,8 +314,8 @@ def _first(forest: Forest) -> bool:
     return bool((forest.lines["estimator"] == forest.first).any())
 
 
-def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
-    """Column headings, label of the tolerance, and names of the families."""
+def _words(forest: Forest, places: _Places, columns: Iterable[str] = _ENDS) -> list[dict[str, Any]]:
+    """Headings of these columns, label of the tolerance, and names of the families."""
     head = {"yref": "paper", "y": 1, "yanchor": "bottom", "align": "right", "showarrow": False, "font": {"size": 13}}
     heads = {
         "points": "error, %",
@@ -307,8 +324,8 @@ def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
         "noise": "noise<br>floor",
     }
     words = [
-        {**head, "xref": "x2", "x": _ENDS[column], "xanchor": "right", "xshift": 2, "text": text}
-        for column, text in heads.items()
+        {**head, "xref": "x2", "x": _ENDS[column], "xanchor": "right", "xshift": 2, "text": heads[column]}
+        for column in columns
     ]
     words.append({**head, "xref": "x2", "x": _VERDICT, "xanchor": "center", "text": "verdict"})
     eps = f"tolerance {100 * forest.tolerance:.6g} %"
@@ -411,7 +428,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         figure,
         height=110 + _DOT_LINE * len(lines),
         annotations=numbers_at_right(facts, (f"{says_word} %", f"{right_word} %", "rows")),
-        margin={"r": 182, "t": 28},
+        margin={"r": 194, "t": 28},
         xaxis={"title": title, **_dot_axis(np.concatenate([low, high, *noise, says]))},
         yaxis={
             "tickvals": places.tolist(),

@@ -168,24 +168,49 @@ def _curve(number: int, title: str, diagram: RiskCoverage) -> list[go.Scatter]:
 
 
 @draws(ValidityPlot)
-def validity(plots: ValidityPlot | Mapping[str, ValidityPlot], *, looks: Mapping[str, int] | None = None) -> go.Figure:
+def validity(
+    plots: ValidityPlot | Mapping[str, ValidityPlot],
+    *,
+    looks: Mapping[str, int] | None = None,
+    before: Mapping[str, str] | None = None,
+) -> go.Figure:
     """Draw the share of rows with a claim error of at most epsilon, as one step line per model.
 
-    A model keeps its style, by its number in ``looks``.
+    A model keeps its style, by its number in ``looks``. ``before`` are titles of models before recalibration, each with
+    the title of the recalibrated model whose bins it has: it is dotted in the same color.
     """
-    shown = numbered(plots, looks)
+    earlier = dict(before or {})
+    own = {} if isinstance(plots, ValidityPlot) else {t: plot for t, plot in plots.items() if t not in earlier}
+    shown = numbered(own or plots, looks)
+    of = {title: i for i, title, _ in shown}
+    dotted = [_dotted(plots[t], t, style(of[after])) for t, after in earlier.items()]  # type: ignore[index]
     off = (
         {"title": "maximum error (L1 distance)"}
         if any(plot.distance for _, _, plot in shown)
         else {"title": "maximum error", "tickformat": "~%"}
     )
     return finished(
-        go.Figure([steps(plot, title, style(i)) for i, title, plot in shown]),
+        go.Figure([*(steps(plot, title, style(i)) for i, title, plot in shown), *dotted, *_dots(dotted)]),
         xaxis={**off, "rangemode": "tozero"},
         yaxis={"title": "share of rows", "range": [-0.02, 1.04], "tickformat": "~%"},
         uirevision="validity",
         height=400,
     )
+
+
+def _dotted(plot: ValidityPlot, title: str, look: Style) -> go.Scatter:
+    line = steps(plot, title, look, showlegend=False, opacity=0.75)
+    return line.update(line={"dash": "dot", "width": 1.5})
+
+
+def _dots(dotted: list[go.Scatter]) -> list[go.Scatter]:
+    """One legend entry for all models before recalibration."""
+    if not dotted:
+        return []
+    name = "before recalibration, in the same bins"
+    return [
+        go.Scatter(x=[None], y=[None], mode="lines", name=name, line={"color": REFERENCE, "dash": "dot", "width": 1.5})
+    ]
 
 
 @draws(ValidityPair)

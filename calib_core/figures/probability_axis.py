@@ -121,7 +121,7 @@ def on_axis(trace: go.Scatter, axis: ProbabilityAxis) -> go.Scatter:
 Pieces: TypeAlias = dict[str, list[dict[str, object]]]
 """Annotations and shapes of a layout."""
 
-_LONGEST = 30
+_LONGEST = 24
 _SIGNS, _LETTERS, _LINE, _ABOVE = 18, 13, 16.9, 4
 """Pixels of the column of icons, of the letters, between lines, and from the plot up to the last line."""
 
@@ -153,7 +153,7 @@ def name_lines(title: str) -> list[str]:
     """Title broken into lines of a panel's width, at most two.
 
     >>> name_lines("predictions.csv, Temperature scaling")
-    ['predictions.csv, Temperature', 'scaling']
+    ['predictions.csv,', 'Temperature scaling']
     """
     return textwrap.wrap(title, _LONGEST, max_lines=2, placeholder="…") or [title]
 

@@ -14,7 +14,7 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.errors import InputError
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.bin_marks import ONE_BIN, BinMarks, Panel, key
-from calib_core.figures.direct_labels import along, label_places
+from calib_core.figures.direct_labels import DIRECT, along, label_places
 from calib_core.figures.look import finished
 from calib_core.figures.marks import diagonal, numbered, symbol
 from calib_core.figures.overlay import laid_over
@@ -37,6 +37,8 @@ _LABELLED = 22
 """Maximum number of bars with their numbers."""
 _HALF_A_PAGE, _DIGIT, _GAP = 480, 6, 2
 """Pixels of the narrowest plot in which bars' numbers do not overlap, of a digit, and between numbers."""
+_NARROWEST = 176
+"""Pixels of a panel that its heading fits in."""
 _LINE, _NUMBERS, _BARS, _UNDER = 18, 44, 26, 110
 """Pixels of a heading line, of the numbers with the title below a panel, of the bars, and of the legend.
 
@@ -193,6 +195,7 @@ def _side_by_side(
     head = _LINE * (names + (2.2 if verdicts is not None else 0.4)) / pixels
     below = (_NUMBERS + _BARS) / pixels
     columns: list[dict[str, object]] = []
+    boxes: list[tuple[float, ...]] = []
     annotations: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
     for k, each in enumerate(marks):
@@ -201,6 +204,7 @@ def _side_by_side(
         left, right = column / across + (0.015 if column else 0), (column + 1) / across - 0.015
         top, foot, high = 1 - row / down, 1 - (row + 1) / down, 1 / down
         picture = [foot + high * below, top - high * head]
+        boxes.append((column / across, (column + 1) / across, foot, top))
         figure.add_traces(_ground(axis, panel, tolerance, k == 0))
         below_stars = [on_axis(trace, axis) for drawn in over.get(each.title, ()) for trace in laid_over(drawn)]
         figure.add_traces([trace.update(xaxis=panel.x, yaxis=panel.y) for trace in below_stars])
@@ -243,7 +247,13 @@ def _side_by_side(
         columns += each.columns(panel)
     figure.update_layout(annotations=annotations, shapes=shapes)
     figure.update_layout(
-        height=_UNDER + pixels * down, margin={"t": 8}, meta={"columns": columns, "range": _ranged(axis)}
+        height=_UNDER + pixels * down,
+        margin={"t": 8},
+        meta={
+            "columns": columns,
+            "range": _ranged(axis),
+            "panels": {"boxes": boxes, "high": pixels, "gap": 0, "least": _NARROWEST},
+        },
     )
 
 
@@ -345,9 +355,10 @@ def _names(figure: go.Figure, marks: Sequence[BinMarks], stems: bool) -> None:
             yanchor=yanchor,
             xshift=text,
             showarrow=False,
+            name=DIRECT,
         )
         place: dict[str, Any] = {"xref": "x", "xanchor": across, "yref": "y", "yanchor": up}
-        figure.add_shape(symbol(each.look, sign - half, _HIGHER[yanchor], **place))
+        figure.add_shape(symbol(each.look, sign - half, _HIGHER[yanchor], name=DIRECT, **place))
 
 
 _BESIDE = {"left": (17, 8), "right": (-17, -8), "center": (8, -3)}

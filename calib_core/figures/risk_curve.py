@@ -47,6 +47,8 @@ _MOST_TICKS, _ROOM, _BEYOND = 7, 0.02, 1.5
 """Maximum ticks of an axis, room beyond its ends, and limit of intervals relative to the largest mark."""
 MOST_LAID_OVER, _COLUMNS, _PANEL = 2, 3, 300
 """Maximum number of overlaid models, panels per row, and pixels of a row."""
+_PICTURE, _NARROWEST = 214, 180
+"""Pixels of a panel's axes in narrow columns: their height, and the least width that its heading fits in."""
 _SIDES = "above the dashed line the risk is too low, below it is too high"
 _PALE, _BAND = "rgba(128, 128, 128, 0.28)", 0.18
 
@@ -116,6 +118,7 @@ def _panels(
     height = lines * _PANEL + 90
     across, up = (1 + 0.06) / columns, (1 + 0.22 * (lines > 1)) / lines
     clickable: list[dict[str, object]] = []
+    boxes: list[tuple[float, ...]] = []
     for i, each in enumerate(models):
         row, column = divmod(i, columns)
         end = str(i + 1) if i else ""
@@ -123,6 +126,7 @@ def _panels(
         ends = [column * across, column * across + across - 0.06]
         top = 1 - row * up
         domain = [max(0.0, top - up + 0.22 * (lines > 1)), top]
+        boxes.append((*ends, *domain))
         ghost = [] if not i else [trace.update(line_color=REFERENCE, opacity=0.7) for trace in models[0].curve(False)]
         traces = [
             *_ground(each.diagram, x, y, tolerance), *ghost, *each.curve(True), each.stars(True), *each.beyond(y)
@@ -150,7 +154,11 @@ def _panels(
         height=height,
         margin={"t": 44},
         legend={"tracegroupgap": 0, "font": {"size": 12}},
-        meta={"columns": clickable, "range": True},
+        meta={
+            "columns": clickable,
+            "range": True,
+            "panels": {"boxes": boxes, "high": _PICTURE, "gap": _PANEL - _PICTURE, "least": _NARROWEST},
+        },
         uirevision="risk panels",
     )
 

@@ -13,8 +13,8 @@ from calib_core.defaults import LEVEL
 from calib_core.diagrams.error_by_bins import ErrorSweep
 from calib_core.diagrams.recalibration import TemperaturePath
 from calib_core.diagrams.trade import TradeOff, TradePoints
-from calib_core.figures.look import Style, finished, style
-from calib_core.figures.marks import numbers, records
+from calib_core.figures.look import REFERENCE, Style, finished, style
+from calib_core.figures.marks import entry, numbers, records
 from calib_core.figures.shown import draws
 from calib_core.text import at_level, plain
 
@@ -55,8 +55,14 @@ def error_sweep(sweep: ErrorSweep, *, looks: Mapping[str, int] | None = None) ->
                 marker={"symbol": look.symbol, "size": 6},
                 customdata=beside,
                 hovertemplate=f"{hover}<extra></extra>",
+                legendgroup=f"m{places[model]}",
+                showlegend=False,
             )
         )
+    dash = "solid" if len(notions) > 1 else _DASH[0]
+    figure.add_traces([entry(m, places[m]).update(line_dash=dash) for m in dict.fromkeys(sweep.models)])
+    if len(notions) > 1:
+        figure.add_traces([_of_notion(notion, _DASH.get(i, "dot")) for i, notion in enumerate(notions)])
     scale = {} if sweep.squared else {"tickformat": "~%"}
     return finished(
         figure,
@@ -65,6 +71,12 @@ def error_sweep(sweep: ErrorSweep, *, looks: Mapping[str, int] | None = None) ->
         uirevision="sweep",
         height=440,
     )
+
+
+def _of_notion(notion: str, dash: str) -> go.Scatter:
+    """Legend entry of a notion, which is a dash in every color."""
+    line = {"color": REFERENCE, "dash": dash, "width": 2}
+    return go.Scatter(x=[None], y=[None], mode="lines", name=plain(notion), line=line, hoverinfo="skip")
 
 
 def _floor(sweep: ErrorSweep, line: int, value: str) -> go.Scatter:

@@ -181,6 +181,12 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
+def _lower(name: str, corner: int) -> str:
+    """Name of a corner; a long name at the bottom is a line lower, below the numbers of the edge."""
+    short = _short(name)
+    return f"{'<br>' * (corner > 0 and len(short) > _CENTRED)}<b>{plain(short)}</b>"
+
+
 def _names(class_names: Sequence[str], **where: Any) -> go.Scatter:
     """Names at their corners: short ones are centered, longer ones end at the side of the figure."""
     place, sides = [[0.5, HEIGHT + 0.01]], ["top center"]
@@ -194,7 +200,7 @@ def _names(class_names: Sequence[str], **where: Any) -> go.Scatter:
         y=y,
         mode="text",
         name="corners",
-        text=[f"<b>{plain(_short(name))}</b>" for name in class_names],
+        text=[_lower(name, i) for i, name in enumerate(class_names)],
         textposition=sides,
         textfont={"size": 13},
         cliponaxis=False,

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from calib_core.diagrams.tolerance_axis import VerdictStrip
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import numbers
+from calib_core.figures.paper import shortened, text_width
 from calib_core.figures.shown import draws
 from calib_core.figures.two_tolerances import both_tolerances
 from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, interval_of, title_of
@@ -21,6 +22,8 @@ from calib_core.text import at_level, plain, short_percent
 ROW, HEAD, FOOT, RIGHT = 50, 26, 56, 214
 """Pixels of a model's row, of the parts above and below the rows, and of the text at the right."""
 _LONGEST = 24
+_ABOVE, _NUMBERS, _TALL_ROW, _NAME = 20, 34, 56, 225
+"""Pixels in a narrow column: of the words above their row, of the axis's numbers, of a row, and of a name."""
 _HALF = 0.009
 """Half the width of a digit on a narrow page, as a share of the axis."""
 
@@ -71,10 +74,40 @@ def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None
         },
         legend={"xref": "container", "x": 0, "xanchor": "left", "yref": "container", "y": 0, "yanchor": "bottom"},
         barmode="overlay",
+        meta={"narrow": _narrow(strip)},
         margin={"l": _left(strip.names), "r": RIGHT, "t": HEAD, "b": FOOT, "autoexpand": False},
         height=height,
         uirevision=f"verdict {most:.3g}",
     )
+
+
+def _narrow(strip: VerdictStrip) -> dict[str, Any]:
+    """Form in a narrow column: name, number and verdict are above their row."""
+    here: dict[str, Any] = {"xref": "paper", "yref": "y", "showarrow": False, "yshift": _ABOVE}
+    words: list[dict[str, Any]] = []
+    signs: list[dict[str, Any]] = []
+    for i, name in enumerate(strip.names):
+        number = f"<b>{short_percent(float(strip.point[i]))}</b> " if math.isfinite(float(strip.point[i])) else ""
+        bold = shortened(f"<b>{plain(name)}</b>", _NAME, 14)
+        verdict = f"{number}{title_of(strip.words[i])}"
+        words += [
+            here | {"x": 0, "y": i, "xanchor": "left", "xshift": -8, "text": bold},
+            here | {"x": 1, "y": i, "xanchor": "right", "text": verdict},
+        ]
+        before = -text_width(f"<b>{verdict}</b>", 14) - 14
+        signs += icon(strip.words[i], before, _ABOVE, 7, xref="paper", xanchor=1, yref="y", yanchor=i)
+    limit = 100 * strip.eps
+    above = {"x": limit, "y": 1, "yref": "paper", "xanchor": "left", "yanchor": "bottom", "xshift": -8, "yshift": 2}
+    title = above | {"showarrow": False, "text": f"<b>tolerance {short_percent(strip.eps)}</b>"}
+    return {
+        "layout": {
+            "annotations": [title, *words],
+            "shapes": [*_tolerance(limit), *signs],
+            "yaxis": {"showticklabels": False},
+            "margin": {"l": 14, "r": 14, "t": HEAD, "b": _NUMBERS},
+            "height": HEAD + _NUMBERS + _TALL_ROW * len(strip.names),
+        }
+    }
 
 
 def _values(strip: VerdictStrip) -> go.Scatter:

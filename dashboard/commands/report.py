@@ -84,7 +84,6 @@ def command(
     from dashboard.commands import _opened_models
     from dashboard.exhibits import EXHIBITS, doubt_words
     from dashboard.report import Options, chromium
-    from dashboard.report.picture import WIDTHS
 
     if (pdf or figures) and chromium.found() is None:
         _failures.fail(chromium.MISSING)
@@ -113,7 +112,7 @@ def command(
         _outputs.write(card, Handout(selection).model_card().encode())
     if figures:
         with _outputs.progress("Figures", _STEPS) as bar:
-            archive = chromium.pictures(report.document, WIDTHS[width], lambda s: bar.update(int(s * _STEPS) - bar.pos))
+            archive = chromium.pictures(report.document, width, lambda s: bar.update(int(s * _STEPS) - bar.pos))
         _outputs.write(figures, archive)
 
 

@@ -14,7 +14,7 @@ from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Model, Scene, call
 
-OWN_BINS = ", own bins"
+OWN_BINS, IN_BINS = ", own bins", ", bins of "
 
 
 @EXHIBITS.register("validity", "Share of rows with an error of at most epsilon", reference="P1 App. F")
@@ -43,7 +43,11 @@ class Validity(Exhibit):
     def figure(self, scene: Scene) -> Call[Any]:
         looks = {**scene.looks, **{f"{title}{OWN_BINS}": number for title, number in scene.looks.items()}}
         plots = self._plots(scene)[0]
-        return call("figures.validity", plots, looks={title: looks[title] for title in plots if title in looks})
+        own = {title: looks[title] for title in plots if title in looks}
+        before = {f"{model.base.title}{IN_BINS}{model.title}": model.title for model in scene.models.recalibrated}
+        return call(
+            "figures.validity", plots, looks=own, before={t: after for t, after in before.items() if t in plots}
+        )
 
     def words(self, scene: Scene) -> Words:
         title = REDUCTIONS[scene.notion].title.lower()
@@ -67,7 +71,7 @@ class Validity(Exhibit):
                 plots |= {} if curve is None else {model.title: curve}
             elif scene.get(curve).shared:
                 plots[model.title] = curve.part("after")
-                plots[f"{model.base.title}, bins of {model.title}"] = curve.part("before")
+                plots[f"{model.base.title}{IN_BINS}{model.title}"] = curve.part("before")
             else:
                 plots[f"{model.title}{OWN_BINS}"] = curve.part("after")
         return plots, refused

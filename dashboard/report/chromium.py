@@ -13,10 +13,11 @@ from typing import Any
 
 from calib_core import InputError
 from calib_core._base.atomic_files import scratch
+from calib_core.fonts import NAME, face
 from dashboard.export import zipped
 from dashboard.report.document import Document
 from dashboard.report.page import plotly_js
-from dashboard.report.picture import PIXELS_PER_INCH, Width, as_json, fitting, printed
+from dashboard.report.picture import PIXELS_PER_INCH, as_json, on_paper
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 """Possible names of the program."""
@@ -57,12 +58,15 @@ def pdf(page: bytes) -> bytes:
 
 
 def pictures(
-    document: Document, width: Width, progress: Callable[[float], None] = lambda _: None, *, pdfs: bool = True
+    document: Document, width: str, progress: Callable[[float], None] = lambda _: None, *, pdfs: bool = True
 ) -> bytes:
-    """Return every figure at a journal's column width as SVG, PNG (300 dpi) and, with ``pdfs``, PDF, in a ZIP."""
-    sized = {str(i): (figure, fitting(figure.drawn, width)) for i, figure in document.figures}
-    specs = {i: printed(figure.drawn, own) for i, (figure, own) in sized.items()}
-    names = {i: f"figure-{int(i):02d}-{figure.name}-{own.name}" for i, (figure, own) in sized.items()}
+    """Return every figure at a journal's column width as SVG, PNG (300 dpi) and, with ``pdfs``, PDF, in a ZIP.
+
+    Text is text, in a typeface that each file contains. A program that does not read it takes Arial or Helvetica, whose
+    letters are as wide.
+    """
+    specs = {str(i): on_paper(figure.drawn, width) for i, figure in document.figures}
+    names = {str(i): f"figure-{i:02d}-{figure.name}-{width}" for i, figure in document.figures}
     files: dict[str, bytes] = {}
     for (kind, i), data in _drawn(specs).items():
         files[f"{names[i]}.{kind}"] = data
@@ -73,36 +77,75 @@ def pictures(
     return zipped(dict(sorted(files.items())))
 
 
-def _drawn(specs: dict[str, Any]) -> dict[tuple[str, str], bytes]:
-    """Return SVG and PNG of every figure, by (kind, number), from one run of the browser."""
+def _drawn(specs: dict[str, Any], *, pngs: bool = True) -> dict[tuple[str, str], bytes]:
+    """Return SVG and, with ``pngs``, PNG of every figure, by (kind, number), from one run of the browser."""
     with scratch() as folder:
-        page = _DRAWING.format(plotly=plotly_js(), specs=as_json(specs), scale=_DPI / PIXELS_PER_INCH)
+        page = _DRAWING.format(
+            plotly=plotly_js(), specs=as_json(specs), scale=_DPI / PIXELS_PER_INCH * pngs, faces=as_json(faces())
+        )
         (folder / "page.html").write_text(page, encoding="utf-8")
         text = _run(folder, "--dump-dom", "page.html")
     images = {(kind, i): base64.b64decode(data) for kind, i, data in _RESULT.findall(text)}
-    if len(images) != 2 * len(specs):
+    if len(images) != (1 + pngs) * len(specs):
         raise InputError("Chromium did not draw every figure. Print the HTML report from a browser instead.")
     return images
 
 
+def faces() -> dict[str, str]:
+    """Return the style sheet of each style of the typeface, with the file in it."""
+    looks = {"Regular": "font-weight: 400", "Bold": "font-weight: 700", "Italic": "font-style: italic"}
+    return {
+        style: f"@font-face {{ font-family: {NAME}; {look}; "
+        f"src: url(data:font/ttf;base64,{base64.b64encode(face(style)).decode()}) }}"
+        for style, look in looks.items()
+    }
+
+
+# Plotly measures text, so that the typeface is loaded first. Each file contains the styles it has text in.
 _DRAWING = """<!DOCTYPE html><meta charset="utf-8"><body><script>{plotly}</script>
 <script type="application/json" id="specs">{specs}</script>
+<script type="application/json" id="faces">{faces}</script>
 <script>
-const specs = JSON.parse(document.getElementById("specs").textContent);
+const [specs, faces] = ["specs", "faces"].map((id) => JSON.parse(document.getElementById(id).textContent));
 (async () => {{
-  for (const [i, spec] of Object.entries(specs))
-    for (const [kind, scale] of [["svg", 1], ["png", {scale}]]) {{
-      const {{ width, height }} = spec.layout;
-      const address = await Plotly.toImage(spec, {{ format: kind, width, height, scale }});
-      const base64 = kind === "png" ? address : "data:image/svg+xml;base64," + encoded(address);
-      const pre = document.createElement("pre");
-      pre.id = `${{kind}}-${{i}}`;
-      pre.textContent = base64;
-      document.body.append(pre);
-    }}
+  const style = document.createElement("style");
+  style.textContent = Object.values(faces).join("");
+  document.head.append(style);
+  for (const look of ["", "bold ", "italic "]) await document.fonts.load(look + "12px Arimo", "a");
+  for (const [i, spec] of Object.entries(specs)) {{
+    const {{ width, height }} = spec.layout;
+    const address = await Plotly.toImage(spec, {{ format: "svg", width, height }});
+    const svg = dressed(decodeURIComponent(address.slice(address.indexOf(",") + 1)));
+    const vector = "data:image/svg+xml;base64," + encoded(svg);
+    kept("svg", i, vector);
+    if ({scale}) kept("png", i, await pixels(vector, width, height));
+  }}
 }})();
-function encoded(address) {{
-  const bytes = new TextEncoder().encode(decodeURIComponent(address.slice(address.indexOf(",") + 1)));
+function dressed(svg) {{
+  const used = [faces.Regular];
+  if (/font-weight: ?(bold|700)/.test(svg)) used.push(faces.Bold);
+  if (/font-style: ?italic/.test(svg)) used.push(faces.Italic);
+  return svg.replace(/<svg[^>]*>/, (start) => start + "<style>" + used.join("") + "</style>");
+}}
+async function pixels(vector, width, height) {{
+  const image = new Image();
+  image.src = vector;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * {scale});
+  canvas.height = Math.round(height * {scale});
+  const context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas.toDataURL("image/png");
+}}
+function kept(kind, i, address) {{
+  const pre = document.createElement("pre");
+  pre.id = `${{kind}}-${{i}}`;
+  pre.textContent = address;
+  document.body.append(pre);
+}}
+function encoded(text) {{
+  const bytes = new TextEncoder().encode(text);
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }}
 </script></body>
@@ -112,12 +155,11 @@ function encoded(address) {{
 def _sheet(svg: bytes, layout: dict[str, Any]) -> bytes:
     """Return a page of the figure's own size with nothing but the figure."""
     size = f"{layout['width']}px {layout['height']}px"
-    address = base64.b64encode(svg).decode()
-    return (
+    head = (
         f'<!DOCTYPE html><meta charset="utf-8"><style>@page {{ size: {size}; margin: 0 }} '
-        "body { margin: 0 } img { display: block }</style>"
-        f'<img src="data:image/svg+xml;base64,{address}" width="{layout["width"]}" height="{layout["height"]}">'
-    ).encode()
+        "body { margin: 0 } svg { display: block }</style>"
+    )
+    return head.encode() + svg
 
 
 def _run(folder: Path, *arguments: str) -> str:

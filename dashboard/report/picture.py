@@ -1,4 +1,4 @@
-"""Figures for print: light, at a stated width, with text small enough for it."""
+"""Figures for print: light, at the width of a part of a report's page, or of a journal's column."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, cast
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
+from calib_core.figures import paper
 from calib_core.figures.look import figure_template, spaced_percent
 
 PIXELS_PER_INCH = 96
@@ -16,7 +17,7 @@ FONT = "Liberation Sans, Arial, Helvetica, Narrow DejaVu, sans-serif"
 
 @dataclass(frozen=True)
 class Width:
-    """Column width of a journal: its name, inches, and matching sizes.
+    """Width of a part of a page: its name, inches, and matching sizes.
 
     - ``font`` is the size of text in pixels.
     - ``marks`` and ``lines`` are the size of marks and the width of lines relative to the screen.
@@ -40,12 +41,9 @@ class Width:
         return round(self.inches * PIXELS_PER_INCH)
 
 
-DOUBLE = Width("double", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.62)
-SINGLE = Width("single", 3.4, font=8.5, marks=0.5, lines=0.6, least=0.85)
-WIDTHS = {width.name: width for width in (SINGLE, DOUBLE)}
-"""Column widths of journals, for files of figures."""
+FULL = Width("full", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.62)
 PARTS = {
-    "full": DOUBLE,
+    "full": FULL,
     "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.62),
     "risk": Width("risk", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.6),
     "half": Width("half", 3.375, font=9.0, marks=0.6, lines=0.8, least=0.96),
@@ -66,16 +64,18 @@ _NARROW = 450
 """Width in pixels up to which the legend of a figure is a column rather than a line."""
 _LEGEND_LINES, _LEGEND_LINE = 2, 1.9
 """Lines of a legend below a figure, and the height of one relative to its text."""
-_PANELS = 4
-"""Number of panels, each with its heading, above which a figure needs a double column."""
 
 
-def fitting(figure: go.Figure, width: Width) -> Width:
-    """Return the width at which a figure is printed if this one is requested: small multiples need a double column."""
-    return DOUBLE if len(figure.layout.annotations) > _PANELS else width
+def on_paper(figure: go.Figure, width: str) -> dict[str, Any]:
+    """Return a figure for a journal's column (`cc.figures.on_paper`) as plain values of JSON, without its hovers."""
+    spec: dict[str, Any] = paper.on_paper(figure, width).to_plotly_json()
+    for trace in spec["data"]:
+        for name in ("customdata", "hovertext", "hovertemplate"):
+            trace.pop(name, None)
+    return spec
 
 
-def printed(figure: go.Figure, width: Width = DOUBLE) -> dict[str, Any]:
+def printed(figure: go.Figure, width: Width = FULL) -> dict[str, Any]:
     """Return the figure's data and layout for white paper, as plain values of JSON."""
     spec = figure.to_plotly_json()
     layout: dict[str, Any] = spec.get("layout", {})

@@ -11,11 +11,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import InputError
+from calib_core.fonts import WIDTHS
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import view
 from dashboard.report import CHAPTERS, Options, Progress, Report, Request, chromium, steps, wanted
-from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
 from dashboard.session.call import work_on
 from dashboard.theme import markdown_plain
@@ -245,8 +245,8 @@ def _take_home(selection: Selection, report: Report) -> None:
             widgets.download("PDF", f"{report.stem}.pdf", lambda: chromium.pdf(report.html))
         widgets.download("Tables (CSV and LaTeX)", f"{report.stem}-tables.zip", report.table_files)
         if chromium.found():
-            width = WIDTHS[selection.column]
-            name = f"{report.stem}-figures-{width.name}.zip"
+            width = selection.column
+            name = f"{report.stem}-figures-{width}.zip"
             widgets.download("Figures (SVG, PDF, PNG)", name, lambda: chromium.pictures(document, width))
     st.caption(
         f"One HTML file of {len(report.html) / 1e6:.1f} MB: {len(document.sections)} sections, "

@@ -37,7 +37,7 @@ from dashboard.hosting import application
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, TypesetTable, within
 from dashboard.report.exhibited import ExhibitParts
-from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
+from dashboard.report.picture import FULL, PARTS, as_json, on_paper, printed
 from dashboard.report.request import Request
 from dashboard.report.sections import data as data_section
 from dashboard.report.sections import for_event
@@ -480,24 +480,25 @@ def test_archives_are_the_same_bytes_and_named_by_us(hostile: Report) -> None:
     assert re.fullmatch(r"calibration-report-[0-9a-f]{8}", hostile.stem)
 
 
+HALF = PARTS["half"]
+
+
 # -- paper ----------------------------------------------------------------------------------------------------
 
 
 def test_figures_are_printed_at_the_width_of_a_column(made: Report) -> None:
     for _, figure in made.document.figures:
-        own = fitting(figure.drawn, SINGLE)
-        layout = printed(figure.drawn, own)["layout"]
-        assert layout["width"] == own.pixels
-        assert layout["font"]["size"] == own.font
-    assert (SINGLE.pixels, DOUBLE.pixels) == (326, 672)
-    panels = next(figure for _, figure in made.document.figures if figure.name == "class-panels")
-    assert fitting(panels.drawn, SINGLE) == DOUBLE
+        for name, pixels, points in (("single", 326, 7.5), ("double", 672, 8.0)):
+            layout = on_paper(figure.drawn, name)["layout"]
+            assert layout["width"] == pixels
+            assert layout["font"]["size"] * 72 / 96 == pytest.approx(points)
 
 
 def test_printing_changes_no_figure(made: Report) -> None:
     figure: Figure = made.document.figures[0][1]
     before = figure.drawn.to_json()
-    printed(figure.drawn, SINGLE)
+    printed(figure.drawn, HALF)
+    on_paper(figure.drawn, "single")
     assert figure.drawn.to_json() == before
 
 
@@ -566,11 +567,11 @@ def test_the_first_page_has_the_sentences_of_the_overview() -> None:
 def test_a_narrow_picture_has_room_for_the_lines_of_its_legend() -> None:
     """Two names fit side by side; for more, each has a line."""
     heights = [
-        printed(go.Figure([go.Scatter(x=[1], y=[1], name=f"model {i}") for i in range(n)]), SINGLE)["layout"]["height"]
+        printed(go.Figure([go.Scatter(x=[1], y=[1], name=f"model {i}") for i in range(n)]), HALF)["layout"]["height"]
         for n in range(1, 5)
     ]
     assert heights[0] == heights[1]
-    assert heights[2] - heights[1] > SINGLE.font
+    assert heights[2] - heights[1] > HALF.font
     assert heights[3] - heights[2] == pytest.approx(heights[2] - heights[1], abs=1)
 
 
@@ -586,12 +587,12 @@ def test_progress_of_pictures_ends_at_the_end(made: Report, monkeypatch: pytest.
     monkeypatch.setattr(chromium, "_sheet", lambda *_: "")
     monkeypatch.setattr(chromium, "pdf", lambda _: b"")
     shares: list[float] = []
-    chromium.pictures(made.document, DOUBLE, pdfs=True, progress=shares.append)
+    chromium.pictures(made.document, "double", pdfs=True, progress=shares.append)
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.5, 1.0)
 
 
-@pytest.mark.parametrize("width", [SINGLE, DOUBLE, PARTS["wide"]])
+@pytest.mark.parametrize("width", [HALF, FULL, PARTS["wide"]])
 def test_the_strip_of_rows_keeps_room_for_its_title_however_low_a_figure_is(width) -> None:
     rows = cc.Predictions([[0.7, 0.3]] * 30 + [[0.9, 0.1]] * 30, [0, 1] * 30)
     layout = printed(cc.figures.reliability(cc.diagrams.reliability(rows, 10)), width)["layout"]
@@ -601,7 +602,7 @@ def test_the_strip_of_rows_keeps_room_for_its_title_however_low_a_figure_is(widt
     assert gap > 3 + (width.font - 1) * 1.2 + 6 + width.font * 1.3
 
 
-@pytest.mark.parametrize("width", [SINGLE, DOUBLE, PARTS["risk"]])
+@pytest.mark.parametrize("width", [HALF, FULL, PARTS["risk"]])
 def test_the_number_of_events_is_below_the_stars_of_a_risk_without_events(width) -> None:
     rows = cc.Predictions([[0.7, 0.3]] * 30 + [[0.9, 0.1]] * 30, [0, 1] * 30)
     layout = printed(cc.figures.risk_diagram(cc.diagrams.risk_diagram(rows)), width)["layout"]

@@ -209,3 +209,38 @@ def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch, binary)
 def test_the_module_is_read_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "ReliabilityDisplay" in runpy.run_path(matplotlib_display.__file__)
+
+
+@pytest.mark.parametrize(("width", "inches"), [("single", 3.4), ("double", 7.0)])
+@pytest.mark.parametrize("models", [1, 2, 3, 7])
+def test_on_paper_no_text_meets_another_or_leaves_the_figure(rows, width, inches, models, tmp_path):
+    probs, labels = rows
+    ax = None
+    for i in range(models):
+        shown = ReliabilityDisplay.from_predictions(
+            labels, probs ** (1 + i / 4) / (probs ** (1 + i / 4)).sum(axis=1, keepdims=True),
+            name=f"Histogram binning, model {i}", ax=ax, width=width, bands=not i,
+        )  # fmt: skip
+        ax = shown.ax_
+    figure = shown.figure_
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    ticks = [text for text in ax.get_xticklabels() if 0 <= text.get_position()[0] <= 1]
+    ticks += [text for text in ax.get_yticklabels() if 0 <= text.get_position()[1] <= 1]
+    texts = [ax.xaxis.label, ax.yaxis.label, *ticks, *legend.get_texts()]
+    boxes = [text.get_window_extent() for text in texts if text.get_text() and text.get_visible()]
+    assert not [1 for i, a in enumerate(boxes) for b in boxes[:i] if a.shrunk(0.9, 0.9).overlaps(b.shrunk(0.9, 0.9))]
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    assert not legend.get_window_extent().overlaps(ax.get_window_extent())
+    assert legend.get_window_extent().height <= 0.12 * figure.bbox.height
+    assert figure.get_size_inches()[0] == inches
+    assert all(7 <= text.get_fontsize() <= 9 for text in texts)
+    shown.save(tmp_path / "figure.pdf")
+    assert b"Arimo" in (tmp_path / "figure.pdf").read_bytes()
+    shown.save(tmp_path / "figure.svg")
+    assert "<text" not in (tmp_path / "figure.svg").read_text()
+
+
+def test_a_width_that_no_column_has_is_refused(binary):
+    with pytest.raises(InputError, match=r"^width is 'wide'; it must be one of single, double$"):
+        ReliabilityDisplay.from_predictions(*binary, width="wide")

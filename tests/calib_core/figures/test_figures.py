@@ -560,13 +560,17 @@ def test_a_band_is_not_drawn_over_a_gap() -> None:
 def test_the_sweep_draws_its_frame(predictions: Predictions) -> None:
     sweep = diagrams.error_sweep({"Base": predictions}, bins=(5, 10), floor=False)
     frame = sweep.frame()
-    for trace, notion in zip(figures.error_sweep(sweep).data, ("confidence", "top-label"), strict=True):
+    *lines, model, dashed, solid = figures.error_sweep(sweep).data
+    assert [entry.name for entry in (model, dashed, solid)] == ["Base", "confidence", "top-label"]
+    assert [entry.line.dash for entry in (dashed, solid)] == [line.line.dash for line in lines]
+    for trace, notion in zip(lines, ("confidence", "top-label"), strict=True):
         np.testing.assert_array_equal(trace.y, frame.loc[frame["notion"] == notion, "value"])
 
 
 def test_the_sweep_draws_the_noise_floor_of_each_of_the_first_models_lines(predictions: Predictions) -> None:
     sweep = diagrams.error_sweep({"Base": predictions, "Again": predictions.take(np.arange(200))}, bins=(5, 10))
-    confidence, top_label, *lines = figures.error_sweep(sweep).data
+    drawn = figures.error_sweep(sweep).data
+    confidence, top_label, *lines = (trace for trace in drawn if list(trace.x) != [None])
     np.testing.assert_array_equal(confidence.y, sweep.floor[0])
     np.testing.assert_array_equal(top_label.y, sweep.floor[1])
     for i, line in enumerate(lines):
