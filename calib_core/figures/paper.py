@@ -47,7 +47,7 @@ _KEY, _APART, _LINE, _AROUND = 26, 11, 18, 6
 
 
 def on_paper(figure: go.Figure, width: str = "double") -> go.Figure:
-    """Return the figure as it is printed in a column of a journal.
+    """Return a figure for print in a column of a journal.
 
     ``width`` is "single" (3.4 inches) or "double" (7 inches). A figure of the screen is drawn as wide as its type
     allows, then scaled, so that nothing that was apart on screen meets on paper. Panels are wrapped, and the legend is
@@ -305,7 +305,7 @@ def _numbers(values: Any) -> Float64s | None:
 
 
 def _legend(spec: dict[str, Any], wide: float, column: ColumnWidth) -> None:
-    """Write the legend above the figure in lines as long as it is wide, and make the figure tall enough for it."""
+    """Write the legend above the figure in lines as long as its width, and make the figure tall enough for it."""
     layout = spec["layout"]
     entries, layout["showlegend"] = _entries(spec), False
     if not entries:

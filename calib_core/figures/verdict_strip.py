@@ -23,7 +23,7 @@ ROW, HEAD, FOOT, RIGHT = 50, 26, 56, 214
 """Pixels of a model's row, of the parts above and below the rows, and of the text at the right."""
 _LONGEST = 24
 _ABOVE, _NUMBERS, _TALL_ROW, _NAME = 20, 34, 56, 225
-"""Pixels in a narrow column: of the words above their row, of the axis's numbers, of a row, and of a name."""
+"""Pixels in a narrow column: of text above a row, of the axis's numbers, of a row, and of a name."""
 _HALF = 0.009
 """Half the width of a digit on a narrow page, as a share of the axis."""
 
