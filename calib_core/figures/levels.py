@@ -176,8 +176,8 @@ def validity(
 ) -> go.Figure:
     """Draw the share of rows with a claim error of at most epsilon, as one step line per model.
 
-    A model keeps its style, by its number in ``looks``. ``before`` are titles of models before recalibration, each with
-    the title of the recalibrated model whose bins it has: it is dotted in the same color.
+    A model keeps its style, by its number in ``looks``. ``before`` maps models before
+    recalibration to the recalibrated models with the same bins; they are dotted in the same color.
     """
     earlier = dict(before or {})
     own = {} if isinstance(plots, ValidityPlot) else {t: plot for t, plot in plots.items() if t not in earlier}

@@ -49,9 +49,9 @@ _KEY, _APART, _LINE, _AROUND = 26, 11, 18, 6
 def on_paper(figure: go.Figure, width: str = "double") -> go.Figure:
     """Return a figure for print in a column of a journal.
 
-    ``width`` is "single" (3.4 inches) or "double" (7 inches). A figure of the screen is drawn as wide as its type
-    allows, then scaled, so that nothing that was apart on screen meets on paper. Panels are wrapped, and the legend is
-    above the axes. Type has 7 to 9 pt in Arimo, which is as wide as Arial. The size is in CSS pixels, 96 to the inch.
+    ``width`` is "single" (3.4 inches) or "double" (7 inches). It is drawn at the width that suits
+    the type of the screen, then scaled: distances between texts keep their proportions. Panels wrap, and the legend is
+    above the axes. Type has 7 to 9 pt in Arimo, which is as wide as Arial. Sizes are in CSS pixels, 96 to the inch.
 
     >>> import calib_core as cc
     >>> rows = cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
