@@ -111,14 +111,14 @@ const [specs, faces] = ["specs", "faces"].map((id) => JSON.parse(document.getEle
   const style = document.createElement("style");
   style.textContent = Object.values(faces).join("");
   document.head.append(style);
-  for (const look of ["", "bold ", "italic "]) await document.fonts.load(look + "12px Arimo", "a");
+  for (const font of ["", "bold ", "italic "]) await document.fonts.load(font + "12px Arimo");
   for (const [i, spec] of Object.entries(specs)) {{
     const {{ width, height }} = spec.layout;
     const address = await Plotly.toImage(spec, {{ format: "svg", width, height }});
     const svg = dressed(decodeURIComponent(address.slice(address.indexOf(",") + 1)));
     const vector = "data:image/svg+xml;base64," + encoded(svg);
-    kept("svg", i, vector);
-    if ({scale}) kept("png", i, await pixels(vector, width, height));
+    stored("svg", i, vector);
+    if ({scale}) stored("png", i, await pixels(vector, width, height));
   }}
 }})();
 function dressed(svg) {{
@@ -138,7 +138,7 @@ async function pixels(vector, width, height) {{
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
   return canvas.toDataURL("image/png");
 }}
-function kept(kind, i, address) {{
+function stored(kind, i, address) {{
   const pre = document.createElement("pre");
   pre.id = `${{kind}}-${{i}}`;
   pre.textContent = address;
