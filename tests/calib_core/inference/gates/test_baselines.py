@@ -190,7 +190,7 @@ def test_a_word_is_wrong_in_at_most_one_case_of_twenty(grows, wrong):
 
 
 def test_two_models_of_an_event_are_compared_whichever_of_two_errors_is_larger():
-    """Where the error of the confidence is larger than that of the event, the interval says so; the bins are the same."""
+    """The interval says where the error of the confidence is larger than that of the event; the bins are the same."""
     rng = np.random.default_rng(0)
     said = {}
     for _ in range(40):
