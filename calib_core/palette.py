@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["COLOURS", "SYMBOLS", "Style", "looks", "outline", "preferred_look", "style"]
+__all__ = ["COLOURS", "ON_DARK", "SYMBOLS", "Style", "dark_style", "looks", "outline", "preferred_look", "style"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B57A00", "#8F6BD9", "#C565A0", "#1A93AE")
 """Colors of series: each 3.4:1 or better on the light and on the dark page (W3C's contrast)."""
+ON_DARK = dict(zip(COLOURS, ("#56B4E9", "#F0883E", "#34C79A", "#E0A63A", "#B79CF2", "#E08FC2", "#4FC3D9"), strict=True))
+"""Color of each series on the dark page, 4.5:1 or better there; paper and the light page keep the others."""
 _SYMBOLS = (
     ("star", "★"),
     ("star-diamond", "✦"),
@@ -70,6 +72,17 @@ def style(i: int) -> Style:
     (True, False)
     """
     return Style(COLOURS[i % len(COLOURS)], _SYMBOLS[i % len(_SYMBOLS)][0], _DASHES[i % len(_DASHES)], _glyph(i))
+
+
+def dark_style(*colours: str) -> str:
+    """Style element of an SVG image that changes these colors of series, or all, where the page is dark.
+
+    >>> dark_style("#0072B2")[:74]
+    '<style>@media (prefers-color-scheme: dark){[fill="#0072B2"]{fill:#56B4E9}['
+    """
+    both = ((part, colour) for colour in colours or COLOURS for part in ("fill", "stroke"))
+    rules = (f'[{part}="{colour}"]{{{part}:{ON_DARK[colour]}}}' for part, colour in both)
+    return f"<style>@media (prefers-color-scheme: dark){{{''.join(rules)}}}</style>"
 
 
 def _glyph(i: int) -> str:

@@ -13,7 +13,7 @@ from dashboard.navigation import DATA, LEARN
 from dashboard.selection import Selection
 from dashboard.session import Scene, server_limits
 from dashboard.theme import markdown_plain
-from dashboard.views import VIEWS, View, data, data_choice, rows_judged, sample_offered, start
+from dashboard.views import VIEWS, View, data, data_choice, presenter, rows_judged, sample_offered, start
 
 # Views on which a file can be opened. (Streamlit would print a docstring here on the page.)
 _OPENS = ("start", "data")
@@ -33,28 +33,33 @@ def main() -> None:
     if VIEWS[selection.view].needs_data and VIEWS[selection.view].of_models:
         frame.follow_advice()
         selection = widgets.selection()
-    frame.dress(present=selection.present, opens=selection.view in _OPENS)
+    tiles = data_choice.tiles_style() if selection.view == "data" else ""
+    frame.dress(present=selection.present, opens=selection.view in _OPENS, also=tiles)
     frame.header(selection)
     with st.container(key="frame-tour"):
         tour.strip(selection)
     view = VIEWS[selection.view]
-    with st.container(key="frame-choices", horizontal=True, horizontal_alignment="distribute", gap="small"):
-        tabs(selection)
-        if view.key == "overview":  # in other rooms their views are here
-            rows_judged.draw()
-        if view.needs_data and view.of_models:
-            frame.settings(selection)
     # Each element has its own slot, filled or not. If a slot came or went, the elements below would move, the browser
     # would recreate them, and a file being uploaded would be lost.
-    with st.container(key="frame-chips"):
-        if view.room in _CHOOSES and view.needs_data and view.of_models:
-            frame.model_chips(selection)
+    with st.container(key="frame-choices", horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(key="frame-tabs", width="content", horizontal=True, vertical_alignment="center", gap="small"):
+            tabs(selection)
+            if view.key == "overview":  # in other rooms their views are here
+                rows_judged.draw()
+        with st.container(key="frame-chips", width="content"):
+            if view.room in _CHOOSES and view.needs_data and view.of_models:
+                frame.model_chips(selection)
+        widgets.reserve_for_focus(st.container(key="frame-focus", width="content"))
+        if view.needs_data and view.of_models:
+            frame.settings(selection)
     with st.container(key="frame-problems"):
         # On a public server these messages go to the terminal, for the owner.
         own = () if server_limits.terms().private else failures
         for problem in (*own, *widgets.link_problems(), *widgets.left_out()):
             st.warning(markdown_plain(problem), icon=":material/warning:")
     frame.answer()
+    if selection.present:
+        frame.presenting_keys()
     with st.container(key="frame-above"):
         if view.key == "start":
             start.headline()
@@ -89,7 +94,7 @@ def _view(selection: Selection, view: View) -> None:
             return
     if view.needs_data and view.of_models:
         _doubts(session.scene_of(widgets.selection()))
-    view.render()
+    (presenter.draw if presenter.presents(selection, view) else view.render)()
 
 
 def _doubts(scene: Scene) -> None:

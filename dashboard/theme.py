@@ -4,7 +4,10 @@ import re
 
 from calib_core.text import without_controls
 
-__all__ = ["label_plain", "markdown_plain", "unbroken"]
+__all__ = ["PERCENT", "label_plain", "markdown_plain", "unbroken"]
+
+PERCENT = "%.1f\u00a0%%"
+"""Format of a column of numbers in percent; Streamlit's own has no space and two decimals."""
 
 
 def markdown_plain(text: object) -> str:

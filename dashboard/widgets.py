@@ -196,6 +196,17 @@ def popover(place: Any, label: str, **look: Any) -> Iterator[None]:
 
 
 _FOLDED: ContextVar[bool] = ContextVar("folded", default=False)
+_FOCUS: ContextVar[DeltaGenerator | None] = ContextVar("focus", default=None)
+
+
+def reserve_for_focus(place: DeltaGenerator) -> None:
+    """Reserve the place in the frame for the choice of the focused model, which the view draws once it knows them."""
+    _FOCUS.set(place)
+
+
+def place_of_focus() -> Any:
+    """Return the place reserved in the frame; without a frame, the current place."""
+    return _FOCUS.get() or st
 
 
 def tied_to(options: Collection[Any], key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:

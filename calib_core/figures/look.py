@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from calib_core.palette import COLOURS, Style, style
+from calib_core.palette import COLOURS, ON_DARK, Style, style
 
 __all__ = [
     "CELLS",
@@ -106,7 +106,7 @@ def _template(page: _Page) -> go.layout.Template:
             "paper_bgcolor": page.background,
             "plot_bgcolor": page.background,
             "font": {"family": '"Source Sans", "Source Sans 3", sans-serif', "size": 14, "color": page.text},
-            "colorway": list(COLOURS),
+            "colorway": list(ON_DARK.values() if page is _DARK else COLOURS),
             "colorscale": {"sequential": SEQUENTIAL, "sequentialminus": SEQUENTIAL, "diverging": DIVERGING},
             "coloraxis": {"colorbar": {"outlinewidth": 0, "thickness": 14}},
             "xaxis": axis,

@@ -34,14 +34,19 @@ _AXES = {"confidence": ("Confidence", "Accuracy"), "event": ("Predicted risk", "
 
 @draws(Movement)
 def movement(
-    diagram: Movement, *, titles: tuple[str, str] = ("before", "after"), looks: Mapping[str, int] | None = None
+    diagram: Movement,
+    *,
+    titles: tuple[str, str] = ("before", "after"),
+    looks: Mapping[str, int] | None = None,
+    reach: Sequence[float] = (),
 ) -> go.Figure:
     """Draw accuracy against confidence before and after: marks of bins with 10 rows or more, arrows between them.
 
     For an event it is observed frequency against predicted risk, on the range of the data.
 
     ``titles`` of the model and of the recalibrated model; ``looks`` are the numbers of all models shown, so both
-    keep their colors and symbols. With animation the second model's marks move from those of the first.
+    keep their colors and symbols. With animation the second model's marks move from those of the first. The axes
+    also contain ``reach``, for marks that move.
 
     >>> import calib_core as cc
     >>> base = cc.Predictions.from_confidence([0.9] * 40, [True] * 20 + [False] * 20)
@@ -56,7 +61,7 @@ def movement(
         for (uid, part), title in zip(parts.items(), titles, strict=True)
     ]
     of_event = diagram.notion == "event"
-    ends = [end for trace in drawn for end in (*trace.x, *trace.y) if end == end]
+    ends = [end for trace in drawn for end in (*trace.x, *trace.y) if end == end] + list(reach)
     low, high = (0.0, _most(ends)) if of_event else (_least(ends), 1.0)
     figure = go.Figure([diagonal(low, high), _arrows(diagram), *drawn])
     axis = _axis(low, high)

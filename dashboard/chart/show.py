@@ -16,6 +16,7 @@ import streamlit as st
 from plotly.io.json import to_json_plotly
 
 from calib_core.figures.look import figure_template, spaced_percent
+from calib_core.palette import ON_DARK
 from dashboard.chart import click as clicks
 from dashboard.chart import larger
 from dashboard.chart.click import Click
@@ -37,22 +38,33 @@ def payload(
     focus: Mapping[str, Any] | None = None,
     live: Mapping[str, Any] | None = None,
     times: float = 1.0,
+    room: int | None = None,
 ) -> bytes:
     """Serialize a figure for the browser.
 
     The header is its own JSON text, so that a rerun which changes nothing costs the browser no parsing of the figure.
     Arrays travel base64-encoded in their own number type. The focus and the slider are no part of the revision: another
-    focus is shown on the existing figure. Letters and height are enlarged by the factor ``times``.
+    focus is shown on the existing figure. Letters and height are enlarged by the factor ``times``. With ``room`` the
+    picture is as high as the window without these pixels, if that is more.
     """
     body = figure_json(figure, key, times)
     header = {
         "key": key,
         "label": label,
         "height": round((height or figure.layout.height or DEFAULT_HEIGHT) * times),
+        "room": room,
     }
     header["revision"] = _digest(json.dumps(header).encode() + body)
     header |= {"focus": _known(focus or {}), "live": live}
-    return json.dumps(header)[:-1].encode() + b',"templates":' + _templates(times) + b"}\n" + body
+    return (
+        json.dumps(header)[:-1].encode()
+        + b',"templates":'
+        + _templates(times)
+        + b',"onDark":'
+        + _json(ON_DARK)
+        + b"}\n"
+        + body
+    )
 
 
 def _known(focus: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,6 +126,7 @@ def chart(
     height: int | None = None,
     focus: Mapping[str, Any] | None = None,
     live: Mapping[str, Any] | None = None,
+    room: int | None = None,
 ) -> Click | None:
     """Show a figure and return the choice in it that caused this run, once.
 
@@ -132,6 +145,8 @@ def chart(
         with it are highlighted, without redrawing the figure.
     live : mapping, optional
         A temperature slider below the picture, as `live_path` gives it.
+    room : int, optional
+        Pixels of the window's height that something else needs: a taller window then has a taller picture.
     """
     try:
         mount = renderer()
@@ -141,7 +156,9 @@ def chart(
         return _plain_chart(figure, key=key, label=label, height=height)
     mount(
         key=key,
-        data=payload(figure, key=key, label=label, height=height, focus=focus, live=live, times=larger.times()),
+        data=payload(
+            figure, key=key, label=label, height=height, focus=focus, live=live, times=larger.times(), room=room
+        ),
         on_click_change=partial(_arrive, key),
     )
     return clicks.take(key)

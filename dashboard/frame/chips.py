@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import streamlit as st
 
@@ -32,12 +32,8 @@ def model_chips(selection: Selection) -> None:
         st.caption(markdown_plain(none))
         return
     usable = session.usable(selection, dict.fromkeys((*model_keys(), *(r.key for r in selection.calibrators))))
-    ticked = [key for key in dict.fromkeys(recipe.key for recipe in selection.calibrators) if key in usable]
+    ticked, first = _offered(selection, usable, of_event=parts.test.event is not None)
     best = _best(selection)
-    updates = recommended("", event=True) if parts.test.event is not None else ()
-    order = dict.fromkeys((*([] if best is None else [best.key]), *updates, *model_looks.order()))
-    first = [key for key in order if key in usable and key not in ticked]
-    first = first[: max(OFFERED - len(ticked), 0)]
     with st.container(key="frame-models", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{mark(0)} **{markdown_plain(session.BASE.title)}**", width="content")
         label, marks = "Calibrators to compare with the uncalibrated model", _marks(selection)
@@ -47,6 +43,49 @@ def model_chips(selection: Selection) -> None:
             for place, recipe in enumerate(selection.calibrators):
                 if recipe.key in usable:
                     settings_of(selection, place)
+
+
+def _offered(selection: Selection, usable: Collection[str], *, of_event: bool) -> tuple[list[str], list[str]]:
+    """Return the keys of the ticked calibrators, and of the first few others."""
+    ticked = [key for key in dict.fromkeys(recipe.key for recipe in selection.calibrators) if key in usable]
+    best = _best(selection)
+    updates = recommended("", event=True) if of_event else ()
+    order = dict.fromkeys((*([] if best is None else [best.key]), *updates, *model_looks.order()))
+    first = [key for key in order if key in usable and key not in ticked]
+    return ticked, first[: max(OFFERED - len(ticked), 0)]
+
+
+def one_chip(selection: Selection, shown: str) -> None:
+    """Draw the same chips, of which one is on: the calibrator with the key ``shown``; nothing if none can be fitted."""
+    try:
+        parts = session.parts(selection.source)
+    except InputError:
+        return
+    if session.unfitted(selection):
+        return
+    usable = session.usable(selection, dict.fromkeys((*model_keys(), *(r.key for r in selection.calibrators))))
+    ticked, first = _offered(selection, usable, of_event=parts.test.event is not None)
+    # In one order whichever is on, so that arrow keys reach every one.
+    keys = [key for key in model_looks.order() if key in (*ticked, *first)]
+    marks, best = _marks(selection), _best(selection)
+
+    def show(key: str | None) -> None:
+        if key is None:
+            return
+        old = widgets.selection().calibrators
+        fresh = best if best is not None and best.key == key else Recipe("CALIBRATORS", key)
+        recipe = next((recipe for recipe in old if recipe.key == key), fresh)
+        widgets.change(calibrators=(*(each for each in old if each != recipe), recipe), model=recipe.title)
+
+    st.pills(
+        "Calibrator",
+        keys,
+        format_func=lambda key: marks.get(key, "") + markdown_plain(CALIBRATORS[key].title),
+        label_visibility="collapsed",
+        width="content",
+        required=bool(shown),
+        **widgets.tied("presented.model", shown or None, show),
+    )
 
 
 def settle_chips(selection: Selection) -> None:

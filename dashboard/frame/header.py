@@ -115,7 +115,8 @@ def tabs(selection: Selection) -> None:
     if absent:  # in one line: more would push the next elements down
         reasons = "\n\n".join(f"{each.title}: {markdown_plain(why[each.key])}." for each in absent)
         words = f"{len(absent)} view{'s' if len(absent) > 1 else ''} not available"
-        st.caption(words, help=reasons, width="content")
+        with st.container(key="frame-absent", width="content"):
+            st.caption(words, help=reasons, width="content")
 
 
 def _rooms(room: str) -> None:

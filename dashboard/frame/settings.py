@@ -24,10 +24,12 @@ def settings(selection: Selection) -> None:
         key="frame-settings", width="content", horizontal=True, horizontal_alignment="right", gap="small"
     ):
         _judged(selection)
-        with widgets.popover(st, f"Bins: **{markdown_plain(bins)}**", key="frame.bins"):
+        with widgets.popover(st, f"Bins: **{markdown_plain(bins)}**", key="frame.bins", type="tertiary"):
             _bins()
         of_event = event.claims(selection) == "event"
-        with widgets.popover(st, f"Tolerance: **{_tolerated(selection, of_event)}**", key="frame.tolerance"):
+        with widgets.popover(
+            st, f"Tolerance: **{_tolerated(selection, of_event)}**", key="frame.tolerance", type="tertiary"
+        ):
             _tolerance(of_event)
 
 
@@ -38,7 +40,7 @@ def _judged(selection: Selection) -> None:
         return
     words = {"event": f"risk of \u201c{named.title}\u201d", "confidence": "confidence"}
     judged = event.claims(selection)
-    with widgets.popover(st, f"Judged: **{markdown_plain(words[judged])}**", key="frame.judged"):
+    with widgets.popover(st, f"Judged: **{markdown_plain(words[judged])}**", key="frame.judged", type="tertiary"):
         st.radio(
             "Judged",
             tuple(words),

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from calib_core.figures.look import REFERENCE
-from calib_core.palette import COLOURS
+from calib_core.palette import COLOURS, ON_DARK
 from dashboard.chart import larger
 
 _HIDDEN = ".st-key-frame-opening"
@@ -30,17 +30,20 @@ def _sheets(present: bool) -> str:
 
 def _palette() -> str:
     """Return the colors of figures as style sheets name them: by the number in an element's key."""
-    models = (f'[class*="-colour{i}-"] {{ --model-colour: {colour}; }}' for i, colour in enumerate(COLOURS))
+    models = (
+        f'[class*="-colour{i}-"] {{ --model-colour: light-dark({colour}, {ON_DARK[colour]}); }}'
+        for i, colour in enumerate(COLOURS)
+    )
     return f":root {{ --reference: {REFERENCE}; }} {' '.join(models)}\n"
 
 
-def dress(*, present: bool, opens: bool) -> None:
+def dress(*, present: bool, opens: bool, also: str = "") -> None:
     """Add the style sheets to the page; one more for a presentation.
 
-    ``opens``: the field that takes a file is seen; it is part of every page.
+    ``opens``: the field that takes a file is seen; it is part of every page. ``also``: the style of one view.
     """
     larger.present(present)
-    st.html(f"<style>{_sheets(present)}{'' if opens else _CLOSED}</style>")
+    st.html(f"<style>{_sheets(present)}{'' if opens else _CLOSED}{also}</style>")
 
 
 _LOGGER = logging.getLogger(__name__)
@@ -49,17 +52,26 @@ _LOGGER = logging.getLogger(__name__)
 def answer() -> None:
     """Mark the end of the frame and the start of the content."""
     try:
-        _renderer()(key="frame-answer")
+        _renderer("skip.js")(key="frame-answer")
     except Exception:
         # Another release of Streamlit may raise anything: its link then leads to the top of the page, as without this.
         _LOGGER.warning("The skip link is not available.", exc_info=True)
 
 
+def presenting_keys() -> None:
+    """Let Escape leave a presentation, and arrow keys step through its calibrators."""
+    try:
+        _renderer("presenting.js")(key="frame-keys")
+    except Exception:
+        _LOGGER.warning("The keys of a presentation are not available.", exc_info=True)
+
+
 @cache
-def _renderer() -> Any:
+def _renderer(script: str) -> Any:
+    name = script.removesuffix(".js")
     return st.components.v2.component(
-        "calib.answer",
-        html='<div class="calib-answer" tabindex="-1"></div>',
-        js=Path(__file__).with_name("skip.js").read_text("utf-8"),
+        f"calib.{name}",
+        html='<div class="calib-answer" tabindex="-1"></div>' if name == "skip" else "<span></span>",
+        js=Path(__file__).with_name(script).read_text("utf-8"),
         isolate_styles=False,
     )

@@ -17,10 +17,10 @@ def term(label: str, *keys: str, place: str) -> None:
         explained(*keys, place=place)
 
 
-def the_words(*keys: str, place: str) -> None:
-    """Draw a button with the terms of a place; none if it has no terms."""
+def the_words(*keys: str, place: str, inside: bool = False) -> None:
+    """Draw a button with the terms of a place, or a fold ``inside`` a menu; nothing if the place has no terms."""
     if keys:
-        with st.popover("Glossary", key=f"words-{place}"):
+        with (st.expander if inside else st.popover)("Glossary", key=f"words-{place}"):
             explained(*keys, place=place)
 
 

@@ -201,8 +201,8 @@ function shape(outline, x, y, size) {
   return `M ${outline.map(([across, up]) => `${x + across * size} ${y - up * size}`).join(" L ")} Z`;
 }
 
-// A model's colour as words have it: nearer to the page's text, which both themes need.
-const ink = (model) => `color-mix(in srgb, ${model.colour} 70%, var(--st-text-color))`;
+// A model's colour as words have it: on the light page nearer to the text, on the dark page that of its mark.
+const ink = (model) => `light-dark(color-mix(in srgb, ${model.colour} 70%, var(--st-text-color)), ${model.colour})`;
 
 const ruler = document.createElement("canvas").getContext("2d");
 

@@ -14,7 +14,7 @@ import streamlit as st
 
 from calib_core.diagrams import LocalAccuracy, LocalAnswer
 from calib_core.figures.marks import numbers
-from calib_core.palette import outline, style
+from calib_core.palette import ON_DARK, outline, style
 from calib_core.text import begun, in_percent, inside
 from dashboard.theme import markdown_plain
 
@@ -146,7 +146,7 @@ def _model(title: str, local: LocalAccuracy, look: int, first: LocalAccuracy) ->
             "title": title,
             "lead": lead,
             "updated": local.updated,
-            "colour": own.colour,
+            "colour": f"light-dark({own.colour}, {ON_DARK[own.colour]})",
             "outline": outline(own.symbol),
             "first": local is first,
         }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from calib_core.diagrams import ReliabilityDiagram, StandingOut
 from calib_core.figures.look import REFERENCE
-from calib_core.palette import style
+from calib_core.palette import dark_style, style
 
 _OPEN = '<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" fill="none">'
 DASHED = ' stroke-dasharray="4 3"'
@@ -101,4 +101,4 @@ def dot(x: float, y: float, radius: float, colour: str) -> str:
 
 def svg(width: int, height: int, parts: Iterable[str]) -> str:
     """Return the parts as a picture of this size in pixels."""
-    return _OPEN.format(width, height) + "".join(parts) + "</svg>"
+    return _OPEN.format(width, height) + dark_style() + "".join(parts) + "</svg>"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Protocol
 
-from calib_core.palette import looks, outline, preferred_look, style
+from calib_core.palette import dark_style, looks, outline, preferred_look, style
 from calib_core.registry.registry import Recipe
 from dashboard.selection import model_keys
 
@@ -64,6 +64,6 @@ def mark(number: int) -> str:
     points = " ".join(f"{8 + 7.4 * x:.2f},{8 - 7.4 * y:.2f}" for x, y in outline(look.symbol))
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16">'
-        f'<polygon points="{points}" fill="{look.colour}"/></svg>'
+        f'{dark_style(look.colour)}<polygon points="{points}" fill="{look.colour}"/></svg>'
     )
     return f"![{look.glyph}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"

@@ -42,19 +42,18 @@ def offer(scene: Scene, model: Model) -> None:
     name = model.recipe.key.replace("+", "-")
     calibrator = scene.get(model.fitted)
     why = scene.refusal(call(exporting.program, model.fitted))
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"take-home-{model.key}"):
-        st.markdown("**Export**", width="content")
-        widgets.download("JSON", f"calibrator-{name}.json", calibrator.to_json, key=f"saved.{model.key}")
-        if not why:
-            module = f"calibrator_{name.replace('-', '_')}.py"
-            source = partial(exporting.python_source, calibrator)
-            widgets.download("Python", module, source, key=f"python.{model.key}")
-            onnx = partial(onnx_bytes, calibrator)
-            widgets.download("ONNX", f"calibrator-{name}.onnx", onnx, key=f"onnx.{model.key}")
-        with st.popover("Apply to a file", key=f"apply.{model.key}"):
-            st.caption("With the JSON file, for any predictions file with the same columns:")
-            st.code(f"calib apply calibrator-{name}.json new.csv -o calibrated.csv", language="sh", wrap_lines=True)
-            st.caption(f"{WHAT} {scene.of_all_rows}".rstrip())
+    with st.popover("Export", key=f"export.{model.key}", icon=":material/download:"):
+        with st.container(horizontal=True, gap="small", key=f"take-home-{model.key}"):
+            widgets.download("JSON", f"calibrator-{name}.json", calibrator.to_json, key=f"saved.{model.key}")
+            if not why:
+                module = f"calibrator_{name.replace('-', '_')}.py"
+                source = partial(exporting.python_source, calibrator)
+                widgets.download("Python", module, source, key=f"python.{model.key}")
+                onnx = partial(onnx_bytes, calibrator)
+                widgets.download("ONNX", f"calibrator-{name}.onnx", onnx, key=f"onnx.{model.key}")
+        st.caption("With the JSON file, for any predictions file with the same columns:")
+        st.code(f"calib apply calibrator-{name}.json new.csv -o calibrated.csv", language="sh", wrap_lines=True)
+        st.caption(f"{WHAT} {scene.of_all_rows}".rstrip())
     if why:
         st.caption(markdown_plain(f"{begun(why)}."))
 
@@ -112,13 +111,13 @@ def _picture(scene: Scene) -> None:
     beside = ""
     if drawn is not None:
         figure = scene.get(drawn)
-        slider = _slider(scene)
-        chart(figure, key="movement", label=words.alt, height=_HEIGHT, live=slider)
-        beside = _BESIDE_SLIDER[scene.claims] if slider else ""
+        live = slider(scene)
+        chart(figure, key="movement", label=words.alt, height=_HEIGHT, live=live)
+        beside = _BESIDE_SLIDER[scene.claims] if live else ""
     st.caption(markdown_plain(f"{words.caption} {beside}".rstrip()))
 
 
-def _slider(scene: Scene) -> dict[str, Any] | None:
+def slider(scene: Scene) -> dict[str, Any] | None:
     """Return the slider that moves the marks, if the calibrator is a single temperature."""
     found = path(scene)
     if found is None:

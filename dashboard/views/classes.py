@@ -86,11 +86,12 @@ def _follow(key: str) -> None:
 
 def _headline(exhibit: ClassPanelsExhibit, panels: Recipe, scene: Scene) -> None:
     """Draw the number of significant classes, the worst of them in words, and the choice of display."""
-    left, right = st.columns([0.78, 0.22], vertical_alignment="top")
+    with st.container(key="exhibit-head-classes-view", horizontal=True, wrap=False, gap="small"):
+        left, right = st.container(width="stretch"), st.container(width="content")
     outstanding, worst = exhibit.outstanding(scene), exhibit.worst(scene)
     finding, *more = [markdown_plain(line) for line in (outstanding, worst) if line] or [""]
     left.markdown("\n\n".join((f"##### {finding}", *more)))
-    with widgets.popover(right, "Classes", key="class-options", width="stretch", icon=":material/tune:"):
+    with widgets.popover(right, "Classes", key="class-options", type="tertiary", icon=":material/tune:"):
         _options(panels, scene)
 
 

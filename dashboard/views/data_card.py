@@ -10,7 +10,7 @@ from calib_core import Predictions
 from calib_core.evaluation.splitting import CONTENTS
 from calib_core.text import count, percent
 from dashboard import session
-from dashboard.theme import markdown_plain
+from dashboard.theme import PERCENT, markdown_plain
 
 ALL_CLASSES = 30
 """Maximum number of classes listed in full; of more, the largest and the smallest."""
@@ -81,13 +81,13 @@ def _numbers(predictions: Predictions) -> None:
 def _shares(predictions: Predictions) -> None:
     frame = class_shares(predictions)
     st.dataframe(
-        frame,
+        frame.assign(share=100 * frame["share"]),
         hide_index=True,
         # All rows visible for a dozen classes, a scroll bar for more.
         height=min(36 + 35 * len(frame), 400),
         column_config={
             "rows": st.column_config.NumberColumn(width="small"),
-            "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+            "share": st.column_config.ProgressColumn(format=PERCENT, min_value=0.0, max_value=100.0),
         },
         alt="Rows and share of each class",
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import streamlit as st
 
@@ -12,6 +14,7 @@ from calib_core.readers import all_endings
 from calib_core.readers.messages import size
 from calib_core.text import count
 from dashboard import session, uploads, widgets
+from dashboard.hero import TILES, diagram_spark
 from dashboard.navigation import DATA
 from dashboard.selection import MOST_OTHERS, NONE, Selection
 from dashboard.session.server_limits import terms
@@ -32,7 +35,7 @@ _SAMPLE = """
 
 def opening() -> None:
     """Draw the field that opens a file, on every page, so that an upload in progress survives a change of view."""
-    field, sample = st.columns([1.9, 1], gap="medium")
+    field, sample = st.columns([1.9, 1], gap="small")
     with sample, st.container(border=True, height="stretch", key="sample"):
         st.markdown("**A file looks like this**")
         st.markdown(_SAMPLE)
@@ -173,6 +176,15 @@ def _list(label: str, keys: Sequence[str], key: str, name: str, *, hidden: bool 
         label_visibility="collapsed" if hidden else "visible",
         **widgets.tied(f"data.choice.{name}", key if key in keys else None, chosen),
     )
+
+
+@cache
+def tiles_style() -> str:
+    """Return the style that gives each example its tiny diagram; names and lessons of the examples are text."""
+    tiles = '.st-key-data-choice-demo [role="radiogroup"] > div:nth-child({}) {{ background-image: url("{}"); }}'
+    pictures = (diagram_spark(TILES[demo.key].points).encode() for demo in DEMOS)
+    urls = (f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}" for picture in pictures)
+    return "\n".join(tiles.format(i, url) for i, url in enumerate(urls, start=1))
 
 
 def _caption(key: str) -> str:

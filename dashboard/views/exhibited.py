@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from pandas.io.formats.style import Styler
 
 from calib_core import NotAnswerable
 from calib_core.inference import marked
+from calib_core.registry.registry import Recipe
 from calib_core.text import begun, count
 from dashboard import session, widgets
 from dashboard.chart import chart, waiting
@@ -31,7 +32,7 @@ from dashboard.export import csv_bytes
 from dashboard.glossary import named_in, the_words
 from dashboard.selection import Focus, Selection
 from dashboard.session import Scene
-from dashboard.theme import markdown_plain
+from dashboard.theme import PERCENT, markdown_plain
 from dashboard.views import sample_offered
 from dashboard.workers import turns
 
@@ -48,16 +49,25 @@ WRITTEN = 1000
 """Number of lines whose cells are formatted individually; a longer table has one format per column, which is fast."""
 MANY = 10
 """Number of columns up to which a table fits next to the pane; for a wider one a note mentions scrolling."""
+CLOSE = 24
+"""Height in pixels of a line in the detail pane."""
 _LINE, _ROOM = 18, 12
 """Height in pixels of a line of a sentence, and of the free space around it."""
 _BOLD = "background-color: rgba(213, 94, 0, 0.2)"
 """Style of lines that a page prints in bold."""
 
 
-def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int], None] | None = None) -> None:
+def grid(
+    exhibit: Exhibit,
+    frame: pd.DataFrame,
+    name: str,
+    pick: Callable[[int], None] | None = None,
+    least: int = 0,
+) -> None:
     """Draw the table, sortable; values without a column are in the download only.
 
-    ``pick`` receives the clicked line. The table is then short, so that the details of the line are in sight.
+    ``pick`` receives the clicked line. The table is then short, so that the details of the line are in sight. With
+    ``least``, its lines are close together, and only as many are on screen without scrolling.
     """
     columns = exhibit.columns(frame)
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
@@ -74,13 +84,16 @@ def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int],
     if pick is not None:
         height = min(height, PICKED_FROM)
         heard = {"on_select": partial(_picked, key, pick), "selection_mode": "single-row"}
+    row = _LINE * lines + _ROOM if lines > 1 else CLOSE if least else None
+    if least:
+        height = widgets.table_height(0) + CLOSE * min(tall, least)
     st.dataframe(
-        styled(shown, columns, exhibit.bold(frame)) if whole else shown,
+        styled(shown, columns, exhibit.bold(frame)) if whole else in_percent(shown, columns),
         key=key,
         hide_index=True,
         width="stretch",
         height=height,
-        row_height=_LINE * lines + _ROOM if lines > 1 else None,
+        row_height=row,
         placeholder=NOT_KNOWN,
         column_order=list(config),
         column_config=config,
@@ -109,6 +122,12 @@ def words_added(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFram
         empty = frame[column.made_of[0]].tolist() if not column.made_of[1:] else cells
         texts[_place(column)] = [old if cell is None else cell for cell, old in zip(cells, empty, strict=True)]
     return frame.assign(**texts)
+
+
+def in_percent(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
+    """Return the frame with its shares in percent, for columns with one format in place of a text per cell."""
+    shares = [name for column in columns if column.digits == "percent" for name in column.numbers]
+    return frame.assign(**{name: 100 * frame[name] for name in shares})
 
 
 def styled(frame: pd.DataFrame, columns: tuple[Column, ...], bold: tuple[int, ...]) -> Styler:
@@ -154,7 +173,8 @@ def _settings(column: Column, first: bool, whole: bool, means: Mapping[str, str 
         )
     for name, heading in column.headings().items():
         # A format would override the cells' texts.
-        yield name, st.column_config.NumberColumn(heading, format=None if whole else column.digits, help=means[name])
+        form = None if whole else PERCENT if column.digits == "percent" else column.digits
+        yield name, st.column_config.NumberColumn(heading, format=form, help=means[name])
 
 
 PATIENCE = 1.0
@@ -193,6 +213,7 @@ def exhibited(
     pick: Callable[[int], None] | None = None,
     linked: Callable[[Any], Selection] | None = None,
     bar: Any = None,
+    least: int = 0,
 ) -> Click | None:
     """Draw an exhibit with its chosen options; return a click on its figure.
 
@@ -202,43 +223,36 @@ def exhibited(
     - ``turned`` draws the table as text with its best numbers in bold, and with its lines as columns if True. By
       default it is a sortable grid.
     - ``limits`` fix some of its options for this place, which then have no control.
-    - ``tucked`` puts the controls behind a button next to the headline.
+    - ``tucked`` puts the controls into the menu next to the headline.
     - ``pick`` receives the clicked line of the table.
     - ``linked`` returns the choices that a line of a text table links to.
     - ``bar`` is the place of the progress bar, by default the current one.
+    - ``least`` lines of a grid are on screen, close together; by default as many as have room.
     """
     recipe, fixed = widgets.selection().exhibit(key), limits or {}
     exhibit: Exhibit = EXHIBITS.make(key, **{**dict(recipe.params), **fixed})
     name = name or key
+    with st.container(key=f"exhibit-head-{name}", horizontal=True, wrap=False, gap="small"):
+        above = st.container(width="stretch", gap="small")
+        beside, corner = st.empty(), st.empty()
     if title is not None:
-        st.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
-    above: Any = st
-    where: Any = nullcontext()
-    if tucked:
-        above, beside = st.columns([0.8, 0.2], vertical_alignment="top")
-        if not scene.models.shown or exhibit.used_in(scene) != ():
-            where = widgets.popover(beside, "Picture", key=f"{name}.options", width="stretch", icon=":material/tune:")
-    if controls and EXHIBITS[key].params:
-        names, changed = scene.class_names, widgets.change_exhibit
-        wanted = exhibit.used_in(scene) if scene.models.shown else exhibit.used
-        used = [param.name for param in EXHIBITS[key].params] if wanted is None else wanted
-        free = [option for option in used if option not in fixed]
-        with where:
-            lacking = exhibit.of_rows if scene.models.shown and scene.undivided else {}
-            widgets.recipe_controls(
-                recipe, key=f"exhibit.{name}", changed=changed, class_names=names, only=free, without=lacking
-            )
+        above.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
+    draw = partial(_controls, exhibit, recipe, scene, name, fixed) if controls and EXHIBITS[key].params else None
+    if draw is not None and not tucked:
+        draw()
     with progress(scene, bar) as scene:
         try:
             exhibit.check(scene)
         except NotAnswerable as why:
             sample_offered.needed(str(why), scene, name)
+            _menu_of_controls(corner, name, draw if tucked else None)
             return None
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)
             figure = None if drawn is None else scene.get(drawn)
         except NotAnswerable as why:
             st.info(markdown_plain(f"{begun(str(why))}."))
+            _menu_of_controls(corner, name, draw if tucked else None)
             return None
     if words.headline:
         finding, *more = (markdown_plain(line) for line in words.headline)
@@ -249,12 +263,51 @@ def exhibited(
         click = chart(figure, key=name, label=words.alt, height=height, focus=scene.focus.place)
     with st.expander("The numbers") if folded else st.container():
         plain = exhibit.static or turned is not None
-        _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick)
+        _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick, least)
         _marks_told(exhibit, frame)
-    below(replace(words, notes=()))
+    # A headline is the one sentence of its picture; how its marks are read is in the menu.
+    notes = tuple(filter(None, (words.below_figure, *words.notes))) if words.headline else words.notes
+    if not words.headline:
+        below(replace(words, notes=()))
     terms = *exhibit.terms_in(scene), *named_in(words.below_figure, *words.headline, *words.notes)
-    _take_home(exhibit, scene, frame, name, words.notes, tuple(dict.fromkeys(terms)))
+    if least:  # in the detail pane rows are a click away
+        with beside:
+            rows = f"Download {count(len(frame))} row{'' if len(frame) == 1 else 's'}"
+            widgets.download(rows, f"{name}.csv", lambda: csv_bytes(frame), key=f"rows.{name}")
+    with menu(corner, name):
+        if draw is not None and tucked:
+            draw()
+        take_home(exhibit, scene, frame, name, notes, tuple(dict.fromkeys(terms)))
     return click
+
+
+@contextmanager
+def menu(place: Any, name: str) -> Iterator[None]:
+    """Draw the menu of an exhibit: what can be done with it, and how to read it."""
+    with widgets.popover(place, "Menu", key=f"menu-{name}", icon=":material/more_horiz:", type="tertiary"):
+        yield
+
+
+def _menu_of_controls(place: Any, name: str, draw: Callable[[], None] | None) -> None:
+    """Draw the menu of an exhibit without an answer: another option may have one."""
+    if draw is not None:
+        with menu(place, name):
+            draw()
+
+
+def _controls(exhibit: Exhibit, recipe: Recipe, scene: Scene, name: str, fixed: Mapping[str, Any]) -> None:
+    """Draw the options of an exhibit that have an effect here and are not ``fixed``."""
+    shown = bool(scene.models.shown)
+    wanted = exhibit.used_in(scene) if shown else exhibit.used
+    used = [param.name for param in EXHIBITS[recipe.key].params] if wanted is None else wanted
+    widgets.recipe_controls(
+        recipe,
+        key=f"exhibit.{name}",
+        changed=widgets.change_exhibit,
+        class_names=scene.class_names,
+        only=[option for option in used if option not in fixed],
+        without=exhibit.of_rows if shown and scene.undivided else {},
+    )
 
 
 def below(words: Words) -> None:
@@ -317,7 +370,7 @@ def _marks_told(exhibit: Exhibit, frame: pd.DataFrame) -> None:
             st.caption(markdown_plain(text))
 
 
-def _take_home(
+def take_home(
     exhibit: Exhibit,
     scene: Scene,
     frame: pd.DataFrame,
@@ -326,25 +379,25 @@ def _take_home(
     terms: tuple[str, ...] = (),
 ) -> None:
     """Draw the export: the table as a file, the Python and the command that recompute it, and notes on reading it."""
-    with st.container(horizontal=True, key=f"take-home-{name}"):
+    with st.container(key=f"take-home-{name}", gap="small"):
         widgets.download("Download this table (CSV)", f"{name}.csv", lambda: csv_bytes(frame))
-        with st.popover("Copy as code", icon=":material/code:", key=f"copied.{name}"):
+        if notes:
+            with st.expander("How to read this", key=f"read.{name}"):
+                below(Words(notes=notes))
+        the_words(*terms, place=name, inside=True)
+        with st.expander("Copy as code", icon=":material/code:", key=f"copied.{name}"):
             st.caption(markdown_plain(f"Python, with the library {also_on(EXHIBITS.recipe(exhibit).key)}."))
             st.code(exhibit.python(scene), language="python")
             if scene.models.shown:  # the command is about a file
                 st.caption("Command: this table.")
                 chosen = widgets.selection().replace(model=scene.focus.model, notion=scene.focus.notion)
                 st.code(session.show_line(chosen, EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
-        the_words(*terms, place=name)
-        if notes:
-            with st.popover("How to read this", key=f"read.{name}"):
-                below(Words(notes=notes))
 
 
-def numbers(key: str, scene: Scene) -> None:
-    """Draw the table of an exhibit whose figure is elsewhere, and its export."""
+def numbers(key: str, scene: Scene, notes: tuple[str, ...] = (), terms: tuple[str, ...] = ()) -> None:
+    """Draw the table of an exhibit whose figure is elsewhere, its export, and notes on reading it."""
     exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
     frame = scene.get(exhibit.table(scene))
     _written(exhibit, frame, len(frame) <= MOST_TURNED)  # whole: there is no room to scroll in
     _marks_told(exhibit, frame)
-    _take_home(exhibit, scene, frame, key)
+    take_home(exhibit, scene, frame, key, notes, terms)

@@ -76,7 +76,10 @@ def _step(choice: CalibratorChoice, scene: Scene) -> None:
     with st.container(border=True, key="next-step", horizontal=True, wrap=False, vertical_alignment="center"):
         name = first_named(scene)
         first, then = markdown_plain(f"{name}: {headline}" if name else headline), markdown_plain(effect)
-        st.markdown(f"**{first}** {then}  \n{markdown_plain(reason)}", width="stretch")
+        st.markdown(f"**{first}** {then}", width="stretch")
+        if reason:
+            with st.popover("Why?", key="next.why", type="tertiary"):
+                st.markdown(markdown_plain(reason))
         if choice.recalibrate:
             st.button("Show me", type="primary", key="next.show", on_click=_lead, args=(choice,))
 

@@ -10,18 +10,18 @@ from streamlit.delta_generator import DeltaGenerator
 from calib_core import NotAnswerable
 from dashboard import session, widgets
 from dashboard.chart import chart
-from dashboard.exhibits import line_words
+from dashboard.exhibits import Words, line_words
 from dashboard.exhibits.hero import EXPLAINED, Hero, left_out, off_elsewhere
 from dashboard.exhibits.pairs import better
 from dashboard.exhibits.verdict import VerdictExhibit
-from dashboard.glossary import term, the_words
+from dashboard.glossary import term
 from dashboard.hero import hero
 from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import next_step, overview_cards, place_detail
 from dashboard.views.card import named
-from dashboard.views.exhibited import below, numbers, progress
+from dashboard.views.exhibited import menu, numbers, progress
 from dashboard.views.workspace import model_in_focus
 
 
@@ -91,16 +91,13 @@ def _large(scene: Scene) -> None:
                 return
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"**{named('Calibration in the large', scene)}**")
-            with st.container(horizontal=True, width="content", gap="small"):
-                with st.popover("Why?", key="in-the-large.why"):
-                    below(words)
-                with widgets.popover(st, "The numbers", key="in-the-large.numbers"):
-                    widgets.recipe_controls(
-                        widgets.selection().exhibit("in-the-large"),
-                        key="exhibit.in-the-large",
-                        changed=widgets.change_exhibit,
-                    )
-                    numbers("in-the-large", scene)
+            with st.container(horizontal=True, width="content", gap="small"), menu(st, "in-the-large"):
+                widgets.recipe_controls(
+                    widgets.selection().exhibit("in-the-large"),
+                    key="exhibit.in-the-large",
+                    changed=widgets.change_exhibit,
+                )
+                numbers("in-the-large", scene, _notes(words))
         chart(figure, key="in-the-large", label=words.alt, height=figure.layout.height)
         st.caption(markdown_plain(exhibit.scores(scene)))
 
@@ -124,12 +121,8 @@ def _verdicts(scene: Scene) -> None:
                 else:
                     term("**Calibration error**", "calibration-error", notion, place="calibration-error")
                     st.markdown(_error_meant(notion))
-            with st.container(horizontal=True, width="content", gap="small"):
-                the_words(*exhibit.terms, place="strip")
-                with st.popover("Why?", key="verdict.why"):
-                    below(words)
-                with st.popover("The numbers", key="verdict.numbers"):
-                    numbers("verdict", scene)
+            with st.container(horizontal=True, width="content", gap="small"), menu(st, "verdict"):
+                numbers("verdict", scene, _notes(words), exhibit.terms)
         chart(figure, key="verdict", label=words.alt, height=figure.layout.height)
         for sentence in better(scene):
             st.markdown(f":material/balance: {markdown_plain(sentence)}")
@@ -138,6 +131,10 @@ def _verdicts(scene: Scene) -> None:
         if len(strip.names) < len(scene.titles):
             for sentence in line_words.answering(scene)[1]:
                 st.caption(markdown_plain(sentence))
+
+
+def _notes(words: Words) -> tuple[str, ...]:
+    return tuple(filter(None, (words.below_figure, *words.notes)))
 
 
 def _error_meant(notion: str) -> str:

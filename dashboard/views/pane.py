@@ -9,9 +9,10 @@ from calib_core.text import begun
 from dashboard import widgets
 from dashboard.chart import chart
 from dashboard.exhibits import EXHIBITS, Exhibit
-from dashboard.exhibits.stars import ends_said, is_picked
+from dashboard.exhibits.stars import ends_said, is_picked, stars
 from dashboard.selection import NOWHERE
 from dashboard.session import Scene
+from dashboard.session.model_looks import mark
 from dashboard.theme import markdown_plain
 from dashboard.views import place_detail, risk_summary
 from dashboard.views.exhibited import exhibited
@@ -87,14 +88,9 @@ def _many(exhibit: Exhibit, scene: Scene) -> None:
 
 
 def _classes(scene: Scene) -> None:
-    """Draw the predicted classes in it, of one of the models."""
-    st.markdown("**Predicted classes in it**")
-    titles = list(scene.titles)
-    choice = widgets.tied_to(titles, "detail.model", scene.model.title, lambda title: widgets.change(model=title))
-    if 1 < len(titles) <= ACROSS:
-        st.segmented_control("Model", titles, label_visibility="collapsed", required=True, **choice)
-    elif len(titles) > ACROSS:
-        st.selectbox("Model", titles, label_visibility="collapsed", **choice)
+    """Draw the predicted classes in it, of the focused model."""
+    of_model = f" · {mark(scene.looks[scene.model.title])} {markdown_plain(scene.model.title)}"
+    st.markdown(f"**Predicted classes in it**{of_model if len(scene.titles) > 1 else ''}")
     exhibit: Exhibit = EXHIBITS.make("bin", marks="intervals")
     try:
         words, wanted = exhibit.words(scene), exhibit.figure(scene)
@@ -104,18 +100,16 @@ def _classes(scene: Scene) -> None:
     assert wanted is not None
     figure = scene.get(wanted)
     chart(figure, key=CLASSES, label=words.alt, height=figure.layout.height, focus={"code": scene.focus.code})
-    st.caption(markdown_plain(" ".join((*words.headline, *words.notes))))
+    st.caption(markdown_plain(" ".join(words.headline)), help=markdown_plain(" ".join(words.notes)))
 
 
 def _rows(scene: Scene) -> None:
     """Draw its rows, perhaps of one predicted class only."""
+    title = "Rows in it"
     if scene.focus.code is not None and scene.class_names and scene.claims != "event":
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.markdown(f"**Rows predicted {markdown_plain(_class_name(scene))}**")
-            st.button("All rows", on_click=lambda: widgets.change(code=None), key="detail.all-classes")
-    else:
-        st.markdown("**Rows in it**")
-    exhibited("bin-rows", scene, title=None)
+        title = f"Rows predicted {_class_name(scene)}"
+        st.button("All rows", on_click=lambda: widgets.change(code=None), key="detail.all-classes", type="tertiary")
+    exhibited("bin-rows", scene, title=title, least=place_detail.ROWS)
 
 
 def _cell(scene: Scene) -> None:
@@ -134,10 +128,27 @@ def _nothing(view: str, scene: Scene) -> None:
 
 
 def hint(scene: Scene) -> None:
-    """Draw a hint on how to focus a place, below the picture while the pane is folded."""
+    """Draw a hint on how to focus a place, and a way to the worst bin, below the picture while the pane is folded."""
     view = widgets.selection().view
-    if not picked(view, scene) and not _summarised(view, scene):
-        st.caption(_ways(view, scene))
+    if picked(view, scene) or _summarised(view, scene):
+        return
+    with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="detail-ways"):
+        st.caption(_ways(view, scene), width="stretch")
+        if view == "reliability":
+            st.button(
+                "Open the worst bin",
+                key="detail.open",
+                type="tertiary",
+                icon=":material/arrow_forward:",
+                icon_position="right",
+                on_click=_open_worst,
+                args=(scene,),
+            )
+
+
+def _open_worst(scene: Scene) -> None:
+    """Focus the bin that contributes most to the error of the focused model."""
+    widgets.change(**{**NOWHERE, "bin": int(scene.get(stars(scene)).worst), "model": scene.model.title})
 
 
 def picked(view: str, scene: Scene) -> bool:

@@ -32,6 +32,8 @@ from dashboard.views.exhibited import exhibited, follow
 
 BINS = "class-bins"
 """Key of the picture of a class's bins, whose lines can be clicked."""
+ROWS = 5
+"""Number of rows on screen in the detail pane; more are reached by scrolling."""
 CONFUSIONS = 5
 """Number of confused classes that are listed."""
 
@@ -40,7 +42,7 @@ def of_class(scene: Scene) -> None:
     """Draw the focused class; NotAnswerable if the models on show have none."""
     if scene.focus.label is not None:
         _said(Bias().looked_at(scene))
-        exhibited("class-rows", scene, title=None)
+        exhibited("class-rows", scene, title=None, least=ROWS)
         return
     exhibit: Exhibit = EXHIBITS.make("class")
     frame, words = scene.get(exhibit.table(scene)), exhibit.words(scene)
@@ -48,8 +50,8 @@ def of_class(scene: Scene) -> None:
     lines(exhibit, scene, frame)
     _confusions(scene)
     _bins(scene)
-    st.markdown("**Its rows**" if scene.focus.bin is None else "**Its rows in this bin**")
-    exhibited("class-rows", scene, title=None)
+    title = "Its rows" if scene.focus.bin is None else "Its rows in this bin"
+    exhibited("class-rows", scene, title=title, least=ROWS)
 
 
 def of_counts(scene: Scene) -> None:
@@ -122,7 +124,7 @@ def of_cell(scene: Scene) -> None:
     _said(words.caption)
     for note in words.notes:
         _said(note)
-    exhibited("cell-rows", scene, title=None, controls=False, limits=limits)
+    exhibited("cell-rows", scene, title=None, controls=False, limits=limits, least=ROWS)
 
 
 LISTED = 5

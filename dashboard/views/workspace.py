@@ -18,30 +18,30 @@ FEW = 5
 
 
 def model_in_focus(scene: Scene, place: str) -> None:
-    """Draw the name of the model whose findings are shown, and a choice of the others; nothing for a single model.
+    """Draw the symbol of the model whose findings are shown, on a button that opens the choice; nothing for one model.
 
-    ``place`` identifies the switch of one of several views.
+    ``place`` identifies the choice of one of several views. It is in the frame, next to the models.
     """
     titles = list(scene.titles)
     if len(titles) < 2:
         return
     looks = scene.looks
     chosen = widgets.tied_to(titles, f"{place}.focus", scene.model.title, lambda title: widgets.change(model=title))
-    with st.container(key=f"focus-{place}", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("Findings of", width="content")
+    label = f"Findings of {mark(looks[scene.model.title])}"
+    named = f"Findings of {markdown_plain(scene.model.title)}"
+    with widgets.popover(widgets.place_of_focus(), label, key=f"focus-{place}", type="tertiary", help=named):
         if len(titles) <= FEW:
             st.segmented_control(
-                "Model in focus",
+                "Findings of",
                 titles,
                 format_func=lambda title: f"{mark(looks[title])} {markdown_plain(title)}",
-                label_visibility="collapsed",
                 required=True,
                 width="content",
                 wrap=True,
                 **chosen,
             )
         else:
-            st.selectbox("Model in focus", titles, label_visibility="collapsed", **chosen)
+            st.selectbox("Findings of", titles, **chosen)
 
 
 @contextmanager

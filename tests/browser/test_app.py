@@ -54,6 +54,11 @@ def tick(page: Page, title: str) -> None:
     page.keyboard.press("Escape")
 
 
+def rows_of(place: Locator) -> Locator:
+    """Return the button that downloads the rows in the detail pane."""
+    return place.get_by_role("button", name=re.compile(r"^Download [\d,]+ rows?$")).last
+
+
 def click_mark(page: Page, key: str, trace: str, b: int) -> None:
     """Click the mark of a bin at its position on the screen."""
     chart = node(page, key)
@@ -116,7 +121,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
     assert worst[0] == "owl"
     assert worst[1] < -0.3
 
-    rows = pd.read_csv(taken_home(page, page.get_by_role("button", name="Download this table (CSV)").last))
+    rows = pd.read_csv(taken_home(page, rows_of(page.locator(".st-key-detail"))))
     source = pd.read_csv(upload)
     assert (rows["confidence"].between(0.5, 0.6, inclusive="left")).all()
     assert rows["photo"].tolist() == source["photo"].iloc[rows["row"]].tolist()
@@ -180,6 +185,7 @@ def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: i
 
 def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=calibrators", height=1400)
+    page.get_by_role("button", name="Export", exact=True).click()
     button = page.get_by_test_id("stDownloadButton").get_by_role("button", name="JSON", exact=True).first
     saved = tmp_path / "calibrator.json"
     saved.write_bytes(taken_home(page, button).read_bytes())

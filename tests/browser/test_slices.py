@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_app import drawn, node, own_file
+from tests.browser.test_app import drawn, node, own_file, rows_of
 from tests.browser.waiting import settled, taken_home
 
 LINE = """(node, where) => {
@@ -82,7 +82,7 @@ def test_from_a_finding_to_its_rows_to_a_slice_to_the_report(open_page, served, 
     assert node(page, "findings").evaluate(tints) == 1
     expect(pane).to_contain_text("is predicted with confidence")
     expect(pane).to_contain_text("Its rows in this bin")
-    rows = pd.read_csv(taken_home(page, pane.get_by_role("button", name="Download this table (CSV)").last))
+    rows = pd.read_csv(taken_home(page, rows_of(pane)))
     assert rows["predicted"].nunique() == 1
     # A slice, which stays on a chip and in the link.
     page.locator(".st-key-frame-choices").get_by_role("radio", name="Slices").click()

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from calib_core.palette import COLOURS
-from tests.browser.test_app import drawn, own_file
+from tests.browser.test_app import drawn, own_file, rows_of
 from tests.browser.waiting import settled, taken_home
 
 CONFIDENT = "When it says 90"
@@ -81,7 +81,7 @@ def test_an_engineer_decides_from_a_file_of_their_own(open_page, served, tmp_pat
     pane = page.locator(".st-key-detail")
     expect(pane).to_contain_text("owl")
     expect(pane.get_by_test_id("stDataFrame").first).to_be_visible()
-    rows = pd.read_csv(person.take_home(pane.get_by_role("button", name="Download this table (CSV)").last))
+    rows = pd.read_csv(person.take_home(rows_of(pane)))
     assert set(rows["predicted"]) == {"owl"}
     assert rows["photo"].str.startswith("photo").all()
     assert person.clicks == 2
@@ -137,15 +137,18 @@ def test_a_teacher_presents_a_picture_and_its_models(open_page, served) -> None:
     drawn(page, "reliability")
     person.click(page.get_by_role("button", name="Present", exact=True))
     expect(page.locator(".st-key-frame-settings")).to_be_hidden()
-    drawn(page, "reliability")
-    expect(page.locator("[data-calib-chart=reliability]")).to_be_in_viewport()
-    expect(page.locator(".st-key-frame-models")).to_be_in_viewport()
+    drawn(page, "presented-picture")
+    picture = page.locator("[data-calib-chart=presented-picture]")
+    expect(picture).to_be_in_viewport(ratio=1)
+    chips = page.locator(".st-key-presented-models")
+    expect(chips).to_be_in_viewport()
     assert not any(each.is_visible() for each in page.get_by_test_id("stCaptionContainer").all())
     # A chip is all it takes to show what a calibrator does.
-    before = page.locator("[data-calib-chart=reliability]").get_attribute("data-calib-revision")
-    person.click(page.locator(".st-key-frame-models").get_by_role("button").filter(has_text="calibration").first)
+    before = picture.get_attribute("data-calib-revision")
+    person.click(chips.get_by_role("radio").filter(has_text="calibration").first)
     page.wait_for_function(
-        "old => document.querySelector('[data-calib-chart=reliability]')?.dataset.calibRevision !== old", arg=before
+        "old => document.querySelector('[data-calib-chart=presented-picture]')?.dataset.calibRevision !== old",
+        arg=before,
     )
     assert person.clicks == 2
 

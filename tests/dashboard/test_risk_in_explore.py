@@ -143,5 +143,5 @@ def test_slices_and_findings_speak_of_the_risk(too_high: str) -> None:
 def test_the_model_in_focus_is_named_above_every_view(too_high: str) -> None:
     for view in ("reliability", "findings", "slices"):
         app = opened(too_high, view=view, model="Temperature scaling")
-        (switch,) = [each for each in app.button_group if each.label == "Model in focus"]
+        (switch,) = [each for each in app.button_group if each.label == "Findings of"]
         assert switch.value == "Temperature scaling"

@@ -51,6 +51,8 @@ class Chart {
     this.header = JSON.parse(text.slice(0, end));
     this.figure = text.slice(end + 1);
     this.send = send;
+    const { room } = this.header;
+    if (room) this.header.height = Math.max(this.header.height, window.innerHeight - room);
     const { key, label, height, revision, focus, live } = this.header;
     if (this.memory?.key !== key) this.memory = new Memory(key);
     Object.assign(this.node.dataset, { calibChart: key, calibPending: revision });
@@ -88,7 +90,7 @@ class Chart {
   async react() {
     const target = this.target();
     const { revision, height, key } = this.header;
-    const { data, layout } = JSON.parse(this.figure); // anew each time, for Plotly writes into what it gets
+    const { data, layout } = JSON.parse(this.painted()); // anew each time, for Plotly writes into what it gets
     const plotly = await library(data).catch((error) => {
       this.onScreen = target;
       throw error;
@@ -111,6 +113,12 @@ class Chart {
     this.looking.draw();
     this.grips.draw(plotly);
     this.node.dataset.calibRevision = revision;
+  }
+
+  /** The figure in the colours of the page: models are lighter on a dark one. A raster keeps those it was drawn in. */
+  painted() {
+    if (!pageStyle(this.node).dark || this.figure.includes("data:image/")) return this.figure;
+    return this.figure.replace(/#[0-9A-F]{6}/g, (colour) => this.header.onDark[colour] ?? colour);
   }
 
   template() {

@@ -17,6 +17,8 @@ export class Slider {
   /** What the page sends of a slider, or nothing; a temperature chosen here stays until the page knows another. */
   show(live) {
     if (!live) {
+      clearTimeout(this.resting);
+      if (this.live) this.temperature = this.live.value; // what it had hidden is seen again
       this.box?.remove();
       this.leave();
       this.live = this.box = null;

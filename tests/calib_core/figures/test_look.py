@@ -9,7 +9,7 @@ import pytest
 from hostile import NAMES
 
 from calib_core.figures.look import CELLS, DIVERGING, REFERENCE, figure_template, spaced_percent
-from calib_core.palette import COLOURS, looks, preferred_look, style
+from calib_core.palette import COLOURS, ON_DARK, looks, preferred_look, style
 from calib_core.text import plain
 
 LIGHT, DARK = "#ffffff", "#171614"
@@ -30,6 +30,12 @@ def contrast(one: str, other: str) -> float:
 def test_every_colour_of_a_model_is_seen_on_both_pages(page: str) -> None:
     assert all(contrast(colour, page) > 3.4 for colour in COLOURS)
     assert contrast(REFERENCE, page) > 3.9
+
+
+def test_on_the_dark_page_models_have_the_contrast_of_text() -> None:
+    assert set(ON_DARK) == set(COLOURS)
+    assert all(contrast(colour, DARK) >= 4.5 for colour in ON_DARK.values())
+    assert len(set(ON_DARK.values())) == len(COLOURS)
 
 
 @pytest.mark.parametrize("page", [LIGHT, DARK])

@@ -1,0 +1,134 @@
+"""Sizes of the frame in a real browser: one row of controls, one menu per exhibit, a pane of a fixed width."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_app import drawn
+from tests.browser.waiting import settled
+
+MODELS = 'data=demo%3Adigits-naive-bayes&calibrators=[{"key":"temperature"}]'
+TOP = {900: 210, 1280: 150, 1920: 150}
+"""Most pixels from the top of the window to the content, by width."""
+
+
+def bottom(place: Locator) -> float:
+    box = place.bounding_box()
+    assert box is not None
+    return float(box["y"] + box["height"])
+
+
+def buttons_in_a_row(page: Page) -> int:
+    """Return the largest number of outlined buttons of one exhibit in one line."""
+    rows = page.locator("[class*=st-key-view-] [data-testid=stHorizontalBlock]").all()
+    return max((row.locator("> * > * > [data-testid*=secondary]").count() for row in rows), default=0)
+
+
+@pytest.mark.parametrize("width", TOP)
+def test_the_controls_are_one_row_and_every_model_is_behind_a_button(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=reliability&{MODELS}", width=width)
+    drawn(page, "reliability")
+    settled(page)
+    assert page.locator(".st-key-view-reliability").bounding_box()["y"] <= TOP[width]
+    places = [page.locator(f".st-key-frame-{name}") for name in ("tabs", "models", "settings")]
+    middles = [box["y"] + box["height"] / 2 for box in (place.bounding_box() for place in places)]
+    assert width == 900 or max(middles) - min(middles) < 4, "views, models and settings are in one line"
+    page.get_by_role("button", name="More calibrators", exact=False).click()
+    for name in ("Temperature scaling", "Vector scaling", "Dirichlet calibration"):
+        expect(page.get_by_test_id("stPopoverBody").get_by_role("button", name=name, exact=True)).to_be_visible()
+
+
+def test_the_menu_of_a_picture_has_all_that_can_be_done_with_it(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=reliability&{MODELS}")
+    drawn(page, "reliability")
+    settled(page)
+    menu = page.locator(".st-key-view-reliability").get_by_role("button", name="Menu")
+    expect(menu).to_have_count(1)
+    menu.focus()
+    page.keyboard.press("Enter")
+    body = page.get_by_test_id("stPopoverBody")
+    expect(body.get_by_role("button", name="Download this table (CSV)")).to_be_visible()
+    for fold in ("How to read this", "Glossary", "Copy as code"):
+        expect(body.locator("summary", has_text=fold)).to_be_visible()
+    page.keyboard.press("Escape")
+    assert buttons_in_a_row(page) < 4
+
+
+def test_the_pane_is_folded_until_a_bin_is_opened_and_fits_the_window(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=reliability&{MODELS}")
+    drawn(page, "reliability")
+    pane = page.locator("[data-testid=stColumn]:has(> div .st-key-detail)")
+    expect(pane).to_be_hidden()
+    settled(page)
+    page.get_by_role("button", name="Open the worst bin").click()
+    page.wait_for_url("**bin=14*")
+    drawn(page, "detail-classes")
+    settled(page)
+    assert pane.bounding_box()["width"] == pytest.approx(380, abs=1)
+    assert bottom(pane) <= 880
+    assert max(bottom(each) for each in pane.get_by_role("button").all() if each.is_visible()) <= 880
+    lines = [row.bounding_box()["height"] for row in pane.locator("[data-testid=stTable] tbody tr").all()]
+    assert lines
+    assert max(lines) <= 26
+
+
+SCROLLS = """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
+    .some(node => node.scrollHeight > node.clientHeight + 1)"""
+MARKS = """() => {
+    const node = document.querySelector("[data-calib-chart=presented-picture]");
+    const box = node.querySelector(".nsewdrag").getBoundingClientRect();
+    const marks = [...node.querySelectorAll("g.scatter path.point")].filter(m => m.getBoundingClientRect().width > 0);
+    return {
+        traces: node._fullData.filter(trace => trace.showlegend !== false && trace.name).map(trace => trace.name),
+        own: node.querySelectorAll(".calib-own").length,
+        outside: marks.map(mark => mark.getBoundingClientRect()).filter(m => m.right < box.left - 8).length,
+    };
+}"""
+
+
+def test_a_presentation_is_a_picture_chips_and_a_slider(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=reliability&present=True&{MODELS}", height=720)
+    drawn(page, "presented-picture")
+    settled(page)
+    assert not page.evaluate(SCROLLS)
+    slider = page.get_by_role("slider", name="Temperature")
+    assert slider.bounding_box()["width"] > 0.9 * page.locator(".st-key-presented").bounding_box()["width"]
+    # The only numbers beside the axes follow the slider.
+    words = page.locator(".calib-slider output")
+    before = words.inner_text()
+    slider.focus()
+    for _ in range(30):
+        page.keyboard.press("ArrowLeft")
+    expect(words).not_to_have_text(before)
+    assert re.match(r"T = [\d.]+ · mean confidence [\d.]+ %, accuracy [\d.]+ %$", words.inner_text())
+    settled(page)
+    page.mouse.click(5, 715)
+    slider.evaluate("node => node.blur()")
+    for name in ("Vector scaling", "Dirichlet calibration"):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".st-key-presented-models [data-selected]")).to_contain_text(name)
+        page.wait_for_function(
+            "name => document.querySelector('[data-calib-chart=presented-picture]')?._fullData"
+            "?.some(trace => trace.name === name)",
+            arg=name,
+        )
+        drawn(page, "presented-picture")
+        seen = page.evaluate(MARKS)
+        assert seen == {"traces": ["Uncalibrated model", name], "own": 0, "outside": 0}
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-view-reliability [data-calib-chart=reliability]")).to_be_visible()
+    assert "present" not in page.url
+
+
+def test_marks_and_words_of_a_model_have_one_colour_on_the_dark_page(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=overview&{MODELS}", dark=True)
+    drawn(page, "verdict")
+    word = page.locator(".calib-hero p.after b").first
+    colours = page.evaluate(
+        """() => [...document.querySelectorAll("[data-calib-chart=verdict] g.scatter path.point")]
+            .map(mark => getComputedStyle(mark).fill)"""
+    )
+    assert word.evaluate("node => getComputedStyle(node).color") in colours
