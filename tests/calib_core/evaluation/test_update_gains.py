@@ -167,7 +167,7 @@ def test_the_value_that_is_updated_in_a_fold_is_the_worst_of_the_other_folds():
 
 @pytest.mark.parametrize("bad", [0.0, -0.9])
 def test_the_worst_column_is_that_of_the_slices_which_are_called_off(bad):
-    """What the advice calls off on held-out rows it also finds on calibration rows: one test for both."""
+    """One test for calibration rows and held-out rows: the advice denies no slice that the table shows."""
     found = 0
     for seed in range(20):
         rows = clinical(seed, n=1500, bad=bad, shift=0.0)

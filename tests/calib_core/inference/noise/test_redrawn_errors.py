@@ -134,7 +134,7 @@ def test_noise_of_residuals_is_the_same_with_maps_kept_or_made_anew(notion, monk
 
 @pytest.mark.parametrize("notion", ["confidence", "top-label"])
 def test_a_floor_over_attainable_confidences_has_the_bins_of_the_value(notion):
-    """Of three classes no confidence is below 1/3, where these bins begin."""
+    """Bins of attainable confidences begin at 1/3 for three classes."""
     every, attainable = (ESTIMATORS.make("ece-convex", attainable=flag) for flag in (False, True))
     question = estimate(sample(), notion, attainable).question
     found = noise_floor(question, 8).draws
