@@ -530,6 +530,17 @@ def chance(p: float) -> str:
     return f"p = {next(text for text in texts if float(text) != SIGNIFICANCE or p == SIGNIFICANCE)}"
 
 
+def jointly(p: float) -> str:
+    """The end of a sentence that no class is significantly off: the test of all of them; empty without one.
+
+    >>> jointly(0.0003), jointly(0.4), jointly(float("nan"))
+    (', but jointly they are (p = 0.0003)', ', nor are they jointly (p = 0.4)', '')
+    """
+    if math.isnan(p):
+        return ""
+    return f", {'but jointly they are' if p <= SIGNIFICANCE else 'nor are they jointly'} ({chance(p)})"
+
+
 def at_level(level: float) -> str:
     """Format a confidence level.
 

@@ -14,12 +14,14 @@ from calib_core._base.errors import NotAnswerable
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.bin_table import tabulate
 from calib_core.binning.interval_schemes import bins_of
+from calib_core.defaults import SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.binned import Binned
+from calib_core.inference.significance.class_differences import jointly_off
 from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places, per_class_tests, standing_out
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import Reduction, claims_of
-from calib_core.text import begun, called, in_percent
+from calib_core.text import begun, called, in_percent, jointly
 
 SORTS = ("beyond", "error", "share", "rows", "name")
 """Sort keys of classes: contribution to the error beyond noise, error, share, rows, or file order."""
@@ -201,7 +203,8 @@ class StandingOut(Diagram):
     ``code`` and ``names`` are those of the class, ``rows`` the number predicted as it, ``claimed`` their mean
     confidence, ``right`` their accuracy. ``error`` is the class's own error and ``calibrated`` what calibrated models
     show on average; ``excess`` is the share of rows times the difference. ``p_holm`` is corrected for the classes and
-    the kinds of places; ``stands_out`` where it is at most 0.05.
+    the kinds of places; ``stands_out`` where it is at most 0.05. ``p_joint`` is that of all classes together
+    (``inference.jointly_off``).
     """
 
     drawn: ClassVar[bool] = False
@@ -216,6 +219,7 @@ class StandingOut(Diagram):
     excess: Float64s
     p_holm: Float64s
     stands_out: Bools
+    p_joint: float = float("nan")
 
     @property
     def cancel(self) -> bool:
@@ -224,12 +228,17 @@ class StandingOut(Diagram):
         return bool((gaps > 0).any() and (gaps < 0).any())
 
     @property
+    def jointly_off(self) -> bool:
+        """True if the classes are significantly off together."""
+        return self.p_joint <= SIGNIFICANCE
+
+    @property
     def headline(self) -> str:
         """The significant class with the largest contribution, or a sentence that there is none."""
         if not len(self.names):
             return "No class is predicted"
         if not self.stands_out[0]:
-            return "No class is significantly off"
+            return f"No class is significantly off{' by itself; jointly they are' if self.jointly_off else ''}"
         claimed, right = in_percent(float(self.claimed[0])), in_percent(float(self.right[0]))
         if gaps_cancel(float(self.claimed[0]), float(self.right[0]), float(self.error[0])):
             return f"{begun(called(self.names[0]))} contributes most to the error; its gaps cancel on average"
@@ -248,8 +257,8 @@ class StandingOut(Diagram):
         tests, found = len(self.names), int(self.stands_out.sum())
         if not found:
             return (
-                f"None of the {tests:,} predicted classes is significantly off (corrected for multiple testing). "
-                "With few rows, an error of a class is rarely significant."
+                f"None of the {tests:,} predicted classes is significantly off (corrected for multiple testing)"
+                f"{jointly(self.p_joint)}. With few rows, an error of a class is rarely significant."
             )
         if tests == 1:
             return f"{self.rows[0]:,.0f} rows. The only predicted class is significantly off."
@@ -320,5 +329,6 @@ def classes_standing_out(
         code=tuple(frame["code"].tolist()),
         names=tuple(frame["class"].tolist()),
         stands_out=frame["stands_out"].to_numpy(dtype=np.bool_),
+        p_joint=jointly_off(predictions, bins),
         **numbers,
     )

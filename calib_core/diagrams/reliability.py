@@ -17,8 +17,14 @@ from calib_core.binning.interval_schemes import Edges
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import validity_tables
 from calib_core.estimators.base import claimed_rows, notion_looked_at
+from calib_core.estimators.debiased import worth
+from calib_core.inference.significance.class_differences import class_differences
 from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.validation import whole
 from calib_core.reductions.top import Confidence, TopLabel
+
+OF_CLASSES = ("class_difference", "class_edge", "class_p", "null_low", "null_high")
+"""Numbers of a bin on the differences between its classes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,9 +33,13 @@ class ReliabilityDiagram(Diagram):
 
     ``share`` of rows, star (``confidence``, ``accuracy``), and plus (``confidence``, ``top_label``) with ``top_label``
     = confidence +- ``delta``. ``delta`` is the mean over predicted classes of |accuracy - confidence| of the class in
-    the bin, weighted by share of the bin's rows. Without classes ``delta`` is NaN. ``members`` (n,) is each row's bin,
-    -1 for none, where bins are those of other predictions of the same rows. ``lower`` and ``upper`` are then the
-    smallest and the largest score in it. None: bins are intervals of the confidence.
+    the bin, weighted by share of the bin's rows. Without classes ``delta`` is NaN. ``class_difference`` is the same
+    mean of the distances from the bin's own error. ``class_edge`` is how large noise makes it where classes do not
+    differ, ``class_p`` its p-value; both are corrected for the number of bins (``class_differences``). ``null_low`` to
+    ``null_high`` is the range of ``delta`` there, and ``class_p_joint`` the p-value of all bins together. All six are
+    NaN in bins that are not tested. ``members`` (n,) is each row's bin, -1 for none, where bins are those of other
+    predictions of the same rows. ``lower`` and ``upper`` are then the smallest and the largest score in it. None: bins
+    are intervals of the confidence.
     """
 
     formula: ClassVar[str] = (
@@ -43,7 +53,13 @@ class ReliabilityDiagram(Diagram):
     confidence: Float64s
     accuracy: Float64s
     delta: Float64s
+    class_difference: Float64s
+    class_edge: Float64s
+    class_p: Float64s
+    null_low: Float64s
+    null_high: Float64s
     members: Codes | None = None
+    class_p_joint: float = float("nan")
 
     @property
     def top_label(self) -> Float64s:
@@ -87,6 +103,7 @@ class ReliabilityDiagram(Diagram):
             "accuracy": self.accuracy,
             "delta": self.delta,
             "top_label": self.top_label,
+            **{name: getattr(self, name) for name in OF_CLASSES},
         }
         return pd.DataFrame(columns)[self.count > 0].reset_index(drop=True)
 
@@ -106,10 +123,12 @@ def reliability(
     equal width, whatever the outputs are declared to be. ``grouped_by`` contains a recalibrated model's predictions of
     the same rows and defines the bins, one per value where they are discrete. A bin contains the rows with their
     recalibrated confidence in it, so that base and recalibrated model are judged on the same rows. NotAnswerable where
-    they predict different classes. With ``notion`` "event" bins are of the predicted risk of the event of two classes,
-    without ``bins`` those of ``binning.risk_bins``. ``confidence`` is its mean in a bin, ``accuracy`` the frequency of
-    the event, and there are no plusses. None: that for two classes. What can mislead: a star on the diagonal only means
-    that the classes' errors cancel; its plus shows how large they are. A bin of few rows is mostly noise.
+    they predict different classes. Rows in groups have no test of differences between classes. With ``notion`` "event"
+    bins are of the predicted risk of the event of two classes, without ``bins`` those of ``binning.risk_bins``.
+    ``confidence`` is its mean in a bin, ``accuracy`` the frequency of the event, and there are no plusses. None: that
+    for two classes. What can mislead: a star on the diagonal only means that the classes' errors cancel; its plus shows
+    how large they are. A bin of few rows is mostly noise. So is its plus: classes of few rows are off by chance, and
+    ``class_differences`` tells how far.
 
     References: P1 §2.1, Fig. 1a and App. F.
 
@@ -124,8 +143,12 @@ def reliability(
         return _of_groups(predictions, grouped_by, None if bins is None else as_binning(bins))
     claims = Confidence().split(predictions)
     overall = tabulate(claims, [risk_bins(claims, bins) if of_event else as_binning(bins)])[0]
-    classes = predictions.kind != "confidence"
-    return _diagram(overall, tabulate_at(TopLabel().split(predictions), overall.lower[0, 1:]) if classes else None)
+    if predictions.kind == "confidence":
+        return _diagram(overall)
+    of_classes = TopLabel().split(predictions)
+    by_class = tabulate_at(of_classes, overall.lower[0, 1:])
+    grouped = predictions.row_groups is not None
+    return _diagram(overall, by_class, None if grouped else worth(of_classes, by_class))
 
 
 def _of_groups(
@@ -140,17 +163,30 @@ def _of_groups(
     alike = Edges((-np.inf, *edges.tolist(), np.inf))
     classes = "confidence" not in (predictions.kind, grouped_by.kind)
     by_class = validity_tables(predictions, grouped_by, TopLabel(), alike)[0] if classes else None
-    return replace(_diagram(was, by_class), members=np.asarray(codes, dtype=np.intp))
+    tested = by_class is not None and predictions.row_groups is None and whole(predictions.weights)
+    diagram = _diagram(was, by_class, by_class.count if by_class is not None and tested else None)
+    return replace(diagram, members=np.asarray(codes, dtype=np.intp))
 
 
-def _diagram(overall: BinTable, by_class: BinTable | None) -> ReliabilityDiagram:
-    """The diagram of the bins of all rows, and of the same bins class by class, where classes are known."""
-    delta = np.full(overall.count.shape[1], np.nan)
+def _diagram(overall: BinTable, by_class: BinTable | None = None, rows: Float64s | None = None) -> ReliabilityDiagram:
+    """The diagram of the bins of all rows, and of the same bins class by class, where classes are known.
+
+    ``rows`` are the effective sample sizes of the latter; None: differences between classes are not tested.
+    """
+    bins = overall.count.shape[1]
+    delta, found = np.full(bins, np.nan), None
     if by_class is not None:
         # The mean over predicted classes of |accuracy - confidence| within each bin, weighted by share of its rows.
-        rows = by_class.count.sum(axis=0)
+        total = by_class.count.sum(axis=0)
         distance = np.abs(by_class.tally.outcome - by_class.tally.score).sum(axis=0)
-        np.divide(distance, rows, out=delta, where=rows > 0)
+        np.divide(distance, total, out=delta, where=total > 0)
+        if rows is not None:
+            found = class_differences(by_class.count, by_class.tally.score, by_class.tally.outcome, rows)
+    difference, edge, p, low, high = (
+        (np.full(bins, np.nan) for _ in OF_CLASSES)
+        if found is None
+        else (found.difference, found.edge, found.p, found.low, found.high)
+    )
     return ReliabilityDiagram(
         overall.lower[0],
         overall.upper[0],
@@ -159,4 +195,10 @@ def _diagram(overall: BinTable, by_class: BinTable | None) -> ReliabilityDiagram
         overall.mean_score[0],
         overall.mean_outcome[0],
         delta,
+        difference,
+        edge,
+        p,
+        low,
+        high,
+        class_p_joint=float("nan") if found is None else found.p_joint,
     )

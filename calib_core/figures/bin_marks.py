@@ -1,4 +1,4 @@
-"""Marks of one model in a reliability diagram: stars on a line, stems to plusses, bars of rows, a gray ghost."""
+"""Marks of one model in a reliability diagram: stars with intervals, plusses of classes, bars of rows, a gray ghost."""
 
 from __future__ import annotations
 
@@ -11,28 +11,39 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calib_core._base.arrays import Bools, Float64s
-from calib_core.diagrams.bins_that_stand_out import edges_said
+from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core.diagrams.bins_that_stand_out import ReliabilityBands, edges_said
 from calib_core.diagrams.reliability import ReliabilityDiagram
-from calib_core.figures.look import REFERENCE
+from calib_core.figures.look import CALIBRATED, REFERENCE
 from calib_core.figures.marks import FEW_ROWS, entry, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.probability_axis import ProbabilityAxis
+from calib_core.inference.significance.class_differences import differ
 from calib_core.palette import Style, style
-from calib_core.text import plain
+from calib_core.text import at_level, plain
 
-ONE_BIN = "one bin (mean confidence, accuracy)"
-STEM, HOLLOW = "stem to +: mean error of classes", f"hollow: fewer than {FEW_ROWS} rows, not connected"
+PLUSSES = ("all", "significant", "printed", "none")
+"""Plusses of classes: all, with a stem where classes differ; these only; with a stem in every bin, as in P1; none."""
+ONE_BIN = "one bin"
+STEM = "stem: classes differ"
+PALE = "pale +: classes, beside their noise"
+PRINTED = "stem to +: mean error of classes"
+HOLLOW = f"hollow: fewer than {FEW_ROWS} rows"
 _HOVER = (
     "<b>%{meta.title}</b>, %{customdata.interval}<br>"
     "confidence %{customdata.confidence:.1~%}, accuracy %{customdata.accuracy:.1~%}<br>"
     "%{customdata.count:,.6~g} rows, %{customdata.share:.1~%} of all<br>"
-    "mean error of classes %{customdata.delta:.1~%}"
+    "mean error of classes %{customdata.delta:.1~%} (%{customdata.noise})"
     "<extra></extra>"
 )
+_NAMES = {"plusses": "classes", "pale": "classes, within noise"}
 _HATCHES = ("", "/", "x", "-", ".", "\\", "|")
 _OUTSIDE = 0.015
+_BESIDE, _BESIDE_SMALL = 0.009, 0.022
+"""Distance of a bracket from its plus, as a share of the axis."""
+_PALE = 0.55
+"""Opacity of marks that show only noise."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,7 @@ class BinMarks:
     axis: ProbabilityAxis
     first: str
     small: bool = False
+    bands: ReliabilityBands | None = None
 
     @property
     def look(self) -> Style:
@@ -79,7 +91,10 @@ class BinMarks:
         """Record of each bin's marks."""
         frame = self.frame.copy()
         frame.insert(1, "interval", [plain(bin_words(self.diagram, int(b))) for b in frame["bin"]])
-        names = ["interval", "count", "share", "confidence", "accuracy", "delta"]
+        p = frame["class_p"].to_numpy()
+        words = np.where(differ(p), "classes differ significantly", "no significant difference of classes")
+        frame["noise"] = np.where(np.isnan(p), "differences of classes not tested", words)
+        names = ["interval", "count", "share", "confidence", "accuracy", "delta", "noise"]
         # A click cannot open a group of rows, which is not a bin of the model.
         own = ["bin"] if self.diagram.members is None else []
         return records(frame[own + names], model=self.title)
@@ -90,11 +105,12 @@ class BinMarks:
         return not self.frame["delta"].isna().all()
 
     def stars(self, panel: Panel) -> go.Scatter:
-        """One star per bin, hollow if it has few rows; the others are connected by a thin line."""
+        """One star per bin with its interval, hollow if it has few rows; the others are connected by a thin line."""
         places = with_gaps(~self.few)
         return go.Scatter(
             x=taken(self.axis.place(self.frame["confidence"]), places),
             y=taken(self.axis.place(self.frame["accuracy"]), places),
+            **({} if self.bands is None else {"error_y": self._whiskers(self.bands, places)}),
             mode="lines+markers",
             line={"color": self.look.colour, "dash": self.look.dash, "width": 1},
             marker={
@@ -108,50 +124,151 @@ class BinMarks:
             | {"customdata": taken_from(self.records, places)},
         )
 
-    def stems(self, panel: Panel) -> list[go.Scatter]:
-        """Lines from each star to its plus, dotted if it has few rows."""
-        return [self._stems(panel, ~self.few, "stems", "solid"), self._stems(panel, self.few, "fewstems", "dot")]
+    def _whiskers(self, bands: ReliabilityBands, places: Codes) -> dict[str, Any]:
+        frame, middle = bands.frame(), self.axis.place(self.frame["accuracy"])
+        return {
+            "type": "data",
+            "symmetric": False,
+            "array": taken(self.axis.place(frame["accuracy_high"]) - middle, places),
+            "arrayminus": taken(middle - self.axis.place(frame["accuracy_low"]), places),
+            "color": self.look.colour,
+            "thickness": 1.2,
+            "width": 2 if self.small else 4,
+        }
 
-    def _stems(self, panel: Panel, which: Any, kind: str, dash: str) -> go.Scatter:
-        frame = self.frame[which]
-        x, gaps = self.axis.place(frame["confidence"]), np.full(len(frame), np.nan)
-        ends = self.axis.place(frame["accuracy"]), self.ends[which]
+    def calibrated(self, panel: Panel, named: bool) -> go.Scatter:
+        """Band of a calibrated model's stars with these confidences, in gray, over bins of enough rows."""
+        if self.bands is None:
+            raise ValueError("a band of calibrated models needs the bands of the bins")
+        frame = self.bands.frame()[~self.few if (~self.few).sum() > 1 else np.ones_like(self.few)]
+        x, low, high = (self.axis.place(frame[name]) for name in ("confidence", "band_low", "band_high"))
+        return go.Scatter(
+            x=np.append(x, x[::-1]),
+            y=np.append(low, high[::-1]),
+            fill="toself",
+            fillcolor=CALIBRATED,
+            mode="lines",
+            line={"width": 0},
+            name=f"{at_level(self.bands.level)} of calibrated models",
+            uid=f"consistency{panel.x}",
+            legendrank=2000,
+            hoverinfo="skip",
+            showlegend=named,
+            xaxis=panel.x,
+            yaxis=panel.y,
+        )
+
+    def of_classes(self, panel: Panel, which: str) -> list[go.Scatter]:
+        """Plusses of the bins' classes, with stems and brackets; ``which`` is one of `PLUSSES`."""
+        if which == "none" or not self.has_stems:
+            return []
+        if which == "printed":
+            far = self._place(self.frame["top_label"])
+            stems = self._lines(panel, ~self.few, "stems", "solid", self.frame["accuracy"], far)
+            dotted = self._lines(panel, self.few, "edges", "dot", self.frame["accuracy"], far)
+            every = np.ones(len(self.frame), dtype=np.bool_)
+            return [stems, dotted, self._plusses(panel, every, "plusses", self.frame["top_label"], False)]
+        pale = [*self._brackets(panel), self._plusses(panel, ~self.signal, "pale", self.frame["top_label"], True)]
+        return [
+            *(pale if which == "all" else []),
+            self._lines(panel, self.signal, "edges", "dot", self.frame["accuracy"], self._place(self.edges)),
+            self._lines(panel, self.signal, "stems", "solid", self._inside(self.edges), self._place(self.ends)),
+            self._plusses(panel, self.signal, "plusses", self.ends, False),
+        ]
+
+    @cached_property
+    def signal(self) -> Bools:
+        """Mask of bins whose classes differ significantly."""
+        return differ(self.frame["class_p"].to_numpy())
+
+    @property
+    def _side(self) -> Float64s:
+        """Where stems go: away from the diagonal, or towards it where there is more room."""
+        star, far = (self.frame[name].to_numpy() for name in ("accuracy", "class_difference"))
+        away = np.where(star > self.frame["confidence"], 1.0, -1.0)
+        room = (star + away * far >= 0) & (star + away * far <= 1)
+        return np.where(room | np.isnan(far), away, np.where(star > 0.5, -1.0, 1.0))
+
+    @cached_property
+    def ends(self) -> Float64s:
+        """Heights of the strong plusses: as far from the star as the bin's classes are from the bin on average."""
+        return np.asarray(self.frame["accuracy"] + self._side * self.frame["class_difference"])
+
+    @cached_property
+    def edges(self) -> Float64s:
+        """Heights up to which noise alone would draw the stems."""
+        return np.asarray(self.frame["accuracy"] + self._side * self.frame["class_edge"])
+
+    @staticmethod
+    def _inside(heights: ArrayLike) -> Float64s:
+        """Heights; those below 0 or above 1 are just outside the range."""
+        return np.clip(np.asarray(heights, dtype=np.float64), -_OUTSIDE, 1 + _OUTSIDE)
+
+    def _place(self, heights: ArrayLike) -> Float64s:
+        return self.axis.place(self._inside(heights))
+
+    def _lines(self, panel: Panel, which: Bools, kind: str, dash: str, start: ArrayLike, end: Float64s) -> go.Scatter:
+        """One line per bin from ``start`` (a probability) to ``end`` (a place)."""
+        x, gaps = self.axis.place(self.frame["confidence"]), np.full(len(self.frame), np.nan)
+        ends = self.axis.place(np.asarray(start)), end
         whole = [dict(record) for record, there in zip(self.records, which, strict=True) if there]
         return go.Scatter(
-            x=np.column_stack([x, x, gaps]).ravel(),
-            y=np.column_stack([*ends, gaps]).ravel(),
+            x=np.column_stack([x, x, gaps])[which].ravel(),
+            y=np.column_stack([*ends, gaps])[which].ravel(),
             mode="lines",
-            line={"color": self.look.colour, "width": 1.5, "dash": dash},
+            line={"color": self.look.colour, "width": 2 if dash == "solid" else 1.5, "dash": dash},
             **self._shared(kind, panel.x, panel.y, f"{kind}: {plain(self.title)}")
             | {"customdata": [each for record in whole for each in (record, record, None)]}
             | {"hoverinfo": "skip", "hovertemplate": None},
         )
 
-    @cached_property
-    def ends(self) -> Float64s:
-        """Heights of the plusses; those below 0 or above 1 are just outside the range."""
-        return self.axis.place(np.clip(self.frame["top_label"].to_numpy(), -_OUTSIDE, 1 + _OUTSIDE))
-
-    def plusses(self, panel: Panel) -> go.Scatter:
-        """One plus per bin, at the mean error of its classes from the diagonal.
-
-        It is an arrow if that is below 0 or above 1.
-        """
-        height = self.frame["top_label"].to_numpy()
+    def _plusses(self, panel: Panel, which: Bools, kind: str, heights: ArrayLike, pale: bool) -> go.Scatter:
+        """One plus per bin, or an arrow if its height is below 0 or above 1."""
+        height = np.asarray(heights, dtype=np.float64)[which]
         inside = np.where(height < 0, "triangle-down-open", "cross-thin")
+        size = (5 if self.small else 7) if pale else (8 if self.small else 12)
         return go.Scatter(
-            x=self.axis.place(self.frame["confidence"]),
-            y=self.ends,
+            x=self.axis.place(self.frame["confidence"])[which],
+            y=self._place(height),
             mode="markers",
             marker={
                 "color": self.look.colour,
-                "opacity": 1,
+                "opacity": _PALE if pale else 1,
                 "symbol": np.where(height > 1, "triangle-up-open", inside).tolist(),
-                "size": 7 if self.small else 10,
-                "line": {"color": self.look.colour, "width": 1.6 if self.small else 2.2},
+                "size": size,
+                "line": {"color": self.look.colour, "width": 1.2 if pale else 1.8 if self.small else 2.6},
             },
-            **self._shared("plusses", panel.x, panel.y, f"{plain(self.title)}: top-label"),
+            **self._shared(kind, panel.x, panel.y, f"{plain(self.title)}: {_NAMES[kind]}")
+            | {"customdata": [record for record, there in zip(self.records, which, strict=True) if there]},
         )
+
+    def _brackets(self, panel: Panel) -> list[go.Scatter]:
+        """A thin bracket beside each pale plus: where it would be if the bin's classes did not differ."""
+        low, high = (self.frame[name].to_numpy() for name in ("null_low", "null_high"))
+        which = ~self.signal & ~np.isnan(low)
+        says, side = (
+            self.frame["confidence"].to_numpy(),
+            np.where(self.frame["top_label"] > self.frame["confidence"], 1, -1),
+        )
+        ends = self._place((says + side * low)[which]), self._place((says + side * high)[which])
+        beside = (_BESIDE_SMALL if self.small else _BESIDE) * (self.axis.high - self.axis.low)
+        middle, half = (ends[0] + ends[1]) / 2, np.abs(ends[1] - ends[0]) / 2
+        return [
+            go.Scatter(
+                x=self.axis.place(says[which]) + beside,
+                y=middle,
+                error_y={
+                    "type": "data", "array": half, "color": self.look.colour, "thickness": 0.8,
+                    "width": 1.5 if self.small else 2.5,
+                },
+                opacity=_PALE,
+                mode="markers",
+                marker={"size": 0.1, "color": self.look.colour},
+                **self._shared("nulls", panel.x, panel.y, f"{plain(self.title)}: noise")
+                | {"customdata": [record for record, there in zip(self.records, which, strict=True) if there]}
+                | {"hoverinfo": "skip", "hovertemplate": None},
+            )
+        ]  # fmt: skip
 
     def bars(self, panel: Panel, place: int = 0, n: int = 1, written: bool = False) -> go.Bar:
         """Rows of each bin, as one of ``n`` bars side by side; each except the first has its own hatching."""
@@ -180,6 +297,19 @@ class BinMarks:
             textangle=0,
             cliponaxis=False,
             **self._shared("bars", panel.x, panel.rows, f"{plain(self.title)}: rows"),
+        )
+
+    def numbers(self, panel: Panel, height: float) -> go.Scatter:
+        """Rows of each bin in figures, above the middle of the bin at this height."""
+        ends = self.axis.place(self.frame["lower"]), self.axis.place(self.frame["upper"])
+        return go.Scatter(
+            x=(ends[0] + ends[1]) / 2,
+            y=np.full(len(self.frame), height),
+            mode="text",
+            text=[f"{rows:,.6g}" for rows in self.frame["count"]],
+            textfont={"size": 10, "color": self.look.colour},
+            **self._shared("numbers", panel.x, panel.rows, f"{plain(self.title)}: number of rows")
+            | {"hoverinfo": "skip", "hovertemplate": None},
         )
 
     def ghost(self, panel: Panel, k: int) -> go.Scatter:
@@ -248,16 +378,24 @@ def bin_words(diagram: ReliabilityDiagram, b: int) -> str:
     return edges_said(float(diagram.lower[b]), float(diagram.upper[b]))
 
 
-def key(marks: Sequence[BinMarks], stems: bool, ghosts: bool) -> list[go.Scatter]:
-    """Legend entries for stars, stems and hollow stars, as far as present."""
-    entries = []
+def key(marks: Sequence[BinMarks], plusses: str, ghosts: bool) -> list[go.Scatter]:
+    """Legend entries for stars, plusses and hollow stars, as far as present."""
+    entries: list[tuple[str, dict[str, Any]]] = []
     look = marks[0].look
     if ghosts:
         entries.append((f"{plain(marks[0].title)}, for comparison", {"symbol": look.symbol, "opacity": 0.6}))
     else:
-        entries.append((ONE_BIN, {"symbol": "star"}))
-    if stems:
-        entries.append((STEM, {"symbol": "cross-thin", "line": {"width": 2.2, "color": REFERENCE}}))
+        level = next((at_level(each.bands.level) for each in marks if each.bands is not None), "")
+        entries.append((f"{ONE_BIN}{f', {level} interval' if level else ''}", {"symbol": "star"}))
+    thick = {"symbol": "cross-thin", "line": {"width": 2.6, "color": REFERENCE}}
+    classes = [each for each in marks if each.has_stems]
+    if classes and plusses == "printed":
+        entries.append((PRINTED, thick))
+    if plusses in ("all", "significant") and any(each.signal.any() for each in classes):
+        entries.append((STEM, thick))
+    if plusses == "all" and any((~each.signal).any() for each in classes):
+        thin = {"symbol": "cross-thin", "opacity": _PALE, "size": 7, "line": {"width": 1.2, "color": REFERENCE}}
+        entries.append((PALE, thin))
     if any(each.few.any() for each in marks):
         entries.append((HOLLOW, {"symbol": "star-open"}))
     return [

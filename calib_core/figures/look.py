@@ -11,6 +11,7 @@ import plotly.io as pio
 from calib_core.palette import COLOURS, ON_DARK, Style, style
 
 __all__ = [
+    "CALIBRATED",
     "CELLS",
     "DIVERGING",
     "REFERENCE",
@@ -27,6 +28,9 @@ CELLS = (*COLOURS, "#8C8C8C", "#999933", "#A65E3A")
 
 REFERENCE = "#808080"
 """Color of references (the diagonal, zero lines), with a contrast of 3.9:1 or better on both pages."""
+
+CALIBRATED = "rgba(128, 128, 128, 0.28)"
+"""Color of bands of calibrated models."""
 
 SEQUENTIAL = "Cividis"
 """Plotly's name of the color scale for ordered, unsigned values."""

@@ -12,33 +12,36 @@ import plotly.graph_objects as go
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import InputError
+from calib_core.diagrams.bins_that_stand_out import ReliabilityBands
 from calib_core.diagrams.reliability import ReliabilityDiagram
-from calib_core.figures.bin_marks import ONE_BIN, BinMarks, Panel, key
+from calib_core.figures.bin_marks import PLUSSES, BinMarks, Panel, key
 from calib_core.figures.direct_labels import DIRECT, along, label_places
-from calib_core.figures.look import finished
+from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import diagonal, numbered, symbol
 from calib_core.figures.overlay import laid_over
 from calib_core.figures.probability_axis import ProbabilityAxis, axis_for, heading, name_lines, on_axis
 from calib_core.figures.shown import draws
-from calib_core.text import plain, short_percent
+from calib_core.text import exact_tolerance, plain
 
 TOGETHER = ("auto", "overlay", "side by side")
 """Arrangements of several models; "auto" overlays two, and draws more side by side."""
 MOST_LAID_OVER = 2
 COLUMNS = 3
 SAYS, RIGHT, ROWS = "confidence", "accuracy", "rows in the bin"
-_STRIP, _BETWEEN = 0.14, 53
-"""Height of the bars' strip, as a share, and pixels between it and the plot, for numbers and two titles."""
+_STRIP, _BETWEEN = 0.14, 30
+"""Height of the bars' strip, as a share, and pixels between it and the plot, for its title and marks at 0."""
 _HEIGHT, _TOP, _FOOT = 560, 34, 80
 """Pixels of an overlaid plot, and above and below its axes."""
 _PANEL, _PANELS_ALONE = 262, 380
 """Pixels of a row of panels, and of a single row."""
-_LABELLED = 22
-"""Maximum number of bars with their numbers."""
-_HALF_A_PAGE, _DIGIT, _GAP = 480, 6, 2
+_HALF_A_PAGE, _DIGIT, _GAP, _ROUNDING = 480, 6, 2, 1e-6
 """Pixels of the narrowest plot in which bars' numbers do not overlap, of a digit, and between numbers."""
 _NARROWEST = 176
 """Pixels of a panel that its heading fits in."""
+_LINE_OF_NUMBERS = 0.32
+"""Height of a line of numbers above the bars, as a share of the highest bar."""
+FIT = {"ratio": 0.8, "less": 330}
+"""The page makes a plot ``ratio`` as high as wide, and at most as high as the screen less so many pixels."""
 _LINE, _NUMBERS, _BARS, _UNDER = 18, 44, 26, 110
 """Pixels of a heading line, of the numbers with the title below a panel, of the bars, and of the legend.
 
@@ -53,21 +56,30 @@ def reliability(
     over: Sequence[go.Figure] | Mapping[str, Sequence[go.Figure]] = (),
     looks: Mapping[str, int] | None = None,
     axis: str = "linear",
-    stems: bool = True,
+    plusses: str = "all",
+    bands: ReliabilityBands | Mapping[str, ReliabilityBands] | None = None,
     tolerance: float | None = None,
     together: str = "auto",
     verdicts: pd.DataFrame | None = None,
     event: str = "",
 ) -> go.Figure:
-    """Draw stars, stems to their plusses and bars of rows for one model, or several by title.
+    """Draw stars with intervals, plusses of classes and bars of rows for one model, or several by title.
+
+    Where the classes of a bin differ significantly (``class_p`` of the diagram), a stem leads from the star to a strong
+    plus. Its length is the classes' mean distance from the bin's own error; it is dotted as far as noise alone reaches.
+    In other bins a pale plus is at their mean error (``top_label``), beside a bracket of its range where classes do not
+    differ. ``plusses`` is "all", "significant" (without the pale ones), "printed" (as P1 prints them: at ``top_label``,
+    with a stem, whatever noise shows) or "none".
 
     Up to two models are overlaid; three or more have a panel each, with the first model in gray behind it, unless
     ``together`` is set. ``over`` is drawn under the stars of the first model, or of the named ones: figures from
     `corp`, `corp_band`, `kernel_band`, `consistency_bands` or `bin_intervals`. A model keeps its style, by its
-    number in ``looks``. ``axis`` is one of ``probability_axis.AXES``, ``tolerance`` a band around the diagonal,
-    ``verdicts`` a frame of `inference.verdicts` for the headings of panels. ``event`` is the name of the event if the
-    diagrams are of a predicted risk. Every mark of a bin has a record as customdata: ``model``, ``bin``, ``interval``
-    and the bin's numbers.
+    number in ``looks``. ``bands`` of the same bins, of one model or by title, add intervals to the stars and, in gray,
+    the consistency band of a calibrated model: in each panel its own, in an overlay that of the first of them. ``axis``
+    is one of ``probability_axis.AXES``, ``tolerance`` is two dotted lines beside the diagonal, ``verdicts`` a frame of
+    `inference.verdicts` for the headings of panels. ``event`` is the name of the event if the diagrams are of a
+    predicted risk. Every mark of a bin has a record as customdata: ``model``, ``bin``, ``interval`` and the bin's
+    numbers.
 
     >>> import calib_core as cc
     >>> test = cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
@@ -77,22 +89,28 @@ def reliability(
     ['net', 3, '60 to 80 %', 4.0]
     """
     models = numbered(diagrams, looks)
+    if plusses not in PLUSSES:
+        raise InputError(f"plusses is {plusses!r}; it must be one of {', '.join(PLUSSES)}")
     if together not in TOGETHER:
         raise InputError(f"together is {together!r}; it must be one of {', '.join(TOGETHER)}")
     frames = [diagram.frame() for _, _, diagram in models]
     where = axis_for(axis, *(frame[name] for frame in frames for name in ("confidence", "accuracy", "top_label")))
-    marks = [BinMarks(number, title, diagram, where, models[0][1]) for number, title, diagram in models]
+    found = {} if bands is None else bands if isinstance(bands, Mapping) else {models[0][1]: bands}
+    marks = [
+        BinMarks(number, title, diagram, where, models[0][1], bands=_checked(diagram, found.get(title)))
+        for number, title, diagram in models
+    ]
     apart = together == "side by side" or (together == "auto" and len(marks) > MOST_LAID_OVER)
     apart = apart and len(marks) > 1
     marks = [replace(each, small=apart) for each in marks]
     laid = dict(over) if isinstance(over, Mapping) else {marks[0].title: over}
-    stems = stems and any(each.has_stems for each in marks)
     figure = go.Figure()
     if apart:
-        _side_by_side(figure, marks, laid, stems, tolerance, verdicts)
+        _side_by_side(figure, marks, laid, plusses, tolerance, verdicts)
     else:
-        _laid_over(figure, marks, [drawn for figures in laid.values() for drawn in figures], stems, tolerance)
-    figure.add_traces(key(marks, stems, ghosts=apart))
+        over = [drawn for figures in laid.values() for drawn in figures]
+        _laid_over(figure, marks, over, plusses, tolerance, next(iter(found), None))
+    figure.add_traces(key(marks, plusses, ghosts=apart))
     if event:
         _of_event(figure, event)
     return finished(
@@ -105,30 +123,45 @@ def reliability(
 
 
 def _laid_over(
-    figure: go.Figure, marks: list[BinMarks], over: list[go.Figure], stems: bool, tolerance: float | None
+    figure: go.Figure,
+    marks: list[BinMarks],
+    over: list[go.Figure],
+    plusses: str,
+    tolerance: float | None,
+    banded: str | None,
 ) -> None:
     """Draw all models in one plot, with bars side by side below it."""
     panel, axis = Panel(), marks[0].axis
+    figure.add_traces([each.calibrated(panel, True) for each in marks if each.title == banded])
     figure.add_traces(_ground(axis, panel, tolerance, True))
     figure.add_traces([on_axis(trace, axis) for drawn in over for trace in laid_over(drawn)])
-    # Either all models' bars have their numbers or none.
-    written = len(marks) * max(len(each.frame) for each in marks) <= _LABELLED and _fit(marks)
+    written = _numbers(marks)
     for place, each in enumerate(marks):
-        figure.add_trace(each.bars(panel, place, len(marks), written))
-        figure.add_traces([*each.stems(panel), each.plusses(panel)] if stems and each.has_stems else [])
+        figure.add_trace(each.bars(panel, place, len(marks), written == "on bars"))
+        figure.add_traces(each.of_classes(panel, plusses))
+    most = _most(marks)
+    if written == "in lines":
+        lines = [(1.2 + _LINE_OF_NUMBERS * place) * most for place in range(len(marks))]
+        figure.add_traces([each.numbers(panel, at) for each, at in zip(marks, lines[::-1], strict=True)])
     figure.add_traces([each.stars(panel) for each in marks])
-    figure.add_traces([each.legend() for each in marks])
+    labelled = _names(figure, marks, plusses)
+    figure.add_traces([each.legend() for each in marks if each.title not in labelled or len(labelled) < len(marks)])
     scale = axis.layout()
     figure.update_layout(
-        xaxis={**scale, "title": SAYS, "anchor": "y", "showgrid": False},
+        xaxis={**scale, "title": SAYS, "anchor": "y2", "showgrid": False},
         yaxis={**scale, "domain": [_STRIP + _BETWEEN / (_HEIGHT - _TOP - _FOOT), 1]},
-        yaxis2={**_rows_axis(marks), "domain": [0, _STRIP], "anchor": "x"},
+        yaxis2={
+            **_rows_axis(most * (1.3 + _LINE_OF_NUMBERS * (len(marks) - 1) * (written == "in lines"))),
+            "domain": [0, _STRIP],
+            "anchor": "x",
+        },
         height=_HEIGHT,
         margin={"t": _TOP},
         meta={
             "columns": [c for each in marks for c in each.columns(panel)],
             "range": _ranged(axis),
             "strip": [_STRIP, _BETWEEN],
+            "fit": {**FIT, "frame": _TOP + _FOOT},
         },
     )
     for text, y in ((RIGHT, 1.0), (ROWS, _STRIP)):
@@ -145,7 +178,6 @@ def _laid_over(
             showarrow=False,
         )
     _corners(figure, "x", "y")
-    _names(figure, marks, stems)
 
 
 def _of_event(figure: go.Figure, event: str) -> None:
@@ -155,7 +187,6 @@ def _of_event(figure: go.Figure, event: str) -> None:
         RIGHT: "observed frequency",
         "under-confident": "risk too low",
         "over-confident": "risk too high",
-        ONE_BIN: "one bin (mean predicted risk, observed frequency)",
     }
     figure.for_each_trace(lambda trace: trace.update(name=words.get(trace.name, trace.name)))
     for text, own in words.items():
@@ -166,23 +197,40 @@ def _of_event(figure: go.Figure, event: str) -> None:
                 axis.update(title_text=words[axis.title.text])
 
 
-def _fit(marks: Sequence[BinMarks]) -> bool:
-    """Return True if every bar is as wide as the number above it, on half a page."""
+def _numbers(marks: Sequence[BinMarks]) -> str:
+    """Where the numbers of rows stand on half a page: "on bars", "in lines" above them, or "nowhere".
+
+    They are on the bars of all models or of none.
+    """
+    if _fit(marks, len(marks)):
+        return "on bars"
+    return "in lines" if len(marks) > 1 and _fit(marks, 1) else "nowhere"
+
+
+def _fit(marks: Sequence[BinMarks], n: int) -> bool:
+    """Return True if the number of every bin fits into an ``n``-th of it."""
     axis = marks[0].axis
-    pixels = _HALF_A_PAGE / (axis.high - axis.low) / len(marks)
+    pixels = _HALF_A_PAGE / (axis.high - axis.low) / n
     for each in marks:
         wide = pixels * (axis.place(each.frame["upper"]) - axis.place(each.frame["lower"]))
         needed = [_DIGIT * len(f"{rows:,.0f}") + _GAP for rows in each.frame["count"]]
-        if not np.all(np.asarray(wide) >= needed):
+        if not np.all(np.asarray(wide) >= np.asarray(needed) - _ROUNDING):
             return False
     return True
+
+
+def _checked(diagram: ReliabilityDiagram, bands: ReliabilityBands | None) -> ReliabilityBands | None:
+    """The bands; InputError if they are not of the diagram's bins."""
+    if bands is not None and bands.frame()["bin"].tolist() != diagram.frame()["bin"].tolist():
+        raise InputError("the bands and the diagram have different bins")
+    return bands
 
 
 def _side_by_side(
     figure: go.Figure,
     marks: list[BinMarks],
     over: dict[str, Any],
-    stems: bool,
+    plusses: str,
     tolerance: float | None,
     verdicts: pd.DataFrame | None,
 ) -> None:
@@ -205,12 +253,13 @@ def _side_by_side(
         top, foot, high = 1 - row / down, 1 - (row + 1) / down, 1 / down
         picture = [foot + high * below, top - high * head]
         boxes.append((column / across, (column + 1) / across, foot, top))
+        figure.add_traces([] if each.bands is None else [each.calibrated(panel, k == 0)])
         figure.add_traces(_ground(axis, panel, tolerance, k == 0))
         below_stars = [on_axis(trace, axis) for drawn in over.get(each.title, ()) for trace in laid_over(drawn)]
         figure.add_traces([trace.update(xaxis=panel.x, yaxis=panel.y) for trace in below_stars])
         figure.add_traces([marks[0].ghost(panel, k)] if k else [])
         figure.add_trace(each.bars(panel))
-        figure.add_traces([*each.stems(panel), each.plusses(panel)] if stems and each.has_stems else [])
+        figure.add_traces(each.of_classes(panel, plusses))
         figure.add_trace(each.stars(panel))
         number, scale, small = panel.x.removeprefix("x"), axis.layout(0.04, few=True), {"tickfont": {"size": 11}}
         last = k + across >= n
@@ -235,7 +284,7 @@ def _side_by_side(
                     **({"title": {"text": RIGHT, "font": {"size": 12}}} if column == 0 else {}),
                 },
                 f"yaxis{panel.rows.removeprefix('y')}": {
-                    **_rows_axis(marks),
+                    **_rows_axis(1.3 * _most(marks)),
                     "domain": [foot + high * 0.02, foot + high * _BARS / pixels],
                     "anchor": panel.x,
                     **({"matches": "y2"} if k else {}),
@@ -253,6 +302,13 @@ def _side_by_side(
             "columns": columns,
             "range": _ranged(axis),
             "panels": {"boxes": boxes, "high": pixels, "gap": 0, "least": _NARROWEST},
+            "fit": {
+                **FIT,
+                "frame": _UNDER,
+                "across": across,
+                "share": (1 - head - below) / down,
+                "least": pixels * down,
+            },
         },
     )
 
@@ -264,21 +320,20 @@ def _panel(k: int) -> Panel:
 
 
 def _ground(axis: ProbabilityAxis, panel: Panel, tolerance: float | None, named: bool) -> list[go.Scatter]:
-    """Band of the tolerance, if any, with the diagonal on it."""
+    """The diagonal, with the lines of the tolerance beside it, if any."""
     line = diagonal(axis.low, axis.high, xaxis=panel.x, yaxis=panel.y, uid=f"diagonal{panel.x}")
     if tolerance is None:
         return [line]
-    says = axis.between()
-    ends = (np.clip(says + step, 0, 1) for step in (-tolerance, tolerance))
-    x, (low, high) = axis.place(says), (axis.place(end) for end in ends)
-    band = go.Scatter(
-        x=np.append(x, x[::-1]),
-        y=np.append(low, high[::-1]),
-        fill="toself",
-        fillcolor="rgba(128, 128, 128, 0.24)",
+    says, gap = axis.between(), np.array([np.nan])
+    sides = [(says, says + step) for step in (-tolerance, tolerance)]
+    inside = [(x[(y >= 0) & (y <= 1)], y[(y >= 0) & (y <= 1)]) for x, y in sides]
+    x, y = (np.concatenate([inside[0][i], gap, inside[1][i]]) for i in (0, 1))
+    lines = go.Scatter(
+        x=axis.place(x),
+        y=axis.place(y),
         mode="lines",
-        line={"width": 0},
-        name=f"within {short_percent(tolerance).removesuffix(' %')} points of the diagonal",
+        line={"width": 1, "dash": "dot", "color": REFERENCE},
+        name=f"tolerance of {exact_tolerance(tolerance)}",
         uid=f"tolerance{panel.x}",
         legendrank=2000,
         hoverinfo="skip",
@@ -286,14 +341,18 @@ def _ground(axis: ProbabilityAxis, panel: Panel, tolerance: float | None, named:
         xaxis=panel.x,
         yaxis=panel.y,
     )
-    return [band, line]
+    return [lines, line]
 
 
-def _rows_axis(marks: Sequence[BinMarks]) -> dict[str, Any]:
+def _most(marks: Sequence[BinMarks]) -> float:
+    """Rows of the fullest bin."""
+    return max(float(each.frame["count"].max()) for each in marks)
+
+
+def _rows_axis(high: float) -> dict[str, Any]:
     """Axis of the strip of bars: without numbers, which are at the bars or in hover texts."""
-    most = max(float(each.frame["count"].max()) for each in marks)
     return {
-        "range": [0, 1.3 * most],
+        "range": [0, high],
         "showgrid": False,
         "showticklabels": False,
         "ticks": "",
@@ -323,23 +382,27 @@ def _corners(figure: go.Figure, x: str, y: str) -> None:
         )
 
 
-def _names(figure: go.Figure, marks: Sequence[BinMarks], stems: bool) -> None:
-    """Add the models' names next to their stars, if there is room."""
+def _names(figure: go.Figure, marks: Sequence[BinMarks], plusses: str) -> list[str]:
+    """Add the models' names next to their stars, if there is room; return those added."""
     axis = marks[0].axis
     wide = axis.high - axis.low
 
-    def shares(frame: pd.DataFrame, name: str) -> Float64s:
-        xy = np.column_stack([axis.place(frame["confidence"]), axis.place(frame[name])])
+    def shares(each: BinMarks, heights: Any) -> Float64s:
+        xy = np.column_stack([axis.place(each.frame["confidence"]), axis.place(np.clip(heights, 0, 1))])
         return (xy - axis.low) / wide
 
-    stars = {each.title: shares(each.frame, "accuracy") for each in marks}
-    ends = {each.title: shares(each.frame, "top_label") for each in marks if stems and each.has_stems}
+    stars = {each.title: shares(each, each.frame["accuracy"]) for each in marks}
     line = along(np.array([[0.0, 0.0], [1.0, 1.0]]), 60)
     corners = np.array([[0.05, 0.95], [0.12, 0.95], [0.88, 0.05], [0.95, 0.05]])
     lines = [along(points) for points in stars.values()]
-    pieces = [along(np.stack(pair), 12) for t in ends for pair in zip(stars[t], ends[t], strict=True)]
+    pieces = [
+        along(np.stack(pair), 12)
+        for each in marks
+        for heights in _spans(each, plusses)
+        for pair in zip(*(shares(each, end) for end in heights), strict=True)
+    ]
     whole = {each.title: stars[each.title][~each.few] if not each.few.all() else stars[each.title] for each in marks}
-    placed = label_places(whole, [*stars.values(), line, corners, *lines, *pieces])
+    placed = label_places(whole, [*stars.values(), line, corners, *lines, *(p for p in pieces if len(p))])
     for each in marks:
         if each.title not in placed:
             continue
@@ -359,6 +422,20 @@ def _names(figure: go.Figure, marks: Sequence[BinMarks], stems: bool) -> None:
         )
         place: dict[str, Any] = {"xref": "x", "xanchor": across, "yref": "y", "yanchor": up}
         figure.add_shape(symbol(each.look, sign - half, _HIGHER[yanchor], name=DIRECT, **place))
+    return list(placed)
+
+
+def _spans(each: BinMarks, plusses: str) -> list[tuple[Any, Any]]:
+    """Vertical lines of a model's bins, from height to height: intervals, stems or brackets."""
+    found: list[tuple[Any, Any]] = []
+    if each.bands is not None:
+        frame = each.bands.frame()
+        found.append((frame["accuracy_low"], frame["accuracy_high"]))
+    if plusses == "printed":
+        found.append((each.frame["accuracy"], each.frame["top_label"]))
+    elif plusses != "none":
+        found.append((each.frame["accuracy"], np.where(each.signal, each.ends, np.nan)))
+    return found
 
 
 _BESIDE = {"left": (17, 8), "right": (-17, -8), "center": (8, -3)}

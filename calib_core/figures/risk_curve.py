@@ -21,9 +21,10 @@ from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.decision_curve import DecisionCurve
 from calib_core.diagrams.risk_diagram import RiskDiagram
 from calib_core.figures.bin_marks import name_of
-from calib_core.figures.look import REFERENCE, finished
+from calib_core.figures.look import CALIBRATED, REFERENCE, finished
 from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, records, symbols
 from calib_core.figures.probability_axis import heading, percent_ticks
+from calib_core.figures.reliability import FIT
 from calib_core.figures.shown import draws
 from calib_core.palette import style
 from calib_core.text import (
@@ -50,7 +51,7 @@ MOST_LAID_OVER, _COLUMNS, _PANEL = 2, 3, 300
 _PICTURE, _NARROWEST = 214, 180
 """Pixels of a panel's axes in narrow columns: their height, and the least width that its heading fits in."""
 _SIDES = "above the dashed line the risk is too low, below it is too high"
-_PALE, _BAND = "rgba(128, 128, 128, 0.28)", 0.18
+_BAND = 0.18
 
 
 @draws(RiskDiagram)
@@ -102,7 +103,12 @@ def risk_diagram(
         bargap=0,
         barmode="overlay",
         legend={"tracegroupgap": 0, "font": {"size": 12}},
-        meta={"columns": first.columns(*x), "range": True, "strip": [_STRIP, _BETWEEN]},
+        meta={
+            "columns": first.columns(*x),
+            "range": True,
+            "strip": [_STRIP, _BETWEEN],
+            "fit": {**FIT, "frame": _TOP + _FOOT},
+        },
         uirevision="risk",
     )
     _words(figure, first)
@@ -346,7 +352,7 @@ def _ground(
         x=np.append(frame["risk"], frame["risk"][::-1]),
         y=np.append(frame["band_low"], frame["band_high"][::-1]),
         fill="toself",
-        fillcolor=_PALE,
+        fillcolor=CALIBRATED,
         line={"width": 0},
         name=f"{at_level(diagram.level)} of calibrated models, per bin",
         uid="consistency",

@@ -43,6 +43,7 @@ from calib_core.inference.significance.calibration_tests import (
     spiegelhalter,
     unbinned_bound,
 )
+from calib_core.inference.significance.class_differences import jointly_off
 from calib_core.inference.significance.count_tests import per_class_tests, standing_out
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli, holm
 from calib_core.inference.verdicts.estimate_line import (
@@ -113,6 +114,7 @@ __all__ = [
     "increase",
     "interval",
     "inverted",
+    "jointly_off",
     "kuiper",
     "margin_verdict",
     "marked",

@@ -53,6 +53,8 @@ def payload(
         "label": label,
         "height": round((height or figure.layout.height or DEFAULT_HEIGHT) * times),
         "room": room,
+        "times": times,
+        **_fitted(figure),
     }
     header["revision"] = _digest(json.dumps(header).encode() + body)
     header |= {"focus": _known(focus or {}), "live": live}
@@ -65,6 +67,12 @@ def payload(
         + b"}\n"
         + body
     )
+
+
+def _fitted(figure: go.Figure) -> dict[str, Any]:
+    """Return how the figure's size follows the screen, if it does: known to the browser before it reads the figure."""
+    meta = figure.layout.meta
+    return {name: meta[name] for name in ("fit", "strip") if name in meta} if isinstance(meta, dict) else {}
 
 
 def _known(focus: Mapping[str, Any]) -> dict[str, Any]:

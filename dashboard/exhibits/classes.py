@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from calib_core.diagrams.class_list import FEW_ROWS, PAGE, SORTS, gaps_cancel
 from calib_core.estimators import KernelECE, draws_curve
 from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places
 from calib_core.registry.registry import Choice, Part, Range, Text
-from calib_core.text import begun, called, count, in_percent
+from calib_core.text import begun, called, count, in_percent, jointly
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import BINS_OF, BINS_OF_WORDS, grouped, grouping
@@ -105,12 +106,20 @@ class ByClass(Exhibit):
         frame = scene.get(tested)
         codes, looks = cc.inference.standing_out(frame), int(frame["p_holm"].notna().sum())
         if not codes:
-            return f"None of {count(looks)} classes is significantly off (corrected for multiple testing)."
+            together = jointly(self._jointly_off(scene))
+            return f"None of {count(looks)} classes is significantly off (corrected for multiple testing){together}."
         names = [str(frame["class"][code]) for code in codes[:3]]
         more = f" and {count(len(codes) - 3)} more" if len(codes) > 3 else ""
         listed = ", ".join(names) if more or len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         verb = "is" if len(codes) == 1 else "are"
         return f"{count(len(codes))} of {count(looks)} classes {verb} significantly off: {listed}{more}."
+
+    def _jointly_off(self, scene: Scene) -> float:
+        """Return the p-value of all classes together; NaN class by class, where they share rows."""
+        if self.notion != "top-label":
+            return math.nan
+        title, _ = self.first(scene)
+        return scene.get(call(cc.inference.jointly_off, self.predictions(scene)[title], scene.bins))
 
     def worst(self, scene: Scene) -> str:
         """Sentence on the class that contributes most to the error; empty if no class is significant."""

@@ -23,6 +23,7 @@ from dashboard.exhibits.stars import (
     BY_CLASS,
     IN_BINS,
     called,
+    differences,
     event_of,
     grouped,
     grouping,
@@ -31,6 +32,13 @@ from dashboard.exhibits.stars import (
     stars,
 )
 from dashboard.session import Call, Scene, call, in_sentence
+
+OF_CLASSES = (
+    of.error("class-wise error", "delta"),
+    of.between("classes within noise", "null_low", "null_high"),
+    of.probability("p that classes differ", "class_p"),
+)
+"""Printed columns on the predicted classes of each bin."""
 
 
 @EXHIBITS.register("bins", "Bins, with intervals and bands", reference="Bröcker & Smith 2007; Clopper & Pearson 1934")
@@ -65,15 +73,14 @@ class BandedBins(Exhibit):
             of.share("observed", "accuracy"),
             of.between("interval of observed", "accuracy_low", "accuracy_high"),
             of.between("calibrated models", "band_low", "band_high"),
-            of.error("class-wise error", "delta"),
+            *OF_CLASSES,
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
-        bands: Call[Any] = call("figures.reliability_bands", self._bands(scene))
         return call(
             "figures.reliability",
             {scene.model.title: stars(scene)},
-            over=[bands],
+            bands=self._bands(scene),
             looks=scene.looks,
             event=event_of(scene),
         )
@@ -114,17 +121,11 @@ class Reliability(Exhibit):
     overlay: Annotated[
         str,
         Choice(
-            ("none", "intervals", "consistency", "corp", "kernel"),
-            titles=(
-                "None",
-                "Intervals of the accuracy",
-                "Consistency bands",
-                "Isotonic curve (CORP)",
-                "Kernel curve",
-            ),
+            ("none", "corp", "kernel"),
+            titles=("None", "Isotonic curve (CORP)", "Kernel curve"),
         ),
-        "Overlay",
-        "for the selected model: intervals or bands for chance, or a curve without bins",
+        "Curve without bins",
+        "a curve of the selected model over its stars",
     ] = "none"
     band: Annotated[str, BAND, "Band", "for a curve without bins"] = "pointwise"
     kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how the kernel curve is smoothed"] = (
@@ -143,7 +144,18 @@ class Reliability(Exhibit):
         "log-odds spread out values near 0 and 100 %",
     ] = "linear"
     bins_of: Annotated[str, BINS_OF, "Whose bins", BINS_OF_WORDS] = "own"
-    stems: Annotated[bool, Flag(), "Stems to the plusses", "average error of the predicted classes in each bin"] = True
+    plusses: Annotated[
+        str,
+        Choice(
+            ("all", "significant", "printed", "none"),
+            titles=("All, pale within noise", "Only where classes differ", "As Gupta and Ramdas print them", "None"),
+        ),
+        "Plusses of classes",
+        "errors of the predicted classes in each bin",
+    ] = "all"
+    chance: Annotated[
+        bool, Flag(), "Intervals and band", "interval of each star, and where stars of calibrated models are"
+    ] = True
 
     height = 560
     terms = ("star-and-stem", "bins", "over-confident", "tolerance")
@@ -169,7 +181,7 @@ class Reliability(Exhibit):
             of.whole("rows", "count"),
             of.share("confidence"),
             of.share("accuracy"),
-            *((of.error("class-wise error", "delta"),) if _of_classes(frame) else ()),
+            *(OF_CLASSES if _of_classes(frame) else ()),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -178,8 +190,8 @@ class Reliability(Exhibit):
         over, options = self._over(scene), dict[str, Any]()
         if self.axis != "linear":
             options["axis"] = self.axis
-        if not self.stems:
-            options["stems"] = False
+        if self.plusses != "all":
+            options["plusses"] = self.plusses
         if self.together != "auto":
             options["together"] = self.together
         return call(
@@ -187,6 +199,7 @@ class Reliability(Exhibit):
             self._diagrams(scene),
             over={scene.model.title: over} if over else None,
             looks=scene.looks,
+            bands=self._bands(scene) or None,
             tolerance=scene.tolerance,
             verdicts=self._verdicts(scene),
             **options,
@@ -210,7 +223,7 @@ class Reliability(Exhibit):
             f"{IN_BINS} {BY_CLASS}" if by_class else IN_BINS,
             alt,
             headline=cc.diagrams.headline(scene.get(claim), names),
-            key=how_to_read(stems=self.stems and by_class),
+            key=how_to_read(self.plusses if by_class else "none", next(iter(self._bands(scene)), "")),
         ).also(bins_counted(scene))
         if self._grouped:
             alone = "The sentence above uses each model's own bins."
@@ -222,9 +235,9 @@ class Reliability(Exhibit):
         return (
             "together",
             "axis",
-            "stems",
+            "plusses",
             "bins_of",
-            *([] if self._grouped else ["overlay"]),
+            *([] if self._grouped else ["chance", "overlay"]),
             *{"corp": ("band",), "kernel": ("band", "kernel")}.get(self.overlay, ()),
         )
 
@@ -281,33 +294,58 @@ class Reliability(Exhibit):
             return []
         if self.overlay == "corp":
             return over(scene, self.band)
-        drawn = {"intervals": "bin_intervals", "consistency": "consistency_bands", "kernel": "kernel_band"}
-        return [call(f"figures.{drawn[self.overlay]}", self._diagram(scene))] if self.overlay in drawn else []
+        return [call("figures.kernel_band", self._curve(scene))] if self.overlay == "kernel" else []
 
-    def _diagram(self, scene: Scene) -> Call[Any]:
-        """Return the overlaid diagram."""
-        rows = scene.model.predictions
+    def _curve(self, scene: Scene) -> Call[Any]:
+        """Return the overlaid curve."""
         if self.overlay == "corp":
             return isotonic(scene.model)
-        if self.overlay == "kernel":
-            return call(cc.diagrams.kernel_curve, rows, scene.claims, method=self.kernel, band=self.band)
-        return call(cc.diagrams.reliability_bands, rows, scene.bins, scene.claims)
+        rows = scene.model.predictions
+        return call(cc.diagrams.kernel_curve, rows, scene.claims, method=self.kernel, band=self.band)
+
+    def _bands(self, scene: Scene) -> dict[str, Call[Any]]:
+        """Return intervals and bands by title, the selected model first; none if bins are another model's."""
+        if self._grouped or not self.chance:
+            return {}
+        models = dict.fromkeys((scene.model, *scene.models.shown))
+        found = {
+            model.title: call(cc.diagrams.reliability_bands, model.predictions, scene.bins, scene.claims)
+            for model in models
+        }
+        return {title: bands for title, bands in found.items() if not scene.refusal(bands)}
 
     def _about(self, scene: Scene) -> tuple[str, ...]:
-        """Notes with the numbers of the overlay."""
+        """Notes with the numbers of the bands, and of the curve without bins."""
+        return (*self._outside(scene), *self._of_curve(scene), *self._of_classes(scene))
+
+    def _outside(self, scene: Scene) -> tuple[str, ...]:
+        """Note on the number of stars outside the band."""
+        title, wanted = scene.model.title, self._bands(scene).get(scene.model.title)
+        if wanted is None:
+            return ()
+        bands = scene.get(wanted)
+        outside = (
+            f"{bands.outside} of {len(bands.frame())} stars outside the {percent(bands.level, 0)} consistency band"
+        )
+        return (f"{title}: {outside}; {percent(1 - bands.level, 0)} would be by chance.",)
+
+    def _of_curve(self, scene: Scene) -> tuple[str, ...]:
+        """Notes with the numbers of the curve."""
         if self.overlay == "none":
             return ()
-        title, laid = scene.model.title, scene.get(self._diagram(scene))
+        title, curve = scene.model.title, scene.get(self._curve(scene))
         if self.overlay == "kernel":
-            return curve_notes(title, laid)
-        if self.overlay == "corp":
-            return (
-                f"{title}: Brier score {score(laid.score)} = miscalibration {score(laid.miscalibration)} "
-                f"− discrimination {score(laid.discrimination)} + uncertainty {score(laid.uncertainty)}.",
-                band_words(scene, self.band)[0],
-            )
-        outside = f"{laid.outside} of {len(laid.frame())} stars outside the {percent(laid.level, 0)} consistency band"
-        return (f"{title}: {outside}; {percent(1 - laid.level, 0)} would be by chance.",)
+            return curve_notes(title, curve)
+        return (
+            f"{title}: Brier score {score(curve.score)} = miscalibration {score(curve.miscalibration)} "
+            f"− discrimination {score(curve.discrimination)} + uncertainty {score(curve.uncertainty)}.",
+            band_words(scene, self.band)[0],
+        )
+
+    def _of_classes(self, scene: Scene) -> tuple[str, ...]:
+        """Note on the bins of the selected model whose classes differ significantly."""
+        words = differences(scene.get(stars(scene)))
+        return (f"{scene.model.title}: {words}",) if words and not self._grouped else ()
 
 
 def _of_classes(frame: pd.DataFrame) -> bool:

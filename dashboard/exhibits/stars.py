@@ -4,22 +4,56 @@ from __future__ import annotations
 
 import calib_core as cc
 from calib_core import BINNINGS, NotAnswerable, Predictions
+from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams import ReliabilityDiagram
 from calib_core.registry.registry import Choice
-from calib_core.text import count, inside
+from calib_core.text import at_level, chance, count, inside
 from dashboard.exhibits import event_words
 from dashboard.session import Call, Model, Scene, call, in_sentence
 
 IN_BINS = "Mean confidence and accuracy of the rows in each bin."
 BY_CLASS = "Class-wise error: mean absolute gap of the bin's predicted classes, so gaps of opposite sign do not cancel."
-_STAR = "Star: one bin. On the diagonal, confidence equals accuracy."
-_STEM = "Plus: its distance from the diagonal is the class-wise error."
+_STAR = "Star: one bin{}. On the diagonal, confidence equals accuracy."
+_INTERVAL = f" with its {at_level(LEVEL)} interval"
+_BAND = f"Gray: range of {at_level(LEVEL)} of stars of calibrated models with the confidences of {{}}, for each bin."
+_STEM = (
+    "Stem to a strong plus: the bin's classes differ significantly (corrected for the number of bins). It is as long "
+    "as they are from the bin's own error on average, dotted as far as noise alone reaches."
+)
+_PALE = (
+    "Pale plus: its distance from the diagonal is the class-wise error. The bracket beside it is where noise alone "
+    "would put it if classes did not differ."
+)
+_PRINTED = (
+    "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the class-wise error. With few rows of "
+    "each class, most of it is noise."
+)
 _HOLLOW = "Hollow: fewer than 10 rows; not connected."
+_PLUSSES = {"all": (_STEM, _PALE), "significant": (_STEM,), "printed": (_PRINTED,), "none": ()}
 
 
-def how_to_read(*, stems: bool) -> str:
-    """Explain the marks of the diagram; ``stems``: whether any stem is drawn."""
-    return " ".join((_STAR, *((_STEM,) if stems else ()), _HOLLOW))
+def how_to_read(plusses: str, banded: str = "") -> str:
+    """Explain the marks of the diagram with these ``plusses``; ``banded`` is the model with a band, if any."""
+    star = _STAR.format(_INTERVAL if banded else "")
+    band = (_BAND.format(in_sentence(banded)),) if banded else ()
+    return " ".join((star, *band, *_PLUSSES[plusses], _HOLLOW))
+
+
+def differences(diagram: ReliabilityDiagram) -> str:
+    """State in which bins the classes differ significantly, or that there are none; empty if no bin is tested."""
+    frame = diagram.frame()
+    tested, found = int(frame["class_p"].notna().sum()), frame[frame["class_p"] <= SIGNIFICANCE]
+    if not tested:
+        return ""
+    if found.empty:
+        joint = diagram.class_p_joint
+        still = ", but jointly they do" if joint <= SIGNIFICANCE else ""
+        how = f"bins tested: {tested}, corrected; jointly {chance(joint)}"
+        return f"in no bin do classes differ significantly{still} ({how})."
+    where = [cc.diagrams.edges_said(low, high) for low, high in zip(found["lower"], found["upper"], strict=True)]
+    more = f" and {len(where) - 3} more" if len(where) > 3 else ""
+    listed = f"{', '.join(where[:3])}{more}"
+    return f"classes differ significantly at {listed} (bins tested: {tested}, corrected)."
 
 
 BINS_OF = Choice(("own", "recalibrated"), titles=("Each model's own", "The recalibrated model's, for all"))

@@ -265,8 +265,9 @@ TERMS = {
         Term(
             "star-and-stem",
             "Star and stem",
-            "The star shows the accuracy in a bin. Its stem ends as far from the diagonal as the average error "
-            "of the predicted classes, each judged by itself.",
+            "The star shows the accuracy in a bin. A stem shows that its predicted classes differ significantly. It is "
+            "as long as they are from the star on average, dotted as far as noise alone reaches. Elsewhere a pale plus "
+            "is beside the range of noise.",
             sketches.star_and_stem(),
             "A star below the diagonal, and a stem from it down to a plus.",
             ReliabilityDiagram.formula,

@@ -143,7 +143,7 @@ TOUR = (
         "Why confidence calibration can be blind",
         "Can two wrongs look right?",
         _blind,
-        "Compare the predicted classes in the pane. The stem shows it: the plus is as far from the line as they are.",
+        "Compare the predicted classes in the pane. The stem shows how far they are from the star on average.",
         ("confidence", "top-label", "star-and-stem"),
         {"data": "demo:example-1", "view": "reliability", "calibrators": (), "bin": 9},
     ),

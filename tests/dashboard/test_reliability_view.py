@@ -237,17 +237,19 @@ def test_what_the_exhibit_offers_is_what_the_figure_draws() -> None:
     figure = import_module("calib_core.figures.reliability")
     assert exhibit.AXES == probability_axis.AXES
     assert (exhibit.TOGETHER, exhibit.MOST_LAID_OVER) == (figure.TOGETHER, figure.MOST_LAID_OVER)
+    for plusses in figure.PLUSSES:
+        assert exhibit.Reliability(plusses=plusses).plusses == plusses
 
 
-@pytest.mark.parametrize("overlay", ["none", "intervals", "consistency", "corp", "kernel"])
+@pytest.mark.parametrize("overlay", ["none", "corp", "kernel"])
 @pytest.mark.parametrize("demo", ["wine-logistic", "language-model"])
 def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
     chosen = EXHIBITS.described("reliability", overlay=overlay)
     app = opened(Selection(source=Source(data=f"demo:{demo}")).with_exhibit(chosen))
     assert not app.error
     traces = {trace.get("name") for trace in drawn(app)["reliability"].figure["data"]}
-    added = {"none": set(), "intervals": {"90 % intervals"}, "consistency": {"90 % of calibrated models"}}
-    assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve"}.get(overlay)}) <= traces
+    curve = {"corp": {"CORP curve"}, "kernel": {"kernel curve"}}.get(overlay, set())
+    assert {"90 % of calibrated models", *curve} <= traces
     test = session.parts(Source(data=f"demo:{demo}")).test
     if overlay == "kernel":
         assert f"Bandwidth {cc.diagrams.kernel_curve(test).bandwidth:.2g}" in texts(app)
@@ -263,7 +265,7 @@ def test_the_options_of_an_overlay_are_on_screen_with_it_only() -> None:
         for overlay in ("none", "corp", "kernel")
         for app in [opened(Selection(source=WINE).with_exhibit(EXHIBITS.described("reliability", overlay=overlay)))]
     }
-    always = {"together", "axis", "overlay", "bins_of"}
+    always = {"together", "axis", "overlay", "bins_of", "plusses"}
     assert boxes == {"none": always, "corp": {*always, "band"}, "kernel": {*always, "band", "kernel"}}
 
 

@@ -229,8 +229,8 @@ def test_the_rows_a_summary_keeps_are_a_click_away_and_so_is_the_way_back():
 
 def test_what_of_a_picture_needs_rows_is_not_offered_of_a_summary():
     app, _ = said_of_a_summary("reliability", notion="confidence")
-    overlay = next(box for box in app.selectbox if box.label == "Overlay")
-    assert overlay.options == ["None", "Intervals of the accuracy", "Consistency bands"]
+    overlay = next(box for box in app.selectbox if box.label == "Curve without bins")
+    assert overlay.options == ["None"]
     corp = (EXHIBITS.described("reliability", overlay="corp"),)
     _, said = said_of_a_summary("reliability", notion="confidence", exhibits=corp)
     assert "“Isotonic curve (CORP)” needs" in said

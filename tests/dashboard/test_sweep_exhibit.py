@@ -77,13 +77,13 @@ def test_all_models_are_drawn_in_the_bins_of_the_recalibrated_one_looked_at(scen
     counts = [part["count"].tolist() for _, part in frame.groupby("model", sort=False)]
     assert len(counts) == 3
     assert counts[0] == counts[1] == counts[2]
-    exhibit = EXHIBITS.make("reliability", bins_of="recalibrated", overlay="intervals")
+    exhibit = EXHIBITS.make("reliability", bins_of="recalibrated", overlay="corp")
     assert any(BINS in note for note in exhibit.words(looked_at).notes)
     figure = looked_at.get(exhibit.figure(looked_at))
     records = [mark for trace in figure.data for mark in trace.customdata or () if isinstance(mark, dict)]
     assert records
     assert not any("bin" in mark for mark in records), "a group of rows is no bin that a click could open"
-    assert "overlay" not in exhibit.used
+    assert not {"overlay", "chance"} & set(exhibit.used)
     panels = EXHIBITS.make("class-panels", bins_of="recalibrated")
     classes = looked_at.get(panels.table(looked_at))
     per_model = [part["count"].tolist() for _, part in classes.groupby("model", sort=False)]

@@ -7,6 +7,7 @@ table. A chapter of the report is compared with its own tables, a card with its 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections import Counter
@@ -22,7 +23,7 @@ import pytest
 from shown_laws import FIELD, records_of, told_by
 
 import calib_core as cc
-from calib_core import NotAnswerable, defaults
+from calib_core import InputError, NotAnswerable, defaults
 from calib_core.evaluation import prediction_sets
 from calib_core.evaluation.choice import ENOUGH
 from calib_core.figures.marks import FEW_ROWS
@@ -142,6 +143,7 @@ FIXED = [
     r"Predictions of 95 % or more",
     r"with calibration rows: \d",
     r"correct rows withheld 0\.4",
+    r"20 effective rows",
 ]
 """Numbers of a method, the same for all data."""
 
@@ -293,9 +295,27 @@ def of_curve(w: World, frame: Frame) -> dict[str, Any]:
     for _, line in frame.groupby([name for name in ("model", "class") if name in frame]):
         known = line.dropna(subset="curve")
         local.append(100 * abs(np.interp(0.8, known["score"], known["curve"]) - 0.8))
-        off = (known["curve"] - known["score"]).abs()
-        distance.append(100 * (off * known["density"]).sum() / known["density"].sum())
+    models = [w.scene.get(model.predictions) for model in w.scene.models.shown]
+    for rows in models:  # over all rows, also where too few are near for a curve
+        notions = ("event", "confidence", "class-wise", "top-label")
+        for notion in notions:
+            with contextlib.suppress(InputError):
+                distance += [100 * curve.error for curve in cc.diagrams.kernel_curves(rows, notion)]
     return {"local": local, "distance": distance, "at": 80, "level": 100 * defaults.LEVEL}
+
+
+def of_differences(w: World, frame: Frame) -> dict[str, Any]:
+    """Return the number of bins whose classes are tested, and the p-values of all of them together."""
+    mine = frame[frame["model"] == w.scene.model.title]
+    rows = w.scene.get(w.scene.model.predictions)
+    joint = cc.diagrams.reliability(rows, w.scene.bins, notion=w.scene.claims).class_p_joint
+    return {"tested": int(mine["class_p"].notna().sum()), "joint": joint}
+
+
+def of_all_classes(w: World, frame: Frame) -> dict[str, Any]:
+    """Return the p-values of all predicted classes together."""
+    rows = w.scene.get(w.scene.model.predictions)
+    return {"joint": cc.inference.jointly_off(rows, w.scene.bins)}
 
 
 def of_bound(w: World, frame: Frame) -> dict[str, Any]:
@@ -396,7 +416,9 @@ RULES: list[tuple[str, Collect, str]] = [
     ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),
     ("kernel-curve|class-kernel", of_curve, r"local calibration error at {at} % is {local} %"),
     ("kernel-curve|class-kernel", of_curve, r"{level} % or more of such"),
-    ("reliability", of_settings, r"range of {level} % of them"),
+    ("reliability", of_settings, r"range of {level} % of (?:them|stars)"),
+    ("reliability", of_differences, r"bins tested: {tested}, corrected(?:; jointly p [=<] {joint})?"),
+    ("standing-out|class-errors|class-panels|classes", of_all_classes, r"jointly(?: they are)? \(p [=<] {joint}\)"),
     ("bin|bin-models", of_place, r"{lower} to {upper} %:"
                                   r"(?: {rows} rows, mean confidence {says} %, accuracy {right} %)?"),
     ("bin-rows|class-rows", of_rows_listed, r"{lower} to {upper} %[^:]*: {rows}(?: rows)?, {right} %"),

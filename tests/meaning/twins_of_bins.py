@@ -5,6 +5,7 @@ import math
 import by_hand
 import numpy as np
 from compared import twin
+from scipy.stats import binom, norm
 
 
 def stars(data, model, whole=True):
@@ -33,7 +34,44 @@ def stars(data, model, whole=True):
                 side = 1 if line["accuracy"] > line["confidence"] else -1
                 line["top_label"] = line["confidence"] + side * line["delta"]
         lines.append((line, here))
+    if whole:
+        _class_differences(data, kept, scores, outcomes, lines)
     return lines
+
+
+def _class_differences(data, kept, scores, outcomes, lines):
+    """Add how the classes of each bin differ, and what noise alone shows: sums over binomial laws, cell by cell."""
+    cells = []
+    for line, here in lines:
+        line |= dict.fromkeys(("class_difference", "class_edge", "class_p", "null_low", "null_high"), math.nan)
+        mine = []
+        if kept.predicted is not None and not data.of_event:
+            mine = [[i for i in here if kept.predicted[i] == c] for c in range(len(kept.names))]
+        mine = [rows for rows in mine if rows]
+        cells.append(mine if len(mine) > 1 and len(here) >= 10 else [])
+    tested = sum(bool(mine) for mine in cells)
+    for (line, here), mine in zip(lines, cells, strict=True):
+        if not mine:
+            continue
+        n, gap = len(here), line["accuracy"] - line["confidence"]
+        off, found = 0.0, {"own": [0.0, 0.0], "diagonal": [0.0, 0.0]}
+        for rows in mine:
+            size, says = len(rows), float(np.mean(scores[rows]))
+            off += abs(float(np.sum(outcomes[rows])) - size * (says + gap)) / n
+            true, k = min(max(says + gap, 0.0), 1.0), np.arange(size + 1)
+            mass = binom.pmf(k, size, true)
+            for about, centre in (("own", true), ("diagonal", says)):
+                away = np.abs(k - size * centre) / n
+                found[about][0] += mass @ away
+                found[about][1] += mass @ away**2 - (mass @ away) ** 2
+        if not found["own"][1] > 1e-15:
+            continue
+        z, (mean, variance), (middle, width) = norm.isf(0.05 / tested), found["own"], found["diagonal"]
+        line["class_difference"] = off
+        line["class_edge"] = mean + z * math.sqrt(variance)
+        line["class_p"] = min(1.0, tested * norm.sf((off - mean) / math.sqrt(variance)))
+        line["null_low"] = max(0.0, middle - z * math.sqrt(width))
+        line["null_high"] = middle + z * math.sqrt(width)
 
 
 def bands(compared, data, model_of, low="band_low", high="band_high"):

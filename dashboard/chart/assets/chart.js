@@ -5,6 +5,7 @@
 // last, data-calib-revision the revision on screen. The newest figure is drawn when the last two are equal.
 // data-calib-travel is there while marks travel.
 
+import { above, fitted, mended } from "./fit.js";
 import { Grips } from "./grips.js";
 import { LOCALE, library } from "./library.js";
 import { Slider } from "./live.js";
@@ -40,6 +41,8 @@ class Chart {
     this.slider = new Slider(this.frame, this.node, (what) => this.tell(what));
     this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.fit()));
     this.observer.observe(this.node);
+    this.resized = () => this.fit();
+    window.addEventListener("resize", this.resized);
     this.onScreen = null;
     this.drawing = false;
     this.width = 0;
@@ -53,14 +56,26 @@ class Chart {
     this.send = send;
     const { room } = this.header;
     if (room) this.header.height = Math.max(this.header.height, window.innerHeight - room);
-    const { key, label, height, revision, focus, live } = this.header;
+    const { key, label, revision, focus, live } = this.header;
     if (this.memory?.key !== key) this.memory = new Memory(key);
     Object.assign(this.node.dataset, { calibChart: key, calibPending: revision });
     this.node.setAttribute("aria-label", label);
-    this.node.style.height = `${height}px`; // at once, so that the page does not jump when the figure arrives
+    // At once, so that the page does not jump when the figure arrives.
+    this.stand(this.onScreen ? this.tall : (this.wanted()?.height ?? this.header.height));
     this.slider.show(live, revision);
     this.looking.show(focus);
     this.draw();
+  }
+
+  /** The size of the figure where it follows the screen. */
+  wanted() {
+    if (this.header.room) return null; // presented: the height is the window's already
+    return fitted(this.header, this.node.clientWidth, this.header.height, this.header.times);
+  }
+
+  stand(height) {
+    this.tall = height;
+    this.node.style.height = `${height}px`;
   }
 
   async draw() {
@@ -89,7 +104,7 @@ class Chart {
 
   async react() {
     const target = this.target();
-    const { revision, height, key } = this.header;
+    const { revision, key, times } = this.header;
     const { data, layout } = JSON.parse(this.painted()); // anew each time, for Plotly writes into what it gets
     const plotly = await library(data).catch((error) => {
       this.onScreen = target;
@@ -97,6 +112,10 @@ class Chart {
     });
     if (target !== this.target()) return; // overtaken while the library was loading
     this.width = this.node.clientWidth;
+    const wanted = this.wanted();
+    const height = wanted?.height ?? this.header.height;
+    const { "yaxis.domain": domain } = wanted ? above(this.header, wanted.inner, times) : {};
+    if (domain) layout.yaxis.domain = domain;
     Object.assign(layout, { template: this.template(), height, width: this.width, autosize: false });
     this.onScreen = target; // before drawing, so that a figure which cannot be drawn is not tried forever
     if (this.plotly && this.plotly !== plotly) this.forget();
@@ -106,6 +125,8 @@ class Chart {
     this.slider.leave();
     this.config ??= configuration(plotly, key);
     await plotly.react(this.node, data, layout, this.config);
+    this.stand(height);
+    await this.mend(wanted);
     this.memory.settle(this.node);
     if (!this.listening) this.listen();
     this.travel.arrive();
@@ -157,10 +178,27 @@ class Chart {
     if (!this.header || this.drawing) return;
     if (this.stale()) return void this.draw();
     const width = this.node.clientWidth;
-    if (!this.listening || width === 0 || width === this.width || !this.node.isConnected) return;
+    if (!this.listening || width === 0 || !this.node.isConnected) return;
+    const wanted = this.wanted();
+    const same = width === this.width && wanted?.inner === this.inner;
+    if (same) return;
     this.width = width;
+    this.inner = wanted?.inner;
     this.travel.finish();
-    this.plotly.relayout(this.node, { width });
+    const height = wanted ? wanted.height : this.header.height;
+    const domain = wanted ? above(this.header, wanted.inner, this.header.times) : {};
+    this.plotly.relayout(this.node, { width, height, ...domain }).then(() => {
+      this.stand(height);
+      this.mend(wanted);
+    });
+  }
+
+  async mend(wanted) {
+    this.inner = wanted?.inner;
+    const changes = mended(this.node, this.header, wanted, this.tall);
+    if (!changes) return;
+    await this.plotly.relayout(this.node, changes);
+    this.stand(changes.height);
   }
 
   forget() {
@@ -173,6 +211,7 @@ class Chart {
   release() {
     if (this.node.isConnected || this.drawing) return;
     this.observer.disconnect();
+    window.removeEventListener("resize", this.resized);
     this.looking.release();
     // Browsers allow some sixteen WebGL contexts and free dropped ones late: give ours back at once.
     for (const canvas of this.node.querySelectorAll("canvas")) {

@@ -44,6 +44,8 @@ const STYLE = `
 .calib-grip:hover, .calib-grip:active { background: color-mix(in srgb, var(--st-primary-color) 18%, transparent); }
 .calib-bubble { position: absolute; padding: 2px 8px; border-radius: 4px; pointer-events: none; white-space: nowrap;
   background: var(--st-background-color); border: 1px solid var(--st-primary-color); color: var(--st-text-color); }
+.calib-chart :is(.annotation-text, .bartext) { paint-order: stroke; stroke: var(--st-background-color); stroke-width: 4px;
+  stroke-linejoin: round; }
 .calib-looked { filter: drop-shadow(0 0 1px var(--st-text-color)) drop-shadow(0 0 1.5px var(--st-text-color)); }
 .calib-words { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
   white-space: nowrap; }

@@ -72,8 +72,10 @@ def test_frames_hold_no_empty_bins_and_exactly_the_numbers(p, bins):
     d = reliability(p, bins, notion="confidence")
     frame = d.frame()
     assert (frame["count"] > 0).all()
-    assert not frame.isna().any().any()
-    for name in ("lower", "upper", "count", "share", "confidence", "accuracy", "delta", "top_label"):
+    tested = ["class_difference", "class_edge", "class_p", "null_low", "null_high"]
+    assert not frame.drop(columns=tested).isna().any().any()
+    assert (frame[tested].isna().sum(axis=1).isin([0, len(tested)])).all(), "a bin is tested, or not"
+    for name in ("lower", "upper", "count", "share", "confidence", "accuracy", "delta", "top_label", *tested):
         np.testing.assert_array_equal(frame[name], getattr(d, name)[d.count > 0])
 
 

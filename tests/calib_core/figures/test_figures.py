@@ -56,24 +56,17 @@ def test_reliability_draws_its_frame(predictions: Predictions) -> None:
     diagram = diagrams.reliability(predictions, 10)
     frame = diagram.frame()
     figure = figures.reliability({"Base": diagram})
-    (bars,), (stars,), (plusses,) = (marks(figure, kind) for kind in ("bars", "stars", "plusses"))
+    (bars,), (stars,), (pale,) = (marks(figure, kind) for kind in ("bars", "stars", "pale"))
     np.testing.assert_array_equal(bars.y, frame["count"])
     np.testing.assert_allclose(np.asarray(bars.x), (frame["lower"] + frame["upper"]) / 2)
     records, x, y = points(stars)
     np.testing.assert_array_equal(x, frame["confidence"])
     np.testing.assert_array_equal(y, frame["accuracy"])
-    inside = frame["top_label"].between(0, 1).to_numpy()
-    assert inside.any()
-    np.testing.assert_array_equal(np.asarray(plusses.y)[inside], frame["top_label"][inside])
     assert [mark["bin"] for mark in records] == frame["bin"].tolist()
-    # Stems go from star to plus, each in one of the two traces.
-    stems = {
-        round(float(t.x[i]), 12): (t.y[i], t.y[i + 1])
-        for t in marks(figure, "stems") + marks(figure, "fewstems")
-        for i in range(0, len(t.x), 3)
-    }
-    for says, star, plus in zip(x, y, plusses.y, strict=True):
-        assert stems[round(float(says), 12)] == (star, plus)
+    noise = frame[~(frame["class_p"] <= 0.05)]
+    inside = noise["top_label"].between(0, 1).to_numpy()
+    assert inside.any()
+    np.testing.assert_array_equal(np.asarray(pale.y)[inside], noise["top_label"][inside])
     # The bars have a strip of their own, below the stars.
     assert figure.layout.yaxis2.domain[1] < figure.layout.yaxis.domain[0]
 
@@ -102,7 +95,7 @@ def test_nothing_is_cut_at_0_or_1() -> None:
     sure = Predictions([[1.0, 0.0]] * 30 + [[0.55, 0.45]] * 12, [0] * 30 + [1] * 12)
     for axis in ("linear", "log-odds"):
         figure = figures.reliability(diagrams.reliability(sure, 10, notion="confidence"), axis=axis)
-        (stars,), (plusses,) = marks(figure, "stars"), marks(figure, "plusses")
+        (stars,), (plusses,) = marks(figure, "stars"), marks(figure, "pale")
         assert {0.0, 1.0} == set(diagrams.reliability(sure, 10).frame()["accuracy"])
         for trace in (stars, plusses):
             for values, span in ((trace.x, figure.layout.xaxis.range), (trace.y, figure.layout.yaxis.range)):
@@ -179,42 +172,136 @@ def test_a_panel_says_its_error_with_the_interval_and_the_verdict(predictions: P
         assert fills[2 * number : 2 * number + 2] == [style(number).colour, VERDICTS[word].colour]
 
 
-def test_bars_of_all_models_carry_their_numbers_or_none_do(predictions: Predictions) -> None:
-    fine = diagrams.reliability(predictions, 20)
-    coarse = diagrams.reliability(predictions.take(np.arange(9)), 3)
-    assert len(fine.frame()) <= 22 < 2 * len(fine.frame())
-    for drawn, written in (({"a": fine}, True), ({"a": coarse, "b": coarse}, True), ({"a": fine, "b": coarse}, False)):
-        assert [bars.text is not None for bars in marks(figures.reliability(drawn), "bars")] == [written] * len(drawn)
+def test_numbers_of_rows_stand_on_bars_above_them_or_nowhere(predictions: Predictions) -> None:
+    fine, usual, coarse = (diagrams.reliability(predictions, bins, notion="confidence") for bins in (60, 20, 3))
+    for drawn, on_bars, above in (
+        ({"a": usual}, True, False),
+        ({"a": coarse, "b": coarse}, True, False),
+        ({"a": usual, "b": usual}, False, True),
+        ({"a": fine}, False, False),
+        ({"a": fine, "b": coarse}, False, False),
+    ):
+        figure = figures.reliability(drawn)
+        assert [bars.text is not None for bars in marks(figure, "bars")] == [on_bars] * len(drawn)
+        numbers = marks(figure, "numbers")
+        assert len(numbers) == above * len(drawn)
+        for trace, diagram in zip(numbers, drawn.values(), strict=False):
+            assert list(trace.text) == [f"{rows:,.0f}" for rows in diagram.frame()["count"]]
+            assert max(bars.y.max() for bars in marks(figure, "bars")) < min(trace.y)
+            assert max(trace.y) < figure.layout.yaxis2.range[1]
 
 
-def test_stems_can_be_left_out_and_the_key_tells_only_what_is_there(predictions: Predictions) -> None:
+def differing(classes: int = 3) -> Predictions:
+    """Return rows whose classes differ by far at confidences of 80 to 100 %, and by noise below."""
+    rng = np.random.default_rng(4)
+    score, code = rng.uniform(0.5, 1, 3000), rng.integers(0, classes, 3000)
+    hit = rng.random(3000) < np.where(score > 0.8, np.where(code % 2, 0.95, 0.65), score)
+    return Predictions.from_confidence(score, predicted=code, labels=np.where(hit, code, (code + 1) % classes))
+
+
+def test_stems_are_drawn_where_classes_differ_and_end_at_the_difference() -> None:
+    diagram = diagrams.reliability(differing(), 10)
+    frame = diagram.frame().set_index("bin")
+    signal = frame[frame["class_p"] <= 0.05]
+    assert signal.index.tolist() == [8, 9]
+    figure = figures.reliability(diagram)
+    (dotted,), (solid,), (strong,), (pale,), (nulls,) = (
+        marks(figure, kind) for kind in ("edges", "stems", "plusses", "pale", "nulls")
+    )
+    assert (dotted.line.dash, solid.line.dash) == ("dot", "solid")
+    for k, line in enumerate(signal.itertuples()):
+        assert dotted.y[3 * k] == line.accuracy
+        assert abs(dotted.y[3 * k + 1] - line.accuracy) == pytest.approx(line.class_edge)
+        assert solid.y[3 * k] == dotted.y[3 * k + 1]
+        assert abs(solid.y[3 * k + 1] - line.accuracy) == pytest.approx(line.class_difference)
+        assert strong.y[k] == solid.y[3 * k + 1]
+        assert 0 <= strong.y[k] <= 1
+    assert [mark["bin"] for mark in strong.customdata] == [8, 9]
+    noise = frame.drop(signal.index)
+    assert [mark["bin"] for mark in pale.customdata] == noise.index.tolist()
+    assert pale.marker.size < strong.marker.size
+    assert pale.marker.opacity < 1 == strong.marker.opacity
+    half, middle = np.asarray(nulls.error_y.array), np.asarray(nulls.y)
+    away = np.abs(np.column_stack([middle - half, middle + half]) - noise["confidence"].to_numpy()[:, None])
+    np.testing.assert_allclose(np.sort(away), noise[["null_low", "null_high"]], atol=1e-12)
+    assert (np.asarray(nulls.x) > pale.x).all()
+
+
+def test_pale_plusses_can_be_hidden_and_those_of_the_paper_shown() -> None:
+    diagram = diagrams.reliability(differing(), 10)
+    frame = diagram.frame()
+    kinds = {
+        plusses: [kind for kind in ("edges", "stems", "plusses", "pale", "nulls") if marks(figure, kind)]
+        for plusses in ("all", "significant", "printed", "none")
+        for figure in [figures.reliability(diagram, plusses=plusses)]
+    }
+    assert kinds == {
+        "all": ["edges", "stems", "plusses", "pale", "nulls"],
+        "significant": ["edges", "stems", "plusses"],
+        "printed": ["edges", "stems", "plusses"],
+        "none": [],
+    }
+    (plusses,) = marks(figures.reliability(diagram, plusses="printed"), "plusses")
+    np.testing.assert_array_equal(plusses.y, frame["top_label"])
+    (stems,) = marks(figures.reliability(diagram, plusses="printed"), "stems")
+    np.testing.assert_array_equal(np.asarray(stems.y)[1::3], frame["top_label"])
+    with pytest.raises(InputError, match="'some'; it must be one of all, significant, printed, none"):
+        figures.reliability(diagram, plusses="some")
+
+
+def test_the_key_tells_only_what_is_there(predictions: Predictions) -> None:
+    def key(diagram: diagrams.ReliabilityDiagram, plusses: str = "all") -> list[str]:
+        names = [str(t.name) for t in figures.reliability(diagram, plusses=plusses).data if str(t.uid)[:3] == "key"]
+        return [name.partition(":")[0] for name in names]
+
     diagram = diagrams.reliability(predictions, 10)
-    names = [str(t.name) for t in figures.reliability(diagram, stems=False).data]
-    assert not [name for name in names if "stem" in name or "top-label" in name]
-    assert [name for name in names if name.startswith("hollow")] == [
-        "hollow: fewer than 10 rows, not connected"
-    ] * bool((diagram.frame()["count"] < 10).any())
-    many = diagrams.reliability(predictions, 1)
-    assert not [t for t in figures.reliability(many).data if str(t.name).startswith("hollow")]
+    hollow = ["hollow"] * bool((diagram.frame()["count"] < 10).any())
+    assert key(diagram, "none") == ["one bin", *hollow]
+    assert key(diagrams.reliability(differing(), 10)) == ["one bin", "stem", "pale +"]
+    assert key(diagrams.reliability(differing(), 10), "significant") == ["one bin", "stem"]
 
 
-def test_the_tolerance_is_a_band_of_its_width(predictions: Predictions) -> None:
+def test_bands_draw_intervals_and_where_calibrated_models_are(predictions: Predictions) -> None:
+    models = {name: predictions.take(np.arange(n)) for name, n in (("a", 400), ("b", 350), ("c", 300))}
+    drawn = {name: diagrams.reliability(rows, 10, notion="confidence") for name, rows in models.items()}
+    bands = {name: diagrams.reliability_bands(rows, 10, "confidence") for name, rows in models.items()}
+    for together, panels in (("overlay", ["x"]), ("side by side", ["x", "x2", "x3"])):
+        for axis in ("linear", "log-odds"):
+            figure = figures.reliability(drawn, bands=bands, together=together, axis=axis)
+            gray = [trace for trace in figure.data if str(trace.uid).startswith("consistency")]
+            assert [trace.xaxis for trace in gray] == panels
+            for trace, each in zip(gray, bands.values(), strict=False):
+                frame = each.frame()[each.frame()["count"] >= 10]
+                place = axis_for(
+                    axis, *(d.frame()[["confidence", "accuracy", "top_label"]] for d in drawn.values())
+                ).place
+                ends = np.append(frame["band_low"], frame["band_high"][::-1])
+                np.testing.assert_allclose(trace.y, place(ends))
+            for star, each in zip(marks(figure, "stars"), bands.values(), strict=True):
+                known, frame = ~np.isnan(star.x), each.frame()
+                ends = [np.asarray(star.y) + star.error_y.array, np.asarray(star.y) - star.error_y.arrayminus]
+                np.testing.assert_allclose(ends[0][known], place(frame["accuracy_high"]))
+                np.testing.assert_allclose(ends[1][known], place(frame["accuracy_low"]))
+    with pytest.raises(InputError, match="different bins"):
+        figures.reliability(drawn["a"], bands=diagrams.reliability_bands(models["a"], 3, "confidence"))
+
+
+def test_the_tolerance_is_two_lines(predictions: Predictions) -> None:
     figure = figures.reliability(diagrams.reliability(predictions, 10), tolerance=0.03)
-    (band,) = (trace for trace in figure.data if trace.uid == "tolerancex")
-    x, y = np.asarray(band.x), np.asarray(band.y)
-    assert np.abs(y - x).max() == pytest.approx(0.03)
-    assert (y >= 0).all()
-    assert (y <= 1).all()
-    assert band.name == "within 3 points of the diagonal"
+    (lines,) = (trace for trace in figure.data if trace.uid == "tolerancex")
+    away = np.asarray(lines.y) - np.asarray(lines.x)
+    assert np.unique(away[~np.isnan(away)].round(12)).tolist() == [-0.03, 0.03]
+    assert np.isnan(away).sum() == 1
+    assert np.nanmin(lines.y) >= 0
+    assert np.nanmax(lines.y) <= 1
+    assert (lines.line.dash, lines.name) == ("dot", "tolerance of 3 %")
     assert not [t for t in figures.reliability(diagrams.reliability(predictions, 10)).data if t.uid == "tolerancex"]
 
 
-def test_the_legend_of_a_risk_has_the_words_of_its_axes(predictions: Predictions) -> None:
+def test_the_axes_of_a_risk_have_its_words(predictions: Predictions) -> None:
     figure = figures.reliability(diagrams.reliability(predictions, 10), event="died")
-    (name,) = (trace.name for trace in figure.data if str(trace.name).startswith("one bin"))
-    horizontal, vertical = re.fullmatch(r"one bin \(mean (.+), (.+)\)", name).groups()  # type: ignore[union-attr]
-    assert figure.layout.xaxis.title.text.startswith(horizontal)
-    assert f"<b>{vertical}</b>" in [note.text for note in figure.layout.annotations]
+    assert figure.layout.xaxis.title.text == "predicted risk of “died”"
+    assert "<b>observed frequency</b>" in [note.text for note in figure.layout.annotations]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 0.2), (0.7, 0.9)])
