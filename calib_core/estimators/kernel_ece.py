@@ -193,7 +193,7 @@ def limits(
         along[nodes][1:] = (w[1:] * w[:-1]) @ squared[seen]
 
     tail = (1.0 - level) / 2
-    if whole:
+    if whole and known.any():
         joined = known[1:] & known[:-1]
         cosine = along[1:][joined] / np.sqrt(length[1:][joined] * length[:-1][joined])
         pieces = int(known.sum() - joined.sum())
@@ -202,6 +202,16 @@ def limits(
     b = count[known] / largest[known] ** 2
     half[known] = largest[known] / total[known] * (gamma.isf(tail, b + 1.0) - b)
     return np.clip(curve - half, 0.0, 1.0), np.clip(curve + half, 0.0, 1.0)
+
+
+def effective_rows_at(stratum: Stratum, kernel: Kernel, width: float, grid: ScoreGrid) -> Float64s:
+    """Effective sample size (sum w)^2 / sum w^2 of the rows at each node of a grid, with their weights w there."""
+    v = np.ones(len(stratum.scores)) if stratum.weights is None else stratum.weights
+    mass, squared = grid.masses(stratum.scores, v), grid.masses(stratum.scores, v**2)
+    total, squares = np.zeros(grid.cells + 1), np.zeros(grid.cells + 1)
+    for nodes, seen, w in kernel.on(grid, width).weights():
+        total[nodes], squares[nodes] = w @ mass[seen], (w * w) @ squared[seen]
+    return np.divide(total**2, squares, out=np.zeros(grid.cells + 1), where=squares > 0)
 
 
 def _tail(path: float, pieces: int, level: float) -> float:

@@ -1,6 +1,6 @@
 """Smoothing of scores, for estimators and calibrators: kernels, bandwidth rules, scales and the grid (P5 §4.4)."""
 
-from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
+from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, CutDeviation, Fixed, Silverman, StandardDeviation
 from calib_core.smoothing.kernels import (
     KERNELS,
     BetaKernel,
@@ -21,6 +21,7 @@ __all__ = [
     "Bandwidth",
     "BetaKernel",
     "Bump",
+    "CutDeviation",
     "Fixed",
     "Gaussian",
     "Kernel",

@@ -150,7 +150,7 @@ class KernelReliability(KernelCurveExhibit):
     def words(self, scene: Scene) -> Words:
         title, curve = scene.model.title, scene.get(self._curve(scene))
         words = Words(
-            f"{title}: kernel curve over the stars, {curve.band_title}. Gaps: no data.",
+            f"{title}: kernel curve over the stars, {curve.band_title}. Drawn where 20 effective rows are near.",
             f"Kernel reliability curve of {in_sentence(title)}: {curve.band_title}.",
         )
         return words.also(*curve_notes(title, curve, self.score))
@@ -188,7 +188,7 @@ def _there(curve: Any, score: float | None) -> str:
     local = curve.local_error(score)
     if math.isfinite(local):
         return f"The local calibration error at {short_percent(score)} is {short_percent(local)}. "
-    return f"There are no data at {score:.2f}: the local calibration error is not defined there. "
+    return f"There are too few rows near {score:.2f}: the local calibration error is not shown there. "
 
 
 CURVE = ("ici", "e50", "e90")

@@ -181,9 +181,11 @@ def kernel_curve(compared, data):
     off, weight = [], []
     for score in np.quantile(scores, [0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9]):
         at = known.iloc[int(np.argmin(np.abs(known["score"] - score)))]
+        if abs(at["score"] - score) > 0.02:
+            continue  # a gap
         near = np.argsort(np.abs(scores - score))[: max(20, len(scores) // 6)]
         off.append(abs(at["curve"] - outcomes[near].mean()))
-        share = np.mean(np.abs(scores - score) < 0.05) / 0.1
+        share = np.mean(np.abs(scores - score) < 0.03) / 0.06  # about as wide as the kernel
         weight.append(at["density"] / (share * score * (1 - score)))
     assert np.mean(off) < 0.09, off
     assert 0.5 < np.mean(weight) < 1.6, weight

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from calib_core import Predictions
+from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, corp_band, kernel_curve
-from calib_core.smoothing import Fixed
 
 
 def _odds(mean, deviation):
@@ -50,30 +50,32 @@ def drawn(law, n, seed):
     return s, truth(s)
 
 
-def noiseless(s, chance, method=KERNEL_CURVE, **how):
-    """Return the curve with every outcome replaced by its probability: each row twice, weighted by both outcomes.
+def noiseless(s, chance, method=KERNEL_CURVE):
+    """Return the curve with every outcome replaced by its probability, with NaN where the rows' own curve has it.
 
-    At the bandwidth of the rows themselves: rows of unequal weight are worth another number of them.
+    At the bandwidth of the rows themselves. Each row is there twice, weighted by both outcomes.
     """
-    plain = kernel_curve(Predictions.from_confidence(s, chance > 0.5), method=method, band="none", **how)
-    same = replace(method, bandwidth=Fixed(plain.bandwidth))
-    both = np.concatenate([chance, 1 - chance])
+    plain = kernel_curve(Predictions.from_confidence(s, chance > 0.5), method=method, band="none")
+    rows = np.tile(np.asarray(s, dtype=float), 2)
     known = np.concatenate([np.ones(len(s), bool), np.zeros(len(s), bool)])
-    rows = Predictions.from_confidence(np.tile(s, 2), known, weights=both)
-    return kernel_curve(rows, method=same, band="none", **how)
+    both = Stratum(rows, known, np.concatenate([chance, 1 - chance]))
+    grid = method.grid(0.0)
+    smooth = method.local(both, grid, plain.bandwidth).curve
+    at = np.interp(plain.score, grid.scores, smooth)
+    return replace(plain, curve=np.where(np.isnan(plain.curve), np.nan, at))
 
 
-def kernel_coverage(law, n, runs, band, seed=0, narrowed=1.0, **how):
-    """Return (runs, scores): True if the band contains the smoothed curve; only at existing scores."""
+def kernel_coverage(law, n, runs, band, seed=0, narrowed=1.0, true=False, **how):
+    """Return (runs, scores): True if the band contains the smoothed curve, or the ``true`` one, where it is drawn."""
     s, chance = drawn(law, n, seed)
     target, rng, inside = noiseless(s, chance, **how), np.random.default_rng(seed + 1), []
-    first, last = np.searchsorted(target.score, s.min(), "right") - 1, np.searchsorted(target.score, s.max())
+    wanted = LAWS[law][1](target.score) if true else target.curve
     for _ in range(runs):
         made = kernel_curve(Predictions.from_confidence(s, rng.random(n) < chance), band=band, **how)
         low, high = (made.curve + narrowed * (end - made.curve) for end in (made.lower, made.upper))
         # The scores with a curve depend on scores only: they are the same in every run.
-        judged = np.arange(first, last + 1)[~np.isnan(made.curve[first : last + 1])]
-        inside.append(((low <= target.curve + 1e-9) & (target.curve <= high + 1e-9))[judged])
+        judged = ~np.isnan(made.curve)
+        inside.append(((low <= wanted + 1e-9) & (wanted <= high + 1e-9))[judged])
     return np.array(inside)
 
 

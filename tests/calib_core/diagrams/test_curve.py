@@ -9,7 +9,16 @@ from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.estimators import KernelECE
 from calib_core.reductions import ClassSpecific
-from calib_core.smoothing import Fixed, Gaussian, Linear, LogOdds, ScoreGrid, StandardDeviation, local_calibration
+from calib_core.smoothing import (
+    CutDeviation,
+    Fixed,
+    Gaussian,
+    Linear,
+    LogOdds,
+    ScoreGrid,
+    StandardDeviation,
+    local_calibration,
+)
 from calib_core.smoothing.kernels import Triweight
 
 COLUMNS = ["score", "curve", "density", "lower", "upper"]
@@ -47,19 +56,23 @@ def test_the_curve_and_its_error_are_those_of_the_estimate():
         assert curve.error == estimate(p, "confidence", method).value
         assert curve.rows == 500
         weighed = np.abs(curve.curve - curve.score) * curve.density
-        assert np.trapezoid(np.nan_to_num(weighed), curve.score) == pytest.approx(curve.error, abs=1e-5)
+        # The error is that of all rows; the curve is drawn where enough of them are.
+        left_out = np.trapezoid(np.where(np.isnan(curve.curve), curve.density, 0.0), curve.score)
+        off = curve.error - np.trapezoid(np.nan_to_num(weighed), curve.score)
+        assert -1e-3 < off < left_out + 1e-3 < 0.1
         assert np.isnan(curve.lower).all()
 
 
 def test_a_fine_grid_is_thinned_only_as_far_as_the_bandwidth_allows():
     grid = ScoreGrid()
     for value, stride in ((0.1, 8), (0.007, 4), (0.0025, 2), (0.0006, 1)):
-        curve = kernel_curve(binary(300), method=width(value), band="none")
-        np.testing.assert_allclose(curve.score, grid.scores[::stride])
-        s = binary(300)
+        curve = kernel_curve(binary(20_000), method=width(value), band="none")
+        assert (np.abs(curve.score - grid.scores[::stride]) > 1e-7).sum() <= 2, "but for the smallest and largest score"
+        s = binary(20_000)
         stratum = Stratum(s.confidence, s.correct)
         whole = local_calibration(stratum, Triweight().on(grid, value))
         known = ~np.isnan(curve.curve)
+        known[[np.flatnonzero(known)[0], np.flatnonzero(known)[-1]]] = False  # at the scores' own ends
         np.testing.assert_allclose(curve.curve[known], whole.curve[::stride][known], rtol=1e-6)
 
 
@@ -82,7 +95,7 @@ def test_a_gap_is_drawn_as_a_gap():
     for name in ("curve", "lower", "upper"):
         assert np.isnan(getattr(curve, name)[gap]).all()
     assert (curve.density[gap] < 1e-9).all()
-    assert not np.isnan(curve.curve[np.abs(curve.score - 0.2) < 0.05]).any()
+    assert curve.value(0.2) == pytest.approx(0.5, abs=1e-3)
     assert np.isnan(curve.local_error(0.5))
     assert curve.local_error(0.9) == pytest.approx(0.4, abs=1e-3)
     assert np.isnan(curve.value(1.5))
@@ -161,7 +174,7 @@ def test_on_log_odds_a_confident_calibrated_model_shows_less_error_than_on_score
 
 
 def test_scores_of_0_and_1_and_their_neighbours_are_within_the_log_odds():
-    p = Predictions.from_confidence([0.0, 1.0, 1e-300, 1 - 1e-16, 0.5], [False, True, False, True, True])
+    p = Predictions.from_confidence([0.0, 1.0, 1e-300, 1 - 1e-16, 0.5, 0.5], [False, True, False, True, True, True])
     curve = kernel_curve(p, method=KernelECE(bandwidth=Fixed(0.1), scale=LogOdds()))
     assert (curve.value(0.0), curve.value(1.0), curve.value(0.5)) == pytest.approx((0, 1, 1))
     assert np.isnan(curve.value(0.2))
@@ -193,8 +206,8 @@ def test_the_default_is_the_mean_gap_over_claims_of_like_odds():
     s = np.append(1 / (1 + np.exp(-z[:900])), np.ones(100))
     p = Predictions.from_confidence(s, rng.random(1000) < 0.9 * s)
     curve = kernel_curve(p)
-    assert curve.bandwidth == pytest.approx(np.std(z, ddof=1) * 750**-0.2)
-    for score in (0.3, 0.9, 0.999, 1.0):
+    assert curve.bandwidth == pytest.approx(0.6 * np.std(np.clip(z, -5, 5), ddof=1) * 750**-0.2)
+    for score in (0.7, 0.9, 0.999, 1.0):
         at = min(np.log(score) - np.log1p(-score) if score < 1 else 16.0, 16.0)
         weight = Triweight()((z - at) / curve.bandwidth) + Triweight()((32 - z - at) / curve.bandwidth)
         wanted = np.clip(score + np.average(p.correct - s, weights=weight), 0, 1)
@@ -203,7 +216,7 @@ def test_the_default_is_the_mean_gap_over_claims_of_like_odds():
 
 @pytest.mark.parametrize("data", ["vgg16_c10", "lenet_c10", "densenet_c100", "lenet_c100"])
 def test_the_default_reads_well_on_networks(data):
-    """A curve from end to end oscillates little; the paper's curve is erratic on vgg16."""
+    """A curve from end to end oscillates little; the paper's bandwidth is too small on vgg16."""
     p = shared_files.predictions(data)
 
     def up_and_down(curve):
@@ -214,14 +227,15 @@ def test_the_default_reads_well_on_networks(data):
     assert curve.warning == ""
     paper = kernel_curve(p, method=KernelECE(), band="none")
     if data == "vgg16_c10":
-        assert up_and_down(paper) > 50
         assert paper.warning != ""
     # It goes through the data: share right against the mean of the curve, in ten groups of rows.
     order = np.argsort(p.confidence, kind="stable")
     at = np.interp(p.confidence, curve.score, curve.curve)
     for rows in np.array_split(order, 10):
         noise = 4 * np.sqrt(max(p.correct[rows].var(), 0.01) / len(rows))
-        assert abs(at[rows].mean() - p.correct[rows].mean()) < noise
+        known = rows[~np.isnan(at[rows])]
+        assert len(known) > 0.9 * len(rows)
+        assert abs(at[known].mean() - p.correct[known].mean()) < noise
 
 
 def test_scores_that_are_all_equal_have_a_curve_and_a_band():
@@ -232,14 +246,35 @@ def test_scores_that_are_all_equal_have_a_curve_and_a_band():
     assert curve.warning == ""
 
 
-def test_a_curve_ends_where_less_than_half_a_row_lies():
-    """The kernel extends beyond the scores; the curve does not."""
-    s = np.linspace(0.6, 0.9, 50)
-    curve = kernel_curve(Predictions.from_confidence(s, np.arange(50) % 5 > 0), method=width(0.02))
-    weight = Triweight()((curve.score[:, None] - s) / 0.02).sum(1)
-    sure = np.abs(weight - 0.5) > 0.02
-    np.testing.assert_array_equal(np.isnan(curve.curve[sure]), weight[sure] < 0.5)
-    np.testing.assert_array_equal(np.isnan(curve.lower), np.isnan(curve.curve))
+def test_a_curve_is_between_the_scores_and_broken_where_too_few_rows_count():
+    """The slow twin: effective rows (sum w)^2 / sum w^2 of the kernel's weights; at least 20, or a quarter of all."""
+    rng = np.random.default_rng(0)
+    for n, fewest in ((100, 20), (40, 10)):
+        s = np.concatenate([rng.uniform(0.2, 0.4, n // 2), rng.uniform(0.4, 0.95, n // 2)])
+        p = Predictions.from_confidence(s, rng.random(len(s)) < s)
+        curve = kernel_curve(p, method=width(0.03))
+        known = ~np.isnan(curve.curve)
+        assert curve.score[known].min() >= s.min()
+        assert curve.score[known].max() <= s.max()
+        weight = Triweight()((curve.score[:, None] - s) / 0.03)
+        effective = weight.sum(1) ** 2 / np.maximum((weight**2).sum(1), 1e-12)
+        inside = (curve.score > s.min() + 0.06) & (curve.score < s.max() - 0.06)
+        sure = inside & (np.abs(effective / fewest - 1) > 0.05)
+        np.testing.assert_array_equal(known[sure], effective[sure] > fewest)
+        assert known[sure].any()
+        assert not known[sure].all()
+        np.testing.assert_array_equal(np.isnan(curve.lower), ~known)
+
+
+def test_scores_of_exactly_0_and_1_do_not_widen_the_bandwidth():
+    """Twin: the standard deviation without a limit."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(3, 2.2, 3000)
+    at_one = np.where(rng.random(3000) < 0.15, 16.0, z)
+    widths = {rule: [rule(x) for x in (z, at_one)] for rule in (CutDeviation(), StandardDeviation())}
+    assert max(widths[CutDeviation()]) < 1.1 * min(widths[CutDeviation()])
+    assert widths[StandardDeviation()][1] > 1.8 * widths[StandardDeviation()][0]
+    assert KERNEL_CURVE.bandwidth == CutDeviation()
 
 
 def test_an_unknown_band_is_refused():

@@ -66,9 +66,29 @@ def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
 def test_kernel_bands_hold_the_smoothed_curve_where_scores_are_near_an_end(law, n):
     """Nominal .90 over 40 runs per case, less three standard errors of .047; the least of many scores a little more."""
     each = kernel_coverage(law, n, 40, "pointwise", seed=1)
+    if n == 10 and law == "one class of a hundred":
+        assert not each.size, "ten scores far apart have no curve"
+        return
     assert each.mean() > 0.85
     assert each.mean(axis=0).min() > 0.72
     assert kernel_coverage(law, n, 40, "whole-curve", seed=2).all(axis=1).mean() > 0.76
+
+
+@pytest.mark.parametrize("law", ["network, calibrated", "network, over-confident", "spread, over-confident"])
+@pytest.mark.parametrize("n", [1000, 5000])
+def test_kernel_bands_hold_the_true_curve_too(law, n):
+    """On average over the places drawn; nominal .90, less three standard errors of .047."""
+    assert kernel_coverage(law, n, 40, "pointwise", seed=3, true=True).mean() > 0.86
+
+
+def test_the_former_bandwidth_missed_the_true_curve():
+    """The falsified twin: a band around a curve that is smoothed too widely."""
+    wide = KernelECE(bandwidth=StandardDeviation(), scale=LogOdds(), smoothed="gaps")
+    was, now = (
+        kernel_coverage("uniform, a wave", 5000, 20, "pointwise", true=True, **how) for how in ({"method": wide}, {})
+    )
+    assert was.mean(axis=0).min() < 0.3
+    assert now.mean() > max(0.86, was.mean() + 0.05)
 
 
 def test_half_of_a_kernel_band_does_not_hold():
@@ -115,6 +135,14 @@ def test_no_band_has_no_width_where_all_outcomes_are_alike():
                 assert made.upper[at] - made.lower[at] > 1 / (n + 1)
                 steps = corp_band(p, band=band)
                 assert (steps.upper - steps.lower > 1 / (n + 1)).all()
+
+
+@pytest.mark.parametrize("band", ["pointwise", "whole-curve"])
+def test_rows_too_far_apart_have_neither_curve_nor_band(band):
+    apart = Predictions.from_confidence(np.linspace(0.01, 0.99, 8), np.arange(8) % 2 > 0)
+    curve = kernel_curve(apart, method=KernelECE(bandwidth=Fixed(0.01)), band=band)
+    assert np.isnan(curve.curve).all()
+    assert np.isnan(curve.lower).all()
 
 
 def test_a_band_for_the_whole_curve_is_the_wider_one():
