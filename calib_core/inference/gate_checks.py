@@ -21,7 +21,13 @@ from calib_core.inference.intervals.interval_methods import rows_for_groups, row
 from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE, EstimateLine, marked
 from calib_core.inference.verdicts.other_measures import other_errors_said
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding
-from calib_core.inference.verdicts.verdict import of_one_mean, on_scale_of, on_tolerance_scale, tolerated_ratios
+from calib_core.inference.verdicts.verdict import (
+    of_one_mean,
+    on_scale_of,
+    on_tolerance_scale,
+    ratio_range,
+    tolerated_ratios,
+)
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import RegistryError
 from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW, WITHIN, WORSE, IncreaseWord, in_full
@@ -352,10 +358,11 @@ class GateCheck(OneLine):
         line = self.first.line
         if self.limit is None or self.headline != self.first.headline or line.verdict is None:
             return self.headline
-        allowed = f"{line.title} {line.written(line.point)}, maximum {exact_tolerance(self.limit)}"
+        allowed = f"{line.title} {line.written(line.point)} ({line.interval}), maximum {exact_tolerance(self.limit)}"
         if line.ratio is not None and line.ratio_limit is not None:
+            ends = ratio_range(line.ratio_low or 0.0, line.ratio_high or math.inf, line.ratio_limit)
             tolerated = tolerated_ratios(line.ratio_limit)
-            allowed += f"; observed to expected events {score(line.ratio)}, allowed {tolerated}"
+            allowed += f"; observed : expected {score(line.ratio)} ({ends}), allowed {tolerated}"
         return f"{in_full(line.verdict)}: {allowed}"
 
     @property

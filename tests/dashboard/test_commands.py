@@ -225,7 +225,8 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     line = cc.inference.estimate_line(cc.estimate(p, "confidence"), limit)
     head, reasons, about, *terms = said.splitlines()
     assert head == (
-        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)}, maximum {limit:.0%}; "
+        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} ({line.interval}), "
+        f"maximum {limit:.0%}; "
         f"g.csv, judged on all {n:,} rows"
     ).replace("%;", " %;")
     assert reasons.startswith(line.sentence.replace("tolerance of 5 %", "maximum of 5 %"))
