@@ -216,7 +216,7 @@ class Balance(Plan):
         return f"With about {rows} the probability that a bin does not is at most {short_percent(self.risk)}."
 
 
-@PLANS.register("scaling-binning", "Growth of the rows for scaling-binning", reference="P2 Theorem 4.1")
+@PLANS.register("scaling-binning", "How the rows needed for scaling-binning grow", reference="P2 Theorem 4.1")
 @dataclass(frozen=True)
 class ScalingBinningPlan(Plan):
     """Rows for scaling-binning and histogram binning as the number of bins grows, relative to 10 bins.
@@ -257,7 +257,7 @@ class ScalingBinningPlan(Plan):
         )
 
 
-@PLANS.register("estimating", "Growth of the rows to estimate an error", reference="P2 Theorems 5.3 and 5.4")
+@PLANS.register("estimating", "How the rows needed to estimate an error grow", reference="P2 Theorems 5.3 and 5.4")
 @dataclass(frozen=True)
 class Estimating(Plan):
     """Rows to estimate a squared error to half its size as the number of bins grows, relative to 10 bins.

@@ -176,7 +176,7 @@ _PRODUCT = (
 )
 
 
-@PLANS.register("within", "Rows to show an error within tolerance")
+@PLANS.register("within", "Rows needed to show that the error is within tolerance")
 @dataclass(frozen=True)
 class Within(_OfTheData):
     """Sample size with which a calibrated model is shown to be within tolerance in 8 of 10 samples.

@@ -28,7 +28,7 @@ _NUMBERS = {
     "accuracy": (float, "Accuracy."),
     "rarest": (float, "Share of rows in which the rarest class is predicted."),
     "tied": (float, "Share of calibration rows with tied scores."),
-    "withheld": (float, "Share of correct predictions that abstain."),
+    "withheld": (float, "Share of correct predictions that are withheld."),
     "missed": (float, "Share of wrong predictions that are answered."),
     "notion": (str, "Notion to recalibrate: top-label, confidence or class-wise."),
     "share": (str, "Rate to control if the model abstains: withheld or right."),
@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Find a sample size, or what a sample size guarantees.
 
-    QUESTION is a name that the answers print in brackets. Without it, all questions are answered. FILE provides what
-    no option sets: numbers of calibration and test rows, classes, scores.
+    QUESTION is a name that the answers show in brackets, such as within. Without it, all questions are answered. FILE
+    provides what no option sets: numbers of calibration and test rows, classes, scores.
 
     \b
     Examples:
