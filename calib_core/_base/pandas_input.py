@@ -186,11 +186,11 @@ def span_words(low: float, high: float) -> str:
     """Describe a range in words, without the name of its column.
 
     >>> span_words(40.0, 60.0), span_words(75.0, math.inf)
-    ('40 to 60', '75 and more')
+    ('40 to 60', '75 or more')
     """
     if not math.isfinite(low):
         return f"below {text_of(high)}" if math.isfinite(high) else "given"
-    return f"{text_of(low)} {f'to {text_of(high)}' if math.isfinite(high) else 'and more'}"
+    return f"{text_of(low)} {f'to {text_of(high)}' if math.isfinite(high) else 'or more'}"
 
 
 def in_span(values: Column, low: float, high: float) -> NDArray[np.bool_]:
@@ -215,7 +215,7 @@ def rows_of(values: Column, text: str) -> NDArray[np.bool_]:
 
 
 def title_of(column: str, text: str) -> str:
-    """Title of the rows that ``rows_of`` marks: "site = C", or for a range "age 75 and more"."""
+    """Title of the rows that ``rows_of`` marks: "site = C", or for a range "age 75 or more"."""
     ends = span_ends(text)
     return f"{column} = {text}" if ends is None else f"{column} {span_words(*ends)}"
 

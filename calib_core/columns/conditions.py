@@ -117,7 +117,7 @@ class Span:
     @property
     def clause(self) -> str:
         """The condition as a clause, after "where"."""
-        return f"{self.column} is {self.short.replace(' and more', ' or more')}"
+        return f"{self.column} is {self.short}"
 
     @property
     def short(self) -> str:

@@ -158,7 +158,7 @@ class Data:
         if values.nunique() <= 20:
             return {f"{column} = {value}": np.flatnonzero(values == value) for value in sorted(values.unique())}
         e = self.cuts
-        names = [f"below {e[0]}", f"{e[0]} to {e[1]}", f"{e[1]} to {e[2]}", f"{e[2]} and more"]
+        names = [f"below {e[0]}", f"{e[0]} to {e[1]}", f"{e[1]} to {e[2]}", f"{e[2]} or more"]
         ends = zip([-math.inf, *e], [*e, math.inf], strict=True)
         parts = [np.flatnonzero((values >= low) & (values < high)) for low, high in ends]
         assert all(0.2 <= len(part) / len(values) <= 0.3 for part in parts), list(map(len, parts))

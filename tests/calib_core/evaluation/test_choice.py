@@ -750,7 +750,7 @@ def test_where_one_range_of_a_column_is_off_the_advice_is_the_update_of_the_rang
     found = choose(p, held_out=held_out)
     worst = cc.slices.table(p, "age").iloc[0]
     old = cc.slices.Slice.read("age=75..").rows(p)
-    assert worst["slice"] == "age 75 and more"
+    assert worst["slice"] == "age 75 or more"
     assert worst["rows"] == old.sum() == found.of_value
     assert dict(found.recipe.params) == {"by": "age", "only": "75.."}
     assert f"risk of {worst['slice']} only" in found.headline

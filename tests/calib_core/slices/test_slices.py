@@ -84,7 +84,7 @@ def test_titles_are_words():
     assert [Slice.read(text).title for text in texts] == [
         "age 40 to 60, site = a",
         "age below 40",
-        "age 40 and more",
+        "age 40 or more",
         "site not given",
     ]
 
