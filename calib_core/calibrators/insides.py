@@ -103,7 +103,7 @@ def shares_table(edges: Floats, shares: Float64s, rows: Float64s) -> Insides:
 Family = Literal["scaling", "binning", "rows", "abstaining", "advanced"]
 
 FAMILY_TITLES: dict[str, tuple[str, str]] = {
-    "scaling": ("Scaling", "fits a few numbers; needs the fewest rows"),
+    "scaling": ("Scaling", "fits a few numbers; the fewer, the fewer rows it needs"),
     "binning": ("Binning", "uses frequencies of similar rows; can have a guarantee"),
     "rows": ("Whole rows", "compares whole rows; needs many of them"),
     "abstaining": ("Abstaining", "answers fewer rows, more accurately"),

@@ -143,14 +143,14 @@ def error_tests(
     References: Holm 1979.
 
     >>> error_tests(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50)).partition(": ")[2]
-    "mean gap p = 1, Event ECE p = 1, Spiegelhalter's test p = 1. None is significant."
+    "mean gap p = 1, Event ECE p = 1, Spiegelhalter's test p = 1. None is significant after correction."
     """
     rows = ErrorTests(predictions, "", eps, ratio, bins, level)
     if not rows.corrected:
         return ""
     values = ", ".join(f"{rows.titles[test]} {chance(p)}" for test, p in rows.corrected.items())
     found = [rows.titles[test] for test in rows.corrected if rows.shows(test)]
-    end = f"Significant: {', '.join(found)}." if found else "None is significant."
+    end = f"Significant: {', '.join(found)}." if found else "None is significant after correction."
     verdict = _verdict(rows) and "The verdict, fixed in advance and not corrected, is miscalibrated."
     start = f"Tests for an error, corrected for all {len(rows.corrected)} tests: {values}."
     return " ".join(filter(None, (start, end, verdict)))
@@ -211,8 +211,8 @@ def _before_correction(rows: ErrorTests) -> str:
     if not found:
         return ""
     return (
-        f"None of {len(rows.p_values)} tests for an error is significant, corrected for their number. Only without "
-        f"this correction, {listed(found)} would be."
+        f"Corrected for their number, none of the {len(rows.p_values)} tests for an error is significant. Uncorrected, "
+        f"{listed(found)} would be. The verdict is not corrected, because its measure was fixed in advance."
     )
 
 
@@ -288,7 +288,7 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
         rows += f", or evaluate all of them, cross-fitted{how}"
     return (
         f"{on_rows}{title_of(update.column, update.value)} has a larger gap than the other rows. "
-        f"On {choice.judged_on}, shifting only the risk of these rows (intercept update) would lower {score} by "
+        f"On {choice.judged_on}, shifting only the risk of {update.title} (intercept update) would lower {score} by "
         f"{mine}.{for_all} This is too little evidence of a gain: {rows}."
     )
 

@@ -376,7 +376,7 @@ class CalibratorChoice(OneLine):
     def _of_risks(self) -> str:
         """Effect on the predicted class of an event's risk (above or below 50 %)."""
         kept = self._contract.keeps_argmax and self._contract.output in ("full", "same")
-        return f"{'No risk moves' if kept else 'Some risks can move'} to the other side of 50 %."
+        return f"{'No risk crosses' if kept else 'Some risks can cross'} 50 %."
 
     @property
     def of_event(self) -> bool:
@@ -592,8 +592,8 @@ class CalibratorChoice(OneLine):
             "A calibrator is recommended if two conditions are met. First, the interval of its gain in "
             "cross-validation is above 0. Second, a weighted average of all calibrators explains the outcomes more "
             f"than {np.exp(ENOUGH):.1f} times as well as the uncalibrated model (likelihood ratio; here "
-            f"{_times(self.evidence)}). With few rows, a likelihood ratio test of it, or of a simpler one-parameter "
-            f"form of it, can take the place of both.{self._not_met()}"
+            f"{_times(self.evidence)}). With few rows, a likelihood ratio test of the calibrator (or of a "
+            f"one-parameter version of it) can replace both conditions.{self._not_met()}"
             if np.isfinite(self.evidence)
             else "",
             "The interval is for new test rows; it treats the fitted calibrators as fixed. "
@@ -955,8 +955,9 @@ class _Tried:
         totals, risks = contest.totals(contest.every), contest.risk(contest.every)
         for i in np.flatnonzero((totals > 0) & np.isfinite(totals) & (risks > BOLD * totals)):
             table.loc[i, "note"] = (
-                "a probability near 0 for outcomes that remain possible. A single such outcome would raise the sum of "
-                f"the log losses by {written(risks[i])}; in cross-validation it falls by only {written(totals[i])}"
+                "a probability near 0 for outcomes that remain possible. One such outcome would raise the total "
+                f"log loss by {written(risks[i])}; in cross-validation, the calibrator lowers it by only "
+                f"{written(totals[i])}"
             )
         return table[list(COLUMNS)]
 

@@ -219,6 +219,6 @@ def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], fi
         if choice.recalibrate:
             option = _shared_options.calibrator_option(choice.recipe)
             lines.append(
-                f"To audit the result or to save the calibrator, add to calib audit or calib fit: --calibrator {option}"
+                f"To audit the result or save the calibrator, add --calibrator {option} to calib audit or calib fit."
             )
     return [*lines, *definitions_in(lines)]

@@ -261,14 +261,14 @@ def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     old, new = (to_a_tenth(line[name]) for name in ("accuracy_before", "accuracy"))
     moved = line["class_changed"]
     if moved == 0:
-        decisions = ("check", "No risk moves to the other side of 50 %.")
+        decisions = ("check", "No risk crosses 50 %.")
     else:
         # Of every row, not only of those that cross.
         among = "the rows answered" if line["abstained"] else "all rows"
         accuracy = f"the accuracy of {among} " + (f"stays {new}" if old == new else f"goes from {old} to {new}")
         decisions = (
             "swap_horiz",
-            f"The risks of {short_percent(moved)} of the rows move to the other side of 50 %; {accuracy}.",
+            f"The risks of {short_percent(moved)} of the rows cross 50 %; {accuracy}.",
         )
     return (("equal", mean), *silent, decisions)
 
@@ -279,7 +279,7 @@ def _decisions(line: Mapping[Any, Any]) -> tuple[str, str]:
         order = ", and so does the order of the classes" if line["keeps_order"] else "; no prediction changes"
         return "check", f"Accuracy stays {now}{order}."
     moved = line["class_changed"]
-    changed = "" if moved != moved else f"; {short_percent(moved) if moved else 'none'} of the predictions change"
+    changed = "" if moved != moved else f"; {short_percent(moved) if moved else 'none'} of the predicted classes change"
     among = " among the rows answered" if line["abstained"] else ""
     verb = f"stays {now}" if now == was else f"goes from {was} to {now}"
     return "swap_horiz", f"Accuracy {verb}{among}{changed}."

@@ -30,8 +30,8 @@ VALUE = (
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
     "share of such models with a raw value at least as large. If a name such as “(mean gap)” follows p, p comes from "
-    "the test of that error. The true error in this row is never smaller, so evidence for the one is evidence for the "
-    "other. The p-value is corrected for the choice of the test."
+    "the test of that error. The error in brackets is never larger than that of this line: evidence for the first is "
+    "evidence for the second. The p-value is corrected for choosing the smallest of the tests of a line."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "
@@ -49,9 +49,9 @@ NO_VERDICT = "no verdict is possible"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
     "Within tolerance: the whole interval is below the tolerance. Miscalibrated: the whole interval is above it, and p "
-    "is at most 5 %. Too close to call: the interval includes the tolerance, or it is above and p is larger. Too few "
-    "rows to tell: the interval includes the tolerance. With these predictions, it usually would for a perfectly "
-    "calibrated model too."
+    "is at most 5 %. Too close to call: the interval includes the tolerance, or it is above and p is more than 5 %. "
+    "Too few rows to tell: the interval includes the tolerance, and with these rows that of a perfectly calibrated "
+    "model usually would too."
 )
 """Verdicts of a line; ``tolerances`` adds what differs for class-wise and squared errors."""
 OF_ERROR = (

@@ -207,10 +207,10 @@ def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str
     """Describe the rows of the choice and their relation to the rows judged elsewhere."""
     if not scene.cross_fitted:
         return (
-            f"Chosen by cross-validation on the {count(found.among)} calibration rows. All results are for the "
-            f"held-out rows. {cc.evaluation.choice.HELD_OUT_REJECTS}"
+            f"Chosen by cross-validation on the {count(found.among)} calibration rows. All other results are "
+            f"for the held-out rows, unless cross-validation is named. {cc.evaluation.choice.HELD_OUT_REJECTS}"
         )
     judged = f"Chosen by cross-validation on all {count(found.among)} rows. The judged rows are the same"
     if not found.recalibrate:
         return f"{judged}."
-    return f"{judged}, so their scores are slightly optimistic."
+    return f"{judged}, so the results of calibrators are slightly optimistic."

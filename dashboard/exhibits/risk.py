@@ -29,15 +29,15 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 ENDS = (
     "The intervals of observed frequency, gap, ratio and intercept are slightly wider than usual on the side of the "
-    "predicted mean. A calibration error is never smaller than the mean gap; the extra width makes both intervals "
-    "consistent. The intervals in the table of slices are of the usual width."
+    "predicted mean. So they never contradict the interval of the calibration error: a true calibration error is never "
+    "smaller than the true mean gap. The intervals in the table of slices are of the usual width."
 )
 """Explains the levels of the ends of intervals."""
 DISTANCES = (
     "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth "
     "curve of the observed frequency. Emax: the largest distance. Noise inflates distances. ICI, E50 and E90 "
-    "are corrected for noise if they have an interval, and can then be below the mean gap. Noise floor: 95 % of "
-    "perfectly calibrated models have a smaller uncorrected distance."
+    "are corrected for noise if they have an interval. Such an estimate can be smaller than the mean gap, which is a "
+    "raw value. Noise floor: 95 % of perfectly calibrated models have a smaller uncorrected distance."
 )
 
 
@@ -133,14 +133,14 @@ class InTheLargeExhibit(Exhibit):
         differs = f"{'differ' if found.differs else 'do not differ'} significantly ({chance(found.p_value)})"
         caption = (
             f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
-            f"rows. Predicted and observed frequency {differs}."
+            f"rows. Without correction for other tests, predicted and observed frequency {differs}."
         )
         return Words(caption, f"Calibration in the large of {in_sentence(title)}. {caption}").also(
             f"{ENDS} Levels of the two ends: {at_level(round(1 - 2 * found.tail, 3))} and {at_level(found.level)}. "
             f"Method: {found.method}.",
             "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
-            "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, high risks "
-            "are too high and low risks too low.",
+            "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, risks are "
+            "too spread out: once the mean is corrected, high risks are too high and low risks too low.",
             *([DISTANCES] if self.curve else []),
             *self._above_errors(scene),
             scene.get(error_tests(scene, scene.models.titled(title))),
@@ -194,7 +194,9 @@ def headline(scene: Scene, frame: pd.DataFrame) -> tuple[str, str]:
     """Return the diagram's sentence about the bins of predicted risk, and the number of bins."""
     first, *_ = cc.diagrams.headline(frame, happened=event_words.in_words(scene)[1])
     n = len(frame)
-    return first.rstrip("."), f"{n} bins of predicted risk, corrected for multiple testing." if n > 1 else "One bin."
+    return first.rstrip(
+        "."
+    ), f"{n} bins of predicted risk. Significance is corrected for their number." if n > 1 else "One bin."
 
 
 def _side(value: str) -> str:

@@ -39,8 +39,9 @@ _SAYS, _RISK = "mean confidence of", "mean risk of"
 _RIGHT, _OBSERVED = "Observed: the accuracy", "Observed: the frequency of the event"
 
 _COMPARED = (
-    "Against the rest: the slice's gap minus the gap of all other rows. Differs from the rest: this difference is "
-    "significant (Newcombe 1998 or Hoeffding 1963; corrected for the numbers of slices and columns)."
+    "Against the rest: the slice's gap minus the gap of all other rows. If the other rows contain a miscalibrated "
+    "slice, a calibrated slice differs from them, too. Differs from the rest: this difference is significant (Newcombe "
+    "1998 or Hoeffding 1963; corrected for the numbers of slices and columns)."
 )
 _KINDS = ("bins", "predicted classes in bins", "predicted classes", "class probabilities")
 """Kinds of places besides slices, in the order in which predictions with more information have them."""
@@ -67,8 +68,9 @@ def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False
             f"{kinds}, the number of kinds{also}."
         )
     return (
-        f"Kinds of places tested: {listed(named)}. {how} At most 0.05 is significant: the probability of any false "
-        "alarm among all places is at most 5 %. This p-value is the same in every table, card and report."
+        f"Kinds of places tested: {listed(named)}. {how} A corrected p of at most 0.05 is significant. So the "
+        "probability of even one false alarm among all places is at most 5 %. This p-value is the same in every table, "
+        "card and report."
     )
 
 
@@ -208,7 +210,7 @@ class Slices(BySlice):
         columns = listed([f"\u201c{name}\u201d" for name in self.split(scene)])
         more = f" {count(found.more)} more slices are in the table." if found.more else ""
         return Words(
-            f"{scene.model.title}, by {columns}; the largest significant gap first, then by p.{more}",
+            f"{scene.model.title}, by {columns}: significant slices first, by gap; the others follow by p.{more}",
             f"Slices by {columns}: {found.headline}.",
             (
                 how_tested(scene),
@@ -287,8 +289,8 @@ class SliceColumns(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.dots(scene))
         return Words(
-            f"{scene.model.title}. The column with the largest significant gap is first. In each column, the "
-            "largest significant gap is first, then by p.",
+            f"{scene.model.title}. The column with the largest significant gap is first. In each column, "
+            "significant slices are first, by gap; the others follow by p.",
             headline=(f"{found.headline}.", found.basis),
             notes=(how_tested(scene), correction(scene, notion_of(scene), of_slices=True)),
         )

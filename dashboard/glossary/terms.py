@@ -173,8 +173,8 @@ TERMS = {
         Term(
             "calibration-slope",
             "Calibration slope",
-            "The factor by which the log-odds of the risks should be spread: 1 if calibrated. Below 1, high risks "
-            "are too high and low risks too low.",
+            "The factor by which the log-odds of the risks should be spread: 1 if calibrated. Below 1, risks are "
+            "too spread out: once the mean is corrected, high risks are too high and low risks too low.",
             sketches.slope(),
             "A line flatter than the diagonal, which it crosses in the middle.",
             r"\operatorname{logit} P(z_i = 1) = a + b \operatorname{logit} s_i",

@@ -66,9 +66,9 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         return ExhibitParts(title, refused=Paragraph(f"{begun(str(why))}.", lead="Not available.", aside=True))
     caption = words.caption if figure is None else "The numbers in the figure."
     if exhibit.printed is not None and exhibit.printed < len(frame):
-        rows = count(len(frame))
+        lines = count(len(frame))
         printed = (
-            f"The first {exhibit.printed} of its {rows} rows are" if exhibit.printed else f"Its {rows} rows are not"
+            f"The first {exhibit.printed} of its {lines} lines are" if exhibit.printed else f"Its {lines} lines are not"
         )
         caption += f" {printed} printed here; calib show {recipe.key} prints all."
     lead, *more = words.headline or ("",)

@@ -90,7 +90,7 @@ def _changes(flags: Contract, line: Mapping[Any, Any]) -> str:
         return "predictions not known"
     if changed == 0:
         return _STAY
-    return f"{_CHANGE} {count(int(changed))} of {count(int(line['rows']))} predictions change"
+    return f"{_CHANGE} {count(int(changed))} of {count(int(line['rows']))} predicted classes change"
 
 
 def _promise(flags: Contract, line: Mapping[Any, Any], *, changed: bool) -> str:

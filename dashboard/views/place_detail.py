@@ -140,8 +140,8 @@ def draw(scene: Scene) -> None:
         return
     first, counts = words.headline
     with st.container(border=True, key="card-places"):
-        leads = "all rows, then " if len(worst) and worst["kind"].iloc[0] == OVERALL else ""
-        st.caption(f"{named('What stands out', scene)}, {leads}the largest significant gap first")
+        leads = "all rows first, then" if len(worst) and worst["kind"].iloc[0] == OVERALL else "sorted"
+        st.caption(f"{named('What stands out', scene)} ({leads} by size of gap)")
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")
         for i, line in enumerate(worst.to_dict("records")):

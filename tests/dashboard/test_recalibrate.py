@@ -151,7 +151,9 @@ def test_the_numbers_on_a_card_are_those_of_the_library() -> None:
     for title, line in lines.iterrows():
         assert line["point"] == verdicts.loc[title, "point"]
         assert unbroken(f"**{short_percent(line['point'])}** ") in text
-        assert f"{int(line['changed']):,} of {int(line['rows']):,} predictions change" in text or not line["changed"]
+        assert (
+            f"{int(line['changed']):,} of {int(line['rows']):,} predicted classes change" in text or not line["changed"]
+        )
     temperature = fitted(Model(selection.source, Recipe("CALIBRATORS", "temperature")))
     assert f"T = {temperature.temperature_:.3g}" in text
     changed = judged(Model(selection.source, selection.calibrators[1])).predicted
@@ -231,7 +233,7 @@ def test_what_it_does_besides_is_said_of_the_calibrator_looked_at() -> None:
         assert unbroken(promises[line["calibrator"]]) in text
     kept, changed, silent = (effects(line) for line in table)
     assert "so does the order of the classes" in kept[0][1]
-    assert "of the predictions change" in changed[0][1]
+    assert "of the predicted classes change" in changed[0][1]
     assert any("abstains on" in sentence for _, sentence in silent)
 
 
@@ -270,7 +272,7 @@ def test_the_accuracy_named_where_risks_cross_one_half_is_of_all_rows() -> None:
     (line,) = cc.evaluation.model_tables.side_effects({"a": rows[0]}, {"a": rows[1]}, notion="event").to_dict("records")
     assert line["class_changed"] == 0.7
     sentence = effects(line)[-1][1]
-    assert "70 % of the rows move to the other side of 50 %" in sentence
+    assert "70 % of the rows cross 50 %" in sentence
     assert "of all rows goes from 30.0 % to 100.0 %" in sentence
 
 
@@ -377,7 +379,7 @@ def test_a_slider_stands_below_one_temperature_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     ("changed", "words"),
-    [(float("nan"), "not known"), (0.0, "keeps predicted classes"), (1.0, "1 of 1,000 predictions change")],
+    [(float("nan"), "not known"), (0.0, "keeps predicted classes"), (1.0, "1 of 1,000 predicted classes change")],
 )
 def test_a_card_says_how_many_predictions_change(changed: float, words: str) -> None:
     assert words in card_words._changes(CALIBRATORS["vector"].flags, {"changed": changed, "rows": 1000})

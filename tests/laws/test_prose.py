@@ -374,16 +374,16 @@ def of_lines(w: World, model: str) -> dict[str, float]:
 
 RULES = [
     # Numbers computed only for the sentence have no column: required rows, and the remaining error.
-    (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\)\. With so many, a model without "
-              r"error is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an error of "
-              r"{half} % needs about {any_more}"),
+    (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\)\. With {any_rows} rows, a model "
+              r"without error is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an "
+              r"error of {half} % needs about {any_more}"),
     (of_own_error, r"Calibration error falls from {point} % to {any_left} %"
                    r"(?: \({level} % interval {any_low} to {any_high} %\))?"),
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),
     (of_places, r"At a mean risk of {says} %, {right} %"),
     (of_places, r"Above {edge} %, the uncalibrated model is"),
-    (of_lines, r"These {lines} p-values are not corrected for multiple testing: about {chance} of {lines} "
+    (of_lines, r"These {lines} p-values are not corrected for their number: about {chance} of {lines} "
                r"would be at most {share} by chance"),
     (of_lines, r"{rows} rows are often too few to detect an error in {classes} separate classes"),
     (of_large, r"mean predicted risk of [^ ]+ is {mean} %, and the observed frequency is {rate} %"),
@@ -405,8 +405,8 @@ RULES = [
     (of_line, r"(?:tolerance of|limit of|within) {least} to {most}"),
     (of_line, r"some error(?: \(|: the [^.]{1,60} has )p = {p}"),
     (of_tests, r"significant \(p [=<] {corrected}, corrected for {tests} tests\)"),
-    (of_tests, r"None of {tests} tests for an error is significant"),
-    (of_tests, r"(?:without this correction,|(?<=\)),|(?<=\)) and) [^()]{1,60} \(p [=<] {plain}\)"),
+    (of_tests, r"none of the {tests} tests for an error is significant"),
+    (of_tests, r"(?:Uncorrected,|(?<=\)),|(?<=\)) and) [^()]{1,60} \(p [=<] {plain}\)"),
     (of_tests, r"differ significantly \(p [=<] {plain}\)"),
     (of_line, r"\((?:Spiegelhalter's test, )?p = {p_of_any_error}(?:, (?:[a-zA-Z' ]+|[\d,]+ simulated samples))?\)"),
     (of_line, r"\((?:Spiegelhalter's test, )?p < {p_below}(?:, (?:[a-zA-Z' ]+|[\d,]+ simulated samples))?\)"),
@@ -423,7 +423,10 @@ RULES = [
     (of_rows, r"{judged} to judge"),
     (of_rows, r"(?:in {folds} random folds|at random, stratified by class), seed {seed}"),
     (of_bins, r"{bins} bins? contains? fewer than {few} rows \({in_few} rows? in all"),
-    (of_bins, r"Only {rows_above} rows have a risk above {above} %; intervals there are wider than {wide} points"),
+    (of_bins, r"Only {rows_above} rows have a risk above {above} %; the intervals of the bins there are wider than "
+              r"{wide} points"),
+    (of_expected, r"interval of observed : expected \({ratio_low} to {ratio_high}\)"),
+    (of_hero, r"for the {right} % above"),
     (of_bins, r"{share} % of the rows have a confidence above {top} %; all lower confidence rests on the other "
               r"{others}"),
     (of_finding, r"(?:confidence|risk of) {lower} to {upper} %"),
@@ -477,8 +480,10 @@ def wrong(w: World, text: str, read: Any = READ) -> tuple[list[str], str]:
 # ---- the law -------------------------------------------------------------------------------------------------
 
 FIXED = (
-    "to the other side of 50 %",
+    "cross 50 %",
+    "crosses 50 %",
     "p is at most 5 %",
+    "p is more than 5 %",
     "needs about 200 (Van Calster et al., 2016)",
     "p at most 0.05",
 )

@@ -471,7 +471,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("calibration-maps", of_settings, r"abstains on {any_share} % of the triangle"),
     ("uses", of_settings, r"fewer than {enough} rows: too few for an interval of the set size"),
     ("uses", of_settings, r"that {sure} % of the rows|(?:class in|with probability) {sure} %"),
-    (".*", of_own_lines, r"These {lines} p-values are not corrected for multiple testing: about {chance} of {lines} "
+    (".*", of_own_lines, r"These {lines} p-values are not corrected for their number: about {chance} of {lines} "
                        r"would be at most {alpha} by chance"),
     (".*", of_settings, r"{level} % (?:interval|band)|[Ii]ntervals at {level} %|"
      r"\({level} % (?:sure, all|confidence for all) "),
@@ -611,9 +611,9 @@ def on_cards(line: dict[Any, Any], effect: dict[Any, Any]) -> dict[str, Any]:
 CARDS = [
     r"error \*\*{point} %\*\* \({low} to {high}(?: %)?; was {point_before} %\)",
     r"log loss \*\*{log_loss}\*\* \(was {log_loss_before}\)",
-    r"{changed} of {rows} predictions change",
+    r"{changed} of {rows} predicted classes change",
     r"Accuracy stays {accuracy} %|Accuracy goes from {accuracy_before} to {accuracy} %",
-    r"{class_changed} % of the predictions change|risks of {class_changed} % of the rows",
+    r"{class_changed} % of the predicted classes change|risks of {class_changed} % of the rows",
     r"95 % or more: {sure_before} before, {sure} after(?:; accuracy {sure_right_before} % before)?"
     r"(?: and {sure_right} % after)?",
     r"[mM]ean risk (?:falls|rises) from {risk_before} % to {risk} %; the observed frequency is {observed} %",
@@ -633,7 +633,7 @@ def test_cards_say_the_lines_they_are_of(name: str) -> None:
     for text in (card, *(plain(sentence) for _, sentence in effects(effect))):
         bad, left = wrong(w, text, read)
         left = left.replace(line["fitted"], "").replace("95 % or more", "")
-        left = re.sub("side of 50 %", "", left)
+        left = re.sub("cross(?:es)? 50 %", "", left)
         assert bad == []
         assert not TOKEN.search(left), left
 
@@ -673,7 +673,7 @@ def test_the_pane_of_counted_rows_says_its_bin(tmp_path: Path, monkeypatch: pyte
 OWN_CHAPTERS = ("summary", "methods")
 """Chapters with other tests: page one has its own law, and the methods' numbers are of definitions and papers."""
 PRINTED = re.compile(
-    r"The numbers in the figure\.| (?:The first \d+ of its|Its) [\d,]+ rows are (?:not )?printed here; "
+    r"The numbers in the figure\.| (?:The first \d+ of its|Its) [\d,]+ lines are (?:not )?printed here; "
     r"calib show [\w-]+ prints all\."
 )
 

@@ -232,13 +232,13 @@ def each_alone(p_values: Iterable[float | None]) -> str:
     """Return the caveat about multiple testing below a table of p-values; empty for fewer than two.
 
     >>> each_alone([0.2] * 20)
-    'These 20 p-values are not corrected for multiple testing: about 1 of 20 would be at most 0.05 by chance.'
+    'These 20 p-values are not corrected for their number: about 1 of 20 would be at most 0.05 by chance.'
     """
     tests = sum(p is not None and p == p for p in p_values)
     if tests < 2:
         return ""
     return (
-        f"These {tests} p-values are not corrected for multiple testing: about {tests * SIGNIFICANCE:.2g} of "
+        f"These {tests} p-values are not corrected for their number: about {tests * SIGNIFICANCE:.2g} of "
         f"{tests} would be at most {SIGNIFICANCE:g} by chance."
     )
 
@@ -289,7 +289,7 @@ _ALTERNATIVES = (
     (", classes of few rows pooled", ". Classes with few rows share a group"),
     (
         ", or over all classes pooled, or of the event, whichever is largest",
-        ". If the error over all classes together or the error of the event is larger, the interval is for the largest",
+        ". The interval is for the largest of three errors: this one, that over all classes together, and the event's",
     ),
     (
         ", or over all classes pooled if that is larger",

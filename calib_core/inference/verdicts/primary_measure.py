@@ -139,7 +139,7 @@ def primary(
     >>> primary(rows).notion, primary(rows.take(range(20))).notion
     ('top-label', 'confidence')
     >>> primary(Predictions([[0.7, 0.3]], [0], class_names=["survived", "died"])).reason
-    'Judged by the predicted risk of “died” (two classes).'
+    'With two classes, the verdict is on the predicted risk of “died”.'
     """
     if beside is not None:
         with suppress(NotAnswerable):
@@ -147,7 +147,7 @@ def primary(
             same = recalled(predictions, beside.notion, ESTIMATOR, bins)
             return PrimaryLine(beside.notion, reason, same, eps, level, ratio)
     if predictions.event is not None:
-        reason = f"Judged by the predicted risk of {called(title_of_event(predictions))} (two classes)."
+        reason = f"With two classes, the verdict is on the predicted risk of {called(title_of_event(predictions))}."
         return PrimaryLine("event", reason, recalled(predictions, "event", ESTIMATOR, bins), eps, level, ratio)
     noise, pooled = None, 0.0
     try:

@@ -236,8 +236,8 @@ def of_sample_size(
     number for a model ``with_error`` varies by a fifth with the seed of its few samples, so it has one digit.
 
     >>> print(of_sample_size(7310, 0.02, 14650, judged=750))
-    About 7,400 judged rows would be needed (there are 750). With so many, a model without error is shown to be within
-    2 % in 8 of 10 samples. A model with an error of 1 % needs about 20,000.
+    About 7,400 judged rows would be needed (there are 750). With 7,400 rows, a model without error is shown to be
+    within 2 % in 8 of 10 samples. A model with an error of 1 % needs about 20,000.
     """
     more = (
         ""
@@ -249,8 +249,8 @@ def of_sample_size(
     if independent:
         more += " Rows in groups need more; how many more is unknown before outcomes are seen."
     return (
-        f"About {rows(needed)} {kind} would be needed{there}. With so many, a model without error is shown to be "
-        f"within {exact_tolerance(eps)} in 8 of 10 samples.{more}"
+        f"About {rows(needed)} {kind} would be needed{there}. With {rows(needed)} rows, a model without error is "
+        f"shown to be within {exact_tolerance(eps)} in 8 of 10 samples.{more}"
     )
 
 
@@ -454,8 +454,8 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
     escape = "errors that raise the score in some rows and lower it in others"
     if own is not None and own <= SIGNIFICANCE:
         evidence = (
-            f"There is evidence of some error: the {named} has {chance(own)}. This test was fixed in advance, so it is "
-            "not corrected."
+            f"There is evidence of some error: the {named} has {chance(own)}. This test was fixed in advance, so p "
+            "is not corrected for other measures."
             if named
             else f"There is evidence of some error ({chance(own)})."
         )

@@ -104,9 +104,9 @@ def limits(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
         if others < found.events:
             few = f"{in_numbers(others)} {'row' if others == 1 else 'rows'} without the event"
         yield f"These rows contain only {few}. {needed}"
-    if math.isfinite(scene.ratio) and found.ratio_low > 0 and found.ratio_high / found.ratio_low > scene.ratio**2:
-        within = tolerated_ratios(scene.ratio)
-        yield f"The interval of the ratio observed : expected is wider than its tolerance of {within}."
+    if _wide_ratio(found, scene.ratio):
+        ends, within = ratio_range(found.ratio_low, found.ratio_high, scene.ratio), tolerated_ratios(scene.ratio)
+        yield f"On a log scale, the interval of observed : expected ({ends}) is wider than its tolerance of {within}."
     if scene.tolerance > found.observed:
         rate = short_percent(found.observed)
         yield (
@@ -114,6 +114,12 @@ def limits(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
             "predicts no event would be within it."
         )
     yield from _high_risks(scene, diagram)
+
+
+def _wide_ratio(found: InTheLarge, tolerance: float) -> bool:
+    """True if the interval of observed to expected events overlaps its tolerance and is wider (log scale)."""
+    overlaps = 0 < found.ratio_low <= tolerance and found.ratio_high >= 1 / tolerance
+    return math.isfinite(tolerance) and overlaps and found.ratio_high / found.ratio_low > tolerance**2
 
 
 def _high_risks(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
@@ -128,7 +134,11 @@ def _high_risks(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
         rows = float(last["count"].sum())
         start = short_percent(float(last["lower"].iloc[0]), 0)
         are = "row has" if rows == 1 else "rows have"
-        those = "intervals there are" if wide == len(last) else f"{wide} of {len(last)} intervals there are"
+        those = (
+            "the intervals of the bins there are"
+            if wide == len(last)
+            else f"{wide} of {len(last)} bins there have intervals"
+        )
         yield f"Only {rows:,.0f} {are} a risk above {start}; {those} wider than {WIDE * 100:.0f} points."
 
 

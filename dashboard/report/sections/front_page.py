@@ -11,10 +11,10 @@ from calib_core import NotAnswerable, Recipe
 from calib_core.diagrams import LocalAnswer
 from calib_core.evaluation.splitting import Division
 from calib_core.figures.marks import FEW_ROWS
-from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW
+from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
 from calib_core.risk import InTheLarge
 from calib_core.slices import Slice
-from calib_core.text import begun, inside, listed, short_percent
+from calib_core.text import begun, in_percent, inside, listed, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
 from dashboard.exhibits.hero import Hero, off_elsewhere
@@ -69,14 +69,14 @@ def _spoken(request: Request, answers: dict[str, LocalAnswer]) -> Headline:
     later = [model.title for model in request.models.recalibrated if model.title in answers][:AFTER]
     large = for_event.large_of(request.scene)
     after = [f"After {inside(title)}: {inside(answers[title].headline)}" for title in later]
-    small = [f"{title}: {answers[title].basis}." for title in (first, *later)]
+    small = [f"{title}: {_above(answers[title])}{answers[title].basis}." for title in (first, *later)]
     text = " ".join(filter(None, (own.headline, own.doubt)))
     off = off_elsewhere(request.scene, own)
     errors = (*_errors(request, later), *_other_errors(request.scene, (first, *later)))
     if large is not None:
         if own.gap is not None:  # the test of the very rows of the sentence
             text = f"{text} Such risks are too {'high' if own.gap > 0 else 'low'}."
-        after = [" ".join((_expected(large), *errors)), *after]
+        after = [" ".join((_expected(large, _proven(request)), *errors)), *after]
     else:
         after = [*after, *errors]
     if off:
@@ -84,13 +84,31 @@ def _spoken(request: Request, answers: dict[str, LocalAnswer]) -> Headline:
     return Headline(text, tuple(after), " ".join(small))
 
 
-def _expected(large: InTheLarge) -> str:
+def _above(answer: LocalAnswer) -> str:
+    """Return what the interval in an answer's basis is for, if the answer above it contains this number."""
+    return f"for the {in_percent(answer.right)} above, " if answer.enough and not answer.updated else ""
+
+
+def _proven(request: Request) -> str:
+    """Return what the first model's verdict adds to a significant gap of the risk: it can be within the tolerance."""
+    try:
+        lines = request.scene.get(line_words.primaries(request.scene))
+    except NotAnswerable:
+        return ""
+    first = request.scene.titles[0]
+    word = lines[first].line.verdict if first in lines else None
+    if word is None or word == MISCALIBRATED:
+        return ""
+    return ", but within the tolerance" if word == WITHIN else ", but perhaps within the tolerance"
+
+
+def _expected(large: InTheLarge, proven: str) -> str:
     """Return expected and observed events over all rows, and their direction if test and interval show it."""
     expected, observed = for_event.in_numbers(large.expected), for_event.in_numbers(large.events)
     numbers = f"{expected} events were expected, {observed} {'was' if observed == '1' else 'were'} observed."
     if not large.differs or large.gap_low <= 0 <= large.gap_high:
         return f"Over all rows {numbers}"
-    return f"Over all rows predicted risks are too {'high' if large.gap < 0 else 'low'}: {numbers}"
+    return f"Over all rows predicted risks are too {'high' if large.gap < 0 else 'low'}{proven}: {numbers}"
 
 
 def _errors(request: Request, later: list[str]) -> tuple[str, ...]:

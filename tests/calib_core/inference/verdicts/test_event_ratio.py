@@ -191,7 +191,7 @@ def test_two_classes_are_judged_by_their_event():
     s = risks(rng, 500)
     p = predictions(s, rng.random(500) < s, class_names=["survived", "died"])
     line = primary(p)
-    assert (line.notion, line.reason) == ("event", "Judged by the predicted risk of “died” (two classes).")
+    assert (line.notion, line.reason) == ("event", "With two classes, the verdict is on the predicted risk of “died”.")
     assert line.line.value == cc.estimate(p, cc.REDUCTIONS.make("class-specific", cls=1)).value
     assert "class 1" not in line.sentence
     assert primary(p.with_event("survived")).line.ratio == pytest.approx((500 - p.labels.sum()) / (500 - s.sum()))
