@@ -80,7 +80,7 @@ def _many(exhibit: Exhibit, scene: Scene) -> None:
     assert wanted is not None
     figure = scene.get(wanted)
     chart(figure, key=MODELS, label=words.alt, height=figure.layout.height)
-    st.caption(markdown_plain(words.notes[1]))
+    st.caption(markdown_plain(words.key))
     costs: Exhibit = EXHIBITS.make("costs")
     st.markdown("**Cost**")
     place_detail.lines(costs, scene, scene.get(costs.table(scene)))

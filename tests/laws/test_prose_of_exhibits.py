@@ -333,7 +333,7 @@ def of_worst_group(w: World, frame: Frame) -> dict[str, float]:
 
 def of_margin(w: World, frame: Frame) -> dict[str, float]:
     margin = EXHIBITS.make("pairs").margin
-    return {"margin": margin, "points": 100 * margin}
+    return {"margin": margin, "points": 100 * margin, "squared": margin * margin}
 
 
 def of_scan(w: World, frame: Frame) -> dict[str, float]:
@@ -401,7 +401,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows\. "
                             r"{picked} (?:was|were) significant"),
     ("slice-scan", of_scan, r"on the {half} rows that confirm"),
-    ("pairs", of_margin, r"margin of {margin} \({points} point"),
+    ("pairs", of_margin, r"margin of {margin} \({points} point of an error; {squared} for squared"),
     ("slice-scan", of_scan, r"tested on {half} other rows: {confirmed} confirmed"),
     ("class-panels", of_classes, r"all {classes} classes|diagrams of {classes} classes"),
     ("bin", of_classes, r"(?:{off}|none) of {listed} predicted classes ha\w+ (?:an )?intervals? that exclude"),
@@ -411,6 +411,7 @@ RULES: list[tuple[str, Collect, str]] = [
     # Counted only for the sentence.
     ("rows", of_parts, r"{any_rows} of {judged} test rows equal a calibration row in scores, label and 1"),
     ("bins", of_settings, r"{level} % consistency band|{chance} % would by chance"),
+    ("reliability", of_settings, r"{level} % consistency band; {chance} % would be by chance"),
     ("bin", of_a_bin, r"simultaneous for the {listed} classes of this bin at {level} %"),
     ("corp", of_settings, r"at least {level} % of such bands"),
     ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),

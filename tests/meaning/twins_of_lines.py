@@ -375,7 +375,10 @@ def noise_of(data, line):
         return pd.isna(line["p"])
     model, rng = data.alike[line["model"]], np.random.default_rng(3)
     k, found = len(model.names), []
-    for _ in range(DRAWS):
+    if model.probs is None:  # whether the answer is right is all that is drawn
+        assert line["estimator"] == "accuracy"
+        found = [-np.mean(rng.random(len(model)) < model.h) for _ in range(DRAWS)]
+    for _ in range(DRAWS if model.probs is not None else 0):
         labels = (rng.random(len(model))[:, None] > model.probs.cumsum(axis=1)).sum(axis=1).clip(0, k - 1)
         if line["estimator"] == "accuracy":
             found.append(-np.mean(model.predicted == labels))
