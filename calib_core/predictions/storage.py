@@ -179,7 +179,7 @@ class Stored(ReadOnly):
         if self._top[0] is None:
             raise NotAnswerable(
                 "these predictions have only (confidence, correct), so predicted classes are unknown. Give predicted "
-                "classes and labels for class-wise analyses"
+                "classes and labels for top-label analyses"
             )
         return self._top[0][:, 0]
 

@@ -34,7 +34,7 @@ from dashboard.exhibits.stars import (
 from dashboard.session import Call, Scene, call, in_sentence
 
 OF_CLASSES = (
-    of.error("class-wise error", "delta"),
+    of.error("error by predicted class", "delta"),
     of.between("classes within noise", "null_low", "null_high"),
     of.probability("p that classes differ", "class_p"),
 )

@@ -12,7 +12,10 @@ from dashboard.exhibits import event_words
 from dashboard.session import Call, Model, Scene, call, in_sentence
 
 IN_BINS = "Mean confidence and accuracy of the rows in each bin."
-BY_CLASS = "Class-wise error: mean absolute gap of the bin's predicted classes, so gaps of opposite sign do not cancel."
+BY_CLASS = (
+    "Error by predicted class: mean absolute gap of the bin's predicted classes, so gaps of opposite sign do not "
+    "cancel."
+)
 _STAR = "Star: one bin{}. On the diagonal, confidence equals accuracy."
 _INTERVAL = f" with its {at_level(LEVEL)} interval"
 _BAND = f"Gray: range of {at_level(LEVEL)} of stars of calibrated models with the confidences of {{}}, for each bin."
@@ -21,12 +24,12 @@ _STEM = (
     "as they are from the bin's own error on average, dotted as far as noise alone reaches."
 )
 _PALE = (
-    "Pale plus: its distance from the diagonal is the class-wise error. The bracket beside it is where noise alone "
-    "would put it if classes did not differ."
+    "Pale plus: its distance from the diagonal is the error by predicted class. The bracket beside it is where noise "
+    "alone would put it if classes did not differ."
 )
 _PRINTED = (
-    "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the class-wise error. With few rows of "
-    "each class, most of it is noise."
+    "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the error by predicted class. With few "
+    "rows of each class, most of it is noise."
 )
 _HOLLOW = "Hollow: fewer than 10 rows; not connected."
 _PLUSSES = {"all": (_STEM, _PALE), "significant": (_STEM,), "printed": (_PRINTED,), "none": ()}

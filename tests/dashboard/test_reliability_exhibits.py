@@ -68,7 +68,7 @@ def test_bins_are_printed_with_their_own_intervals_and_bands(scene: Scene, after
     whole = {"100.0 %": "100 %", "0.0 %": "0 %"}
     for heading, name in (("predicted", "confidence"), ("observed", "accuracy")):
         assert cells[heading] == [whole.get(text, text) for text in each(percent, diagram[name])], heading
-    assert cells["class-wise error"] == each(number_words.short_percent, diagram["delta"])
+    assert cells["error by predicted class"] == each(number_words.short_percent, diagram["delta"])
     words = EXHIBITS.make("bins").words(scene)
     assert f"{cc.diagrams.reliability_bands(after).outside} of {len(bands)} stars" in words.caption
 

@@ -56,7 +56,7 @@ OF = {
     "count": "rows",
     "coverage": "coverage",
     "curve": "^observed frequency$",
-    "delta": "class-wise error",
+    "delta": "error by predicted class",
     "density": "density",
     "differ": "^differ",
     "difference": "^difference",
