@@ -44,7 +44,7 @@ from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_words
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
 from calib_core.results.verdict_table import MISCALIBRATED, WITHIN
-from calib_core.text import at_level, begun, chance, count, inside, listed, points, short_percent, told_apart
+from calib_core.text import at_level, begun, chance, count, inside, listed, points, rounded, short_percent, told_apart
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
 
@@ -180,7 +180,7 @@ class CalibratorChoice(OneLine):
 
     ``recipe`` is recommended: the identity unless recalibrating is shown to help. ``winner`` has the best score on all
     ``rows`` (of ``among``) by cross-validation. ``equals`` do as well, and the simplest of them is recommended (the
-    identity is among them if no gain is shown). ``picks`` are the recommendations of the same rule without each fold.
+    identity is among them if the model stays). ``picks`` are the recommendations of the same rule without each fold.
     ``about`` is the recommended calibrator or, if there is none, the one that is nearest to a recommendation. ``gain``
     is its gain over the model, whose score is ``before``, with its interval at ``level``. It is on the ``held_out``
     rows or, if these are 0, on all rows, cross-fitted: the numbers of its line in the table. ``choosing`` is the gain
@@ -237,7 +237,7 @@ class CalibratorChoice(OneLine):
         - ranked_in, whether auroc compares all rows or is the mean of those of each fold, whose maps differ;
         - mean_confidence, and mean_risk of an event;
         - rows_needed, the approximate number of calibration rows, larger for a rare event (``candidates.rarity``);
-        - equal_to_best, whether it does as well as the best;
+        - equal_to_best, whether it does as well as the best (the model: also if no calibrator is recommended);
         - note, why a number is missing or the candidate is excluded.
 
         Scores are those of ``judged_on``; gain_in_folds, picked and equal_to_best, which follow from it, are always by
@@ -339,7 +339,8 @@ class CalibratorChoice(OneLine):
         first = f"Calibration error falls {error}. {changes}" if error else changes
         among = ""
         if self.among_equals and self.recipe in self.equals:
-            which = "the simplest" if all(map(self._no_simpler, self.equals)) else "one"
+            simplest = "the simpler" if len(self.equals) == 2 else "the simplest"
+            which = simplest if all(map(self._no_simpler, self.equals)) else "one"
             equals = begun(_in_words(len(self.equals)))
             among = f"{equals} calibrators are about equally good; this is {which} of them."
         then = f"{begun(name)} {self._way} from {written(self.before)} to {written(self.before - self.gain.point)}."
@@ -400,13 +401,14 @@ class CalibratorChoice(OneLine):
                 else f"None of {tried} calibrators reliably lowers the {name} on held-out rows."
             )
         # Another may lower it more: the simplest of the equally good is chosen, on the calibration rows only.
-        which = f"The choice among {tried} calibrators, {inside(self.about.title)}," if tried > 1 else begun(_ONE)
+        nearest = f"Of {tried} calibrators, {inside(self.about.title)} is nearest to a recommendation. It"
+        which = nearest if tried > 1 else begun(_ONE)
         gain, in_folds = (f"{written(each.point)} ({self._ends(each)})" for each in (self.gain, self.choosing))
         lowers = f"{which} lowers the {name} by {gain} on {self.judged_on}"
         if self.held_out and self.gain.low > 0:
             why = f". Cross-validation on the calibration rows, which is also required, shows too little: {in_folds}."
         else:
-            why = ", too little evidence to change it."
+            why = ". This is too little evidence to change the model."
         return f"{lowers}{why}{self._same_events(self.about)}"
 
     def _same_events(self, *recipes: Recipe) -> str:
@@ -445,7 +447,7 @@ class CalibratorChoice(OneLine):
         texts = (
             f"On {self.judged_on}, {name} {self._way} by {written(abs(self.gain.point))} ({self._ends(self.gain)})."
             f"{self._same_events(self.about)}",
-            "" if contract.keeps_argmax else f"Accuracy {_moves(line, 'accuracy', self.level)}.",
+            "" if contract.keeps_argmax else f"Accuracy {_moves(line, self.level)}.",
             self._best(),
             self._ranking(base, line),
             *self._means(base, line),
@@ -475,9 +477,14 @@ class CalibratorChoice(OneLine):
             if self.of_event
             else "The probability that a correct prediction has higher confidence than a wrong one"
         ) + f" ({auroc_heading(self.table)})"
+        before, after = (rounded(float(each["auroc"]), 4) for each in (base, line))
         if abs(line["auroc_gain"]) < _SAME:
-            return f"{what} stays {short_percent(base['auroc'])}."
-        return f"{what} {_moves(line, 'auroc', self.level)}."
+            return f"{what} stays at {before}."
+        low, high = (float(line[f"auroc_gain_{end}"]) for end in ("low", "high"))
+        ends = "too few rows for an interval"
+        if np.isfinite(low):
+            ends = f"{at_level(self.level)} interval of the change {_signed(low)} to {_signed(high)}"
+        return f"{what} goes from {before} to {after}{_unclear(low, high)} ({ends})."
 
     def _means(self, base: Any, line: Any) -> tuple[str, ...]:
         """Sentence on the mean risk of an event (else the mean confidence) before and after."""
@@ -503,7 +510,7 @@ class CalibratorChoice(OneLine):
         share = short_percent(max(float(mine["gain"]) / float(best["gain"]), 0.0))
         name = inside(self.winner.title)
         costs = CALIBRATORS[self.winner.key].flags.keeps_argmax or not np.isfinite(best["accuracy_gain"])
-        accuracy = "" if costs else f" With {name}, accuracy {_moves(best, 'accuracy', self.level)}."
+        accuracy = "" if costs else f" With {name}, accuracy {_moves(best, self.level)}."
         less = " but less simple" if self._no_simpler(self.winner) else ""
         return (
             f"{begun(inside(self.recipe.title))} achieves {share} of the gain of {name}, which is best in "
@@ -1012,11 +1019,23 @@ def _rows(number: int) -> str:
     return "1 row" if number == 1 else f"{count(number)} rows"
 
 
-def _moves(line: pd.Series, name: str, level: float) -> str:
-    """Verb for a change of a share, its size, and its interval."""
-    gain, low, high = (float(line[f"{name}_gain{end}"]) for end in ("", "_low", "_high"))
+def _moves(line: pd.Series, level: float) -> str:
+    """Verb for a change of the accuracy, its size, and its interval."""
+    gain, low, high = (float(line[f"accuracy_gain{end}"]) for end in ("", "_low", "_high"))
     size = points(gain).lstrip("+−")
     way = "stays the same" if size.startswith("0 ") else f"{'rises' if gain > 0 else 'falls'} by {size}"
     if not np.isfinite(low):
         return f"{way} (too few rows for an interval)"
+    if gain and _unclear(low, high):
+        way = f"changes by {points(gain)}{_unclear(low, high)}"
     return f"{way} ({at_level(level)} interval {points(low).removesuffix(' points')} to {points(high)})"
+
+
+def _unclear(low: float, high: float) -> str:
+    """Note on a change whose interval includes 0; empty otherwise."""
+    return ", no clear change" if low <= 0 <= high else ""
+
+
+def _signed(change: float) -> str:
+    """Format a change with its sign."""
+    return f"{'+' if change > 0 else ''}{written(change)}"

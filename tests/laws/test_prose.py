@@ -438,7 +438,7 @@ RULES = [
     (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
     (of_advice, r"falls? from {before} to {after}"),
     (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),
-    (of_advice, r"(?:choice among|None of) {candidates} calibrators"),
+    (of_advice, r"(?:Of|None of) {candidates} calibrators"),
     (of_advice, r"on {test} held-out rows"),
     (of_furthest, r"largest distance of a bin from the diagonal {gap} points"),
     (of_furthest, r"at a mean risk of {claimed} %, observed {right} %"),

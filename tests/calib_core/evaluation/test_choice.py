@@ -26,7 +26,7 @@ from calib_core.inference.comparison.score_differences import mean_gain
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
 from calib_core.predictions.plausibility import blocking
 from calib_core.registry.registry import Recipe, RegistryError
-from calib_core.text import chance, inside, short_percent
+from calib_core.text import chance, inside
 
 FAST = ("temperature", "vector")
 NO_HELP = "No calibrator significantly helps"
@@ -548,7 +548,7 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
     words = cc.text.score
     assert found.sentence == (
         "Use temperature scaling. No predicted class changes. Two calibrators are about equally good; this is the "
-        f"simplest of them. Log loss falls from {words(found.before)} to {words(found.before - found.gain.point)}."
+        f"simpler of them. Log loss falls from {words(found.before)} to {words(found.before - found.gain.point)}."
     )
     assert found.price[0] == (
         f"On all 800 rows, cross-fitted, log loss falls by {words(found.gain.point)} (90 % interval "
@@ -567,7 +567,7 @@ def test_where_no_gain_is_shown_it_says_how_many_rows_would_show_one():
     found = next(c for c in (choose(rows(60, sharp=1.3, seed=s), ["temperature"]) for s in range(20))
                  if not c.recalibrate and c.gain.point > 0.005)  # fmt: skip
     assert found.sentence.startswith(f"{NO_HELP}. The only calibrator tried lowers the log loss by")
-    assert found.sentence.endswith("too little evidence to change it.")
+    assert found.sentence.endswith("too little evidence to change the model.")
     (words,) = found.price
     assert words.index(cc.text.score(found.gain.point)) < words.index(cc.text.score(found.gain.high))
     first, second = (float(text.replace(",", "")) for text in re.findall(r"[Aa]bout ([\d,]+)", words))
@@ -814,7 +814,7 @@ def test_a_map_that_keeps_the_ranking_of_risks_changes_no_auroc_although_it_is_f
     assert line["auroc"] == pytest.approx(within) != pytest.approx(event_auroc(halved))
     assert auroc_heading(found.table) == "AUROC within folds"
     assert line["mean_risk"] == pytest.approx(p.true_labels.mean(), abs=0.01)
-    assert f"within folds) stays {short_percent(within)}" in " ".join(found.price)
+    assert f"within folds) stays at {cc.text.rounded(within, 4)}" in " ".join(found.price)
 
 
 def event_auroc(rows):
@@ -878,7 +878,7 @@ def test_of_a_risk_the_update_that_fits_the_fewest_numbers_is_the_simplest():
     found = choose(Predictions(np.column_stack([1 - risk, risk]), happened.astype(int)), ["top-label-hb", "intercept"])
     assert [each.key for each in found.equals] == ["top-label-hb", "intercept"]
     assert found.recipe.key == "intercept"
-    assert "the simplest of" in found.sentence
+    assert "the simpler of" in found.sentence
 
 
 def test_every_side_effect_is_said_of_the_calibrator_that_has_it():
@@ -887,7 +887,11 @@ def test_every_side_effect_is_said_of_the_calibrator_that_has_it():
     (compared,) = (text for text in found.price if "of the gain of" in text)
     first, then = compared.split(". ", 1)
     assert first.startswith("Intercept update achieves")
-    assert then.startswith("With Dirichlet calibration, accuracy rises by")
+    assert then.startswith("With Dirichlet calibration, accuracy ")
+    line = found.frame().set_index("calibrator").loc["dirichlet"]
+    includes = line["accuracy_gain_low"] <= 0 <= line["accuracy_gain_high"]
+    assert ("no clear change" in then) == includes
+    assert (cc.text.points(line["accuracy_gain"]) in then.partition(" (")[0]) == includes, "with its sign"
     assert "prediction" not in found.effect(), "the risk of an event predicts no class"
 
 
