@@ -432,7 +432,10 @@ def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None =
     if line.kind in (OVERALL, PREDICTED, SLICE):
         whole = {OVERALL: "Over all rows", PREDICTED: f"When {name} is predicted,"}
         where = whole.get(line.kind) or f"Where {line.slice.clause},"
-        return f"{where} the mean confidence is {says}, and it is right {right} of the time ({basis}).{chance}"
+        link = "but" if line.stands_out else "and"
+        return (
+            f"{where} the mean confidence is {says}, {link} the model is right {right} of the time ({basis}).{chance}"
+        )
     beside = "" if single else f"; mean confidence {says}"
     return f"When {when}, it is right {right} of the time ({basis}{beside}).{chance}"
 

@@ -182,12 +182,14 @@ def spoken(line, names):
         return f"Too few rows to tell when {when}: {of}."
     ends = share_range(line["low"], line["high"])
     basis = f"{round(line['rows'] * line['right']):,} of {of}; {at_level(line['level'])} interval {ends}"
+    link = "but" if line["stands_out"] else "and"
     text = {
         "class and bin": f"When {when}, it is right {right} of the time ({basis}; mean confidence {says}).",
         "bin": f"When {when}, it is right {right} of the time ({basis}; mean confidence {says}).",
-        "predicted class": f"When {name} is predicted, the mean confidence is {says}, and it is right {right} of the "
-        f"time ({basis}).",
-        "direction": f"Over all rows the mean confidence is {says}, and it is right {right} of the time ({basis}).",
+        "predicted class": f"When {name} is predicted, the mean confidence is {says}, {link} the model is right "
+        f"{right} of the time ({basis}).",
+        "direction": f"Over all rows the mean confidence is {says}, {link} the model is right {right} of the time "
+        f"({basis}).",
         "class": f"{name} has a mean probability of {says} and is the true class of {right} of the rows ({basis}).",
     }[line["kind"]]
     said = (text[0].upper() + text[1:]) + ("" if line["stands_out"] else " This gap is not significant.")
@@ -350,7 +352,7 @@ def test_slices_are_a_family_of_their_own():
     )
     says, right = told_apart(kiel["says"], kiel["right"])
     assert kiel["finding"] == (
-        f"Where site is Kiel, the mean confidence is {says}, and it is right {right} of the time "
+        f"Where site is Kiel, the mean confidence is {says}, but the model is right {right} of the time "
         f"({p.correct[here].sum():,} of {here.sum():,} rows; "
         f"{at_level(kiel['level'])} interval {share_range(kiel['low'], kiel['high'])})."
     )
