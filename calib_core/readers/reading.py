@@ -134,7 +134,9 @@ class Reading:
             object.__setattr__(self, "event", "1")
         if self.event is not None and self.classes and self.event not in self.classes:
             hint = meant(self.event, (*self.classes, *outcome))
-            also = f"; {quoted(outcome[0])} means class 1" if len(outcome) == 1 else ""
+            also = (
+                f'; the label column\'s name, {quoted(outcome[0])}, also selects class "1"' if len(outcome) == 1 else ""
+            )
             known = f"the classes are {listed(self.classes)}{also}"
             raise InputError(f"event {quoted(self.event)} is not a class; {hint}{known}")
         if self.score_sets:

@@ -47,7 +47,7 @@ class Passage:
         if self.check is None or self.opened is None:
             return f"{COULD_NOT}: {self.why}"
         result = "PASS" if self.passed else "FAIL"
-        return f"{result}: {self.check.brief}; {self.opened.file.table.name}, judged on {self.judged_on}"
+        return f"{result}: {self.check.brief}; {self.opened.file.title}, judged on {self.judged_on}"
 
     @property
     def text(self) -> tuple[str, ...]:

@@ -181,8 +181,8 @@ by_place = click.option("--by-place", is_flag=True, help="Join by row number, wi
 _OF_READING: Option = several(
     read,
     click.option("--label", metavar="COLUMN", help="Column with the labels, or with the outcome of the event."),
-    click.option("--event", metavar="CLASS", help="Which of two classes is the event. If the label column contains "
-                                                  "0 and 1, its name also means 1."),
+    click.option("--event", metavar="CLASS", help="Which of two classes is the event. For a label column of 0 and 1, "
+                                                  "its name also works: --event died is --event 1."),
     click.option("--labels", type=FILE, metavar="FILE", help="File with the labels, joined by a column present in "
                                                              "both files."),
     key,
@@ -259,7 +259,8 @@ judge = click.option(
     type=click.Choice(["auto", "held-out", "all"]),
     default="auto",
     show_default="all rows if there are at most 1,000, else a held-out half",
-    help="Judge held-out rows, or all rows (each recalibrated by a fit to the others).",
+    help="Judge held-out rows, or all rows. With all, calibrators are cross-fitted: each row is judged after "
+    "a fit to the others.",
 )
 rows = click.option(
     "--rows",

@@ -42,7 +42,8 @@ NOTIONS = ("confidence", "top-label", "class-wise")
     "--estimator",
     "keys",
     multiple=True,
-    help="Estimator (repeatable). By default, all estimators that only need bin counts.",
+    help="Estimator (repeatable). By default accuracy, log loss, Brier score and all estimators that "
+    "only need bin counts.",
 )
 @click.option("--slow", is_flag=True, help="Include slow estimators, which take minutes for thousands of rows.")
 @click.option("--unbinned", is_flag=True, help="Also print bin-free bounds on the error, with their assumptions.")
@@ -86,10 +87,10 @@ def command(
 ) -> None:
     """Measure calibration errors, with intervals and verdicts.
 
-    The answer opens with the verdict on the primary measure, which is fixed before the outcomes are used. It also
-    states whether there is evidence of any error, however small. A table follows, with one row per notion and
-    estimator. It contains the estimate with its interval, the raw value, the noise floor, the p-value, and the verdict
-    at the tolerance. The noise floor is the value that 95 % of perfectly calibrated models are below.
+    The answer opens with the verdict on one primary measure. Which measure that is does not depend on the outcomes. The
+    answer also states whether there is evidence of any error, however small. A table follows, with one row per notion
+    and estimator. It contains the estimate with its interval, the raw value, the noise floor, the p-value, and the
+    verdict at the tolerance. The noise floor is the value that 95 % of perfectly calibrated models are below.
 
     \b
     Examples:
@@ -354,7 +355,7 @@ def _text(found: _Audit) -> list[str]:
 
     models, lines, opened = found.models, found.lines, found.opened
     judged = found.scene.get(found.scene.models.shown[0].predictions)
-    head = f"{opened.file.table.name}: judged on {found.which}{opened.among}{judged.worth_note}{opened.of_all(judged)}"
+    head = f"{opened.file.title}: judged on {found.which}{opened.among}{judged.worth_note}{opened.of_all(judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
         sentences = (" ".join((sentence, *found.others.get(name, ()))), *found.bounds_of(name))

@@ -95,7 +95,7 @@ def command(
                "chosen_on": next(iter(given.values())).sentence}  # fmt: skip
     _outputs.answer(
         form,
-        text=lambda: _text(found, given, first.file.table.name, score),
+        text=lambda: _text(found, given, first.file.title, score),
         frame=_frame(found),
         record=lambda: {"file": first.record(), "options": options} | _record(found, given),
     )

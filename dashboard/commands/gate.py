@@ -69,13 +69,14 @@ def command(
     form: str,
     junit_file: Path | None,
 ) -> None:
-    """Pass or fail predictions against a limit, for builds.
+    """Check predictions against a limit (exit code 0 or 1).
 
-    The verdict on the primary measure decides; that measure is fixed before the outcomes are used. The exit code is 0
-    if the whole interval is below the limit (within). It is 1 if the interval is above the limit (miscalibrated) or
-    includes it (too close to call). It is also 1 if the interval would include it for most calibrated models (too few
-    rows to tell). It is 2 if the check could not run. The point value never decides. Of several files, all must pass.
-    Two classes have a second limit, for the ratio of observed to expected events.
+    The verdict on one primary measure decides. Which measure that is does not depend on the outcomes. The exit code is
+    0 if the whole interval is below the limit (within). Otherwise it is 1. Miscalibrated: the whole interval is above
+    the limit, and p is at most 5 %. Too close to call: the interval includes the limit, or it is above and p is more
+    than 5 %. Too few rows to tell: the interval includes the limit, and with these rows that of a perfectly calibrated
+    model usually would too. The exit code is 2 if the check could not run. The point value never decides. Of several
+    files, all must pass. Two classes have a second limit, for the ratio of observed to expected events.
 
     The gate judges the same rows as calib audit and the dashboard: all rows if there are at most
     1,000, else a held-out half.

@@ -92,7 +92,7 @@ def test_the_name_of_an_outcome_column_of_0_and_1_is_class_1() -> None:
     named = read(RiskFile("", data), event="died")
     assert (named.event, named.class_names) == (1, ("0", "1"))
     assert propose(read_table(data, "risk.csv"), event="died") == propose(read_table(data, "risk.csv"), event="1")
-    with pytest.raises(InputError, match=r'did you mean "died"\?.*"died" means class 1'):
+    with pytest.raises(InputError, match=r'did you mean "died"\?.*"died", also selects class "1"'):
         read(RiskFile("", data), event="dyed")
     with pytest.raises(InputError, match=r'event "died" is not a class'):
         Reading(scores=("p",), label=("died",), classes=("no", "yes"), label_coding="names", event="died")
