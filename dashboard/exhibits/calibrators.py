@@ -243,7 +243,7 @@ def effects(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     >>> line |= {"sure": 10, "sure_before": 12, "sure_right": 0.9, "sure_right_before": 0.5}
     >>> for icon, sentence in effects(line):
     ...     print(icon, sentence)
-    check Accuracy stays 90.0 %, and so does the order of the classes.
+    check Accuracy stays at 90.0 %, and the order of the classes does not change.
     equal Predictions of 95 % or more: 12 before, 10 after; accuracy 50.0 % before and 90.0 % after.
     """
     if "risk" in line:
@@ -276,12 +276,12 @@ def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
 def _decisions(line: Mapping[Any, Any]) -> tuple[str, str]:
     now, was = (to_a_tenth(line[name]) for name in ("accuracy", "accuracy_before"))
     if line["class_changed"] == 0 and not line["abstained"]:
-        order = ", and so does the order of the classes" if line["keeps_order"] else "; no prediction changes"
-        return "check", f"Accuracy stays {now}{order}."
+        order = ", and the order of the classes does not change" if line["keeps_order"] else "; no prediction changes"
+        return "check", f"Accuracy stays at {now}{order}."
     moved = line["class_changed"]
     changed = "" if moved != moved else f"; {short_percent(moved) if moved else 'none'} of the predicted classes change"
     among = " among the rows answered" if line["abstained"] else ""
-    verb = f"stays {now}" if now == was else f"goes from {was} to {now}"
+    verb = f"stays at {now}" if now == was else f"goes from {was} to {now}"
     return "swap_horiz", f"Accuracy {verb}{among}{changed}."
 
 

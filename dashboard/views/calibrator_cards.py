@@ -262,7 +262,8 @@ class _Drawer:
             # One card states the reason: the recommended one, or without one, one of the first to try.
             reasons = is_looked_at and key in self.first and (best or self.best is None) and not self.doubted
             why = CALIBRATORS[key].flags.profile.why_first if reasons else ""
-            st.markdown(card_words.fitted(key, line, why, best=best, changed=bool(recipe.params)))
+            changed, eps = bool(recipe.params), self.scene.tolerance
+            st.markdown(card_words.fitted(key, line, why, best=best, changed=changed, eps=eps))
             lost = card_words.lost(key, line)
             if lost:
                 st.caption(markdown_plain(lost))

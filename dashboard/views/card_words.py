@@ -7,6 +7,7 @@ from typing import Any
 
 from calib_core import CALIBRATORS
 from calib_core.calibrators import Contract
+from calib_core.defaults import TOLERANCE
 from calib_core.results.verdict_table import VERDICTS
 from calib_core.text import between, count, score, short_percent
 from calib_core.text import rows as about_rows
@@ -36,8 +37,16 @@ def unfit(key: str, why: str) -> str:
     return f"{_sentence(key)} :gray[Not available: {markdown_plain(why)}.]"
 
 
-def fitted(key: str, line: Mapping[Any, Any], why: str = "", *, best: bool = True, changed: bool = False) -> str:
-    """Return the card of a fitted calibrator; ``line`` is its line of the table of gains.
+def fitted(
+    key: str,
+    line: Mapping[Any, Any],
+    why: str = "",
+    *,
+    best: bool = True,
+    changed: bool = False,
+    eps: float = TOLERANCE,
+) -> str:
+    """Return the card of a fitted calibrator; ``line`` is its line of the table of gains at the tolerance ``eps``.
 
     ``why`` is the reason for it: as the ``best``, or as one of the first to try. The flag ``changed`` is True if its
     settings were changed.
@@ -46,7 +55,7 @@ def fitted(key: str, line: Mapping[Any, Any], why: str = "", *, best: bool = Tru
     badges = [_badge(_changes(flags, line)), _promise(flags, line, changed=changed)]
     if line["abstained"]:
         badges.insert(1, _badge(f":material/block: abstains on {count(int(line['abstained']))} rows"))
-    items = [verdict_badge(str(line["verdict"])), *(f"{term} {value}" for term, value in _numbers(line))]
+    items = [verdict_badge(str(line["verdict"])), *(f"{term} {value}" for term, value in _numbers(line, eps))]
     numbers = "\n".join(f"- {item}" for item in items if item)
     head = "Why this one" if best else "Why it is tried first"
     reason = f"\n\n> **{head}:** {markdown_plain(why)}." if why else ""
@@ -63,11 +72,11 @@ def _sentence(key: str) -> str:
     return markdown_plain(entry.flags.profile.sentence or entry.caption)
 
 
-def _numbers(line: Mapping[Any, Any]) -> list[tuple[str, str]]:
+def _numbers(line: Mapping[Any, Any], eps: float) -> list[tuple[str, str]]:
     """Return terms and their values: the error with its interval, the log loss, the number of fitted parameters."""
     found = []
     if line["point"] == line["point"]:
-        ends = markdown_plain(between(line["low"], line["high"]).removesuffix(" %"))
+        ends = markdown_plain(between(line["low"], line["high"], eps).removesuffix(" %"))
         before = line["point_before"]  # unknown if it is of another notion
         was = f"; was {markdown_plain(short_percent(before))}" if before == before else ""
         found.append(("error", f"**{markdown_plain(short_percent(line['point']))}** ({ends}{was})"))

@@ -185,6 +185,8 @@ def test_a_guarantee_that_is_lost_is_told_from_one_that_never_was(promise: bool,
     assert badge in card
     assert "- error **10\u00a0\\%** (0 to 20; was 30\u00a0\\%)" in card
     assert ":green-badge[● within tolerance]" in card
+    above = card_words.fitted(key, {**line, "high": 0.0203}, eps=0.02)
+    assert "(0 to 2\\.03; was" in above, "as many digits as show the side of the tolerance"
     assert "- log loss none: one probability per row" in card
     assert card_words.lost(key, line) == ("Because of ties." if "lost" in badge else "")
 
@@ -232,7 +234,7 @@ def test_what_it_does_besides_is_said_of_the_calibrator_looked_at() -> None:
             assert unbroken(sentence) in text
         assert unbroken(promises[line["calibrator"]]) in text
     kept, changed, silent = (effects(line) for line in table)
-    assert "so does the order of the classes" in kept[0][1]
+    assert "the order of the classes does not change" in kept[0][1]
     assert "of the predicted classes change" in changed[0][1]
     assert any("abstains on" in sentence for _, sentence in silent)
 

@@ -613,7 +613,7 @@ CARDS = [
     r"error \*\*{point} %\*\* \({low} to {high}(?: %)?; was {point_before} %\)",
     r"log loss \*\*{log_loss}\*\* \(was {log_loss_before}\)",
     r"{changed} of {rows} predicted classes change",
-    r"Accuracy stays {accuracy} %|Accuracy goes from {accuracy_before} to {accuracy} %",
+    r"Accuracy stays at {accuracy} %|Accuracy goes from {accuracy_before} to {accuracy} %",
     r"{class_changed} % of the predicted classes change|risks of {class_changed} % of the rows",
     r"95 % or more: {sure_before} before, {sure} after(?:; accuracy {sure_right_before} % before)?"
     r"(?: and {sure_right} % after)?",
