@@ -114,7 +114,9 @@ class Opened:
         try:
             return session.whole(self.source.data, self.source.reading)
         except InputError as why:
-            settled = [_as_options(each) for each in examine(self.file.table, self.reading) if each.change]
+            found = examine(self.file.table, self.reading)
+            # Which class a column of scores is for solves no problem of its values.
+            settled = [_as_options(each) for each in found if each.change and each.code != "binary"]
             stated = _failures.in_options(str(why))
             settled = [each for each in settled if each[each.index("--") :] not in stated]
             message = f"{why} {' Or: '.join(settled)}" if settled else str(why)

@@ -135,6 +135,8 @@ def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.int
         "log-probabilities": ' For raw scores, choose kind "logits".',
         "logits": " Correct the value: logits are finite, or -inf for an impossible class.",
     }[reading.kind]
+    if 2 * len(rows) > len(scores):  # most values of a column of probabilities are not wrong
+        advice = advice.replace(" If they are probabilities, divide each row by its sum.", "")
     if reading.layout != "wide":
         advice = advice.replace(", divide each row by its sum", ", correct the value")
     if reading.layout != "wide" and value == _NOTHING:
