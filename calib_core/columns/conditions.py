@@ -262,7 +262,7 @@ def no_columns(rows: Predictions) -> NotAnswerable:
             "this summary has no slices; open the original file, or create the summary again with calib summarise "
             "--column NAME"
         )
-    return NotAnswerable("these rows have no metadata columns")
+    return NotAnswerable("these rows have no metadata columns; add a column to the file, for example site or age")
 
 
 def metadata_column(predictions: Predictions, name: str) -> Column:

@@ -171,7 +171,8 @@ def divided_by(
             cuts[name] = found
     if not cuts:
         raise NotAnswerable(
-            "no column can group these rows: each has one value throughout or a different value in every row"
+            "no column divides these rows into groups: each metadata column has one value throughout or a different "
+            "value in every row"
         )
     return cuts, tuple(left_out)
 

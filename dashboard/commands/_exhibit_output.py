@@ -76,7 +76,7 @@ def _lines(exhibit: Exhibit, frame: pd.DataFrame, words: Words) -> list[str]:
     shown = frame.head(exhibit.printed) if exhibit.printed else frame
     lines = [*words.headline, *_outputs.aligned(exhibit.columns(frame), shown)]
     if len(shown) < len(frame):
-        lines.append(f"({len(shown):,} of {len(frame):,} rows; the CSV has all)")
+        lines.append(f"({len(shown):,} of {len(frame):,} rows; CSV output contains all)")
     return [*lines, *filter(None, (words.caption, *words.notes))]
 
 

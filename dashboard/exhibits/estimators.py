@@ -69,14 +69,16 @@ class Estimators(Exhibit):
         )
         for error, titles in drawn.by_smaller_error.items():
             values, errors = (
-                ("the raw value is", "this error") if len(titles) == 1 else ("raw values are", "these errors")
+                ("the raw value is", "this error is")
+                if len(titles) == 1
+                else ("the raw values are", "these errors are")
             )
             caption += (
-                f" {listed(titles)}: {values} not above the noise floor. The verdict rests on the {error}, which is "
-                f"at most {errors}."
+                f" {listed(titles)}: {values} not above the noise floor. The verdict is from the significant {error}, "
+                f"because {errors} never smaller."
             )
         more = (
-            f"{notion.caption} {line_words.READING} In the table, squared errors are squares. "
+            f"{notion.caption} {line_words.READING} In the table, squared errors are without the root. "
             f"Bins of the raw values: {chosen}; estimators with their "
             "own rule for bins use it."
         )

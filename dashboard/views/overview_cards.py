@@ -188,7 +188,7 @@ def _by_class(scene: Scene) -> None:
         # No class is significant as a whole, but one is in a bin.
         claim, _, basis = str(place["finding"]).rpartition(" (")
         card(
-            named(f"By class, of {scene.judged_rows}", scene),
+            named(f"By class, on {scene.judged_rows}", scene),
             claim,
             f"{begun(basis.removesuffix(').'))}. No class is significantly off over all its bins.",
         )
@@ -199,7 +199,7 @@ def _by_class(scene: Scene) -> None:
         "For each class a bar at the mean confidence and a dot at the accuracy, the largest contribution first",
     )
     card(
-        named(f"By class, of {scene.judged_rows}", scene),
+        named(f"By class, on {scene.judged_rows}", scene),
         found.headline,
         found.basis,
         picture if len(found.names) else None,

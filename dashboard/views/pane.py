@@ -169,7 +169,7 @@ def _ways(view: str, scene: Scene) -> str:
     if scene.undivided and view == "reliability":
         return _COUNTED
     ways = {
-        "reliability": "Click a column to see its models, classes and rows. Drag along the numbers of the "
+        "reliability": "Click a bin to see its models, classes and rows. Drag along the numbers of the "
         "confidence axis to pick a range. Arrow keys step from bin to bin; Escape clears.",
         "levels": "Click a point to see its models, classes and rows. Escape clears.",
         "classes": "Click a class to see its confidence and accuracy, the classes it is confused with, and its rows.",
@@ -183,7 +183,7 @@ def _ways(view: str, scene: Scene) -> str:
 
 
 _COUNTED = (
-    "Click a column to see its number of rows, their mean confidence and their accuracy. Arrow keys step from bin to "
+    "Click a bin to see its number of rows, their mean confidence and their accuracy. Arrow keys step from bin to "
     "bin; Escape clears."
 )
 """Hint for a summary, which has no rows to show."""

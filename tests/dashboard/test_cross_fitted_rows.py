@@ -282,7 +282,7 @@ def test_the_planner_says_whose_rows_it_counts(scene: Scene) -> None:
 def test_the_overview_says_which_rows_its_cards_are_of() -> None:
     for source, of in ((WINE, "all rows"), (replace(WINE, by="share"), "the held-out rows")):
         captions = [caption.value for caption in opened(Selection(source=source)).caption]
-        assert any(words.startswith(f"By class, of {of}") for words in captions)
+        assert any(words.startswith(f"By class, on {of}") for words in captions)
 
 
 def test_the_report_says_that_rows_are_cross_fitted(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_click_on_a_bin_shows_its_models_and_classes_and_one_on_a_class_its_ro
     app.button(key="detail.clear").click().run()
     assert not {"bin", "code"} & set(app.query_params)
     assert pane.CLASSES not in drawn(app)
-    assert "Click a column" in texts(app)
+    assert "Click a bin" in texts(app)
 
 
 def test_the_pane_says_what_each_model_says_and_how_often_it_is_right() -> None:

@@ -37,7 +37,7 @@ from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration
 from calib_core.text import short_percent
 
-NOT_MADE = "interval and noise floor take minutes and were not requested (slow)"
+NOT_MADE = "interval and noise floor take minutes and were not computed; the option slow includes them"
 """Note of a line that only has a value because its interval was not requested."""
 _NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit",
             "ratio", "ratio_low", "ratio_high", "ratio_limit")  # fmt: skip

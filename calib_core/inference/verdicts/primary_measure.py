@@ -156,8 +156,8 @@ def primary(
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
     if pooled > MOST_POOLED:
-        few = "most rows are in classes with too few uncertain predictions to be judged separately"
-        reason = _FIXED.format("confidence", few)
+        few = "most rows are in classes with too few predictions below full confidence to be judged one by one"
+        reason = _FIXED.format("confidence (all classes together)", few)
     elif noise is not None and noise < MOST_NOISE:
         reason = _FIXED.format("top-label", "its groups contain enough rows")
         return PrimaryLine("top-label", reason, strict, eps, level)
