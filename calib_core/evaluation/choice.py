@@ -582,7 +582,7 @@ class CalibratorChoice(OneLine):
             return ""
         if not self.gain.low <= 0 <= self.gain.high:
             return ""
-        what = "The final check on the held-out rows" if self.held_out else "The first condition"
+        what = "The third condition" if self.held_out else "The first condition"
         return f" {what} is not met: the interval of the gain of {inside(self.about.title)} includes 0."
 
     @property
@@ -591,16 +591,17 @@ class CalibratorChoice(OneLine):
         picked = self.about
         same = sum(pick == picked for pick in self.picks)
         name = inside(ESTIMATORS[self.score].title)
+        third = " Third, the interval of its gain on the held-out rows is above 0." if self.held_out else ""
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
             f"Chosen by cross-validation in {len(self.picks)} random folds. The choice was repeated without each fold "
             f"in turn: it was {inside(picked.title)} in {same} of {len(self.picks)} repetitions.{self._other_picks()}",
             self._corrected(),
-            "A calibrator is recommended if two conditions are met. First, the interval of its gain in "
-            "cross-validation is above 0. Second, a weighted average of all calibrators explains the outcomes more "
-            f"than {np.exp(ENOUGH):.1f} times as well as the uncalibrated model (likelihood ratio; here "
-            f"{_times(self.evidence)}). With few rows, a likelihood ratio test of the calibrator (or of a "
-            f"one-parameter version of it) can replace both conditions.{self._not_met()}"
+            f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
+            "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
+            f"explains the outcomes more than {np.exp(ENOUGH):.1f} times as well as the uncalibrated model "
+            f"(likelihood ratio; here {_times(self.evidence)}). With few rows, a likelihood ratio test of the "
+            f"calibrator (or of a one-parameter version of it) can replace both.{third}{self._not_met()}"
             if np.isfinite(self.evidence)
             else "",
             "The interval is for new test rows; it treats the fitted calibrators as fixed. "
