@@ -46,9 +46,9 @@ def band_title(band: str, level: float) -> str:
 class KernelCurve(Diagram):
     """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a band.
 
-    ``curve`` is NaN beyond the smallest and the largest score, and in gaps. A gap has fewer than 20 effective rows (of
-    fewer than 80 rows: a quarter of them), with an effective number of (sum w)^2 / sum w^2 for the weights w of the
-    rows at the place, or a weight of less than half of that of one row. ``lower`` to ``upper`` is the
+    ``curve`` is NaN beyond the smallest and the largest score, and in gaps. A gap has fewer than 20 effective rows (a
+    quarter of the rows if there are fewer than 80). Their number is (sum w)^2 / sum w^2 for the weights w of the rows
+    at the place. It is also a gap if they weigh less than half of one row. ``lower`` to ``upper`` is the
     ``band`` at ``level``, "pointwise" or for the "whole-curve". It is NaN where the curve is, and where the band is
     "none". ``unit`` (score or log-odds) is the unit of ``bandwidth``, of the grid's ``step`` and of the density.
     ``error`` is the mean distance of the curve from the diagonal. ``rows`` is the stratum's number (or weight) of
@@ -136,17 +136,20 @@ def kernel_curve(
 
     By default the curve is s + sum_i K((x - x_i) / h) (z_i - s_i) / sum_i K((x - x_i) / h). Here x is the log-odds of
     s, and h = 0.6 (3n/4)^(-1/5) sd(x cut at -5 and 5), chosen from scores only: scores of 0 and 1 do not widen it. The
-    curve is drawn between the smallest and the largest score, and broken where fewer than 20 effective rows count (of
-    fewer than 80 rows: a quarter of them). The paper's is ``method=KernelECE()``: f(s|z=1) P(z=1) / f(s) on scores,
-    with Silverman's bandwidth; it is a scribble where confidences crowd near 1. Ten distributions were simulated.
-    Confidences are near 1 (over-confident and calibrated), a third exactly 1, rounded, or all .999. Others are of one
-    class of a hundred, spread out, with a jump, or in a wave. With the full standard deviation as bandwidth and n = 10
-    to 10,000, the mean absolute error at the scores was .035 (outcomes smoothed .043; gaps on scores .042; the paper's
-    .050). The narrower default has .020 at n = 1,000 and .008 at 10,000. Its pointwise bands of level .9 contained the
-    smoothed curve at .93 to 1 of the places drawn, and the true one at .92 to 1 (40 to 100 runs each). At the worst
-    place they contained the smoothed curve in .82 of the runs or more, the true one in .53 in a wave and never at a
-    jump. Bands for the whole curve contained it in .93 to 1 of the runs (tests/simulations/kernel_curves.py). Bands:
-    ``limits`` describes the method; they are about the smoothed curve.
+    curve is drawn between the smallest and the largest score. It is broken where fewer than 20 effective rows count (a
+    quarter of the rows if there are fewer than 80).
+
+    The paper's is ``method=KernelECE()``: f(s|z=1) P(z=1) / f(s) on scores, with Silverman's bandwidth. It scribbles
+    where confidences crowd near 1. Ten distributions were simulated. Confidences are near 1 (over-confident and
+    calibrated), a third exactly 1, rounded, or all .999. Others are of one class of a hundred, spread out, with a jump,
+    or in a wave. With the full standard deviation as bandwidth and n = 10 to 10,000, the mean absolute error at the
+    scores was .035 (outcomes smoothed .043; gaps on scores .042; the paper's .050). The narrower default has .020 at
+    n = 1,000 and .008 at 10,000. Its pointwise bands of level .9 contained the smoothed curve at .93 to 1 of the places
+    drawn, and the true one at .92 to 1 (40 to 100 runs each). At the worst place they contained the smoothed curve in
+    .82 of the runs or more. The true one was contained in .53 of the runs of a wave, and never at a jump. Bands for the
+    whole curve contained it in .93 to 1 of the runs (tests/simulations/kernel_curves.py). Bands: ``limits`` describes
+    the method; they are about the smoothed curve.
+
     What can mislead: the smoothed curve is not the true one. The default leaves a calibrated model on the diagonal at
     every bandwidth, but flattens errors that are finer than h. It is off 0 or 1 where all outcomes are 0 or 1, as far
     as scores vary within h. Whole-number weights are copies; rows in groups have a curve and no band.

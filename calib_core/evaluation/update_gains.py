@@ -196,8 +196,8 @@ def update_gains(
 def worst_column(predictions: Predictions) -> str | None:
     """Return the metadata column whose values differ significantly in the error of the risk; None if there is none.
 
-    Among the slices of all columns that are significantly off and differ from all other rows (``slices.by_column``,
-    corrected for all of them), it returns the column of the largest gap. NotAnswerable if there is no event.
+    It is the column of the slice with the largest gap. This slice is significantly off and differs from all other rows
+    (``slices.by_column``, corrected for all slices of all columns). NotAnswerable if there is no event.
 
     >>> p = Predictions([[0.8, 0.2]] * 2000, [0, 0, 0, 0, 1] * 400, metadata=pd.DataFrame({"site": ["a", "b"] * 1000}))
     >>> worst_column(p) is None

@@ -27,7 +27,7 @@ PLUSSES = ("all", "significant", "printed", "none")
 """Plusses of classes: all, with a stem where classes differ; these only; with a stem in every bin, as in P1; none."""
 ONE_BIN = "one bin"
 STEM = "stem: classes differ"
-PALE = "pale +: classes, beside their noise"
+PALE = "pale +: classes, with their range of noise"
 PRINTED = "stem to +: mean error of classes"
 HOLLOW = f"hollow: fewer than {FEW_ROWS} rows"
 _HOVER = (
@@ -183,7 +183,7 @@ class BinMarks:
 
     @property
     def _side(self) -> Float64s:
-        """Where stems go: away from the diagonal, or towards it where there is more room."""
+        """Directions of the stems: away from the diagonal, or towards it where there is more room."""
         star, far = (self.frame[name].to_numpy() for name in ("accuracy", "class_difference"))
         away = np.where(star > self.frame["confidence"], 1.0, -1.0)
         room = (star + away * far >= 0) & (star + away * far <= 1)
@@ -196,7 +196,7 @@ class BinMarks:
 
     @cached_property
     def edges(self) -> Float64s:
-        """Heights up to which noise alone would draw the stems."""
+        """Heights that the stems would have at most by chance."""
         return np.asarray(self.frame["accuracy"] + self._side * self.frame["class_edge"])
 
     @staticmethod

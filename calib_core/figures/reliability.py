@@ -66,7 +66,7 @@ def reliability(
     """Draw stars with intervals, plusses of classes and bars of rows for one model, or several by title.
 
     Where the classes of a bin differ significantly (``class_p`` of the diagram), a stem leads from the star to a strong
-    plus. Its length is the classes' mean distance from the bin's own error; it is dotted as far as noise alone reaches.
+    plus. Its length is the classes' mean distance from the bin's own error; it is dotted as far as noise reaches.
     In other bins a pale plus is at their mean error (``top_label``), beside a bracket of its range where classes do not
     differ. ``plusses`` is "all", "significant" (without the pale ones), "printed" (as P1 prints them: at ``top_label``,
     with a stem, whatever noise shows) or "none".
@@ -74,8 +74,8 @@ def reliability(
     Up to two models are overlaid; three or more have a panel each, with the first model in gray behind it, unless
     ``together`` is set. ``over`` is drawn under the stars of the first model, or of the named ones: figures from
     `corp`, `corp_band`, `kernel_band`, `consistency_bands` or `bin_intervals`. A model keeps its style, by its
-    number in ``looks``. ``bands`` of the same bins, of one model or by title, add intervals to the stars and, in gray,
-    the consistency band of a calibrated model: in each panel its own, in an overlay that of the first of them. ``axis``
+    number in ``looks``. ``bands`` of the same bins, of one model or by title, add intervals to the stars. They also
+    add, in gray, the consistency band of a calibrated model. An overlay has the band of the first model. ``axis``
     is one of ``probability_axis.AXES``, ``tolerance`` is two dotted lines beside the diagonal, ``verdicts`` a frame of
     `inference.verdicts` for the headings of panels. ``event`` is the name of the event if the diagrams are of a
     predicted risk. Every mark of a bin has a record as customdata: ``model``, ``bin``, ``interval`` and the bin's
@@ -142,7 +142,7 @@ def _laid_over(
     most = _most(marks)
     if written == "in lines":
         lines = [(1.2 + _LINE_OF_NUMBERS * place) * most for place in range(len(marks))]
-        figure.add_traces([each.numbers(panel, at) for each, at in zip(marks, lines[::-1], strict=True)])
+        figure.add_traces([each.numbers(panel, line) for each, line in zip(marks, lines[::-1], strict=True)])
     figure.add_traces([each.stars(panel) for each in marks])
     labelled = _names(figure, marks, plusses)
     figure.add_traces([each.legend() for each in marks if each.title not in labelled or len(labelled) < len(marks)])
@@ -198,7 +198,7 @@ def _of_event(figure: go.Figure, event: str) -> None:
 
 
 def _numbers(marks: Sequence[BinMarks]) -> str:
-    """Where the numbers of rows stand on half a page: "on bars", "in lines" above them, or "nowhere".
+    """Place of the numbers of rows on half a page: "on bars", "in lines" above them, or "nowhere".
 
     They are on the bars of all models or of none.
     """

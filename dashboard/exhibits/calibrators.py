@@ -88,7 +88,7 @@ class Calibrators(Exhibit):
         {
             **BeforeAndAfter.meanings,
             "returns": "what its predictions contain",
-            "keeps_class": "whether the calibrator keeps every predicted class",
+            "keeps_class": "whether no predicted class changes",
             "keeps_order": "whether it keeps the order of the classes",
             "sums_to_one": "whether its probabilities sum to 1",
         }

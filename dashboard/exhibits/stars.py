@@ -21,11 +21,11 @@ _INTERVAL = f" with its {at_level(LEVEL)} interval"
 _BAND = f"Gray: range of {at_level(LEVEL)} of stars of calibrated models with the confidences of {{}}, for each bin."
 _STEM = (
     "Stem to a strong plus: the bin's classes differ significantly (corrected for the number of bins). It is as long "
-    "as they are from the bin's own error on average, dotted as far as noise alone reaches."
+    "as they are from the bin's own error on average, dotted as far as noise reaches."
 )
 _PALE = (
-    "Pale plus: its distance from the diagonal is the error by predicted class. The bracket beside it is where noise "
-    "alone would put it if classes did not differ."
+    "Pale plus: its distance from the diagonal is the error by predicted class. The bracket next to it is its "
+    "range by noise, if classes do not differ."
 )
 _PRINTED = (
     "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the error by predicted class. With few "

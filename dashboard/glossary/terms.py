@@ -266,8 +266,8 @@ TERMS = {
             "star-and-stem",
             "Star and stem",
             "The star shows the accuracy in a bin. A stem shows that its predicted classes differ significantly. It is "
-            "as long as they are from the star on average, dotted as far as noise alone reaches. Elsewhere a pale plus "
-            "is beside the range of noise.",
+            "as long as they are from the star on average, dotted as far as noise reaches. Elsewhere a pale plus "
+            "is next to its range of noise.",
             sketches.star_and_stem(),
             "A star below the diagonal, and a stem from it down to a plus.",
             ReliabilityDiagram.formula,

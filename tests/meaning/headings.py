@@ -252,6 +252,7 @@ INTERVALS = {
     "change": "interval of the change",
     "excess_area": "interval, avoidable",
     "gap": "interval of (that|the) difference",
+    "null": "classes within noise",
     "over_all": "interval of the difference",
     "overconfidence": "interval, over-confidence",
     "ratio": "interval of the ratio",

@@ -1,4 +1,4 @@
-"""How much the predicted classes of a bin differ, beside what noise alone would show."""
+"""Differences of the predicted classes of a bin, compared with noise."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from calib_core.reductions.top import TopLabel
 class ClassDifferences:
     """Differences of the classes in each bin, as arrays (bins,); NaN where a bin is not tested.
 
-    ``difference`` is the mean over rows of |error of the row's class - error of the bin|. ``edge`` is its critical
-    value if the classes do not differ, corrected for the number of bins, and ``p`` the corrected p-value. ``low`` to
-    ``high`` is where ``delta``, the mean error of the classes, lies if they do not differ. ``p_joint`` is the p-value
-    of the differences of all bins together.
+    ``difference`` is the mean over rows of the distance between the class's error and the bin's. Above ``edge`` it is
+    significant, and ``p`` is its p-value. Both are corrected for the number of bins. The range from ``low`` to
+    ``high`` contains ``delta``, the mean error of the classes, if they do not differ. ``p_joint`` is the p-value of the
+    differences of all bins together.
     """
 
     difference: Float64s
@@ -46,11 +46,13 @@ def class_differences(count: Float64s, score: Float64s, outcome: Float64s, rows:
         difference = sum |O - S - n g| / sum n
         expected = sum E|O - n q| / sum n,  variance = sum Var|O - n q| / (sum n)^2
 
-    and ``delta`` = sum |O - S| / sum n has the same moments about S. Both are compared with the normal law. p is
-    Bonferroni's over the bins tested: those with two classes or more and an effective sample size of at least
-    ``FEWEST``. Their summed differences have the p-value ``p_joint``. Not exact: in simulations (300 runs, 3 to 1,000
-    classes, 200 to 20,000 rows, tests/simulations/class_differences.py) any bin had a false alarm in at most .060 of
-    the runs, calibrated or evenly over-confident by 8 or 30 points.
+    ``delta`` = sum |O - S| / sum n has the same moments about S.
+
+    Both are compared with the normal law. The p-values are Bonferroni's over the tested bins. These have two classes
+    or more, and an effective sample size of at least ``FEWEST``. Their summed differences have the p-value ``p_joint``.
+
+    The test is not exact. In simulations, any bin had a false alarm in at most .060 of the runs, for calibrated and
+    for evenly over-confident models (tests/simulations/class_differences.py).
 
     References: De Moivre 1730 and Diaconis & Zabell 1991 (mean absolute deviation of a binomial); Bonferroni 1936.
 
@@ -89,10 +91,10 @@ def class_differences(count: Float64s, score: Float64s, outcome: Float64s, rows:
 def jointly_off(predictions: Predictions, bins: int | str | BinningScheme | None = None) -> float:
     """Test the predicted classes jointly: the p-value of the sum of all classes' errors in all bins.
 
-    T = sum |O - S| over classes and bins of the confidence, with numbers O of correct rows and sums S of confidences,
-    is compared with the normal law of its mean and variance under calibration, O ~ Binomial(n, S / n). NaN for rows in
+    T = sum |O - S| over classes and bins of the confidence. O are numbers of correct rows, S sums of confidences. T is
+    compared with the normal law of its mean and variance under calibration, O ~ Binomial(n, S / n). NaN for rows in
     groups, of weights that are not whole numbers, and without classes. What can mislead: many small errors can be
-    jointly significant, though no class is by itself; an error of all rows is one of all classes.
+    jointly significant, although no class is significant by itself. An error of all rows is one of all classes.
 
     References: De Moivre 1730 (mean absolute deviation of a binomial).
 
