@@ -205,7 +205,8 @@ def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
     first = str(table["finding"].iloc[0]) if found else none
     if tests > 1 and one_direction(table):
         more = f" {_NEARLY_ALL}{more}"
-    return first, count_words(looked, found, more, "place")
+    whole = bool(table.loc[table["kind"] == OVERALL, "stands_out"].any())
+    return first, count_words(looked, found, more, "place", "all rows" if whole else "")
 
 
 _NEARLY_ALL = "Nearly all gaps have the same direction, so the finding over all rows comes first."

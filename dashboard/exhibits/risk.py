@@ -28,9 +28,9 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 
 ENDS = (
-    "The intervals of observed frequency, gap, ratio and intercept are slightly wider than usual on the side of the "
-    "predicted mean. So they never contradict the interval of the calibration error: a true calibration error is never "
-    "smaller than the true mean gap. The intervals in the table of slices are of the usual width."
+    "The intervals of observed frequency, gap, ratio and intercept are for these rows, given their predicted risks. "
+    "They agree with the interval of the calibration error: a true calibration error is never smaller than the true "
+    "mean gap. Slices have intervals for rows like these (Clopper and Pearson 1934), which are often wider."
 )
 """Explains the levels of the ends of intervals."""
 DISTANCES = (

@@ -72,12 +72,12 @@ def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() 
     records = [column["record"] for column in figure["layout"]["meta"]["columns"]]
     tested = found[found["p"].notna()].head(SHOWN)
     assert [record["right"] for record in records] == tested["right"].tolist()
-    i = next(i for i, record in enumerate(records) if "bin" in record)
+    i = next(i for i, record in enumerate(records) if "bin" in record and record.get("code") is not None)
     app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 1)
     app.run()
     assert not app.exception
     assert (chosen(app).code, chosen(app).bin) == (records[i]["code"], records[i]["bin"])
-    assert "**Its rows in this bin**" in texts(app)
+    assert any(text.endswith("Its rows in this bin") for text in texts(app))
     assert figure["layout"]["meta"]["exact"], "this line alone is tinted"
     assert any(text == markdown_plain(unbroken(tested["finding"].iloc[i])) for text in texts(app))
     # A place without a bin clears the previous bin.

@@ -231,8 +231,10 @@ def worst_first(off: Bools, gap: Float64s, p: Float64s) -> Codes:
     return np.asarray(np.lexsort((np.where(np.isnan(p), 2.0, p), size, ~off)), dtype=np.intp)
 
 
-def count_words(looked: str, found: int, more: str, place: str) -> str:
+def count_words(looked: str, found: int, more: str, place: str, except_for: str = "") -> str:
     """Describe how many of the places ``looked`` at are off, with a caveat if none is.
+
+    ``except_for`` names a place that is off and whose p-value is not corrected.
 
     >>> count_words("Of 7 places", 1, "", "place")
     'Of 7 places, 1 is significantly off (corrected for multiple testing).'
@@ -240,7 +242,8 @@ def count_words(looked: str, found: int, more: str, place: str) -> str:
     if not found:
         return f"{looked}, none is significantly off.{more} With few rows, an error of a {place} is rarely significant."
     be = "is" if found == 1 else "are"
-    return f"{looked}, {found:,} {be} significantly off (corrected for multiple testing).{more}"
+    but = f", except for {except_for}" if except_for else ""
+    return f"{looked}, {found:,} {be} significantly off (corrected for multiple testing{but}).{more}"
 
 
 def counts_rows(predictions: Predictions) -> bool:

@@ -436,6 +436,9 @@ _TEST = "Spiegelhalter's test on the Brier score"
 CERTAIN = 30.0
 """Below this many standard deviations, a p-value is 0 only if the outcome was impossible."""
 
+SURE = SIGNIFICANCE / 4
+"""p-values up to this are significant after any correction for four tests, the number that an audit lists."""
+
 
 def any_size(low: float | None, shown: TestOfCalibration, own: float | None = None, named: str = "") -> str:
     """Describe the evidence for an error of any size, consistent with the numbers next to it.
@@ -450,7 +453,8 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
         )
     p = ", ".join(filter(None, (chance(shown.p_value), shown.law)))
     if shown.p_value <= SIGNIFICANCE:
-        return f"There is evidence of some error (Spiegelhalter's test, {p})."
+        others = "" if shown.p_value <= SURE else "; not corrected for other tests"
+        return f"There is evidence of some error (Spiegelhalter's test, {p}{others})."
     escape = "errors that raise the score in some rows and lower it in others"
     if own is not None and own <= SIGNIFICANCE:
         evidence = (
