@@ -330,9 +330,7 @@ def _log_odds(predictions: Predictions, event: int) -> Float64s:
     "intercept",
     "Intercept update",
     reference="Cox 1958; Van Calster et al. 2016",
-    flags=_contract(
-        "Shifts the log-odds of a risk by one number, the same for all rows or one for each value of a column.", 50
-    ),
+    flags=_contract("Shifts the log-odds of a risk by one number: for all rows, or for each value of a column.", 50),
 )
 @dataclass(eq=False, repr=False)
 class InterceptUpdate(RiskUpdate):

@@ -28,7 +28,7 @@ TOGETHER = ("auto", "overlay", "side by side")
 MOST_LAID_OVER = 2
 COLUMNS = 3
 SAYS, RIGHT, ROWS = "confidence", "accuracy", "rows in the bin"
-_STRIP, _BETWEEN = 0.14, 30
+_STRIP, _BETWEEN = 0.14, 38
 """Height of the bars' strip, as a share, and pixels between it and the plot, for its title and marks at 0."""
 _HEIGHT, _TOP, _FOOT = 560, 34, 80
 """Pixels of an overlaid plot, and above and below its axes."""

@@ -30,9 +30,9 @@ VALUES_DIFFER = (
     "the interval."
 )
 _FIVE_WORDS = (
-    "Better or worse: p is at most 5 % and the interval excludes 0. Equivalent: neither, and the interval is within "
-    "the margin of {} on both sides. Not worse: neither, and the interval excludes that the first model is worse by "
-    "the margin or more. Cannot tell: none of these."
+    "Better or worse: p is at most 5 % and the interval excludes 0. Within margin: the interval is within the "
+    "margin of {} on both sides. Equivalent: within it, but neither better nor worse. Not worse: neither, and the "
+    "interval excludes that the first model is worse by the margin or more. Cannot tell: none of these."
 )
 
 
@@ -177,9 +177,9 @@ def conclusion(line: Mapping[Any, Any], key: str, level: float = LEVEL) -> str:
     low, high = difference(line["low"], unit), difference(line["high"], unit)
     sure = f"{at_level(level)} interval of the difference {low} to {high}, {chance(line['p'])}"
     values = f"{name} {measured(line['first_value'], unit)} against {measured(line['second_value'], unit)}"
-    if line["verdict"] == "better":
+    if line["verdict"].startswith("better"):
         return f"{first} is better than {second}: {values} ({sure})."
-    if line["verdict"] == "worse":
+    if line["verdict"].startswith("worse"):
         values = f"{name} {measured(line['second_value'], unit)} against {measured(line['first_value'], unit)}"
         return f"{second} is better than {first}: {values} ({sure}, {first} minus {second})."
     if line["verdict"] == "equivalent":

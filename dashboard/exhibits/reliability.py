@@ -220,7 +220,7 @@ class Reliability(Exhibit):
         names = {model.title: called(model) for model in models}
         by_class = _of_classes(frame)
         words = Words(
-            f"{IN_BINS} {BY_CLASS}" if by_class else IN_BINS,
+            IN_BINS,
             alt,
             headline=cc.diagrams.headline(scene.get(claim), names),
             key=how_to_read(self.plusses if by_class else "none", next(iter(self._bands(scene)), "")),

@@ -12,21 +12,12 @@ from dashboard.exhibits import event_words
 from dashboard.session import Call, Model, Scene, call, in_sentence
 
 IN_BINS = "Mean confidence and accuracy of the rows in each bin."
-BY_CLASS = (
-    "Error by predicted class: mean absolute gap of the bin's predicted classes, so gaps of opposite sign do not "
-    "cancel."
-)
-_STAR = "Star: one bin{}. On the diagonal, confidence equals accuracy."
+BY_CLASS = "Error by predicted class: mean absolute gap of the bin's predicted classes."
+_STAR = "Star: one bin{}."
 _INTERVAL = f" with its {at_level(LEVEL)} interval"
-_BAND = f"Gray: range of {at_level(LEVEL)} of stars of calibrated models with the confidences of {{}}, for each bin."
-_STEM = (
-    "Stem to a strong plus: the bin's classes differ significantly (corrected for the number of bins). It is as long "
-    "as they are from the bin's own error on average, dotted as far as noise reaches."
-)
-_PALE = (
-    "Pale plus: its distance from the diagonal is the error by predicted class. The bracket next to it is its "
-    "range by noise, if classes do not differ."
-)
+_BAND = f"Gray: range of {at_level(LEVEL)} of stars of calibrated models."
+_STEM = "Strong plus: the bin's classes differ by more than noise (dotted)."
+_PALE = "Pale plus: mean absolute gap of its predicted classes, with its range by noise."
 _PRINTED = (
     "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the error by predicted class. With few "
     "rows of each class, most of it is noise."
@@ -38,7 +29,7 @@ _PLUSSES = {"all": (_STEM, _PALE), "significant": (_STEM,), "printed": (_PRINTED
 def how_to_read(plusses: str, banded: str = "") -> str:
     """Explain the marks of the diagram with these ``plusses``; ``banded`` is the model with a band, if any."""
     star = _STAR.format(_INTERVAL if banded else "")
-    band = (_BAND.format(in_sentence(banded)),) if banded else ()
+    band = (_BAND,) if banded else ()
     return " ".join((star, *band, *_PLUSSES[plusses], _HOLLOW))
 
 

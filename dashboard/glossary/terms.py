@@ -173,8 +173,8 @@ TERMS = {
         Term(
             "calibration-slope",
             "Calibration slope",
-            "The factor by which the log-odds of the risks should be spread: 1 if calibrated. Below 1, risks are "
-            "too spread out: once the mean is corrected, high risks are too high and low risks too low.",
+            "The factor by which log-odds of risks should be multiplied: 1 if calibrated. Below 1, risks are too "
+            "spread out: with the mean corrected, high ones are too high.",
             sketches.slope(),
             "A line flatter than the diagonal, which it crosses in the middle.",
             r"\operatorname{logit} P(z_i = 1) = a + b \operatorname{logit} s_i",
@@ -265,9 +265,8 @@ TERMS = {
         Term(
             "star-and-stem",
             "Star and stem",
-            "The star shows the accuracy in a bin. A stem shows that its predicted classes differ significantly. It is "
-            "as long as they are from the star on average, dotted as far as noise reaches. Elsewhere a pale plus "
-            "is next to its range of noise.",
+            "The star shows the accuracy in a bin. A stem to a strong plus shows that its predicted classes differ "
+            "by more than noise; otherwise the plus is pale.",
             sketches.star_and_stem(),
             "A star below the diagonal, and a stem from it down to a plus.",
             ReliabilityDiagram.formula,

@@ -44,7 +44,7 @@ class Width:
 FULL = Width("full", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.62)
 PARTS = {
     "full": FULL,
-    "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.62),
+    "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.56, flat=0.9),
     "risk": Width("risk", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.6),
     "half": Width("half", 3.375, font=9.0, marks=0.6, lines=0.8, least=0.96),
     "tall": Width("tall", 7.0, font=10.0, marks=0.75, lines=0.9, least=0.34, flat=1.2),

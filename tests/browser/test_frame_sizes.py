@@ -120,7 +120,7 @@ def test_a_presentation_is_a_picture_chips_and_a_slider(open_page, served) -> No
         assert seen == {"traces": ["Uncalibrated model", name], "own": 0, "outside": 0}
     page.keyboard.press("Escape")
     expect(page.locator(".st-key-view-reliability [data-calib-chart=reliability]")).to_be_visible()
-    assert "present" not in page.url
+    page.wait_for_url(lambda url: "present" not in url)
 
 
 def test_marks_and_words_of_a_model_have_one_colour_on_the_dark_page(open_page, served) -> None:  # type: ignore[no-untyped-def]

@@ -79,7 +79,7 @@ def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # ty
     page.mouse.move(place["x"], place["y"])
     page.mouse.click(place["x"], place["y"])
     expect(page.get_by_text(f"Cell {cell}, {diagram.places[cell]}: ").first).to_be_in_viewport()
-    rows = pd.read_csv(taken_home(page, page.locator(".st-key-download-cell-rows-csv").get_by_role("button")))
+    rows = pd.read_csv(taken_home(page, page.locator(".st-key-download-rows-cell-rows").get_by_role("button")))
     assert rows["row"].tolist() == session.parts(SOURCE).test_rows[diagram.rows(cell)].tolist()
     assert f"cell={cell}" in page.url
 

@@ -356,7 +356,8 @@ def test_shares_of_classes_are_shares_of_all_rows() -> None:
     app = opened(Selection(source=DIGITS, view="data"))
     frame = next(frame for frame in app.dataframe if list(frame.value.columns) == ["class", "rows", "share"])
     bar = json.loads(frame.proto.columns)["share"]["type_config"]
-    assert (bar["min_value"], bar["max_value"]) == (0.0, 1.0)
+    assert (bar["min_value"], bar["max_value"]) == (0.0, 100.0)
+    assert frame.value["share"].sum() == pytest.approx(100.0)
 
 
 def test_the_basis_says_whose_rows_it_counts() -> None:

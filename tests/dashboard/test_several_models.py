@@ -17,7 +17,8 @@ from calib_core.inference.comparison.score_differences import mean_gain
 from calib_core.text import chance, score
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.calibrators import better, first_named
+from dashboard.exhibits.calibrators import first_named
+from dashboard.exhibits.pairs import better
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
 from dashboard.session import Model

@@ -478,7 +478,7 @@ def test_the_papers_figures_open_from_the_links_of_the_page(name: str, panels: i
     else:
         assert [f"simplex-{i}" for i in range(panels)] == [key for key in charts if key[-1].isdigit()]
         corners = next(t["text"] for t in charts["simplex-0"].figure["data"] if t.get("name") == "corners")
-        assert [text.replace("<b>", "").replace("</b>", "") for text in corners] == [
+        assert [re.sub("</?b>|<br>", "", text) for text in corners] == [
             "class 1",
             "class 2",
             "class 3 or any other",

@@ -154,6 +154,7 @@ ANSWERS = {
         [f.high - f.low for f in [inference.paired_difference(p, other(p))]]
     ),
     "per_class_tests": lambda p: inference.per_class_tests(p)["p"].to_numpy(),
+    "jointly_off": lambda p: np.array([inference.jointly_off(p)]),
     "plan_curve": lambda p: np.array([diagrams.plan_curve("error-interval", test=p).answer.bound]),
     "primary": lambda p: np.array([inference.primary(p).line.high - inference.primary(p).line.low]),
     "reliability_bands": lambda p: spread(diagrams.reliability_bands(p, 5).frame(), "band_low", "band_high"),

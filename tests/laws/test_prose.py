@@ -408,8 +408,10 @@ RULES = [
     (of_tests, r"none of the {tests} tests for an error is significant"),
     (of_tests, r"(?:Uncorrected,|(?<=\)),|(?<=\)) and) [^()]{1,60} \(p [=<] {plain}\)"),
     (of_tests, r"differ significantly \(p [=<] {plain}\)"),
-    (of_line, r"\((?:Spiegelhalter's test, )?p = {p_of_any_error}(?:, (?:[a-zA-Z' ]+|[\d,]+ simulated samples))?(?:; not corrected for other tests)?\)"),
-    (of_line, r"\((?:Spiegelhalter's test, )?p < {p_below}(?:, (?:[a-zA-Z' ]+|[\d,]+ simulated samples))?(?:; not corrected for other tests)?\)"),
+    (of_line, r"\((?:Spiegelhalter's test, )?p = {p_of_any_error}(?:, (?:[a-zA-Z' ]+|[\d,]+ simulated samples))?"
+              r"(?:; not corrected for other tests)?\)"),
+    (of_line, r"\((?:Spiegelhalter's test, )?p < {p_below}(?:, (?:[a-zA-Z' ]+|[\d,]+ simulated samples))?"
+              r"(?:; not corrected for other tests)?\)"),
     (of_line, r"raw value: {value} %"),
     (of_line, r"(?:miscalibrated|within|too few rows to tell|too close to call), {low} to {high} %"),
     (of_mean, r"is {times} times the (?:observed frequency|mean predicted risk)"),
@@ -426,7 +428,7 @@ RULES = [
     (of_bins, r"Only {rows_above} rows have a risk above {above} %; the intervals of the bins there are wider than "
               r"{wide} points"),
     (of_expected, r"interval of observed : expected \({ratio_low} to {ratio_high}\)"),
-    (of_hero, r"for the {right} % above"),
+    (of_hero, r" \({right} %\): "),
     (of_bins, r"{share} % of the rows have a confidence above {top} %; all lower confidence rests on the other "
               r"{others}"),
     (of_finding, r"(?:confidence|risk of) {lower} to {upper} %"),

@@ -364,9 +364,10 @@ def pairs(compared, data, margin=0.01**2):
             x, y = (by_hand.debiased_square(*each, c) for each, c in zip(claims, bins, strict=True))
             right &= abs(line["first_value"] - x) < 1e-9 and abs(line["second_value"] - y) < 1e-9
             right &= abs(line["difference"] - (x - y)) < 0.01
+        little = ", within margin" if -margin < line["low"] and line["high"] < margin else ""
         word = (
-            "better" if line["high"] < 0 and line["p"] <= 0.05
-            else "worse" if line["low"] > 0 and line["p"] <= 0.05
+            f"better{little}" if line["high"] < 0 and line["p"] <= 0.05
+            else f"worse{little}" if line["low"] > 0 and line["p"] <= 0.05
             else "equivalent" if -margin < line["low"] and line["high"] < margin
             else "not worse" if line["high"] < margin
             else "cannot tell"

@@ -282,20 +282,23 @@ def _with_groups(estimator: str | Estimator, claims: Any) -> Any:
 MARGIN = 0.01
 """Default margin for an irrelevant difference: one point of a calibration error, .01 of a score."""
 
-MarginWord: TypeAlias = Literal["better", "equivalent", "not worse", "worse", "cannot tell"]
+MarginWord: TypeAlias = Literal[
+    "better", "better, within margin", "equivalent", "not worse", "worse, within margin", "worse", "cannot tell"
+]
 
 
 @dataclass(frozen=True, repr=False)
 class MarginVerdict(OneLine):
-    """Comparison of a model with another at a margin, in one of five words, with an explanation.
+    """Comparison of a model with another at a margin, in a word, with an explanation.
 
-    - better, worse: the interval of the difference excludes 0, and p is at most 5 %.
+    - better, worse: the interval of the difference excludes 0, and p is at most 5 %; "within margin" if the interval is
+      within the margin on both sides.
     - equivalent: neither, and the interval is within the margin on both sides.
     - not worse: neither, and the interval excludes that the model is worse by ``margin`` or more.
     - cannot tell: the interval includes that.
 
-    Seen from the other model, better and worse change places. A model can be worse by less than the margin: the
-    sentence mentions it, and ``not_worse`` is then true. ``limit`` is the margin on the scale of the ``difference``.
+    Seen from the other model, better and worse change places. ``not_worse`` is true for a model that is worse within
+    the margin. ``limit`` is the margin on the scale of the ``difference``.
     """
 
     word: MarginWord
@@ -330,7 +333,7 @@ def not_worse(
     accuracy and others that are better when high, its sign is reversed. D has an interval [low, high] at ``level``;
     each end misses in at most (1 - level) / 2:
 
-        high < 0, p <= .05: better;  low > 0, p <= .05: worse
+        high < 0, p <= .05: better;  low > 0, p <= .05: worse (within margin if -margin < low and high < margin)
         else -margin < low, high < margin: equivalent;  high < margin: not worse;  else: cannot tell
 
     The two-sided p-value is that of no difference. At level 90 % an interval can exclude 0 with a p of up to 10 %.
@@ -377,18 +380,18 @@ def margin_verdict(
     low, high = (found.low, found.high) if higher_is_worse else (-found.high, -found.low)
     word: MarginWord = "cannot tell"
     significant = found.p_value <= SIGNIFICANCE
+    little = -limit < low and high < limit
     if high < 0 and significant:
-        word = "better"
+        word = "better, within margin" if little else "better"
     elif low > 0 and significant:
-        word = "worse"
+        word = "worse, within margin" if little else "worse"
     elif high < limit:
         word = "equivalent" if low > -limit else "not worse"
     ends = f"{difference(found.low, unit).removesuffix(' points')} to {difference(found.high, unit)}"
     # Of squares, and of errors that cannot reach 1, the limit is another number than the margin.
     meant = "" if limit == margin else f" (what a margin of {_size(margin, 'share')} is here)"
     size = f"{_size(limit, unit)}{meant}"
-    little = f", but by less than {size}" if -limit < low and high < limit else ""
-    text = _WHY[word].format(ends=ends, level=at_level(found.level), margin=size, little=little)
+    text = _WHY[word].format(ends=ends, level=at_level(found.level), margin=size)
     return MarginVerdict(word, margin, limit, found, f"{text}.", high < limit)
 
 
@@ -399,10 +402,12 @@ def _size(number: float, unit: Unit) -> str:
 
 
 _WHY: dict[MarginWord, str] = {
-    "better": "Significantly better{little}: difference {ends}, {level} interval",
+    "better": "Significantly better: difference {ends}, {level} interval",
+    "better, within margin": "Significantly better, but by less than {margin}: difference {ends}, {level} interval",
     "equivalent": "Equivalent within {margin}: difference {ends}, {level} interval",
     "not worse": "Not worse by {margin} or more: difference {ends}, {level} interval",
-    "worse": "Significantly worse{little}: difference {ends}, {level} interval",
+    "worse, within margin": "Significantly worse, but by less than {margin}: difference {ends}, {level} interval",
+    "worse": "Significantly worse: difference {ends}, {level} interval",
     "cannot tell": "No conclusion: it may be worse by {margin} or more: difference {ends}, {level} interval",
 }
 

@@ -5,6 +5,7 @@ import pytest
 
 from calib_core import BINARY_CALIBRATORS, Predictions, diagrams
 from calib_core.calibrators import BinaryKernel
+from calib_core.estimators import KernelECE
 from calib_core.smoothing import Fixed, Gaussian, LogOdds
 
 
@@ -35,8 +36,9 @@ def test_the_map_is_the_smoothed_error_row_by_row(weighted):
 
 def test_it_is_the_curve_of_the_diagram():
     s, z = claims(3000)
-    curve = diagrams.kernel_curve(Predictions.from_confidence(s, z), "confidence")
     made = BINARY_CALIBRATORS.make("kernel").fit(s, z)
+    method = KernelECE(smoothed="gaps", scale=LogOdds(), bandwidth=Fixed(made.bandwidth_))
+    curve = diagrams.kernel_curve(Predictions.from_confidence(s, z), "confidence", method=method)
     at = np.linspace(0.1, 0.97, 40)
     np.testing.assert_allclose(made.transform(at), [curve.value(x) for x in at], atol=1e-3)
     assert made.bandwidth_ == pytest.approx(curve.bandwidth)
