@@ -93,9 +93,9 @@ def command(
 
     For every pair the table lists both errors and the first minus the second: below 0 is better for errors and losses,
     above 0 for accuracy. It adds the interval of the difference, its p-value, and the p-value corrected for the number
-    of pairs (Holm). The conclusion is better, worse, or not worse by more than the margin. The difference is that of
-    the corrected estimates, which can deviate from that of the raw values. Unless you choose bins, measures by class
-    use groups of rows, and the output names them.
+    of pairs (Holm). The conclusion is better, worse, or not worse by more than the margin. The difference is
+    corrected for noise by itself, so it can deviate from that of two raw values or of two estimates. Unless you choose
+    bins, measures by class use groups of rows, and the output names them.
 
     For summaries there are two answers. One covers all rows and uses each model's own interval; it is valid whichever
     rows the models share. The other is paired, over the sampled rows, if these are the same (calib summarise --rows-of

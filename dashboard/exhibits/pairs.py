@@ -26,8 +26,8 @@ from dashboard.session import Call, Scene, call
 WHOLE = "whole"
 """Instead of a notion: whole predictions, evaluated by scores."""
 VALUES_DIFFER = (
-    "The difference is corrected for noise, like its interval. The difference of the two raw values can be outside "
-    "the interval."
+    "The difference is corrected for noise, like its interval. It can deviate from the difference of the two raw "
+    "values, and from that of two separate estimates."
 )
 _FIVE_WORDS = (
     "Better or worse: p is at most 5 % and the interval excludes 0. Within margin: the interval is within the "

@@ -278,8 +278,9 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
             "the verdict."
         )
     elif vacuous:
+        decides = " and determines the verdict" if error.word == WITHIN or ratio.word != "within" else ""
         scale = (
-            f" The ratio has the stricter tolerance here and determines the verdict: {tolerated} allows a mean gap of "
+            f" The ratio has the stricter tolerance for the mean gap{decides}: {tolerated} allows a mean gap of "
             f"at most {short_percent((ratio.tolerance - 1) * ratio.expected / ratio.rows)}; the error may be up to "
             f"{exact_tolerance(error.eps)}."
         )

@@ -13,7 +13,7 @@ from scipy import stats
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.inference import EventRatio, event_ratio, primaries, primary
-from calib_core.inference.verdicts.verdict import _with_p
+from calib_core.inference.verdicts.verdict import _of_event, _with_p
 from calib_core.results.uncertainty import Verdict
 from calib_core.risk import events_needed, in_the_large
 from calib_core.risk import ratio_ends as ends
@@ -249,6 +249,23 @@ def test_the_ratio_is_called_stricter_where_its_tolerance_is_of_fewer_events(eps
     found = cc.estimate(predictions(risk, rng.random(3000) < 0.1), "event").verdict(eps)
     assert 0.02 < 0.25 * found.ratio.observed / 3000 < 0.035 < 0.25 * found.ratio.expected / 3000 < 0.06
     assert ("the stricter tolerance" in found.sentence) == (eps == 0.06)
+
+
+def test_the_ratio_is_said_to_determine_a_verdict_only_where_it_does():
+    """Its tolerance can be the stricter one for the mean gap while the error, of gaps in both directions, decides."""
+    said = []
+    for n in (400, 6000):
+        rng = np.random.default_rng(1)
+        risk = rng.uniform(0.0, 0.4, n)
+        found = cc.estimate(predictions(risk, rng.random(n) < risk), "event").verdict(0.06)
+        assert found.ratio.word == "within" or n == 400
+        assert "the stricter tolerance" in found.sentence
+        decides = found.word == "within" or found.ratio.word != "within"
+        assert ("determines the verdict" in found.sentence) == decides
+        said.append(decides)
+    error = Verdict("too close to call", 0.06, "Too close to call: the error.", low=0.0, point=0.05, high=0.07)
+    ratio = EventRatio(200, 200, 1000, low=0.9, high=1.1, tail=0.05, tolerance=1.25, needed=20, p_value=0.5)
+    assert "determines the verdict" not in _of_event(error, ratio, "died", 0.9).sentence
 
 
 def test_every_model_is_judged_by_the_tolerance_of_ratios_that_is_chosen():
