@@ -428,7 +428,7 @@ RULES = [
     (of_bins, r"Only {rows_above} rows have a risk above {above} %; the intervals of the bins there are wider than "
               r"{wide} points"),
     (of_expected, r"interval of observed : expected \({ratio_low} to {ratio_high}\)"),
-    (of_hero, r" \({right} %\): "),
+    (of_hero, r": {right} %, (?=[\d.]+ to)"),
     (of_bins, r"{share} % of the rows have a confidence above {top} %; all lower confidence rests on the other "
               r"{others}"),
     (of_finding, r"(?:confidence|risk of) {lower} to {upper} %"),

@@ -333,8 +333,10 @@ def not_worse(
     accuracy and others that are better when high, its sign is reversed. D has an interval [low, high] at ``level``;
     each end misses in at most (1 - level) / 2:
 
-        high < 0, p <= .05: better;  low > 0, p <= .05: worse (within margin if -margin < low and high < margin)
+        high < 0, p <= .05: better;  low > 0, p <= .05: worse
         else -margin < low, high < margin: equivalent;  high < margin: not worse;  else: cannot tell
+
+    Better and worse are "within margin" if -margin < low and high < margin.
 
     The two-sided p-value is that of no difference. At level 90 % an interval can exclude 0 with a p of up to 10 %.
 

@@ -69,7 +69,7 @@ def _spoken(request: Request, answers: dict[str, LocalAnswer]) -> Headline:
     later = [model.title for model in request.models.recalibrated if model.title in answers][:AFTER]
     large = for_event.large_of(request.scene)
     after = [f"After {inside(title)}: {inside(answers[title].headline)}" for title in later]
-    small = [f"{title}{_above(answers[title])}: {answers[title].basis}." for title in (first, *later)]
+    small = [f"{title}: {_above(answers[title])}{answers[title].basis}." for title in (first, *later)]
     text = " ".join(filter(None, (own.headline, own.doubt)))
     off = off_elsewhere(request.scene, own)
     errors = (*_errors(request, later), *_other_errors(request.scene, (first, *later)))
@@ -86,7 +86,7 @@ def _spoken(request: Request, answers: dict[str, LocalAnswer]) -> Headline:
 
 def _above(answer: LocalAnswer) -> str:
     """Return what the interval in an answer's basis is for, if the answer above it contains this number."""
-    return f" ({in_percent(answer.right)})" if answer.enough and not answer.updated else ""
+    return f"{in_percent(answer.right)}, " if answer.enough and not answer.updated else ""
 
 
 def _proven(request: Request) -> str:
