@@ -240,7 +240,7 @@ def _places(
     yield judged(overall, corrected=overall["p"].to_numpy(dtype=np.float64))
     if rows.kind in ("full", "per-class"):
         yield judged(_classes(rows, level))
-    many = max(len(columns), columns_looked_at(rows)) if columns else 0
+    many = len(columns) if by is None else max(len(columns), columns_looked_at(rows))
     for column in columns:
         yield judged(_slices(rows, column, level), kinds * many)
 

@@ -223,7 +223,7 @@ class Reliability(Exhibit):
             IN_BINS,
             alt,
             headline=cc.diagrams.headline(scene.get(claim), names),
-            key=how_to_read(self.plusses if by_class else "none", next(iter(self._bands(scene)), "")),
+            key=how_to_read(self.plusses if by_class else "none", bool(self._bands(scene))),
         ).also(bins_counted(scene))
         if self._grouped:
             alone = "The sentence above uses each model's own bins."

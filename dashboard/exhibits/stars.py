@@ -26,8 +26,8 @@ _HOLLOW = "Hollow: fewer than 10 rows; not connected."
 _PLUSSES = {"all": (_STEM, _PALE), "significant": (_STEM,), "printed": (_PRINTED,), "none": ()}
 
 
-def how_to_read(plusses: str, banded: str = "") -> str:
-    """Explain the marks of the diagram with these ``plusses``; ``banded`` is the model with a band, if any."""
+def how_to_read(plusses: str, banded: bool) -> str:
+    """Explain the marks of the diagram with these ``plusses``; ``banded`` if it has intervals and a band."""
     star = _STAR.format(_INTERVAL if banded else "")
     band = (_BAND,) if banded else ()
     return " ".join((star, *band, *_PLUSSES[plusses], _HOLLOW))
