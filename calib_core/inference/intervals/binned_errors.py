@@ -34,6 +34,7 @@ from calib_core.inference.intervals.inversion import (
     square_high,
 )
 from calib_core.inference.intervals.larger_samples import (
+    DRAWS,
     Power,
     Streams,
     cells_with,
@@ -277,24 +278,24 @@ class InBins:
         """
         if not self.knows_more_rows(estimator):
             return None
-        times = times_for_power(lambda factor: self.within_with(factor, level, limit, error))
+        times = times_for_power(lambda factor, draws: self.within_with(factor, level, limit, error, draws))
         return None if times is None else float(self._worth.sum()) * times
 
-    def power(self, level: float, limit: float, start: float = 1.0) -> Power | None:
+    def power(self, level: float, limit: float, fewest: float = 1.0) -> Power | None:
         """Share of samples of calibrated models shown to be below the limit, by rows, for ``knows_more_rows``.
 
-        ``start`` is the least multiple of the rows to consider. None if 8 of 10 take more than 10,000 times the rows.
+        ``fewest`` is the least multiple of the rows to consider. None if 8 of 10 take more than 10,000 times the rows.
         """
-        power = power_by_times(lambda factor: self.within_with(factor, level, limit), start)
+        power = power_by_times(lambda factor, draws: self.within_with(factor, level, limit, draws=draws), fewest)
         return None if power is None else power.times(float(self._worth.sum()))
 
     def high_with(self, factor: float, level: float) -> float:
         """The upper end that 8 of 10 calibrated models' samples stay below, with ``factor`` times the rows."""
         return high_of_most(self._cells_with(factor), level, self._stream)
 
-    def within_with(self, factor: float, level: float, limit: float, error: float = 0.0) -> int:
-        """Number of ``DRAWS`` samples of ``factor`` times the rows that have an upper end below the limit."""
-        return number_within(self._cells_with(factor), error, level, limit, self._stream)
+    def within_with(self, factor: float, level: float, limit: float, error: float = 0.0, draws: int = DRAWS) -> int:
+        """Number of samples drawn of ``factor`` times the rows that have an upper end below the limit."""
+        return number_within(self._cells_with(factor), error, level, limit, self._stream, draws)
 
     def _cells_with(self, factor: float) -> CellGaps:
         return cells_with(self.gaps, self._fine, factor, by_variance=self._by_variance)

@@ -509,14 +509,11 @@ class Chain:
 
 
 def _power(line: InBins, estimator: object, limit: float, level: float) -> Power | None:
-    """Power of one line: for at least as many rows as there are, else, if fewer suffice, from a few rows on."""
+    """Power of one line, from a few rows on."""
     if not line.knows_more_rows(estimator):
         return None
     rows = line.question.predictions.answered.effective_rows
-    power = line.power(level, limit)
-    if power is None or power.rows > rows or rows <= _FEWEST:
-        return power
-    return line.power(level, limit, _FEWEST / rows)
+    return line.power(level, limit, min(_FEWEST / rows, 1.0))
 
 
 @dataclass(frozen=True)

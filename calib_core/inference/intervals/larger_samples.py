@@ -25,10 +25,13 @@ from calib_core.inference.intervals.inversion import (
 
 POWER = 0.8
 """Share of samples in which a model of the stated error is shown to be within the tolerance, with the rows named."""
-DRAWS = 24
-"""Samples drawn for one number of rows; the number named rests on those of all numbers tried."""
+DRAWS, LAST_DRAWS = 24, 128
+"""Samples drawn for a number of rows: in the search, and for each of the last numbers, near the one that is named."""
 _CURVE_DRAWS, _ERRORS = 12, 500
 _MOST_TIMES, _HALVINGS, _NEAR = 10_000, 4, 4.0
+_FLAT = 1e-9
+_LAST = (0.8, 1.0, 1.25)
+"""The last numbers of rows, as multiples of the one that the search finds."""
 
 _KEPT = 1024
 """Numbers of samples that are kept: all lines of a table ask about the same cells, again and again."""
@@ -68,52 +71,61 @@ LEAST_SLOPE = float(ndtri(POWER) + ndtri(0.95)) / 2
 """Slope for the one-sided 95 % end of one normal mean; that of many cells is larger."""
 
 
-def times_for_power(within: Callable[[float], int]) -> float | None:
+Within = Callable[[float, int], int]
+"""``within(factor, draws)``: how many of so many samples of a multiple of the rows are within."""
+
+
+def times_for_power(within: Within) -> float | None:
     """Multiple of the rows with which ``POWER`` of samples are within; None if it is very large (``power_by_times``).
 
-    >>> times_for_power(lambda factor: DRAWS if factor > 3 else 0) is not None
+    >>> times_for_power(lambda factor, draws: draws if factor > 3 else 0) is not None
     True
     """
     power = power_by_times(within)
     return None if power is None else power.rows
 
 
-def power_by_times(within: Callable[[float], int], start: float = 1.0) -> Power | None:
+def power_by_times(within: Within, fewest: float = 1.0) -> Power | None:
     """Share of samples within by the multiple of the rows; None if ``POWER`` takes a very large one.
 
-    ``within(factor)`` is the number of ``DRAWS`` samples within, with that multiple of the rows. The factor is
-    doubled from ``start`` until enough are, then bisected on a log scale. The result is a probit line through the
-    shares near the factor found, weighted by their information.
+    The factor is at least ``fewest``. Starting from 1 it is halved as long as enough of ``DRAWS`` samples are within,
+    then doubled until enough are, then bisected on a log scale. Near the factor found, ``LAST_DRAWS`` samples are drawn at each of three. The result is a probit line through all
+    shares near it, weighted by their information. The standard error of its rows is about 4 %.
     """
-    seen: dict[float, int] = {}
+    seen: list[tuple[float, int, int]] = []
 
-    def enough(factor: float) -> bool:
-        seen[factor] = within(factor)
-        return seen[factor] >= POWER * DRAWS
+    def share(factor: float, draws: int = DRAWS) -> float:
+        seen.append((factor, within(factor, draws), draws))
+        return seen[-1][1] / draws
 
-    low, high = start, 2.0 * start
-    while not enough(high):
+    low = 1.0
+    while low > fewest and share(low) >= POWER:
+        low = max(low / 2.0, fewest)
+    high = 2.0 * low
+    while share(high) < POWER:
         low, high = high, 2.0 * high
         if high > _MOST_TIMES:
             return None
     least, most = low, high
     for _ in range(_HALVINGS):
         middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if share(middle) >= POWER else (middle, high)
     center = float(np.sqrt(low * high))
-    near = {factor: count for factor, count in seen.items() if center / _NEAR <= factor <= center * _NEAR}
-    line = _probit_line(near, high)
+    for times in _LAST:
+        share(times * center, LAST_DRAWS)
+    near = np.array([drawn for drawn in seen if center / _NEAR <= drawn[0] <= center * _NEAR])
+    line = _probit_line(*near.T, fallback=high)
     return replace(line, rows=float(np.clip(line.rows, least / 1.2, most * 1.2)))
 
 
-def _probit_line(seen: dict[float, int], fallback: float) -> Power:
+def _probit_line(factor: Float64s, count: Float64s, draws: Float64s, *, fallback: float) -> Power:
     """Probit line through shares of samples; if they do not rise, it crosses ``POWER`` at the fallback."""
-    factor, share = np.log(np.array(list(seen))), (np.array(list(seen.values())) + 0.5) / (DRAWS + 1)
+    factor, share = np.log(factor), (count + 0.5) / (draws + 1)
     height = ndtri(share)
-    weight = np.exp(-np.square(height)) / (share * (1.0 - share))
+    weight = draws * np.exp(-np.square(height)) / (share * (1.0 - share))
     mean, middle = np.average(factor, weights=weight), np.average(height, weights=weight)
     slope = weight @ ((factor - mean) * (height - middle)) / max(float(weight @ np.square(factor - mean)), 1e-300)
-    crossing = fallback if slope <= 0 else float(np.exp(mean + (ndtri(POWER) - middle) / slope))
+    crossing = fallback if slope < _FLAT else float(np.exp(mean + (ndtri(POWER) - middle) / slope))
     return Power(crossing, max(float(slope), LEAST_SLOPE))
 
 
@@ -147,19 +159,21 @@ def high_of_most(gaps: CellGaps, level: float, stream: Streams) -> float:
     return float(np.quantile([absolute_high(cells, noise, level, errors) for cells, noise in drawn], POWER))
 
 
-def number_within(gaps: CellGaps, error: float, level: float, limit: float, stream: Streams) -> int:
-    """Number of ``DRAWS`` samples of a model with this error in every cell whose upper end is below the limit.
+def number_within(gaps: CellGaps, error: float, level: float, limit: float, stream: Streams, draws: int) -> int:
+    """Number of samples drawn of a model with this error in every cell whose upper end is below the limit.
 
     It does not depend on the outcomes of the cells.
     """
     parts = tuple(part.tobytes() for part in (gaps.weight, gaps.rows, gaps.score))
-    return _number_within(parts, error, level, limit, stream)
+    return _number_within(parts, error, level, limit, stream, draws)
 
 
 @lru_cache(maxsize=_KEPT)
-def _number_within(parts: tuple[bytes, ...], error: float, level: float, limit: float, stream: Streams) -> int:
+def _number_within(
+    parts: tuple[bytes, ...], error: float, level: float, limit: float, stream: Streams, draws: int
+) -> int:
     weight, rows, score = map(np.frombuffer, parts)
-    drawn, errors = drawn_cells(CellGaps(weight, rows, score, score), error, DRAWS, stream)
+    drawn, errors = drawn_cells(CellGaps(weight, rows, score, score), error, draws, stream)
     return sum(not absolute_high_reaches(cells, noise, level, errors, limit) for cells, noise in drawn)
 
 
