@@ -218,6 +218,21 @@ class _Audit:
         }
 
     @cached_property
+    def places(self) -> dict[str, tuple[str, ...]]:
+        """Return, by model, the largest finding, if there is one, and the number of tested places, in sentences."""
+        from calib_core import NotAnswerable
+        from calib_core.slices.findings import headline
+        from dashboard.exhibits import EXHIBITS
+
+        found, exhibit = {}, EXHIBITS.make("findings")
+        for name in self.models:
+            scene = self.scene.focused(model=name)
+            with suppress(NotAnswerable):
+                table = scene.get(exhibit.table(scene))
+                found[name] = headline(table) if table["stands_out"].any() else headline(table)[1:]
+        return found
+
+    @cached_property
     def _bounds(self) -> pd.DataFrame:
         from calib_core.inference import unbinned_bounds
 
@@ -333,6 +348,7 @@ def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:
             },
             "in_the_large": found.large[name].to_dict("records") if name in found.large else None,
             "error_tests": found.tests.get(name),
+            "places": list(found.places.get(name, ())),
             "unbinned": found.bounds_of(name),
         }
         for name, model in found.models.items()
@@ -358,8 +374,9 @@ def _text(found: _Audit) -> list[str]:
     head = f"{opened.file.title}: judged on {found.which}{opened.among}{judged.worth_note}{opened.of_all(judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
-        sentences = (" ".join((sentence, *found.others.get(name, ()))), *found.bounds_of(name))
-        texts += [f"{name}. {text}" if len(models) > 1 else text for text in sentences]
+        opening = " ".join((sentence, *found.others.get(name, ())))
+        sentences = (opening, " ".join(found.places.get(name, ())), *found.bounds_of(name))
+        texts += [f"{name}. {text}" if len(models) > 1 else text for text in filter(None, sentences)]
     texts += _large_lines(found.large, found.verdicts, found.tests)
     answered = lines[lines["value"].notna()]
     names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))

@@ -96,11 +96,17 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     back = pd.read_csv(io.StringIO(run("audit", file, "--notion", "confidence", "--csv").stdout))
     assert back["value"].tolist() == pytest.approx([line["value"] for line in record["lines"]], rel=1e-15)
     text = run("audit", file, "--notion", "confidence").stdout
-    head, verdict, columns = text.splitlines()[:3]
+    head, verdict, places, columns = text.splitlines()[:4]
     assert head == "p.csv: judged on all 300 rows, 3 classes"
     first = cc.inference.primary(cc.read_predictions(file))
     assert verdict == first.sentence
     assert first.reason in verdict
+    found = cc.findings(cc.read_predictions(file))
+    tested = f"{found['p'].notna().sum()} places tested"
+    assert found["stands_out"].any()
+    assert places.startswith(found["finding"][0])
+    assert tested in places
+    assert " ".join(record["models"]["Uncalibrated model"]["places"]) == places
     assert columns.startswith("error ")
     for line in record["lines"]:
         shown = cc.inference.EstimateLine(**{name: line[name] for name in line if name != "model"})
