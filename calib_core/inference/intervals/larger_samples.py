@@ -89,8 +89,9 @@ def power_by_times(within: Within, fewest: float = 1.0) -> Power | None:
     """Share of samples within by the multiple of the rows; None if ``POWER`` takes a very large one.
 
     The factor is at least ``fewest``. Starting from 1 it is halved as long as enough of ``DRAWS`` samples are within,
-    then doubled until enough are, then bisected on a log scale. Near the factor found, ``LAST_DRAWS`` samples are drawn at each of three. The result is a probit line through all
-    shares near it, weighted by their information. The standard error of its rows is about 4 %.
+    then doubled until enough are, then bisected on a log scale. ``LAST_DRAWS`` samples are drawn at each of three
+    factors near the one found. The result is a probit line through all shares near it, weighted by their information.
+    The standard error of its rows is about 4 %.
     """
     seen: list[tuple[float, int, int]] = []
 
