@@ -103,11 +103,11 @@ def shares_table(edges: Floats, shares: Float64s, rows: Float64s) -> Insides:
 Family = Literal["scaling", "binning", "rows", "abstaining", "advanced"]
 
 FAMILY_TITLES: dict[str, tuple[str, str]] = {
-    "scaling": ("Scaling", "fits a few numbers; the fewer, the fewer rows it needs"),
+    "scaling": ("Scaling", "fits a few numbers; the fewer numbers, the fewer rows it needs"),
     "binning": ("Binning", "uses frequencies of similar rows; can have a guarantee"),
     "rows": ("Whole rows", "compares whole rows; needs many of them"),
     "abstaining": ("Abstaining", "answers fewer rows, more accurately"),
-    "advanced": ("Advanced", "wrappers around a binary map of your choice, and chains"),
+    "advanced": ("Advanced", "wrappers around a binary calibrator of your choice, and chains"),
 }
 """Families in display order: title, and what its members have in common."""
 

@@ -33,6 +33,9 @@ from calib_core.text import first_few, several
 
 T = TypeVar("T")
 
+_STRATA = {"top": "predicted class", "classes": "class", "ranks": "rank"}
+"""Nouns for the strata of notions with several."""
+
 
 @dataclass(eq=False, repr=False)
 class Reduced(Calibrator):
@@ -121,7 +124,7 @@ class Reduced(Calibrator):
 
     def remarks(self, most: int | None = None) -> tuple[str, ...]:
         check_is_fitted(self)
-        few = ((self.pooled_, "pooled into one map"), (self.left_alone_, "not recalibrated"))
+        few = ((self.pooled_, "pooled into one calibrator"), (self.left_alone_, "not recalibrated"))
         groups = (f"too few rows, {what}: {first_few(names, most or len(names))}." for names, what in few if names)
         return *groups, *super().remarks(most)
 
@@ -132,7 +135,9 @@ class Reduced(Calibrator):
         if not found:
             return Insides("nothing", "Changes no row: there are too few calibration rows.")
         alone = len(found) == 1
-        each = "" if alone else f"{several(len(found), f'{found[0].unit}s')}, one for each group of rows. "
+        shared = "; those with few rows share one" if self.pooled_ else ""
+        stratum = _STRATA.get(scope(self.reduction).of, "group of rows")
+        each = "" if alone else f"There is one {found[0].unit} for each {stratum}{shared}. "
         return Insides(
             found[0].short if alone else several(len(found), f"{found[0].unit}s"),
             each + found[0].sentence + (" Rows are then divided by their sum." if self.normalise else ""),

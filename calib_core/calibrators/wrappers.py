@@ -135,17 +135,21 @@ _PROFILES: dict[str, Profile] = {
     "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(
         "advanced",
-        "Fits one map of your choice for the confidence of all classes.",
+        "Recalibrates the confidence by one calibrator of your choice, whatever the predicted class.",
         promises=True,
         candidate_for=("top-label", "confidence"),
     ),
     "top-label": Profile(
-        "advanced", "Fits a map of your choice for each predicted class.", needs_classes=True, promises=True
+        "advanced", "Fits a calibrator of your choice for each predicted class.", needs_classes=True, promises=True
     ),
-    "class-wise": Profile("advanced", "Fits a map of your choice for each class.", promises=True),
-    "normalised": Profile("advanced", "Fits a map of your choice for each class, then divides each row by its sum."),
-    "top-k-confidence": Profile("advanced", "Fits a map of your choice for each of the k largest probabilities."),
-    "top-k-label": Profile("advanced", "Fits a map of your choice for each rank and class among the k largest."),
+    "class-wise": Profile("advanced", "Fits a calibrator of your choice for each class.", promises=True),
+    "normalised": Profile(
+        "advanced", "Fits a calibrator of your choice for each class, then divides each row by its sum."
+    ),
+    "top-k-confidence": Profile(
+        "advanced", "Fits a calibrator of your choice for each of the k largest probabilities."
+    ),
+    "top-k-label": Profile("advanced", "Fits a calibrator of your choice for each rank and class among the k largest."),
 }
 
 

@@ -87,8 +87,8 @@ class KernelCurve(Diagram):
             return ""
         where = "At any one score" if self.band == "pointwise" else "At all scores at once"
         sentence = (
-            f"{where}, about {at_level(self.level)} or more of such bands contain the smoothed curve. This kernel "
-            "would draw that curve if every outcome were replaced by its probability."
+            f"{where}, about {at_level(self.level)} or more of such bands contain the smoothed curve. That is "
+            "the kernel curve with every outcome replaced by its true probability."
         )
         if self.smoothed == "gaps":
             smooth = "Errors finer than the bandwidth are smoothed away."

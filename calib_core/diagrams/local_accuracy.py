@@ -39,7 +39,7 @@ TOP = 0.1
 """The share of rows with the highest risk at which the headline of an event opens."""
 NEAR = 0.05
 """The share of rows near 90 % at which the headline of a confidence opens there."""
-_NOT_EVERYWHERE = "not significant over the slider"
+_NOT_EVERYWHERE = "not significant, given all positions"
 """Brief text if one interval excludes the prediction but such a gap occurs somewhere by chance."""
 _MOST_DIGITS = 6
 """Digits of a percent in a printed end of a range, at most."""
@@ -107,7 +107,7 @@ class LocalAnswer(OneLine):
                 place = f"about {wanted}" if self.near else f"near {self.stated}"
                 return f"Only {_rows(self.rows)} {_has(self.rows)} a risk {place}: too few to tell."
             if self.updated:
-                return f"These {noun} are given {self.stated}."
+                return f"The mean risk of these {noun} is {self.stated}."
             none = "" if self.near else f"No risk is near {wanted}. "
             return f"{none}Of {noun} given a risk of about {self.stated}, {in_percent(self.right)} {self.event.phrase}."
         if not self.near:
@@ -407,7 +407,7 @@ def updated_frequency(
     >>> updated = p.with_probs(np.column_stack([1 - risk / 2, risk / 2]))
     >>> found = updated_frequency(p, updated, words=("patients", "died"))
     >>> found.answer(0.3).headline, found.answer(0.3).difference
-    ('These patients are given 15 %.', 'no clear gap')
+    ('The mean risk of these patients is 15 %.', 'no clear gap')
     """
     if after.abstained is not None:
         answered = np.flatnonzero(~after.abstained)

@@ -210,9 +210,11 @@ def _before_correction(rows: ErrorTests) -> str:
     found = [f"{rows.titles[test]} ({chance(p)})" for test, p in rows.p_values.items() if p <= SIGNIFICANCE]
     if not found:
         return ""
+    tests = listed([rows.titles[test] for test in rows.p_values])
     return (
-        f"Corrected for their number, none of the {len(rows.p_values)} tests for an error is significant. Uncorrected, "
-        f"{listed(found)} would be. The verdict is not corrected, because its measure was fixed in advance."
+        f"None of the {len(rows.p_values)} tests for an error ({tests}) is significant after correction for their "
+        f"number. Without correction, {'this' if len(found) == 1 else 'these'} would be: {listed(found)}. The verdict "
+        "is not corrected, because its measure was fixed in advance."
     )
 
 

@@ -345,7 +345,7 @@ class CalibratorChoice(OneLine):
             among = f"{equals} calibrators are about equally good; this is {which} of them."
         then = f"{begun(name)} {self._way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
-            then += f" {self._at_most()}; the log loss counts {FLOOR_LOSS} for each of them."
+            then += f" {self._at_most()}. Each of these rows adds {FLOOR_LOSS} to the sum that the log loss averages."
             if self.rests_on_floored:
                 then += (
                     f" The gain depends on them: on the other {_rows(self._rest)} the interval of the gain includes 0."
@@ -377,7 +377,9 @@ class CalibratorChoice(OneLine):
     def _of_risks(self) -> str:
         """Effect on the predicted class of an event's risk (above or below 50 %)."""
         kept = self._contract.keeps_argmax and self._contract.output in ("full", "same")
-        return f"{'No risk crosses' if kept else 'Some risks can cross'} 50 %."
+        if kept:
+            return "No risk crosses 50 %, so no predicted class changes."
+        return "Some risks can cross 50 %; the predicted class of those rows then changes."
 
     @property
     def of_event(self) -> bool:
@@ -614,7 +616,8 @@ class CalibratorChoice(OneLine):
             f"{count(self.rows)} of {count(self.among)} rows were sampled, stratified by class, to save time."
             if self.rows < self.among
             else "",
-            f"{self._at_most()}. Its {name} counts {FLOOR_LOSS} there, so gains look smaller than they are."
+            f"{self._at_most()}. Each of these rows adds only {FLOOR_LOSS} to the sum that the {name} averages, so "
+            "gains look smaller than they are."
             if self.floored
             else "",
             "" if self._same_events(self.about) else self._same_events(*self.recipes).strip(),

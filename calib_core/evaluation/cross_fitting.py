@@ -15,16 +15,16 @@ from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.registry.registry import Recipe
 
 CROSS_FITTED = (
-    "Every row is a test row, evaluated after a map fitted on the other folds. The final map is fitted on all rows and "
-    "is usually slightly better. Intervals and tests treat the maps as fixed, so they are approximate and do not "
-    "include the variation of the fits."
+    "Every row is a test row: it is recalibrated by a calibrator fitted on the other folds. The final calibrator is "
+    "fitted on all rows and is usually slightly better. Intervals and tests treat the calibrators as fixed, so they "
+    "are approximate and do not include the variation of the fits."
 )
 """Caveat for cross-fitted rows."""
 COLUMN_UNUSED = "The column {} is not used: all rows are test rows."
 """Note for rows that a column of their file divides."""
 OF_ALL_ROWS = (
-    "This is the final map, fitted on all rows. The evaluation uses maps of the same kind, each fitted on the other "
-    "folds."
+    "This is the final calibrator, fitted on all rows. The evaluation uses calibrators of the same kind, each fitted "
+    "on the other folds."
 )
 """Note on a map if rows are cross-fitted."""
 
@@ -53,8 +53,8 @@ def cross_fitted(
 
     >>> p = Predictions([[0.9, 0.1], [0.1, 0.9]] * 50, [0, 1, 1, 0, 0] * 20)
     >>> fair = cross_fitted(p, "temperature", folds=4)
-    >>> fair.n_rows, fair.notes[-1]
-    (100, 'cross-fitted in 4 folds, stratified by class: every row is evaluated after a map fitted on the other folds')
+    >>> fair.n_rows, fair.notes[-1].partition(":")[0]
+    (100, 'cross-fitted in 4 folds, stratified by class')
     """
     of = predictions.folds(folds, random_state=random_state)
     return over_folds(predictions, predictions, calibrator, of, of, progress or silent)
@@ -106,7 +106,7 @@ def over_folds(
 
 def note_of(folds: int, rows: Predictions) -> str:
     """Note of cross-fitted predictions."""
-    return f"{in_folds(folds, rows)}: every row is evaluated after a map fitted on the other folds"
+    return f"{in_folds(folds, rows)}: a row is recalibrated by a calibrator fitted on the other folds"
 
 
 def in_folds(folds: int, rows: Predictions) -> str:

@@ -59,8 +59,8 @@ class Division(OneLine):
 
         >>> import calib_core as cc
         >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2)
-        >>> divide(p).note, divide(p, folds=2).note[:46]
-        ('', 'Every row is a test row, evaluated after a map')
+        >>> divide(p).note, divide(p, folds=2).note[:24]
+        ('', 'Every row is a test row:')
         """
         return "" if self.folds is None else CROSS_FITTED
 

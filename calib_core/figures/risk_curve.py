@@ -50,7 +50,7 @@ MOST_LAID_OVER, _COLUMNS, _PANEL = 2, 3, 300
 """Maximum number of overlaid models, panels per row, and pixels of a row."""
 _PICTURE, _NARROWEST = 214, 180
 """Pixels of a panel's axes in narrow columns: their height, and the least width that its heading fits in."""
-_SIDES = "above the dashed line the risk is too low, below it is too high"
+_SIDES = "above the dashed line, risks are too low; below it, too high"
 _BAND = 0.18
 
 

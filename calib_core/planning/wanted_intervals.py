@@ -167,7 +167,7 @@ class ErrorInterval(_OfTheData):
 BOTH = "within both tolerances"
 """Name of the curve for an event."""
 _WITHIN = (
-    "Simulated from the scores at hand, not proven. The number of rows needed is that of a model without error. A "
+    "Simulated from the scores at hand, not proven. The number shown is for a model without error. A "
     "model with some error needs more rows. No number of rows is enough for a model whose error exceeds the tolerance."
 )
 _PRODUCT = (

@@ -431,7 +431,7 @@ def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None =
             f"{name} has a mean probability of {says} and is the true class of {right} of the rows ({basis}).{chance}"
         )
     if line.kind in (OVERALL, PREDICTED, SLICE):
-        whole = {OVERALL: "Over all rows", PREDICTED: f"When {name} is predicted,"}
+        whole = {OVERALL: "Over all rows,", PREDICTED: f"When {name} is predicted,"}
         where = whole.get(line.kind) or f"Where {line.slice.clause},"
         link = "but" if line.stands_out else "and"
         return (
@@ -456,8 +456,7 @@ def _of_event(line: Any, counted: bool, single: bool, event: EventWords) -> str:
     if line.kind == BIN:
         mean = "" if single else f"; mean risk {says}"
         return f"Of {event.noun} given a risk of {given}, {right} {event.phrase} ({basis}{mean}).{chance}"
-    comma = "," if line.kind == SLICE else ""
-    return f"{begun(where)}{comma} the mean risk is {says}, and {right} {event.phrase} ({basis}).{chance}"
+    return f"{begun(where)}, the mean risk is {says}, and {right} {event.phrase} ({basis}).{chance}"
 
 
 def _place(line: Any, single: bool) -> str:

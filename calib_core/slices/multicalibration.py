@@ -305,8 +305,8 @@ class Multicalibration(Diagram):
         if not worst["stands_out"]:
             return f"None of {len(self.found):,} groups has a significant error (tested jointly)."
         return (
-            f"Error furthest beyond its own noise: {worst['group']}, {worst['rows']:,} rows; "
-            f"{chance(float(worst['p']))}, corrected for {len(self.found):,} groups."
+            f"Most significant group: {worst['group']} ({worst['rows']:,} rows; {chance(float(worst['p']))}, corrected "
+            f"for {len(self.found):,} groups)."
         )
 
     @property
@@ -318,9 +318,9 @@ class Multicalibration(Diagram):
         worst = self.found.iloc[place]
         many = len(self.found)
         groups = (
-            f" It is the largest of {many:,} errors, each multiplied by its group's share of all rows."
+            f"is the largest of the errors of {many:,} groups, each multiplied by the group's share of all rows. It is "
             if many > 1
-            else ""
+            else "is "
         )
         rough = "" if self.interval.tested else ", a rough guide"
         alone = ""
@@ -330,8 +330,8 @@ class Multicalibration(Diagram):
                 f" Tested jointly with the others, this group's error is {significant} ({chance(float(worst['p']))})."
             )
         return (
-            f"Multicalibration error {short_percent(self.value)} ({at_level(self.interval.level)} interval "
-            f"{ends}{rough}), {beyond} its noise floor of {floor}. Group: {worst['group']}.{groups}{alone}"
+            f"The multicalibration error is {short_percent(self.value)} ({at_level(self.interval.level)} interval "
+            f"{ends}{rough}), {beyond} its noise floor of {floor}. It {groups}that of {worst['group']}.{alone}"
         )
 
     def frame(self) -> pd.DataFrame:

@@ -290,7 +290,7 @@ calibrators = member(
     "--calibrator",
     "calibrators",
     multiple=True,
-    help="Also judge the model after this calibrator: a key, or a recipe as JSON (repeatable).",
+    help="Also judge the model after recalibration with this calibrator: a key, or a recipe as JSON (repeatable).",
 )
 counting = click.option(
     "--counting",

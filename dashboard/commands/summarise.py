@@ -46,7 +46,7 @@ def command(
     rows: str,
     read: tuple[str, ...],
 ) -> None:
-    """Summarize prediction files of any size as counts.
+    """Count the predictions of files of any size once.
 
     Rows are read a few hundred thousand at a time and checked as usual. The summary stores counts on a fine grid of
     scores, exact sums of the scores, and a sample of rows. It opens wherever predictions do: calib audit, gate,

@@ -277,7 +277,7 @@ class MovementExhibit(Exhibit):
         noun, happened = event_words.in_words(scene)
         return Words(
             f"An arrow leads from the mean risk of the {noun} in one bin to their mean risk after recalibration. "
-            f"Its height is the share that {happened}. {judged}",
+            f"Its vertical position is the share that {happened}. {judged}",
             f"Observed frequency against predicted risk of {event_words.of_scene(scene)}, before and after "
             f"{model.title}.",
         )

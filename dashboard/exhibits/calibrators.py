@@ -261,7 +261,7 @@ def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     old, new = (to_a_tenth(line[name]) for name in ("accuracy_before", "accuracy"))
     moved = line["class_changed"]
     if moved == 0:
-        decisions = ("check", "No risk crosses 50 %.")
+        decisions = ("check", "No risk crosses 50 %, so no predicted class changes.")
     else:
         # Of every row, not only of those that cross.
         among = "the rows answered" if line["abstained"] else "all rows"
@@ -276,7 +276,9 @@ def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
 def _decisions(line: Mapping[Any, Any]) -> tuple[str, str]:
     now, was = (to_a_tenth(line[name]) for name in ("accuracy", "accuracy_before"))
     if line["class_changed"] == 0 and not line["abstained"]:
-        order = ", and the order of the classes does not change" if line["keeps_order"] else "; no prediction changes"
+        order = (
+            ", and the order of the classes does not change" if line["keeps_order"] else "; no predicted class changes"
+        )
         return "check", f"Accuracy stays at {now}{order}."
     moved = line["class_changed"]
     changed = "" if moved != moved else f"; {short_percent(moved) if moved else 'none'} of the predicted classes change"

@@ -144,9 +144,9 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     if rows.groups is not None:
         return (once,)
     return (
-        f"{once} The p-value of all rows is also used for verdicts on other errors, so its test is stricter. Its p is "
-        "often two to three times that of a test of the gap only. A slice with nearly all rows has such a test of its "
-        "own, and may have a smaller p.",
+        f"{once} This test also serves the verdicts on other errors, so it is more cautious. Its p-value is often "
+        "two to three times that of a test of the gap only. A slice with nearly all rows is tested for its gap "
+        "only, and may have a smaller p-value.",
         *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),
     )
 

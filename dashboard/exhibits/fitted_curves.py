@@ -150,7 +150,8 @@ class KernelReliability(KernelCurveExhibit):
     def words(self, scene: Scene) -> Words:
         title, curve = scene.model.title, scene.get(self._curve(scene))
         words = Words(
-            f"{title}: kernel curve over the stars, {curve.band_title}. Drawn where 20 effective rows are near.",
+            f"{title}: kernel curve over the stars, {curve.band_title}. "
+            "The curve is drawn where the effective sample size near a score is at least 20.",
             f"Kernel reliability curve of {in_sentence(title)}: {curve.band_title}.",
         )
         return words.also(*curve_notes(title, curve, self.score))

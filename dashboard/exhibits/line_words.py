@@ -30,8 +30,9 @@ VALUE = (
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
     "share of such models with a raw value at least as large. If a name such as “(mean gap)” follows p, p comes from "
-    "the test of that error. The error in brackets is never larger than that of this line: evidence for the first is "
-    "evidence for the second. The p-value is corrected for choosing the smallest of the tests of a line."
+    "the test of that error. That error is never larger than the error of this line, so evidence for it is evidence "
+    "for both. Of the tests of a line, the smallest p-value is shown, corrected for this choice. An estimate below the "
+    "noise floor can be chance."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "

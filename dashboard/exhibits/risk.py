@@ -28,11 +28,12 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 
 ENDS = (
-    "The intervals of observed frequency, gap, ratio and intercept are for these rows, given their predicted risks. "
-    "They agree with the interval of the calibration error: a true calibration error is never smaller than the true "
-    "mean gap. Slices have intervals for rows like these (Clopper and Pearson 1934), which are often wider."
+    "The intervals of observed frequency, gap, ratio and intercept treat these rows and their predicted risks as "
+    "fixed. They agree with the interval of the calibration error: a true calibration error is never smaller than "
+    "the true mean gap. The intervals of slices are for new rows of the same kind (Clopper and Pearson 1934). They "
+    "are often wider."
 )
-"""Explains the levels of the ends of intervals."""
+"""Explains what the intervals of a risk are for."""
 DISTANCES = (
     "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth "
     "curve of the observed frequency. Emax: the largest distance. Noise inflates distances. ICI, E50 and E90 "
@@ -117,7 +118,7 @@ class InTheLargeExhibit(Exhibit):
         )
 
     def scores(self, scene: Scene) -> str:
-        """Return Return AUROC and proper scores of the same model in a line."""
+        """Return AUROC and proper scores of the same model in a line."""
         return scores_line(scene.get(self.first(scene)[1]).measures)
 
     def _above_errors(self, scene: Scene) -> tuple[str, ...]:
@@ -136,8 +137,8 @@ class InTheLargeExhibit(Exhibit):
             f"rows. Without correction for other tests, predicted and observed frequency {differs}."
         )
         return Words(caption, f"Calibration in the large of {in_sentence(title)}. {caption}").also(
-            f"{ENDS} Levels of the two ends: {at_level(round(1 - 2 * found.tail, 3))} and {at_level(found.level)}. "
-            f"Method: {found.method}.",
+            f"{ENDS} The end towards a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "
+            f"interval; the other end is that of a {at_level(found.level)} interval. Method: {found.method}.",
             "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
             "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, risks are "
             "too spread out: once the mean is corrected, high risks are too high and low risks too low.",
@@ -252,7 +253,7 @@ class Gains(Exhibit):
             of.verdict("verdict on both" if line_words.of_ratio(frame) else "verdict", "verdict"),
             of.number("log loss", "log_loss"),
             of.number("log loss before", "log_loss_before"),
-            of.whole("predictions changed", "changed"),
+            of.whole("predicted classes changed", "changed"),
             of.whole("rows it abstains on", "abstained"),
             of.flag("guarantee", "promised"),
             of.text("fitted"),
@@ -261,9 +262,9 @@ class Gains(Exhibit):
     def words(self, scene: Scene) -> Words:
         rows = scene.get(scene.models.shown[0].predictions).n_rows
         return Words(
-            f"Evaluated on {scene.unseen(rows)}. The estimate is the center of its interval. Log loss: over the "
-            "rows each calibrator answers; of right or wrong, if the file contains no more; empty if a calibrator "
-            "has none."
+            f"Evaluated on {scene.unseen(rows)}. The estimate is the center of its interval. Log loss is computed on "
+            "the rows that a calibrator answers. If the file has only one confidence per row, it is the log loss of "
+            "being right or wrong. It is empty if a calibrator does not define one."
         ).also(*line_words.of_both(scene))
 
 

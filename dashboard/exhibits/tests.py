@@ -249,7 +249,10 @@ def _column(heading: str, name: str, values: pd.Series, share: bool) -> of.Colum
     return of.whole(heading, name) if (values.dropna() % 1 == 0).all() else of.number(heading, name)
 
 
-ASSUMED = "Each bound rests on one assumption, which is made before looking at any chart and is not tested here."
+ASSUMED = (
+    "Without an assumption there is no bound on errors within bins. Each bound rests on one assumption, which is made "
+    "before looking at any chart and is not tested here."
+)
 
 ASSUMPTIONS = {"lipschitz": "the gap changes slowly", "monotone": "observed frequency increases with the score"}
 """Titles of the assumptions on errors within bins."""

@@ -51,9 +51,10 @@ class Validity(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         title = REDUCTIONS[scene.notion].title.lower()
+        unless = "" if scene.notion == "event" else ", unless a predicted class changes"
         return Words(
             f"Validity, {title}: share of rows whose calibration error is at most epsilon. A model and its "
-            "recalibrated version use the same bins if they have the same claims.",
+            f"recalibrated version use the same bins{unless}.",
             f"Share of rows whose calibration error is at most epsilon, {title}, one line per model.",
             self._plots(scene)[1],
         )

@@ -138,9 +138,9 @@ def _model(title: str, local: LocalAccuracy, look: int, first: LocalAccuracy) ->
         "near": [int(answer.near) for answer in answers],
         "enough": [int(answer.enough) for answer in answers],
     }
-    lead = f"After {inside(title)} they are given " if local.updated and ", " not in title else f"{title}: "
+    lead = f"After {inside(title)}, their mean risk is " if local.updated and ", " not in title else f"{title}: "
     if local.updated and ", " in title:
-        lead += "they are given "
+        lead += "their mean risk is "
     return (
         {
             "title": title,

@@ -114,7 +114,7 @@ def _endless(rows: Predictions) -> str:
     """Return a note on rows whose log loss is clipped; empty if there are none."""
     if rows.grain == "counts" or not (number := floored_rows(rows)):
         return ""
-    return f" ({floored_words(number, rows.n_rows)}; the log loss counts {FLOOR_LOSS} for each)"
+    return f" ({floored_words(number, rows.n_rows)}; each adds {FLOOR_LOSS} to the sum that the log loss averages)"
 
 
 def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:

@@ -224,6 +224,6 @@ def _by_slice(scene: Scene) -> None:
             else:
                 card("By slice", "Many columns", "Large file: slices are computed on request.")
         except NotAnswerable as why:
-            card("By slice", "No column to slice by", f"{ADDED} Of this file: {why}.")
+            card("By slice", "No column to slice by", f"{ADDED} {begun(str(why))}.")
             return
     leading("slices", "Compare the slices", view="slices", model=scene.model.title, **NOWHERE)

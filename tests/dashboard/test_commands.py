@@ -122,7 +122,7 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
 
 def test_audit_bounds_the_error_without_bins_when_asked(file):
     for words in (("--bins", 5), ()):
-        assert "If the gap between" not in run("audit", file, *words, "--notion", "confidence").stdout
+        assert "Assume that the gap between" not in run("audit", file, *words, "--notion", "confidence").stdout
     text = run("audit", file, "--notion", "confidence", "--unbinned").stdout
     p = cc.read_predictions(file)
     notion = cc.inference.primary(p).notion

@@ -136,8 +136,8 @@ def test_slices_and_findings_speak_of_the_risk(too_high: str) -> None:
     assert "mean risk" in slices
     assert "observed" in slices
     found = texts(opened(too_high, view="findings", calibrators=()))
-    assert "Over all rows the mean risk is" in found
-    assert "says" not in found.partition("Over all rows the mean risk is")[2].partition("\n")[0]
+    assert "Over all rows, the mean risk is" in found
+    assert "says" not in found.partition("Over all rows, the mean risk is")[2].partition("\n")[0]
 
 
 def test_the_model_in_focus_is_named_above_every_view(too_high: str) -> None:

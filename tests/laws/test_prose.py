@@ -389,7 +389,7 @@ RULES = [
     (of_large, r"mean predicted risk of [^ ]+ is {mean} %, and the observed frequency is {rate} %"),
     (of_hero, r"[wW]hen it says {asked} %, it is right {right} % of the time"),
     (of_hero, r"[oO]f rows given a risk of about {claimed} %, {right} %"),
-    (of_hero, r"[tT]hese rows are given {claimed} %"),
+    (of_hero, r"[tT]he mean risk of these rows is {claimed} %"),
     (of_hero, r"[oO]nly {rows} predictions are near {asked} %"),
     (of_hero, r"(?:the same {rows} rows: {right} %, )?{low} to {high} % \({level} % interval\)"
               r"(?:, from {rows} rows \({share} % of all\) "

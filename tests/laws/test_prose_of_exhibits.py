@@ -144,7 +144,7 @@ FIXED = [
     r"Predictions of 95 % or more",
     r"with calibration rows: \d",
     r"correct rows withheld 0\.4",
-    r"20 effective rows",
+    r"sample size near a score is at least 20",
 ]
 """Numbers of a method, the same for all data."""
 
@@ -397,7 +397,7 @@ Collect = Callable[[World, Frame], Any]
 RULES: list[tuple[str, Collect, str]] = [
     ("reliability", of_spikes, r"risk about {risk} %: {count}"),
     ("plan", of_bound, r"within {bound} points"),
-    ("multicalibration", of_worst_group, r"error {value} % \({level} % interval {low} to {high} %\), "
+    ("multicalibration", of_worst_group, r"error is {value} % \({level} % interval {low} to {high} %\), "
                                          r"(?:above|within) its noise floor of {floor} %"),
     ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows\. "
                             r"{picked} (?:was|were) significant"),
@@ -438,7 +438,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
     # The end towards the predicted frequency has a level that no column has: it depends on the nested errors.
-    ("in-the-large", of_settings, r"Levels of the two ends: {any_level} % and {level} %"),
+    ("in-the-large", of_settings, r"is that of a {any_level} % interval; "
+                                  r"the other end is that of a {level} % interval"),
     ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
     ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),

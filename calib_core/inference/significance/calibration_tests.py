@@ -294,14 +294,11 @@ class UnbinnedBound(OneLine):
     @property
     def sentence(self) -> str:
         """The bound, its assumption and its confidence level."""
-        end = f"the error is at most {short_percent(self.value)} (one-sided {at_level(self.level)} confidence)."
+        end = f"Then the error is at most {short_percent(self.value)} (one-sided {at_level(self.level)} confidence)."
         if self.assumption == "monotone":
-            return f"If the observed frequency never decreases with the score, {end}"
+            return f"Assume that the observed frequency never decreases with the score. {end}"
         much = "no more than" if self.constant == 1 else f"at most {self.constant:g} times as much as"
-        return (
-            f"If the gap between score and true frequency changes {much} the score does, {end} Without such an "
-            "assumption there is no bound on errors within bins."
-        )
+        return f"Assume that the gap between score and true frequency changes {much} the score. {end}"
 
 
 def unbinned_bound(

@@ -289,15 +289,15 @@ _ALTERNATIVES = (
     (", classes of few rows pooled", ". Classes with few rows share a group"),
     (
         ", or over all classes pooled, or of the event, whichever is largest",
-        ". The interval is for the largest of three errors: this one, that over all classes together, and the event's",
+        ". The interval is for the largest of this error, the error over all classes together, and that of the event",
     ),
     (
         ", or over all classes pooled if that is larger",
-        ". If the error over all classes together is larger, the interval is for that",
+        ". If the error over all classes together is larger, the interval is for that error",
     ),
     (
         ", or the (.+?) in its own bins if that is larger",
-        r". If the \1 in its own bins is larger, the interval is for that",
+        r". If the \1 in its own bins is larger, the interval is for that error",
     ),
 )
 """Parts of what an interval is about that are sentences in the notes below a table."""

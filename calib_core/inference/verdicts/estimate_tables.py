@@ -37,7 +37,7 @@ from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration
 from calib_core.text import short_percent
 
-NOT_MADE = "interval and noise floor take minutes and were not computed; the option slow includes them"
+NOT_MADE = "interval and noise floor take minutes and were not computed; include slow estimators (--slow) to see them"
 """Note of a line that only has a value because its interval was not requested."""
 _NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit",
             "ratio", "ratio_low", "ratio_high", "ratio_limit")  # fmt: skip
@@ -222,7 +222,10 @@ def unbinned_bounds(first: Mapping[str, PrimaryLine], level: float = LEVEL) -> p
             bound = unbinned_bound(predictions, line.notion, assumption, SLOPE, level=(1 + level) / 2)
             in_bins = bins_said(bound.bins)
             numbers = {"value": bound.value, "binned": bound.binned, "added": bound.added, "level": bound.level}
-            words = f"{bound.sentence} Of this, {short_percent(bound.binned)} is the upper end in {bins_noun(in_bins)}."
+            words = (
+                f"{bound.sentence} This is {short_percent(bound.binned)} in {bins_noun(in_bins)} "
+                f"(upper end of an interval) plus {short_percent(bound.added)} within them."
+            )
             about = {"model": name, "notion": line.notion, "assumption": assumption}
             lines.append(about | numbers | {"bins": in_bins, "sentence": words})
     return pd.DataFrame(lines)

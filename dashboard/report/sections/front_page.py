@@ -107,8 +107,8 @@ def _expected(large: InTheLarge, proven: str) -> str:
     expected, observed = for_event.in_numbers(large.expected), for_event.in_numbers(large.events)
     numbers = f"{expected} events were expected, {observed} {'was' if observed == '1' else 'were'} observed."
     if not large.differs or large.gap_low <= 0 <= large.gap_high:
-        return f"Over all rows {numbers}"
-    return f"Over all rows predicted risks are too {'high' if large.gap < 0 else 'low'}{proven}: {numbers}"
+        return f"Over all rows, {numbers}"
+    return f"Over all rows, predicted risks are too {'high' if large.gap < 0 else 'low'}{proven}: {numbers}"
 
 
 def _errors(request: Request, later: list[str]) -> tuple[str, ...]:

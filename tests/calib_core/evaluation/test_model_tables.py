@@ -72,7 +72,7 @@ def test_promises_are_those_of_each_calibrator(fitted):
 def test_groups_set_aside_are_named_and_so_is_the_note_of_a_fit():
     many = rows(400)
     few = many.take(np.flatnonzero((many.predicted != 2) | (np.cumsum(many.predicted == 2) <= 3)))
-    for small, verb in (("pool", "pooled into one map"), ("leave", "not recalibrated")):
+    for small, verb in (("pool", "pooled into one calibrator"), ("leave", "not recalibrated")):
         calibrator = CALIBRATORS.make("top-label-hb", small=small).fit_on(few)
         assert promises({"hb": calibrator})["set_aside"].tolist() == [f"too few rows, {verb}: 2."]
     right = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)

@@ -188,7 +188,7 @@ def spoken(line, names):
         "bin": f"When {when}, it is right {right} of the time ({basis}; mean confidence {says}).",
         "predicted class": f"When {name} is predicted, the mean confidence is {says}, {link} the model is right "
         f"{right} of the time ({basis}).",
-        "direction": f"Over all rows the mean confidence is {says}, {link} the model is right {right} of the time "
+        "direction": f"Over all rows, the mean confidence is {says}, {link} the model is right {right} of the time "
         f"({basis}).",
         "class": f"{name} has a mean probability of {says} and is the true class of {right} of the rows ({basis}).",
     }[line["kind"]]

@@ -127,7 +127,7 @@ def test_errors_that_cancel_over_all_rows_show_within_groups():
     assert (found.value, found.p_value < 0.01) == (pytest.approx(0.05), True)
     assert found.frame()["stands_out"].tolist() == [True, True, False]
     assert found.interval.low > 0
-    assert found.headline.startswith("Error furthest beyond its own noise: site = ")
+    assert found.headline.startswith("Most significant group: site = ")
 
 
 def law(name, n, rng):
@@ -261,10 +261,10 @@ def test_the_order_of_rows_and_the_names_of_clusters_decide_nothing():
 
 def test_the_sentence_has_value_interval_and_floor():
     found = multicalibration(example())
-    assert found.sentence.startswith("Multicalibration error ")
+    assert found.sentence.startswith("The multicalibration error is ")
     assert "above its noise floor of" in found.sentence
     assert "all rows" in found.sentence
-    assert "largest of 6" in found.sentence
+    assert "largest of the errors of 6 groups" in found.sentence
     assert "largest" not in multicalibration(example(), {}).sentence
     assert found.interval.tested
 
@@ -277,9 +277,9 @@ def test_the_sentences_name_the_group_of_the_maximum_and_whether_it_is_significa
     found = multicalibration(rows(scores, rng.random(800) < scores - 0.25 * (site == "a"), site=site))
     lines = found.frame()
     worst = lines.iloc[int((lines["share"] * lines["error"]).argmax())]
-    assert f"Group: {worst['group']}." in found.sentence
+    assert f"that of {worst['group']}." in found.sentence
     if lines["stands_out"].any():
-        assert f": {lines['group'].iloc[0]}, " in found.headline
+        assert f": {lines['group'].iloc[0]} (" in found.headline
     if worst["group"] != lines["group"].iloc[0] or not worst["stands_out"]:
         assert ("error is significant" in found.sentence) == worst["stands_out"]
         assert ("error is not significant" in found.sentence) == (not worst["stands_out"])
