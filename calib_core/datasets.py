@@ -292,7 +292,8 @@ DEMOS: tuple[Demo, ...] = (
         "patients",
         "Patients seen several times",
         "Visits of one patient are similar. By row, the model seems overconfident: 68 % confidence, but 66 % right "
-        "(64 to 67 %). By patient (62 to 69 %), chance explains it. Use the column patient as the group.",
+        "(64 to 67 %). With rows grouped by patient, the interval is 62 to 69 %, so chance can explain the gap. Use "
+        "the column patient as the group.",
         "patients.csv",
         "Invented visits of 300 invented patients, calibrated",
         rows=1936,

@@ -130,7 +130,7 @@ class LocalAnswer(OneLine):
         if in_percent(self.right) == claim:
             return ""
         # An interval that excludes the claim looks significant: it is for one place, the word for all.
-        corrected = "" if self.low <= self.claimed <= self.high else " after correction for the places tested"
+        corrected = "" if self.low <= self.claimed <= self.high else " after correction for the positions tested"
         return f"This difference is not significant{corrected}."
 
     @property

@@ -19,7 +19,7 @@ from calib_core.registry.registry import Part
 
 @ESTIMATORS.register(
     "mce-of-bins",
-    "MCE of bins, classes averaged",
+    "MCE of bins (mean over classes)",
     reference="P1 §2, Fig. 2",
     flags=Traits(
         judged="bins",

@@ -128,7 +128,7 @@ _PLACES = 4096
 
 @ESTIMATORS.register(
     "ece-sweep",
-    "ECE, swept bins",
+    "ECE (swept bins)",
     reference="Roelofs et al. 2022, Alg. 1",
     flags=NORM,
     elsewhere="Roelofs and others' ECE-sweep with equal-mass bins.",

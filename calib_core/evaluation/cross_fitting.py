@@ -15,7 +15,7 @@ from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.registry.registry import Recipe
 
 CROSS_FITTED = (
-    "Every row is a test row: it is recalibrated by a calibrator fitted on the other folds. The final calibrator is "
+    "Each row is recalibrated by a calibrator fitted on the other folds. The final calibrator is "
     "fitted on all rows and is usually slightly better. Intervals and tests treat the calibrators as fixed, so they "
     "are approximate and do not include the variation of the fits."
 )

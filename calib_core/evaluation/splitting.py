@@ -60,7 +60,7 @@ class Division(OneLine):
         >>> import calib_core as cc
         >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2)
         >>> divide(p).note, divide(p, folds=2).note[:24]
-        ('', 'Every row is a test row:')
+        ('', 'Each row is recalibrated')
         """
         return "" if self.folds is None else CROSS_FITTED
 

@@ -240,7 +240,7 @@ class Reading:
             raise InputError("the reading is not a JSON object; choose the columns again")
         unknown = set(fields) - {field.name for field in dataclasses.fields(cls)}
         if unknown:
-            raise InputError(f"a reading has no field {quoted(sorted(unknown)[0])}; choose the columns again")
+            raise InputError(f"there is no reading option {quoted(sorted(unknown)[0])}; choose the columns again")
         return cls(**fields)
 
 
@@ -250,7 +250,9 @@ def checked_fields(changes: Mapping[str, object]) -> Fields:
     unknown = sorted(set(changes) - set(known))
     if unknown:
         hint = meant(unknown[0], known)
-        raise InputError(f"a reading has no field {quoted(unknown[0])}; {hint}its fields are {', '.join(known)}")
+        raise InputError(
+            f"there is no reading option {quoted(unknown[0])} (--read); {hint}the options are {', '.join(known)}"
+        )
     return cast(Fields, {name: _checked(name, value) for name, value in changes.items()})
 
 

@@ -189,24 +189,24 @@ def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
 
     >>> p = Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)
     >>> headline(findings(p))
-    ('No place is significantly off.',
-     'Of 2 places tested (bins and all rows), none is significantly off. With few rows, an error of a place is ...
+    ('No subset is significantly off.',
+     'Of 2 subsets tested (bins and all rows), none is significantly off. With few rows, an error of a subset is ...
     """
     tests, found = int(table["p"].notna().sum()), int(table["stands_out"].sum())
     small = len(table) - tests
-    other = f"{'more ' if tests else ''}{'place has' if small == 1 else 'places have'}"
+    other = f"{'more ' if tests else ''}{'subset has' if small == 1 else 'subsets have'}"
     more = f" {small:,} {other} too few rows to be tested." if small else ""
     if not tests:
-        return f"{error} Every place has too few rows to be tested.".strip(), more.strip()
+        return f"{error} Every subset has too few rows to be tested.".strip(), more.strip()
     tested = set(table.loc[table["p"].notna(), "kind"])
     kinds = listed(list(dict.fromkeys(noun for kind, noun in _NOUNS.items() if kind in tested)))
-    looked = f"Of {tests:,} {'place' if tests == 1 else 'places'} tested ({kinds})"
-    none = f"{error} No single place is significantly off." if error else "No place is significantly off."
+    looked = f"Of {tests:,} {'subset' if tests == 1 else 'subsets'} tested ({kinds})"
+    none = f"{error} No single subset is significantly off." if error else "No subset is significantly off."
     first = str(table["finding"].iloc[0]) if found else none
     if tests > 1 and one_direction(table):
         more = f" {_NEARLY_ALL}{more}"
     whole = bool(table.loc[table["kind"] == OVERALL, "stands_out"].any())
-    return first, count_words(looked, found, more, "place", "all rows" if whole else "")
+    return first, count_words(looked, found, more, "subset", "all rows" if whole else "")
 
 
 _NEARLY_ALL = "Nearly all gaps have the same direction, so the finding over all rows comes first."

@@ -104,15 +104,17 @@ class Findings(Exhibit):
             slices = "; and the rows that share a value of a metadata column"
         tested = int(frame["p"].notna().sum())
         drawn = min(tested, SHOWN)
-        few = f"The chart shows the first {drawn} of {tested:,} places; the table lists all. " if tested > drawn else ""
+        few = (
+            f"The chart shows the first {drawn} of {tested:,} subsets; the table lists all. " if tested > drawn else ""
+        )
         return Words(
             f"{scene.model.title}.",
-            f"Mean prediction and observed frequency in {drawn} places, the largest significant gap first.",
+            f"Mean prediction and observed frequency in {drawn} subsets, the largest significant gap first.",
             headline=headline(frame, "" if frame["stands_out"].any() else error_beyond_places(scene, scene.model)),
             key=f"{few}Mark: observed frequency with its interval. Tick: mean prediction. At the right: number of "
             f"rows. {HOLLOW}",
         ).also(
-            f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. Significant places are first, the largest "
+            f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. Significant subsets are first, the largest "
             "gap first; the others follow by p-value. The finding over all rows together is first if it is significant "
             "and nearly all gaps have the same direction. Otherwise it is sorted like the others.",
             "Rows off, at least: the number of rows times the smallest gap in the interval.",
@@ -140,7 +142,7 @@ def _places(scene: Scene) -> str:
 def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     """Notes on how all rows and predicted classes are tested, if this differs from other places."""
     rows = scene.get(scene.model.predictions)
-    once = "The test of all rows was fixed in advance, so its p-value is not corrected for the other places."
+    once = "The test of all rows was fixed in advance, so its p-value is not corrected for the other subsets."
     if rows.groups is not None:
         return (once,)
     return (
@@ -155,7 +157,7 @@ def how_judged(scene: Scene) -> str:
     """Describe the tests and intervals of places."""
     if counts_rows(scene.get(scene.model.predictions)):
         return (
-            "p of a place: exact (Poisson-binomial distribution of the number of events if every predicted "
+            "p of a subset: exact (Poisson-binomial distribution of the number of events if every predicted "
             "probability is true). Intervals: Clopper and Pearson's; over all rows, that of the mean gap. Rows are "
             "assumed to be independent."
         )

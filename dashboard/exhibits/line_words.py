@@ -46,6 +46,8 @@ GAP_ABOVE = (
 """Note added where a printed mean gap exceeds an error that contains it."""
 _PART_OF = {"event": ("event", "top-label", "class-wise"), "confidence": ("confidence", "top-label")}
 """Notions whose errors contain the mean gap of the event (two classes) or of the confidence."""
+MOST_NAMED = 4
+"""Maximum number of estimators without a value that a note names; they have lines in the table."""
 NO_VERDICT = "no verdict is possible"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
@@ -224,10 +226,15 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     missing = (
         f"No noise floor for {listed(list(map(inside, titles)))}. {begun(note)}."
         if measured
-        else f"{listed(list(titles))} {'is' if len(titles) == 1 else 'are'} not available. {begun(note)}."
+        else f"{_named(list(titles))} {'is' if len(titles) == 1 else 'are'} not available. {begun(note)}."
         for (note, measured), titles in reasons.items()
     )
     return *looks(frame), *missing
+
+
+def _named(titles: list[str]) -> str:
+    """Return the titles, or their number if they are many."""
+    return listed(titles) if len(titles) <= MOST_NAMED else f"{len(titles)} other estimators"
 
 
 def looks(frame: pd.DataFrame) -> tuple[str, ...]:

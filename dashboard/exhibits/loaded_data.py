@@ -90,9 +90,14 @@ class RowsExhibit(Exhibit):
         }.get(split_by(source), "")
         judged = f"{scene.judged_rows} with {divided.where}" if divided.where else scene.judged_rows
         column = reading(source.data, source.reading).split if scene.cross_fitted else None
-        fitted = f"{divided.note} Every" if divided.note else "Calibrators are fitted on the calibration rows; every"
+        fitted = (
+            "Every row is a test row. Every" if divided.note else "Calibrators are fitted on calibration rows; every"
+        )
         return Words(f"Division of the rows: {divided.rule}{how}. {fitted} number is for {judged}.").also(
-            repeated.message if repeated else "", divided.warning, COLUMN_UNUSED.format(column) if column else ""
+            divided.note,
+            repeated.message if repeated else "",
+            divided.warning,
+            COLUMN_UNUSED.format(column) if column else "",
         )
 
 

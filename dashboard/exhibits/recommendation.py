@@ -192,7 +192,7 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
         f"Scores are for the {found.judged_on}; cross-validated gain, times chosen and equal to best are from "
         "cross-validation on the calibration rows."
         if found.held_out
-        else f"Scores are for {found.judged_on}."
+        else f"Scores are for {found.judged_on}: a row is recalibrated by a calibrator fitted on the other folds."
     )
     return (
         f"{where} Gain: decrease of the score. The largest of many gains is partly luck; the intervals do not "

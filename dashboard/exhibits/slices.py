@@ -64,13 +64,13 @@ def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False
             also = f", and for slices also by {f'{columns}, ' if columns else ''}the number of columns"
         within = " (slices: within each column)" if kinds > sliced else ""
         how = (
-            f"Holm's method (1979) corrects p for the number of places of each kind{within}. Then p is multiplied by "
+            f"Holm's method (1979) corrects p for the number of subsets of each kind{within}. Then p is multiplied by "
             f"{kinds}, the number of kinds{also}."
         )
     return (
-        f"Kinds of places tested: {listed(named)}. {how} A corrected p of at most 0.05 is significant. So the "
-        "probability of even one false alarm among all places is at most 5 %. This p-value is the same in every table, "
-        "card and report."
+        f"Kinds of subsets tested: {listed(named)}. {how} A corrected p of at most 0.05 is significant. So the "
+        "probability of even one false alarm among all subsets is at most 5 %. This p-value is the same in every "
+        "table, card and report."
     )
 
 

@@ -151,6 +151,24 @@ _HEADINGS = {
 _TITLED: dict[str, Registry[Any]] = {"notion": REDUCTIONS, "estimator": ESTIMATORS, "binning": BINNINGS}
 
 
+def simulated_coverage(frame: pd.DataFrame) -> str:
+    """Sentence on the coverage of the intervals called tested in the table of simulations."""
+    tested = frame[(frame["tested"] == 1) & (frame["level"] == LEVEL)]
+    middle, low = (float(tested["coverage"].quantile(q)) for q in (0.5, 0.05))
+    return (
+        f"In {count(len(tested))} simulated cases marked as tested, the median coverage of {at_level(LEVEL)} "
+        f"intervals is {short_percent(middle, 0)}; it is {short_percent(low, 0)} or more in 19 of 20 cases."
+    )
+
+
+def simulated_rejection(frame: pd.DataFrame) -> str:
+    """Sentence on the false alarms of the tests in the table of simulations."""
+    return (
+        f"In {count(len(frame))} simulated cases, calibrated models were rejected in at most "
+        f"{short_percent(frame['rejected'].max())} of runs."
+    )
+
+
 @EXHIBITS.register("coverage", "Coverage of the intervals")
 @dataclass(frozen=True)
 class Coverage(Exhibit):
@@ -187,13 +205,9 @@ class Coverage(Exhibit):
         return _columns(frame, ("level", "coverage", "below", "above", "half"))
 
     def words(self, scene: Scene) -> Words:
-        frame = scene.get(self.table(scene))
-        tested = frame[(frame["tested"] == 1) & (frame["level"] == LEVEL)]
-        middle, low = (float(tested["coverage"].quantile(q)) for q in (0.5, 0.05))
         return Words(
-            f"In {count(len(tested))} simulated cases marked as tested, the median coverage of {at_level(LEVEL)} "
-            f"intervals is {short_percent(middle, 0)}; it is {short_percent(low, 0)} or more in 19 of 20 cases. "
-            "Find the line closest to your data: its coverage should be near its level."
+            f"{simulated_coverage(scene.get(self.table(scene)))} Find the line closest to your data: its coverage "
+            "should be near its level."
         ).also(caption(cc.inference.coverage_table))
 
 
@@ -223,10 +237,8 @@ class Rejection(Exhibit):
         return _columns(frame, ("rejected", "rejected_exact"))
 
     def words(self, scene: Scene) -> Words:
-        frame = scene.get(self.table(scene))
         return Words(
-            f"In {count(len(frame))} simulated cases, calibrated models were rejected in at most "
-            f"{short_percent(frame['rejected'].max())} of runs. This should be about 5 % or less: below 5 % only "
+            f"{simulated_rejection(scene.get(self.table(scene)))} This should be about 5 % or less: below 5 % only "
             "means the test is conservative."
         ).also(caption(cc.inference.rejection_table))
 

@@ -61,8 +61,8 @@ TERMS = {
         Term(
             "noise-floor",
             "Noise floor",
-            "The error that a perfectly calibrated model would show by chance with these predictions. 95 "
-            "% of calibrated models are below it.",
+            "With these predictions, 95 % of perfectly calibrated models show a smaller error. An error below the "
+            "noise floor can be chance.",
             sketches.noise_floor(),
             "A hatched bar from zero; nineteen of twenty dots are within its length, one is beyond.",
             r"\inf\bigl\{t : P(T^* \le t) \ge 0.95\bigr\}, \quad z^*_i \sim \mathrm{Bernoulli}(s_i)",
@@ -105,8 +105,8 @@ TERMS = {
         Term(
             "multiple-testing",
             "Correction for multiple testing",
-            "One of twenty tests of a calibrated model has p below 0.05 by chance. Holm's correction limits the "
-            "probability of any false alarm, Benjamini and Hochberg's their share.",
+            "One of twenty tests of a calibrated model is significant by chance. Holm's correction limits the "
+            "probability of any false alarm; Benjamini and Hochberg's limits the share of false alarms.",
             sketches.multiple_testing(),
             "Twenty bars; one exceeds the lower, dashed limit, none the upper one.",
             r"p_{(j)} \le 0.05 \big/ (m - j + 1) \text{ for the } j \text{ smallest of } m",
@@ -309,8 +309,8 @@ TERMS = {
         Term(
             "calibrator",
             "Calibrator",
-            "A function fitted on calibration rows that turns predicted probabilities into better ones. It can be "
-            "one number, a table of frequencies, or more.",
+            "A function fitted on calibration rows that turns predicted probabilities into better ones. It can have "
+            "one parameter, a table of frequencies, or more.",
             sketches.calibrator(),
             "Arrows lead points from below the diagonal up to it.",
             r"p \mapsto g(p), \quad \text{temperature scaling: } g(p)_k = p_k^{1/T} \big/ \textstyle\sum_j p_j^{1/T}",
@@ -320,8 +320,8 @@ TERMS = {
         Term(
             "promise",
             "Guarantee",
-            "An upper bound on the error on new rows, valid in nine of ten fits for any data. It is usually far "
-            "above the measured error.",
+            "An upper bound on the error on new rows. For any data, it is valid in at least nine of ten fits. It is "
+            "usually far above the measured error.",
             sketches.promise(),
             "Ten bars of different heights; nine end below a dashed line, one ends above it.",
             r"P(\theta \le \varepsilon) \ge 1 - \alpha \text{ over the calibration rows}",
@@ -350,8 +350,8 @@ TERMS = {
         Term(
             "class-order",
             "Order of the classes",
-            "Which score column belongs to which class. If the file does not name the classes, their names are "
-            "sorted; a wrong guess changes every number.",
+            "Which score column belongs to which class. If the file does not say, columns are assumed to "
+            "follow the sorted class names. If that is wrong, every number is wrong.",
             sketches.class_order(),
             "Columns on top and classes below; two of the connecting lines cross.",
             live=_on("synthetic-three-class", "data"),
@@ -369,7 +369,7 @@ TERMS = {
         Term(
             "multicalibration",
             "Multicalibration",
-            "Calibration within every group of rows. Over all rows together, the errors of groups can cancel.",
+            "Calibration within every group of rows. Over all rows, the errors of groups can cancel.",
             sketches.multicalibration(),
             "A large dot on a dashed line; two smaller ones at equal distances above and below it.",
             r"\max_{g,\, I} \; \Bigl| \tfrac{1}{n} \textstyle\sum_{i \in g,\; s_i \in I} (z_i - s_i) \Bigr|",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from dashboard.session import Scene
 
 NUMBERS = "The numbers, and how to read them"
 """Title of the collapsed part below a figure."""
+_CHOICES = re.compile(r" Choose another notion[^.]*\.")
+"""Pattern for advice on what to choose instead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +80,8 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         (Paragraph(" ".join(more), lead=lead),) if lead else (),
         None if figure is None else Figure(name, figure, words.below_figure, words.alt),
         TypesetTable(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted),
-        # The explanation of lines of estimates precedes the first table.
-        tuple(Paragraph(note.replace(f" {READING}", ""), aside=True) for note in words.notes),
+        # The explanation of lines of estimates precedes the first table, and a reader of the report has no choice.
+        tuple(Paragraph(_CHOICES.sub("", note.replace(f" {READING}", "")), aside=True) for note in words.notes),
     )
 
 

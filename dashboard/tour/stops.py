@@ -12,7 +12,7 @@ from typing import Any
 
 import calib_core as cc
 from calib_core import Recipe
-from calib_core.defaults import LEVEL
+from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.text import called, count, in_percent, short_percent
 from dashboard import session
 from dashboard.exhibits import event_words, line_words
@@ -25,7 +25,7 @@ from dashboard.session import Scene, call
 
 @dataclass(frozen=True)
 class Stop:
-    """Stop of the tour: ``answer`` returns two or three sentences, ``look`` suggests what to try, ``terms`` explain.
+    """Stop of the tour: ``answer`` returns a few sentences, ``look`` suggests what to try, ``terms`` explain.
 
     ``choices`` are those of the page that differ from the defaults.
     """
@@ -73,12 +73,14 @@ def _blind(scene: Scene) -> str:
 
 
 def _chance(scene: Scene) -> str:
-    noise = scene.get(line_words.primaries(scene))[scene.model.title].estimate.noise_floor
+    primary = scene.get(line_words.primaries(scene))[scene.model.title]
+    noise, other = primary.estimate.noise_floor, primary.shown
     rows = scene.get(scene.model.predictions).n_rows
     return (
         f"The raw error is {short_percent(noise.observed)}. But on {count(rows)} rows a perfectly calibrated "
         f"model with the same predictions shows {short_percent(noise.mean)} on average, by chance only. One in "
         f"twenty such models shows more than {short_percent(noise.high)}."
+        + (f" {other.name}, which needs no bins, still finds some error." if other.p_value <= SIGNIFICANCE else "")
     )
 
 
@@ -99,9 +101,9 @@ def _moved(scene: Scene) -> str:
     errors = [scene.get(call(cc.estimate, each, "confidence")).value for each in rows]
     return (
         f"The mean confidence of this model is {in_percent(before.claimed)}, its accuracy {in_percent(before.right)}. "
-        "Temperature scaling makes every prediction more or less confident by one factor, fitted on other rows. The "
-        f"mean confidence becomes {in_percent(after.claimed)}, and no prediction changes. The raw confidence error "
-        f"changes from {short_percent(errors[0])} to {short_percent(errors[1])}."
+        "Temperature scaling divides all logits by one number, fitted on other rows. The mean confidence becomes "
+        f"{in_percent(after.claimed)}, and no predicted class changes. The raw confidence error changes from "
+        f"{short_percent(errors[0])} to {short_percent(errors[1])}."
     )
 
 
@@ -159,7 +161,8 @@ TOUR = (
         "Why more bins look worse",
         "Why does the same model look worse in more bins?",
         _bins,
-        "Dashed: confidence error. Solid: top-label error. Does the dashed line leave its own, darker band?",
+        "Dashed: confidence error. Solid: top-label error. Does the dashed line leave the darker band, which "
+        "belongs to it?",
         ("bins", "noise-floor", "calibration-error"),
         {"data": "demo:digits-mlp", "view": "curves", "about": "sweep", "calibrators": ()},
     ),

@@ -127,7 +127,10 @@ def confidences() -> Iterator[BadFile]:
             'kind is "percent"; did you mean "percentages"? choose one of',
         ),
         "a wrong layout": (table(confidence=h, correct=correct), 'layout is "long"; choose one of'),
-        "an unknown field": (table(confidence=h, correct=correct), 'a reading has no field "colour"; its fields are'),
+        "an unknown field": (
+            table(confidence=h, correct=correct),
+            'there is no reading option "colour" (--read); the options are',
+        ),
         "an unknown column": (
             table(confidence=h, correct=correct),
             'a.csv has no column "w"; its columns are "confidence"',

@@ -56,7 +56,7 @@ def test_a_verdict_of_a_line_within_its_noise_floor_is_explained() -> None:
     exhibit = EXHIBITS.make("estimators")
     lines = scene.get(exhibit.forest(scene)).frame().set_index("title")
     within = lines[(lines["value"] <= lines["floor"]) & (lines["verdict"] == "miscalibrated")]
-    assert list(within.index) == ["MCE", "MCE of bins, classes averaged"]
+    assert list(within.index) == ["MCE", "MCE of bins (mean over classes)"]
     _, _, explained = exhibit.words(scene).caption.partition("one line per estimator. ")
     titles, _, rest = explained.partition(":")
     assert titles.split(" and ") == list(within.index)

@@ -103,7 +103,7 @@ def test_the_caption_counts_the_places_that_are_not_drawn() -> None:
         tested = int(scene.get(exhibit.table(scene))["p"].notna().sum())
         lines = scene.get(exhibit.figure(scene)).data[1].x
         assert (tested > len(lines)) == some
-        assert (f"the first {len(lines)} of {tested} places" in exhibit.words(scene).key) == some
+        assert (f"the first {len(lines)} of {tested} subsets" in exhibit.words(scene).key) == some
 
 
 def few_places() -> Source:

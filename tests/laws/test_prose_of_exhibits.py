@@ -408,7 +408,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("bin", of_classes, r"(?:{off}|none) of {listed} predicted classes ha\w+ (?:an )?intervals? that exclude"),
     ("verdict", of_classes, r"{rows} rows are often too few to detect an error in {classes} separate classes"),
     ("overall", of_settings, r"p < {smallest}"),
-    ("findings", of_settings, r"first {drawn} of|frequency in {drawn} places"),
+    ("findings", of_settings, r"first {drawn} of|frequency in {drawn} subsets"),
     # Counted only for the sentence.
     ("rows", of_parts, r"{any_rows} of {judged} test rows equal a calibration row in scores, label and 1"),
     ("bins", of_settings, r"{level} % consistency band|{chance} % would by chance"),
@@ -462,8 +462,8 @@ RULES: list[tuple[str, Collect, str]] = [
                                            r"is {limit})?"),
     ("estimators", of_lines_with_interval, r"All {estimators} estimators with an interval"),
     ("findings|class-bias", of_hits, r"\({hits} of (?=\d)"),
-    ("findings", of_places_tested, r"of {tested} places; the table|[Oo]f {tested} places tested"),
-    ("findings|class-bias", of_places_tested, r"{off} are significantly off|{few} more places"),
+    ("findings", of_places_tested, r"of {tested} subsets; the table|[Oo]f {tested} subsets tested"),
+    ("findings|class-bias", of_places_tested, r"{off} are significantly off|{few} more subsets"),
     ("bins", of_stars, r"{outside} of {stars} stars lie outside"),
     (".*", of_answers, r"over the {common} of {judged} rows that all models answer"),
     (".*", of_answers, r"(?:of|represent) the {answered} of {judged} (?:held-out )?rows "
@@ -482,7 +482,7 @@ RULES: list[tuple[str, Collect, str]] = [
     (".*", of_settings, r"{noise} of {hundred} (?:perfectly )?calibrated models"),
     (".*", of_correction, r"multiplied by {kinds}, the number of kinds(?:, and for slices also by {columns})?"),
     (".*", of_settings, r"p (?:is )?at most {five} %|p(?:-value is)? at most {alpha}|[Aa]t most {alpha} is"),
-    (".*", of_settings, r"places is at most {five} %|at most {five} % of the alarms|tests is at most {five} %"),
+    (".*", of_settings, r"subsets is at most {five} %|at most {five} % of the alarms|tests is at most {five} %"),
     (".*", of_settings, r"corrected, {five} %|{few} rows or more|fewer than {few} rows"),
     (".*", of_settings, r"(?:else|otherwise) {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
     (".*", of_settings, r"tolerance of {limit} (?:points|%)|of {least} to {most} for observed"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from calib_core import InputError
+from calib_core.evaluation.cross_fitting import CROSS_FITTED
 from calib_core.readers.checks.examination import Checked, Outcome
 from calib_core.text import begun
 from dashboard import session
@@ -25,7 +26,9 @@ def blocks(request: Request) -> Iterator[Block | None]:
         yield from _found(source.data, source.reading)
         if source.test:
             yield from _found(source.test, source.test_reading)
-    yield from exhibited(EXHIBITS.described("rows"), scene)
+    for block in exhibited(EXHIBITS.described("rows"), scene):
+        if request.models.recalibrated or not (isinstance(block, Paragraph) and block.text == CROSS_FITTED):
+            yield block
 
 
 def _found(key: str, changed: str) -> Iterator[Block]:

@@ -34,7 +34,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
             if found.figure is not None:
                 yield Folded(NUMBERS, found.numbers)
         else:
-            others += [Heading(title), *((found.refused,) if found.refused else found.numbers)]
+            others += [Heading(title), *((found.refused,) if found.refused else _shorter(found.numbers))]
     if others:
         yield Folded("Results for all other notions", tuple(others))
     yield from exhibited.blocks(Recipe("EXHIBITS", "unbinned"), scene)
@@ -45,6 +45,12 @@ def blocks(request: Request) -> Iterator[Block | None]:
     sweep = yield from shown(Recipe("EXHIBITS", "sweep"), scene)
     validity = yield from shown(Recipe("EXHIBITS", "validity"), scene)
     yield from side_by_side((sweep, ""), (validity, ""))
+
+
+def _shorter(numbers: tuple[Block, ...]) -> Iterator[Block]:
+    """Yield the numbers without the explanation of verdicts, which is below the first table."""
+    explained = (line_words.WORDS, line_words.OF_ERROR)
+    return (block for block in numbers if not (isinstance(block, Paragraph) and block.text in explained))
 
 
 def _traded(found: ExhibitParts) -> Iterator[Block]:

@@ -7,11 +7,12 @@ from typing import Any
 
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS
 from calib_core.binning import bins_of
-from calib_core.inference import coverage_table, on_scale_of, paired_table, rejection_table
+from calib_core.inference import coverage_table, on_scale_of, rejection_table
 from calib_core.inference.noise.noise_floor import RESAMPLES
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import Entry
 from dashboard.exhibits.line_words import OF_ERROR, WORDS, caption
+from dashboard.exhibits.tests import simulated_coverage, simulated_rejection
 from dashboard.report.document import Block, Bullets, Folded, Heading, Paragraph
 from dashboard.report.request import Request
 
@@ -53,8 +54,7 @@ INTERVALS = (
     "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk "
     "of the event; otherwise top-label error if its noise floor is below the tolerance, else confidence error. "
     "Other results are not corrected for multiple testing unless they say so.",
-    "A “rough guide” is an interval in a case that the simulations do not cover. All other intervals are within "
-    "the range of the tables below.",
+    "A “rough guide” is an interval in a case that no simulation covers.",
 )
 SCALE = caption(on_scale_of).partition(". ")[2]
 """Scale of class-wise tolerances, as in the library's documentation."""
@@ -63,8 +63,9 @@ SCALE = caption(on_scale_of).partition(". ")[2]
 def blocks(request: Request) -> Iterator[Block | None]:
     """Yield text first, then definitions, and the references."""
     divided = "Calibrators are fitted only on the calibration rows and judged only on the test rows."
+    note = request.scene.get(request.scene.models.shown[0].division).note or divided
     yield Paragraph(
-        f"{request.scene.get(request.scene.models.shown[0].division).note or divided} A noise floor is the "
+        f"{f'{note} ' if request.models.recalibrated else ''}A noise floor is the "
         f"95 % quantile of the same estimator over {RESAMPLES:,} redraws of the labels from the predictions "
         "themselves, as if the model were perfectly calibrated. Its p-value is (1 + the number of redraws at least as "
         f"large) / ({RESAMPLES:,} + 1). A bin includes its left edge, and the last bin also its right edge. "
@@ -76,8 +77,8 @@ def blocks(request: Request) -> Iterator[Block | None]:
         (*((EVENT,) if request.of_event else ()), *INTERVALS, WORDS, *((OF_ERROR,) if request.of_event else ()), SCALE),
         small=True,
     )
-    simulated = (("coverage", coverage_table), ("rejection", rejection_table), ("pairs", paired_table))
-    yield Folded("Simulations", tuple(Paragraph(caption(table), f"{name}:") for name, table in simulated))
+    tables = simulated_coverage(coverage_table()), simulated_rejection(rejection_table())
+    yield Paragraph(f"{' '.join(tables)} The documentation lists all cases.", "Simulations.")
     yield Heading("Notions of calibration")
     yield _described(REDUCTIONS[key] for key in REDUCTIONS)
     yield Heading("Estimators")

@@ -253,7 +253,7 @@ def test_an_error_of_all_rows_leads_the_findings_where_no_place_is_off(name):
             assert "too extreme" in error
         first, *_ = findings_headline(table, error)
         off = bool(table["stands_out"].any())
-        assert first.startswith(str(table["finding"].iloc[0]) if off else error or "No place")
+        assert first.startswith(str(table["finding"].iloc[0]) if off else error or "No subset")
         assert off or "significantly off" in first
         kinds.add((bool(error), off))
     assert {(True, False), (False, False)} <= kinds, kinds

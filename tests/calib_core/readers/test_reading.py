@@ -32,7 +32,7 @@ def test_json_round_trip() -> None:
     [
         ("{", "the reading is not valid JSON; choose the columns again"),
         ("[1]", "the reading is not a JSON object; choose the columns again"),
-        ('{"colour": 1}', 'a reading has no field "colour"; choose the columns again'),
+        ('{"colour": 1}', 'there is no reading option "colour"; choose the columns again'),
         (
             '{"kind": "odds"}',
             'kind is "odds"; choose one of probabilities, logits, log-probabilities, percentages, words',
@@ -58,5 +58,5 @@ def test_refused(text: str, said: str) -> None:
 
 def test_replace_names_what_it_does_not_know() -> None:
     assert FULL.replace(kind="percentages").kind == "percentages"
-    with pytest.raises(InputError, match='a reading has no field "colour"'):
+    with pytest.raises(InputError, match='there is no reading option "colour"'):
         FULL.replace(colour="red")

@@ -161,7 +161,7 @@ def test_chosen_fields_are_taken_as_given() -> None:
     table = csv("p_a,p_b,q_a,q_b,one,two\n.7,.3,.6,.4,a,b\n.2,.8,.1,.9,b,b\n")
     reading = propose(table, scores=["q_a", "q_b"], label="two", classes=("a", "b"))
     assert (reading.scores, reading.label, reading.classes) == (("q_a", "q_b"), ("two",), ("a", "b"))
-    with pytest.raises(InputError, match=r'a reading has no field "colour"; its fields are layout, kind'):
+    with pytest.raises(InputError, match=r'no reading option "colour" \(--read\); the options are layout, kind'):
         propose(table, colour="red", label="one")
 
 
