@@ -51,7 +51,7 @@ class BinTable(OneLine):
 
     @property
     def gap(self) -> Float64s:
-        """Observed frequency minus mean score per bin: above 0 is under-confident. NaN if the bin is empty."""
+        """Observed frequency minus mean score per bin: above 0 is underconfident. NaN if the bin is empty."""
         return _ratio(self.tally.outcome - self.tally.score, self.tally.count)
 
     @property

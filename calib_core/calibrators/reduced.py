@@ -68,13 +68,13 @@ class Reduced(Calibrator):
         default_factory=TopLabel
     )
     binary: Annotated[
-        BinaryCalibrator, Part("BINARY_CALIBRATORS"), "Binary calibrator", "the map fitted in each stratum"
+        BinaryCalibrator, Part("BINARY_CALIBRATORS"), "Binary calibrator", "the calibrator fitted in each stratum"
     ] = field(default_factory=Histogram)
     small: Annotated[
         Literal["pool", "leave"],
         Choice(("pool", "leave"), titles=("Pool them", "Leave them unchanged")),
         "Classes with few rows",
-        "strata too small for a map of their own: pooled, or not calibrated",
+        "strata too small for a calibrator of their own: pooled, or not calibrated",
     ] = "pool"
     normalise: Annotated[bool, Flag(), "Divide rows by their sum", "divide every row by its sum"] = False
     class_points: Annotated[

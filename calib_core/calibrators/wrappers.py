@@ -19,27 +19,28 @@ from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, Top
 _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, bool], str], ...] = (
     (
         ("confidence", "Confidence wrapper", "P1 Alg. 1", Confidence(), None, False),
-        "One binary map recalibrates the confidence of all rows; the predicted class does not change.",
+        "One binary calibrator recalibrates the confidence of all rows; the predicted class does not change.",
     ),
     (
         ("top-label", "Top-label wrapper", "P1 Alg. 2", TopLabel(), None, False),
-        "A separate binary map recalibrates the confidence of each predicted class, which does not change.",
+        "A separate binary calibrator recalibrates the confidence of each predicted class, which does not change.",
     ),
     (
         ("class-wise", "Class-wise wrapper", "P1 Alg. 3", ClassWise(), None, False),
-        "A separate binary map recalibrates each class's probability; rows then need not sum to one.",
+        "A separate binary calibrator recalibrates each class's probability; rows then need not sum to one.",
     ),
     (
         ("normalised", "Normalised class-wise wrapper", "P1 Alg. 4", ClassWise(), None, True),
-        "A separate binary map recalibrates each class's probability; rows are then divided by their sum.",
+        "A separate binary calibrator recalibrates each class's probability; rows are then divided by their sum.",
     ),
     (
         ("top-k-confidence", "Top-k confidence wrapper", "P1 Alg. 7", TopKConfidence(), None, False),
-        "A binary map for each of the k largest probabilities; the ranking of classes does not change.",
+        "A binary calibrator for each of the k largest probabilities; the ranking of classes does not change.",
     ),
     (
         ("top-k-label", "Top-k label wrapper", "P1 Alg. 6", TopKLabel(), None, False),
-        "A binary map for each of the k largest probabilities and each class; the ranking of classes does not change.",
+        "A binary calibrator for each of the k largest probabilities and each class; the ranking of classes does "
+        "not change.",
     ),
     (
         ("top-label-hb", "Top-label histogram binning", "P1 Alg. 8", TopLabel(), Histogram(), False),

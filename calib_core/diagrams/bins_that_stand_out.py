@@ -41,7 +41,7 @@ from calib_core.reductions.base import Reduction, as_reduction, claims_of, scope
 from calib_core.reductions.top import Confidence
 from calib_core.text import begun, exact_end, exact_range, told_apart
 
-OVER, UNDER = "over-confident", "under-confident"
+OVER, UNDER = "overconfident", "underconfident"
 _OPEN = 0.5
 """Width beyond which the upper end of a bin up to 1 is not shown."""
 _WIDE = 0.1
@@ -60,11 +60,11 @@ def bins_standing_out(
     interval of the bin's true accuracy at ``level``, not corrected for the number of bins. The value p is that of the
     number of correct rows if every row's chance is its confidence (Poisson-binomial, ``count_test``). The value
     p_corrected is Holm's p among the bins of the model, times the kinds of places (``inference.picked_out``); other
-    models do not matter. ``stands_out`` is "over-confident" or "under-confident" where p_corrected is at most 0.05,
+    models do not matter. ``stands_out`` is "overconfident" or "underconfident" where p_corrected is at most 0.05,
     else empty. Bins with an effective sample size below ``FEWEST`` are not tested. ``too_few`` marks bins whose
     interval would reach 10 points to a side for a calibrated model with these confidences; this is known before
     outcomes are seen. ``notion`` as for ``reliability``. For an event, confidence is its predicted risk and accuracy
-    its frequency; over-confident means that the risk is too high.
+    its frequency; overconfident means that the risk is too high.
 
     Rows of unequal weight and in groups are tested by Hoeffding's bound (``share_test``). In the interval, rows of
     unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2. Rows in groups count as
@@ -78,7 +78,7 @@ def bins_standing_out(
 
     >>> p = Predictions.from_confidence([0.9] * 100 + [0.6] * 10, [True] * 70 + [False] * 30 + [True] * 6 + [False] * 4)
     >>> bins_standing_out({"net": p}, 5)[["count", "low", "high", "stands_out"]].round(2).values.tolist()
-    [[10.0, 0.3, 0.85, ''], [100.0, 0.62, 0.78, 'over-confident']]
+    [[10.0, 0.3, 0.85, ''], [100.0, 0.62, 0.78, 'overconfident']]
     """
     as_share(level, "level")
     frames = []
@@ -157,7 +157,7 @@ def headline(table: pd.DataFrame, names: Mapping[str, str] | None = None, happen
 
     >>> p = Predictions.from_confidence([0.9] * 100 + [0.7] * 100, ([True] * 7 + [False] * 3) * 10 + [True, False] * 50)
     >>> headline(bins_standing_out({"Uncalibrated model": p}, 5), {"Uncalibrated model": "the uncalibrated model"})
-    ('The uncalibrated model is significantly over-confident in every bin.',)
+    ('The uncalibrated model is significantly overconfident in every bin.',)
     """
     called = {title: (names or {}).get(title, title) for title in dict.fromkeys(table["model"])}
     if happened:

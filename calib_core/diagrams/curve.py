@@ -140,7 +140,7 @@ def kernel_curve(
     quarter of the rows if there are fewer than 80).
 
     The paper's is ``method=KernelECE()``: f(s|z=1) P(z=1) / f(s) on scores, with Silverman's bandwidth. It scribbles
-    where confidences crowd near 1. Ten distributions were simulated. Confidences are near 1 (over-confident and
+    where confidences crowd near 1. Ten distributions were simulated. Confidences are near 1 (overconfident and
     calibrated), a third exactly 1, rounded, or all .999. Others are of one class of a hundred, spread out, with a jump,
     or in a wave. With the full standard deviation as bandwidth and n = 10 to 10,000, the mean absolute error at the
     scores was .035 (outcomes smoothed .043; gaps on scores .042; the paper's .050). The narrower default has .020 at

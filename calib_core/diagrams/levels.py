@@ -51,7 +51,7 @@ class Levels(Diagram):
 
     @property
     def stands_out(self) -> tuple[str, ...]:
-        """Over-confident or under-confident where ``p_holm`` is at most 0.05, else empty."""
+        """Overconfident or underconfident where ``p_holm`` is at most 0.05, else empty."""
         sides = np.where(self.right < self.confidence, OVER, UNDER)
         return tuple(np.where(self.p_holm <= SIGNIFICANCE, sides, "").tolist())
 

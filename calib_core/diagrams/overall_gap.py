@@ -1,4 +1,4 @@
-"""Over- or under-confidence over all rows: mean prediction and observed frequency."""
+"""Over- or underconfidence over all rows: mean prediction and observed frequency."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from calib_core.text import at_level, chance, in_percent, share_range, with_rati
 class OverallGap(Diagram):
     """All rows as one: mean confidence ``claimed``, share ``right`` with its interval ``low`` to ``high``, ``rows``.
 
-    ``direction`` is "over-confident" or "under-confident", of the risk of an event (``of_event``) "too high" or "too
+    ``direction`` is "overconfident" or "underconfident", of the risk of an event (``of_event``) "too high" or "too
     low", where ``p_value`` is at most .05, else empty.
     """
 
@@ -52,7 +52,7 @@ class OverallGap(Diagram):
             return ""
         if self.of_event:
             return "too high" if self.claimed > self.right else "too low"
-        return "over-confident" if self.claimed > self.right else "under-confident"
+        return "overconfident" if self.claimed > self.right else "underconfident"
 
     @property
     def least(self) -> float:
@@ -92,7 +92,7 @@ def overall_gap(
     bins: int | str | BinningScheme | None = None,
     notion: str | None = None,
 ) -> OverallGap:
-    """Test whether the model is significantly over- or under-confident on average.
+    """Test whether the model is significantly over- or underconfident on average.
 
     claimed = mean confidence, right = share right; a gap is shown where p is at most .05, as in ``findings``. The
     interval of the mean chance of being right, and p, are those of ``inference.mean_gap``, at the level that all errors
@@ -104,7 +104,7 @@ def overall_gap(
     References: P1 eq. (1) with one bin; the interval, see ``inference.mean_gap``.
 
     >>> overall_gap(Predictions.from_confidence([0.9] * 100, [True] * 70 + [False] * 30)).headline
-    'Over-confident by 20 points'
+    'Overconfident by 20 points'
     >>> overall_gap(Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)).headline
     'No significant gap on average'
     """

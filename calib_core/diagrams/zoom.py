@@ -44,7 +44,7 @@ class BinZoom(Diagram):
 
     @property
     def gap(self) -> Float64s:
-        """Accuracy minus confidence: below 0 the class is over-confident."""
+        """Accuracy minus confidence: below 0 the class is overconfident."""
         return self.accuracy - self.confidence
 
     @property

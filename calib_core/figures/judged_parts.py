@@ -34,7 +34,7 @@ def judged_answers(
 ) -> go.Figure:
     """Draw the accuracy of each part by each method, with intervals, and the mean confidence; all rows are first.
 
-    The distance between the mean confidence, the diamond, and the model's mark is the over-confidence of the part. The
+    The distance between the mean confidence, the diamond, and the model's mark is the overconfidence of the part. The
     judge's own estimate, hollow, has no interval, as its error is systematic.
     """
     lines, look = answers.lines, style(numbers([model], looks)[model])

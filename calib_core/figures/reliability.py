@@ -185,8 +185,8 @@ def _of_event(figure: go.Figure, event: str) -> None:
     words = {
         SAYS: f"predicted risk of \u201c{plain(event)}\u201d",
         RIGHT: "observed frequency",
-        "under-confident": "risk too low",
-        "over-confident": "risk too high",
+        "underconfident": "risk too low",
+        "overconfident": "risk too high",
     }
     figure.for_each_trace(lambda trace: trace.update(name=words.get(trace.name, trace.name)))
     for text, own in words.items():
@@ -368,7 +368,7 @@ def _ranged(axis: ProbabilityAxis) -> bool | str:
 
 def _corners(figure: go.Figure, x: str, y: str) -> None:
     """Add labels of both sides of the diagonal."""
-    for text, spot, side in (("under-confident", (0.02, 0.97), "left"), ("over-confident", (0.98, 0.03), "right")):
+    for text, spot, side in (("underconfident", (0.02, 0.97), "left"), ("overconfident", (0.98, 0.03), "right")):
         figure.add_annotation(
             text=f"<i>{text}</i>",
             x=spot[0],

@@ -287,7 +287,7 @@ def judged_gap(
 ) -> JudgedMean:
     """Estimate mean confidence minus accuracy if a judge marked all rows and people marked a few.
 
-    The mean of c_i - y_i, c_i the ``confidence`` (rows,) from 0 to 1: above 0 the answers are over-confident. It is
+    The mean of c_i - y_i, c_i the ``confidence`` (rows,) from 0 to 1: above 0 the answers are overconfident. It is
     computed as in ``judged_share``, from c_i - y_i and c_i - f_i; arguments, errors and caveats are the same. It is not
     a calibration error: gaps of opposite sign cancel.
 

@@ -64,7 +64,7 @@ def marked_by_people(predictions: Predictions) -> tuple[str, ...]:
 
 
 def judged_answers(predictions: Predictions, human: str = "", by: str = "", level: float = LEVEL) -> JudgedAnswers:
-    """Estimate accuracy and over-confidence if a judge marked all rows and people marked a few.
+    """Estimate accuracy and overconfidence if a judge marked all rows and people marked a few.
 
     The correctness in ``predictions`` is the judge's mark. ``human`` is the metadata column of people's marks, by
     default the first of ``marked_by_people``. ``by`` is a metadata column whose values are separate parts (numbers are

@@ -244,7 +244,7 @@ class BetaKernel:
 
     Each score's kernel is divided by its integral over x, so every claim counts once and the density has integral 1.
     Scores are binned linearly on 513 nodes (a step of at most 0.002), coarser than for the other kernels. For 10,000
-    over-confident claims concentrated near 1 and Silverman's rule on the standard deviation, the mean error of curves
+    overconfident claims concentrated near 1 and Silverman's rule on the standard deviation, the mean error of curves
     was .009, and .021 for the mirrored triweight. On the log-odds scale both are equal, and better (.005). What can
     mislead: for a score of exactly 0 or 1 the kernel is 0 at every other position. Such claims form a separate point,
     and the curve can jump there.

@@ -344,7 +344,7 @@ class ClassPanelsExhibit(Paged):
     bins_of: Annotated[str, BINS_OF, "Whose bins", BINS_OF_WORDS] = "own"
 
     printed = 0
-    terms = ("bins", "over-confident")
+    terms = ("bins", "overconfident")
 
     meanings = of.Meanings(
         {

@@ -41,7 +41,7 @@ class JudgedAnswersExhibit(Exhibit):
     by: Annotated[str, Text(200), "Parts by", "a column whose values are evaluated separately; empty: none"] = ""
 
     reads_columns = True
-    terms = ("over-confident",)
+    terms = ("overconfident",)
 
     meanings = of.Meanings(
         {
@@ -90,7 +90,7 @@ class JudgedAnswersExhibit(Exhibit):
         rows = "" if _is_part(scene) else "All rows of the file, because no calibrator is fitted on them here. "
         return Words(
             f"{rows}Marks of people: \u201c{found.human}\u201d. The diamond is the mean confidence. Its distance "
-            "from the combined estimate is the over-confidence.",
+            "from the combined estimate is the overconfidence.",
             f"Accuracy by a judge, by people and combined. {found.headline}",
             (_READ, _RANDOM),
             (found.headline, f"{begun(found.share.apart)}.", found.gap.sentence.partition(";")[0] + ".", *notes),

@@ -154,13 +154,13 @@ class Uses(Exhibit):
 @EXHIBITS.register("skills", "Usefulness of the confidences", reference="Geifman, Uziel & El-Yaniv 2019")
 @dataclass(frozen=True)
 class Skills(Exhibit):
-    """Mean over-confidence of each model, and how well its confidences separate correct from wrong predictions."""
+    """Mean overconfidence of each model, and how well its confidences separate correct from wrong predictions."""
 
     coverage: Annotated[
         float, SHARE, "Share of rows answered", "the most confident rows; ties are answered together"
     ] = COVERAGE
 
-    terms = ("over-confident",)
+    terms = ("overconfident",)
 
     meanings = of.Meanings(
         {
@@ -187,8 +187,8 @@ class Skills(Exhibit):
             of.whole("rows"),
             of.share("accuracy"),
             of.share("mean confidence", "mean_confidence"),
-            of.points("over-confidence", "overconfidence"),
-            of.difference_between("interval, over-confidence", "overconfidence_low", "overconfidence_high", "share"),
+            of.points("overconfidence", "overconfidence"),
+            of.difference_between("interval, overconfidence", "overconfidence_low", "overconfidence_high", "share"),
             of.number("skill"),
             _ends("skill"),
             of.number("ranking", "auroc"),
@@ -209,11 +209,11 @@ class Skills(Exhibit):
             "half (AUROC; 0.5: confidence is uninformative). Skill: reduction of the squared error relative to "
             "predicting the accuracy for every row; below 0, the confidences are worse than that."
         ).also(
-            "Over-confidence: mean confidence minus accuracy; below 0, the model is under-confident. Area: mean "
+            "Overconfidence: mean confidence minus accuracy; below 0, the model is underconfident. Area: mean "
             "error rate over all shares of rows answered, the most confident first. Avoidable area: area minus "
             "that of the best order of the same rows. Rows of equal confidence are answered together, so the most "
             f"confident {in_percent(self.coverage)} can be slightly more.",
-            "Intervals at 90 %, not corrected for multiple testing. Accuracy and over-confidence: Clopper and "
+            "Intervals at 90 %, not corrected for multiple testing. Accuracy and overconfidence: Clopper and "
             "Pearson's, exact for independent, unweighted rows. Ranking: DeLong's. Skill and areas: from the "
             "contribution of every row, tested by simulation for 10 rows or more correct and 10 wrong. Grouped "
             "rows are kept together.",
@@ -226,7 +226,7 @@ def _ends(name: str, heading: str = "") -> of.Column:
 
 
 MEASURES = {
-    "overconfidence": "over-confidence",
+    "overconfidence": "overconfidence",
     "brier": "squared error",
     "skill": "skill",
     "auroc": "ranking",
@@ -238,7 +238,7 @@ MEASURES = {
 @EXHIBITS.register("skill-pairs", "Usefulness of confidences: differences between models")
 @dataclass(frozen=True)
 class SkillPairs(Exhibit):
-    """Differences between all pairs of models in over-confidence, squared error, skill, ranking and area."""
+    """Differences between all pairs of models in overconfidence, squared error, skill, ranking and area."""
 
     meanings = of.Meanings(
         {
@@ -267,7 +267,7 @@ class SkillPairs(Exhibit):
         frame = scene.get(self.table(scene))
         refused = frame.loc[frame["note"] != "", "note"].drop_duplicates()
         return Words(
-            "First minus second. Smaller is better for over-confidence, squared error and area; larger is better "
+            "First minus second. Smaller is better for overconfidence, squared error and area; larger is better "
             "for skill and ranking (AUROC). p: for no difference; Holm: corrected for all lines."
         ).also(
             "Each interval is for one difference, from the contribution of every row (for ranking, DeLong's paired "
@@ -283,7 +283,7 @@ class LevelsExhibit(Exhibit):
     """Accuracy of each model at every confidence level, for models with few distinct confidences."""
 
     height = 480
-    terms = ("over-confident",)
+    terms = ("overconfident",)
     formula = Levels.formula
 
     meanings = of.Meanings(

@@ -48,7 +48,7 @@ class BandedBins(Exhibit):
 
     reads = "counts"
     height = 560
-    terms = ("bins", "over-confident")
+    terms = ("bins", "overconfident")
     formula = cc.diagrams.ReliabilityBands.formula
 
     meanings = of.Meanings(
@@ -158,7 +158,7 @@ class Reliability(Exhibit):
     ] = True
 
     height = 560
-    terms = ("star-and-stem", "bins", "over-confident", "tolerance")
+    terms = ("star-and-stem", "bins", "overconfident", "tolerance")
 
     meanings = of.Meanings(
         {

@@ -201,7 +201,7 @@ def headline(scene: Scene, frame: pd.DataFrame) -> tuple[str, str]:
 
 
 def _side(value: str) -> str:
-    return {"over-confident": "risk too high", "under-confident": "risk too low"}.get(value, "")
+    return {"overconfident": "risk too high", "underconfident": "risk too low"}.get(value, "")
 
 
 @EXHIBITS.register("gains", "Gains and costs of calibrators")

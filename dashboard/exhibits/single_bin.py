@@ -142,7 +142,7 @@ class BinByClass(Exhibit):
         have = "has an interval that excludes its" if off == 1 else "have intervals that exclude their"
         found = f"In this bin, {off or 'none'} of {n} predicted classes {have} mean confidence."
         marks = (
-            "One point per predicted class, larger with more rows. Blue: over-confident; orange: under-confident. "
+            "One point per predicted class, larger with more rows. Blue: overconfident; orange: underconfident. "
             "The star is the average over all classes."
             if self.marks == "points"
             else "Dot: accuracy, with its interval. Tick: mean confidence."

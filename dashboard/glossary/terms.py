@@ -274,15 +274,15 @@ TERMS = {
             _on("imbalanced-forest", "reliability", calibrators=()),
         ),
         Term(
-            "over-confident",
-            "Over-confident",
-            "Accuracy is lower than confidence: below the diagonal. Above it the model is under-confident: "
+            "overconfident",
+            "Overconfident",
+            "Accuracy is lower than confidence: below the diagonal. Above it the model is underconfident: "
             "accuracy is higher than confidence.",
             sketches.over_confident(),
             "All points are below the diagonal, further so at higher confidence.",
             r"P\bigl(Y = c(X) \mid h(X)\bigr) < h(X)",
             live=_on("language-model", "reliability", calibrators=()),
-            named=r"[Oo]ver-confident",
+            named=r"[Oo]verconfident",
         ),
         Term(
             "log-loss",

@@ -54,7 +54,7 @@ def _diagram(scene: Scene) -> str:
     return (
         f"Every star is a group of rows. The marked one has {count(int(star['count']))}: their mean confidence is "
         f"{in_percent(star['confidence'])}, their accuracy {in_percent(star['accuracy'])}. On the dashed line the two "
-        "agree; below it the model is over-confident."
+        "agree; below it the model is overconfident."
     )
 
 
@@ -138,7 +138,7 @@ TOUR = (
         "When it says 90 %, how often is it right?",
         _diagram,
         "Click other columns: the pane shows the confidence and accuracy of each group. Does any star reach the line?",
-        ("star-and-stem", "bins", "over-confident"),
+        ("star-and-stem", "bins", "overconfident"),
         {"data": "demo:language-model", "view": "reliability", "calibrators": (), "bin": 13},
     ),
     Stop(
@@ -171,7 +171,7 @@ TOUR = (
         "What does recalibration do to the stars?",
         _moved,
         "Tick “Temperature scaling” above the chart: the stars move to the line. Untick it, and they move back.",
-        ("calibrator", "over-confident", "calibration-error"),
+        ("calibrator", "overconfident", "calibration-error"),
         {"data": "demo:imbalanced-forest", "view": "reliability", "calibrators": ()},
     ),
     Stop(

@@ -170,7 +170,7 @@ def _overall(scene: Scene) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         leading("overall", "Look closer", view="reliability", model=scene.model.title, **NOWHERE)
         if gap.direction:
-            term(f"{begun(gap.direction)}?", "over-confident", place="over-confident")
+            term(f"{begun(gap.direction)}?", "overconfident", place="overconfident")
 
 
 def _by_class(scene: Scene) -> None:

@@ -74,7 +74,7 @@ def test_the_first_screen_of_every_demo_says_what_its_numbers_say(key: str) -> N
     assert markdown_plain(f"{answer.basis}.") in every
     if of_event:
         assert f"## {markdown_plain(unbroken(on_average(cc.risk.in_the_large(rows))))}" in every
-        assert not any("over-confident" in text.casefold() for text in every), "no card is about confidence"
+        assert not any("overconfident" in text.casefold() for text in every), "no card is about confidence"
     else:
         assert f"## {markdown_plain(unbroken(overall_gap(rows).headline))}" in every
         assert f"## {markdown_plain(unbroken(classes_standing_out(rows).headline))}" in every
@@ -87,7 +87,7 @@ def test_the_first_screen_of_every_demo_says_what_its_numbers_say(key: str) -> N
 
 def test_words_of_the_strip_and_of_the_cards_open_what_they_mean() -> None:
     shown = "\n".join(texts(opened(Selection(source=Source(data="demo:digits-naive-bayes"), view="overview"))))
-    for key in ("calibration-error", "top-label", "noise-floor", "tolerance", "interval", "over-confident"):
+    for key in ("calibration-error", "top-label", "noise-floor", "tolerance", "interval", "overconfident"):
         assert markdown_plain(unbroken(TERMS[key].sentence)) in shown, key
         assert f"![{TERMS[key].alt}](data:image/svg+xml;base64," in shown
     assert TERMS["confidence"].title not in shown, "not the notion in question"

@@ -47,7 +47,7 @@ def bell(stream: np.random.Generator, *shape: int) -> Floats:
 
 
 def network(n: int, seed: int = 1, classes: int = 10) -> tuple[Floats, NDArray[np.intp]]:
-    """Return logits of an over-confident network, and labels: a class gets a bonus, and the label is often another."""
+    """Return logits of an overconfident network, and labels: a class gets a bonus, and the label is often another."""
     stream = rng(seed)
     logits = 1.5 * bell(stream, n, classes)
     label = stream.integers(0, classes, n)

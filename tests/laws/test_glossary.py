@@ -52,7 +52,7 @@ def test_names_of_methods_in_a_text_are_explained() -> None:
 
 
 def test_the_sketch_of_over_confidence_lies_below_the_diagonal() -> None:
-    dots = re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', TERMS["over-confident"].picture)
-    size = float(ET.fromstring(TERMS["over-confident"].picture).get("height", ""))
+    dots = re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', TERMS["overconfident"].picture)
+    size = float(ET.fromstring(TERMS["overconfident"].picture).get("height", ""))
     assert len(dots) > 1
     assert all(float(x) + float(y) > size for x, y in dots), "what is right, upwards, is less than what is said"

@@ -234,7 +234,7 @@ def levels(compared, data):
             line = {"model": title, "confidence": h, "rows": n, "share": n / len(kept), "right": k / n}
             mine.append({**line, "low": low, "high": high, "p": by_hand.share_p(k, n, h)})
         for line, p in zip(mine, by_hand.holm([line["p"] for line in mine]), strict=True):
-            side = "over-confident" if line["right"] < line["confidence"] else "under-confident"
+            side = "overconfident" if line["right"] < line["confidence"] else "underconfident"
             line |= {"p_holm": p, "stands_out": side if p <= 0.05 else ""}
         lines += mine
     compared.all_same(lines, rel=1e-6)
@@ -254,7 +254,7 @@ def risk_groups(compared, data):
         lines.append({"model": data.title, **line, "low": low, "high": high, "p": p, "too_few": few})
     found = by_hand.corrected([line["p"] for line in lines], data.kinds)
     for line, p in zip(lines, found, strict=True):
-        side = "over-confident" if line["accuracy"] < line["confidence"] else "under-confident"
+        side = "overconfident" if line["accuracy"] < line["confidence"] else "underconfident"
         line |= {"p_corrected": p, "stands_out": side if p <= 0.05 else ""}
     compared.all_same(lines, rel=0.005)
 
@@ -278,7 +278,7 @@ def overall(compared, data):
     lines, shown = [], compared.frame.to_dict("records")
     for (title, model), line in zip(data.alike.items(), shown, strict=True):
         says, right = (float(np.mean(part)) for part in data.claim(model))
-        sides = ("too high", "too low") if data.of_event else ("over-confident", "under-confident")
+        sides = ("too high", "too low") if data.of_event else ("overconfident", "underconfident")
         inside = line["low"] - 1e-9 <= says <= line["high"] + 1e-9
         lines.append(
             {

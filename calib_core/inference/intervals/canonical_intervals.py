@@ -115,7 +115,7 @@ def smoothed_bounds(
 
     Validity for finite n is not proven, because the noise's law is estimated. The coverage table has one law of rows,
     200 and 500 of 3 and 10 classes. There, ends of level .9 contained the smoothed error in .92 to .95 of the runs of
-    calibrated models, and in all of over-confident ones. These cases are too few for more than a rough guide.
+    calibrated models, and in all of overconfident ones. These cases are too few for more than a rough guide.
     """
     counted, tail = vectors.counted(), (1.0 - level) / 2
     smoother = estimator.smoother(counted)

@@ -204,7 +204,7 @@ class MeanGap(OneLine):
 
     @property
     def gap(self) -> float:
-        """Signed gap, below 0 if the model is over-confident."""
+        """Signed gap, below 0 if the model is overconfident."""
         return self.came_true - self.claimed
 
     def _line(self) -> str:

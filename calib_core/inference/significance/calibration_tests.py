@@ -53,10 +53,10 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     Z = sum_i [S(p_i, y_i) - E S(p_i, k)] / sqrt(sum_i Var S(p_i, k)), k ~ p_i, for the Brier score (summed over
     classes) or the log loss. Z is standard normal under calibration; the p-value is two-sided. For grouped rows, each
     group's terms are summed, with the variance observed between groups. Abstained rows are left out. Z above 0: the
-    model does worse than it predicts (over-confident). Whole-number weights are copies; others multiply each row's
+    model does worse than it predicts (overconfident). Whole-number weights are copies; others multiply each row's
     terms.
 
-    What can mislead: over- and under-confident regions cancel. A few very unlikely classes make the log-loss form far
+    What can mislead: over- and underconfident regions cancel. A few very unlikely classes make the log-loss form far
     from normal.
 
     References: Spiegelhalter 1986, for K classes as in Seillier-Moiseiwitsch & Dawid 1993.
@@ -142,7 +142,7 @@ def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCa
     outcome was certain and came true, or no outcome changes the score (uniform rows), there is nothing to test: p =
     1.
 
-    What can mislead: over- and under-confident regions cancel. A claim of 1/2 has the same Brier score whatever
+    What can mislead: over- and underconfident regions cancel. A claim of 1/2 has the same Brier score whatever
     happens, so a p near 1 does not imply calibration. Probabilities rounded to 0 are treated as impossible. R falls
     with the number of rows if draws are needed (5,000 to 200); up to 5,500 rows, p = .1 has a standard error below
     .005. ``law`` names the normal law, or the number of draws.
@@ -225,7 +225,7 @@ def kuiper(predictions: Predictions, reduction: str | Reduction | None = None) -
     the law of Feller 1951. Only one stratum of claims is allowed; by default those of the event of two classes, else
     of the confidence.
 
-    It needs no bins and no bandwidth, and detects over- and under-confidence, even where they cancel in a mean.
+    It needs no bins and no bandwidth, and detects over- and underconfidence, even where they cancel in a mean.
     Whole-number weights are copies; others multiply each row's difference and the deviation of its outcome. What can
     mislead: with few rows, or scores near 0 and 1 only, D is not close to a Brownian path. The noise floor of the
     "max-deviation" estimator is exact.

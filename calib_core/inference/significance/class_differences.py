@@ -52,7 +52,7 @@ def class_differences(count: Float64s, score: Float64s, outcome: Float64s, rows:
     or more, and an effective sample size of at least ``FEWEST``. Their summed differences have the p-value ``p_joint``.
 
     The test is not exact. In simulations, any bin had a false alarm in at most .060 of the runs, for calibrated and
-    for evenly over-confident models (tests/simulations/class_differences.py).
+    for evenly overconfident models (tests/simulations/class_differences.py).
 
     References: De Moivre 1730 and Diaconis & Zabell 1991 (mean absolute deviation of a binomial); Bonferroni 1936.
 

@@ -25,9 +25,9 @@ _DEMO = "data=demo:digits-naive-bayes&view=curves&about=sweep"
 
 
 def network(n: int, rng: np.random.Generator, classes: int = 10, power: float = 1.2, tilt: float = 0.7) -> Predictions:
-    """Simulate rows like a network's: mostly correct, with a different over- or under-confidence per class.
+    """Simulate rows like a network's: mostly correct, with a different over- or underconfidence per class.
 
-    ``power`` above 1 is over-confidence of all classes, ``tilt`` the difference between classes.
+    ``power`` above 1 is overconfidence of all classes, ``tilt`` the difference between classes.
     """
     truth = np.maximum(rng.dirichlet(np.full(classes, 0.4 / classes), n), 1e-12)
     outputs = truth**power * np.exp(tilt * np.linspace(-1, 1, classes))
@@ -40,7 +40,7 @@ def network(n: int, rng: np.random.Generator, classes: int = 10, power: float = 
 @reproduction("p1-figures-1-2", "Top-label error exceeds confidence error for any number of bins",
               "Figures 1 and 2", (3, 11), _DEMO)  # fmt: skip
 def figures_1_2(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Simulated rows instead of networks on CIFAR-10: ten classes, some over- and some under-confident, 5 to 25 bins.
+    """Simulated rows instead of networks on CIFAR-10: ten classes, some over- and some underconfident, 5 to 25 bins.
 
     There are 5,000 calibration rows and 10,000 test rows, as in the paper. The inequality in Figure 1 is valid for
     every bin by the triangle inequality; the size of the difference depends on the network.
@@ -98,7 +98,7 @@ _OWN = {"top-label": "TL-HB", "class-wise": "CW-HB"}
 @reproduction("p1-figures-5-8", "Histogram binning for a notion is best in that notion, for any number of bins",
               "Figures 5 to 8 and Appendix E.5", (7, 35), _DEMO)  # fmt: skip
 def figures_5_8(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Simulated rows instead of networks on CIFAR-10 and CIFAR-100, over-confident (Brier) or under-confident (focal).
+    """Simulated rows instead of networks on CIFAR-10 and CIFAR-100, overconfident (Brier) or underconfident (focal).
 
     5, 10, 15, 20 and 25 bins, with the same number in the calibrators; 5,000 calibration rows, 10,000 test rows.
     Dirichlet scaling is left out. The best method depends on the network; the comparison is of the captions'

@@ -225,7 +225,7 @@ RARE = (3, 4, 5)
     "data=demo:imbalanced-forest&view=classes",
 )
 def figure_4(quick: bool, progress: Progress) -> list[PaperLine]:
-    """Seven classes with the shares of COVTYPE-7, an under-confident model, and two kinds of histogram binning.
+    """Seven classes with the shares of COVTYPE-7, an underconfident model, and two kinds of histogram binning.
 
     No forest is trained: the classes are Gaussian with these shares, with exact posteriors flattened by a
     temperature of 1.6. There are 40,671 calibration rows, as in the paper; probabilities, and so errors, are known.
@@ -280,7 +280,7 @@ def _by_class(outputs: Predictions, truth: Float64s) -> Float64s:
 
 
 def _unequal(n: int, rng: np.random.Generator) -> tuple[Predictions, Float64s]:
-    """Under-confident predictions over seven imbalanced classes, and the true probabilities."""
+    """Underconfident predictions over seven imbalanced classes, and the true probabilities."""
     y = rng.choice(7, n, p=np.array(SHARES) / sum(SHARES))
     x = rng.standard_normal((n, 7)) + 3.0 * np.eye(7)[y]
     log = 3.0 * x + np.log(SHARES)

@@ -20,7 +20,7 @@ LEVEL = 0.9
 
 
 def network(n: int, rng: np.random.Generator) -> Predictions:
-    """Simulate rows like those of an over-confident network on ten classes with an accuracy of 0.9."""
+    """Simulate rows like those of an overconfident network on ten classes with an accuracy of 0.9."""
     truth = rng.dirichlet(np.full(10, 0.04), n)
     flat = np.maximum(truth, 1e-12) ** 1.6
     return Predictions(flat / flat.sum(axis=1, keepdims=True), datasets.drawn_labels(truth, rng))

@@ -132,7 +132,7 @@ def test_the_intervals_of_bins_are_of_one_bin_each_whatever_models_are_beside() 
             k, n = np.array([line["accuracy"] * line["count"]]), np.array([line["count"]])
             low, high = clopper_pearson(k, n, 0.9)
             assert (line["low"], line["high"]) == pytest.approx((low[0], high[0]))
-    assert table["stands_out"].tolist() == ["", "over-confident", ""]
+    assert table["stands_out"].tolist() == ["", "overconfident", ""]
 
 
 def test_calibrated_models_have_a_bin_that_is_off_in_at_most_5_percent_of_samples() -> None:
@@ -150,15 +150,15 @@ def test_calibrated_models_have_a_bin_that_is_off_in_at_most_5_percent_of_sample
 def test_the_headline_claims_what_the_intervals_show() -> None:
     fine, high = says(0.35, 0.35, 300), (says(0.75, 0.5, 300), says(0.95, 0.8, 300))
     cases = {
-        "Above 70 %, net is significantly over-confident in every bin.": bare(fine, *high),
-        "Net is significantly over-confident in every bin.": bare(*high),
-        "Below 60 %, net is significantly under-confident in every bin.": bare(
+        "Above 70 %, net is significantly overconfident in every bin.": bare(fine, *high),
+        "Net is significantly overconfident in every bin.": bare(*high),
+        "Below 60 %, net is significantly underconfident in every bin.": bare(
             says(0.35, 0.7, 300), says(0.55, 0.8, 300), says(0.95, 0.95, 300)
         ),
-        "At 70 to 80 %, net is over-confident: mean confidence 75 %, accuracy 50 %.": bare(
+        "At 70 to 80 %, net is overconfident: mean confidence 75 %, accuracy 50 %.": bare(
             fine, high[0], says(0.95, 0.95, 300)
         ),
-        "Net is under-confident in 1 and over-confident in 1 of 3 bins. "
+        "Net is underconfident in 1 and overconfident in 1 of 3 bins. "
         "The largest significant gap is at 30 to 40 %: mean confidence 35 %, accuracy 70 %.": bare(
             says(0.35, 0.7, 300), says(0.55, 0.55, 300), high[1]
         ),
@@ -175,7 +175,7 @@ def test_the_headline_speaks_of_the_other_models_too() -> None:
         diagrams.bins_standing_out({"A": off, "B": fine}, 10), {"A": "the uncalibrated model", "B": "scaling"}
     )
     assert two == (
-        "The uncalibrated model is significantly over-confident in every bin.",
+        "The uncalibrated model is significantly overconfident in every bin.",
         "No bin of scaling is significantly off.",
     )
     many = {"A": off, "B": fine, "C": fine, "D": fine}

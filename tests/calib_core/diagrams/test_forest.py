@@ -20,7 +20,7 @@ EPS = 0.02
 
 
 def sample(n: int = 400, k: int = 3, sharper: float = 2.0) -> Predictions:
-    """Return over-confident predictions of ``k`` classes."""
+    """Return overconfident predictions of ``k`` classes."""
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(k), n)
     labels = (rng.random(n)[:, None] > p.cumsum(axis=1)[:, :-1]).sum(axis=1)

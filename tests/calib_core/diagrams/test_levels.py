@@ -46,7 +46,7 @@ def test_copies_are_rows_and_other_weights_are_worth_fewer() -> None:
     worth = 40**2 / (20 * (1.5**2 + 0.5**2))
     assert found.rows.tolist() == pytest.approx([worth])
     assert found.p.tolist() == pytest.approx([2 * np.exp(-2 * worth * (found.right[0] - 0.9) ** 2)])
-    assert found.stands_out == ("over-confident",)
+    assert found.stands_out == ("overconfident",)
 
 
 def drawn(rng: np.random.Generator, truth: np.ndarray, n: int = 400) -> tuple[Predictions, np.ndarray]:
@@ -76,7 +76,7 @@ def test_the_level_that_is_off_is_found_and_told() -> None:
     truth = STATED.copy()
     truth[5] = 0.6
     found = levels(drawn(np.random.default_rng(1), truth, 2000)[0])
-    assert found.stands_out == ("",) * 5 + ("over-confident",) + ("",) * 2
+    assert found.stands_out == ("",) * 5 + ("overconfident",) + ("",) * 2
     assert found.headline == "1 of 8 levels is significantly off: confidence 90 %, accuracy 64 %"
 
 

@@ -206,9 +206,9 @@ def test_numbers_as_a_headline_gives_them():
 
 def test_the_gap_over_all_rows_is_shown_or_not():
     over = overall_gap(said([0.9, 0.7] * 200, [True] * 240 + [False] * 160))
-    assert over.headline == "Over-confident by 20 points"
+    assert over.headline == "Overconfident by 20 points"
     assert (over.claimed, over.right) == (pytest.approx(0.8), 0.6)
-    assert overall_gap(said([0.5] * 400, [True] * 240 + [False] * 160)).headline == "Under-confident by 10 points"
+    assert overall_gap(said([0.5] * 400, [True] * 240 + [False] * 160)).headline == "Underconfident by 10 points"
     none = overall_gap(said([0.9, 0.5] * 200, [False, True] * 60 + [True, True] * 140))
     assert none.headline != "No significant gap on average" or "cancel" in none.basis
 

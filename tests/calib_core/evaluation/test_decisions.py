@@ -73,7 +73,7 @@ def drawn(rng: np.random.Generator, n: int, power: float) -> tuple[Predictions, 
 
 
 def test_calibrated_probabilities_expect_what_they_pay_and_others_do_not() -> None:
-    """The falsified twin: over-confident rows pay more than they expect, and intervals of a third of the width fail."""
+    """The falsified twin: overconfident rows pay more than they expect, and intervals of a third of the width fail."""
     rng, runs, costs = np.random.default_rng(0), 150, cost_matrix(ASYMMETRIC, 3)
     inside, thirds, alarms, found, changes = 0, 0, 0, 0, 0
     for _ in range(runs):

@@ -693,8 +693,8 @@ def test_a_label_is_tied_to_the_side_of_its_box_that_faces_its_mark() -> None:
 def test_the_sides_of_the_diagonal_are_named_where_they_are(predictions: Predictions) -> None:
     notes = figures.reliability(diagrams.reliability(predictions, 10)).layout.annotations
     over = {note.text: note.y - note.x for note in notes if "confident" in note.text}
-    assert over["<i>under-confident</i>"] > 0.9
-    assert over["<i>over-confident</i>"] < -0.9
+    assert over["<i>underconfident</i>"] > 0.9
+    assert over["<i>overconfident</i>"] < -0.9
 
 
 @pytest.mark.parametrize("values", [[0.4, 0.9], [0.02, 0.6], [0.9999, 0.99999], [1e-5, 0.5, 0.999]])

@@ -35,7 +35,7 @@ NOTIONS = [key for key in REDUCTIONS if key != "canonical"]
 
 
 def sample(n=400, k=4, seed=0, power=1.6):
-    """Return an over-confident model's predictions: labels from p, claims p^power."""
+    """Return an overconfident model's predictions: labels from p, claims p^power."""
     rng = np.random.default_rng(seed)
     p = spread_rows(n, k, rng, 2.0)
     said = p**power

@@ -67,7 +67,7 @@ def alarms(by_class, shift, runs):
 
 @pytest.mark.parametrize("shift", [0.0, -0.08, -0.3])
 def test_bins_without_differences_rarely_have_a_stem(shift):
-    """5 % and three standard errors of 200 runs, calibrated and evenly over-confident."""
+    """5 % and three standard errors of 200 runs, calibrated and evenly overconfident."""
     assert alarms(np.zeros(CLASSES), shift, 200) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
 
 
