@@ -102,7 +102,7 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     assert verdict == first.sentence
     assert first.reason in verdict
     found = cc.findings(cc.read_predictions(file))
-    tested = f"{found['p'].notna().sum()} places tested"
+    tested = f"{found['p'].notna().sum()} subsets tested"
     assert found["stands_out"].any()
     assert places.startswith(found["finding"][0])
     assert tested in places
