@@ -18,7 +18,7 @@ from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.exact_sums import copies
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
+from calib_core.diagrams.reliability import ReliabilityDiagram, pooled_marks, reliability
 from calib_core.estimators.base import Question, claimed_rows, judged_notion
 from calib_core.estimators.debiased import worth
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, groups_of, share_ends_of
@@ -37,6 +37,7 @@ from calib_core.inference.significance.count_tests import (
     worth_of_cells,
 )
 from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import Reduction, as_reduction, claims_of, scope
 from calib_core.reductions.top import Confidence
 from calib_core.text import begun, exact_end, exact_range, told_apart
@@ -251,6 +252,7 @@ class ReliabilityBands(Diagram):
 
     ``accuracy_low`` to ``accuracy_high`` contains the bin's true accuracy (exact). ``band_low`` to ``band_high``
     contains the star of a calibrated model with these scores (consistency band). Both are at ``level`` per bin.
+    ``pooled`` has those of marks for several bins of few rows (``pooled_marks``); None without such marks.
     """
 
     formula: ClassVar[str] = (
@@ -267,6 +269,7 @@ class ReliabilityBands(Diagram):
     band_low: Float64s
     band_high: Float64s
     level: float
+    pooled: ReliabilityBands | None = None
 
     @property
     def outside(self) -> int:
@@ -279,6 +282,15 @@ class ReliabilityBands(Diagram):
         names = ("lower", "upper", "count", "confidence", "accuracy", "accuracy_low", "accuracy_high")
         columns = {name: getattr(self, name) for name in (*names, "band_low", "band_high")}
         return pd.DataFrame({"bin": np.arange(len(self.lower)), **columns})[self.count > 0].reset_index(drop=True)
+
+    def marks(self) -> pd.DataFrame:
+        """One line per mark of the diagram: those of single bins are lines of ``frame``."""
+        marks = pooled_marks(self.frame())
+        if self.pooled is not None:
+            several = marks["bin"] != marks["last"]
+            ends = ["accuracy_low", "accuracy_high", "band_low", "band_high"]
+            marks.loc[several, ends] = self.pooled.frame().loc[several, ends]
+        return marks
 
 
 def reliability_bands(
@@ -314,6 +326,28 @@ def reliability_bands(
     mine, weights = _alone(claims, stratum), claims.stratum(stratum).weights
     of_event = scope(as_reduction(reduction)).of == "event"
     table = tabulate(mine, [risk_bins(mine, bins) if of_event else as_binning(bins)])[0]
+    own = None if groups is None else groups.take(claims.rows_of(stratum, question.ranks))
+
+    def banded(table: BinTable) -> ReliabilityBands:
+        return _banded(mine, table, own, copies(weights), level, resamples, random_state)
+
+    bands = banded(table)
+    marks = pooled_marks(bands.frame()[["bin", "count"]])
+    if not (marks["bin"] != marks["last"]).any():
+        return bands
+    return replace(bands, pooled=banded(tabulate_at(mine, table.lower[0, marks["bin"].to_numpy()[1:]])))
+
+
+def _banded(
+    mine: Any,
+    table: BinTable,
+    own: RowGroups | None,
+    counted: bool,
+    level: float,
+    resamples: int,
+    random_state: int,
+) -> ReliabilityBands:
+    """Intervals and bands of the bins of a table; ``own`` are the groups of its rows, if any."""
     sample = null_outcomes(mine, table)
     rows = table.count[0]
     drawn = np.concatenate([sample(rng, count)[:, 0] for count, rng in outcome_draws.streams(resamples, random_state)])
@@ -323,14 +357,13 @@ def reliability_bands(
     ends = (1 - level) / 2, (1 + level) / 2
     low[filled], high[filled] = np.quantile(shares[:, filled], ends, axis=0)
     cells = None
-    if groups is not None:
-        own = groups.take(claims.rows_of(stratum, question.ranks))
+    if own is not None:
         for sums in sums_in_cells(mine, table, own, random_state):
             least, most = np.quantile(sums[:, filled] / rows[filled], ends, axis=0)
             low[filled] = np.clip(np.minimum(low[filled], least), 0.0, 1.0)
             high[filled] = np.clip(np.maximum(high[filled], most), 0.0, 1.0)
         cells = GroupsInCells.of(mine, table, own)
-    sure = _ends(mine, table, cells, copies(weights), level)
+    sure = _ends(mine, table, cells, counted, level)
     parts = (rows, table.mean_score[0], table.mean_outcome[0], *sure, low, high)
     return ReliabilityBands(table.lower[0], table.upper[0], *parts, level)
 

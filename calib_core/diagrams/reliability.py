@@ -23,6 +23,8 @@ from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.validation import whole
 from calib_core.reductions.top import Confidence, TopLabel
 
+FEW_ROWS = 10
+"""Marks of bins with fewer rows than this are hollow, and pooled: their position is mostly chance."""
 OF_CLASSES = ("class_difference", "class_edge", "class_p", "null_low", "null_high")
 """Numbers of a bin on the differences between its classes."""
 
@@ -106,6 +108,53 @@ class ReliabilityDiagram(Diagram):
             **{name: getattr(self, name) for name in OF_CLASSES},
         }
         return pd.DataFrame(columns)[self.count > 0].reset_index(drop=True)
+
+    def marks(self) -> pd.DataFrame:
+        """One line per mark: the rows of its bins, from ``bin`` to ``last`` (``pooled_marks``)."""
+        return pooled_marks(self.frame()[["bin", "lower", "upper", "count", "confidence", "accuracy"]])
+
+
+def pooled_marks(frame: pd.DataFrame) -> pd.DataFrame:
+    """Marks of a diagram, from the lines of its non-empty bins: neighboring bins of few rows share one.
+
+    Bins of fewer than ten rows are joined with the next such ones until they have ten. What is left of such a run joins
+    the mark before it, or is a mark with fewer rows. All other bins are marks of their own. Outcomes have no influence
+    on this. ``last`` is the last bin of a mark; ``confidence`` and ``accuracy`` are means over its rows.
+
+    >>> frame = pd.DataFrame({"bin": range(9), "count": [3, 5, 1, 4, 7, 9, 149, 2, 30], "accuracy": [1.0] * 9})
+    >>> pooled_marks(frame)[["bin", "last", "count"]].values.T.tolist()
+    [[0, 4, 6, 7, 8], [3, 5, 6, 7, 8], [13, 16, 149, 2, 30]]
+    """
+    count = frame["count"].to_numpy()
+    starts = _mark_starts(count)
+    last = np.append(starts[1:], len(count)) - 1
+    marks = frame.iloc[starts].reset_index(drop=True)
+    marks.insert(1, "last", frame["bin"].to_numpy()[last])
+    if "upper" in frame:
+        marks["upper"] = frame["upper"].to_numpy()[last]
+    pooled = starts != last
+    rows = np.add.reduceat(count, starts) if len(count) else count
+    for name in {"confidence", "accuracy"} & set(frame):
+        sums = np.add.reduceat(count * frame[name].to_numpy(), starts) if len(count) else count
+        marks[name] = np.where(pooled, sums / rows, marks[name])
+    return marks.assign(count=rows)
+
+
+def _mark_starts(count: Float64s) -> Codes:
+    """Positions of the first bins of marks."""
+    thin, starts = count < FEW_ROWS, list[int]()
+    for run in np.split(np.arange(len(count)), np.flatnonzero(np.diff(thin)) + 1):
+        if not len(run) or not thin[run[0]]:
+            starts += run.tolist()
+            continue
+        of_run, rows = [int(run[0])], 0.0
+        for b in run.tolist():
+            if rows >= FEW_ROWS:
+                of_run.append(b)
+                rows = 0.0
+            rows += count[b]
+        starts += of_run[:-1] if rows < FEW_ROWS and len(of_run) > 1 else of_run
+    return np.asarray(starts, dtype=np.intp)
 
 
 def reliability(

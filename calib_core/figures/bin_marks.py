@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.diagrams.bins_that_stand_out import ReliabilityBands, edges_said
-from calib_core.diagrams.reliability import ReliabilityDiagram
+from calib_core.diagrams.reliability import FEW_ROWS, ReliabilityDiagram
 from calib_core.figures.look import CALIBRATED, REFERENCE
-from calib_core.figures.marks import FEW_ROWS, entry, records, symbols, taken, taken_from, with_gaps
+from calib_core.figures.marks import entry, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.probability_axis import ProbabilityAxis
 from calib_core.inference.significance.class_differences import differ
 from calib_core.palette import Style, style
@@ -29,13 +29,18 @@ ONE_BIN = "one bin"
 STEM = "stem: classes differ"
 PALE = "pale +: classes, with their range of noise"
 PRINTED = "stem to +: mean error of classes"
-HOLLOW = f"hollow: fewer than {FEW_ROWS} rows"
+HOLLOW = f"hollow: pooled bins of fewer than {FEW_ROWS} rows"
 _HOVER = (
     "<b>%{meta.title}</b>, %{customdata.interval}<br>"
     "confidence %{customdata.confidence:.1~%}, accuracy %{customdata.accuracy:.1~%}<br>"
     "%{customdata.count:,.6~g} rows, %{customdata.share:.1~%} of all<br>"
     "mean error of classes %{customdata.delta:.1~%} (%{customdata.noise})"
     "<extra></extra>"
+)
+_POOL = (
+    "<b>%{meta.title}</b>, %{customdata.interval}, %{customdata.pool} pooled<br>"
+    "confidence %{customdata.confidence:.1~%}, accuracy %{customdata.accuracy:.1~%}<br>"
+    "%{customdata.count:,.6~g} rows<extra></extra>"
 )
 _NAMES = {"plusses": "classes", "pale": "classes, within noise"}
 _HATCHES = ("", "/", "x", "-", ".", "\\", "|")
@@ -57,7 +62,10 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class BinMarks:
-    """Marks of one model: number of its style, title, diagram; ``first``: the model whose marks it moves from."""
+    """Marks of one model: number of its style, title, diagram; ``first``: the model whose marks it moves from.
+
+    Bins of few rows share a star (``pooled_marks``) if ``pooled``.
+    """
 
     number: int
     title: str
@@ -66,6 +74,7 @@ class BinMarks:
     first: str
     small: bool = False
     bands: ReliabilityBands | None = None
+    pooled: bool = True
 
     @property
     def look(self) -> Style:
@@ -77,14 +86,41 @@ class BinMarks:
         return self.diagram.frame()
 
     @cached_property
+    def marks(self) -> pd.DataFrame:
+        """One row per star, with its interval and band if there are bands."""
+        if not self.pooled:
+            alone = self.frame if self.bands is None else self.bands.frame()
+            return alone.assign(last=alone["bin"])
+        return self.diagram.marks() if self.bands is None else self.bands.marks()
+
+    @cached_property
     def few(self) -> Bools:
-        """Mask of bins with so few rows that their marks are hollow."""
-        return self.frame["count"].to_numpy() < FEW_ROWS
+        """Mask of hollow stars: they are of bins with few rows."""
+        marks = self.marks
+        return ((marks["count"] < FEW_ROWS) | (marks["bin"] != marks["last"])).to_numpy()
 
     @property
     def symbols(self) -> NDArray[np.str_]:
-        """Symbol of each bin's star."""
-        return symbols(self.look, self.frame["count"])
+        """Symbol of each star."""
+        return symbols(self.look, np.where(self.few, 0, FEW_ROWS))
+
+    @cached_property
+    def star_records(self) -> list[dict[str, object]]:
+        """Record of each star: that of its bin, or of the range of several."""
+        marks = self.marks
+        places = np.searchsorted(self.frame["bin"].to_numpy(), marks["bin"].to_numpy()).tolist()
+        single = (marks["bin"] == marks["last"]).tolist()
+        pools = iter(self._pools(marks[marks["bin"] != marks["last"]]))
+        return [self.records[place] if alone else next(pools) for place, alone in zip(places, single, strict=True)]
+
+    def _pools(self, marks: pd.DataFrame) -> list[dict[str, object]]:
+        """Records of stars of several bins. A click selects their range."""
+        ends = list(zip(marks["lower"].clip(lower=0.0), marks["upper"].clip(upper=1.0), strict=True))
+        interval = [plain(edges_said(low, high)) for low, high in ends]
+        own: dict[str, Any] = {"between": ends} if self.diagram.members is None else {}
+        frame = marks.assign(interval=interval, pool=f"bins of fewer than {FEW_ROWS} rows", **own)
+        names = ["pool", *own, "interval", "count", "confidence", "accuracy"]
+        return records(frame[names], model=self.title)
 
     @cached_property
     def records(self) -> list[dict[str, object]]:
@@ -107,10 +143,11 @@ class BinMarks:
     def stars(self, panel: Panel) -> go.Scatter:
         """One star per bin with its interval, hollow if it has few rows; the others are connected by a thin line."""
         places = with_gaps(~self.few)
+        marks, hovers = self.marks, [_POOL if "pool" in record else _HOVER for record in self.star_records]
         return go.Scatter(
-            x=taken(self.axis.place(self.frame["confidence"]), places),
-            y=taken(self.axis.place(self.frame["accuracy"]), places),
-            **({} if self.bands is None else {"error_y": self._whiskers(self.bands, places)}),
+            x=taken(self.axis.place(marks["confidence"]), places),
+            y=taken(self.axis.place(marks["accuracy"]), places),
+            **({} if self.bands is None else {"error_y": self._whiskers(places)}),
             mode="lines+markers",
             line={"color": self.look.colour, "dash": self.look.dash, "width": 1},
             marker={
@@ -121,16 +158,22 @@ class BinMarks:
                 "line": {"width": 1.2, "color": self.look.colour},
             },
             **self._shared("stars", panel.x, panel.y, plain(self.title))
-            | {"customdata": taken_from(self.records, places)},
+            | {
+                "customdata": taken_from(self.star_records, places),
+                "hovertemplate": hovers[0] if len(set(hovers)) == 1 else [hovers[place] for place in places],
+            },
         )
 
-    def _whiskers(self, bands: ReliabilityBands, places: Codes) -> dict[str, Any]:
-        frame, middle = bands.frame(), self.axis.place(self.frame["accuracy"])
+    def _whiskers(self, places: Codes) -> dict[str, Any]:
+        """Intervals of stars; with few rows only if there is no other star, as they would span the picture."""
+        marks, middle = self.marks, self.axis.place(self.marks["accuracy"])
+        wide = (marks["count"] < FEW_ROWS).to_numpy() & (len(marks) > 1) & self.pooled
+        low, high = (np.where(wide, np.nan, self.axis.place(marks[f"accuracy_{end}"])) for end in ("low", "high"))
         return {
             "type": "data",
             "symmetric": False,
-            "array": taken(self.axis.place(frame["accuracy_high"]) - middle, places),
-            "arrayminus": taken(middle - self.axis.place(frame["accuracy_low"]), places),
+            "array": taken(high - middle, places),
+            "arrayminus": taken(middle - low, places),
             "color": self.look.colour,
             "thickness": 1.2,
             "width": 2 if self.small else 4,
@@ -140,7 +183,8 @@ class BinMarks:
         """Band of a calibrated model's stars with these confidences, in gray, over bins of enough rows."""
         if self.bands is None:
             raise ValueError("a band of calibrated models needs the bands of the bins")
-        frame = self.bands.frame()[~self.few if (~self.few).sum() > 1 else np.ones_like(self.few)]
+        enough = (self.marks["count"] >= FEW_ROWS).to_numpy()
+        frame = self.marks[enough if enough.sum() > 1 else np.ones_like(enough)]
         x, low, high = (self.axis.place(frame[name]) for name in ("confidence", "band_low", "band_high"))
         return go.Scatter(
             x=np.append(x, x[::-1]),
@@ -164,11 +208,14 @@ class BinMarks:
             return []
         if which == "printed":
             far = self._place(self.frame["top_label"])
-            stems = self._lines(panel, ~self.few, "stems", "solid", self.frame["accuracy"], far)
-            dotted = self._lines(panel, self.few, "edges", "dot", self.frame["accuracy"], far)
+            few = self.frame["count"].to_numpy() < FEW_ROWS
+            stems = self._lines(panel, ~few, "stems", "solid", self.frame["accuracy"], far)
+            dotted = self._lines(panel, few, "edges", "dot", self.frame["accuracy"], far)
             every = np.ones(len(self.frame), dtype=np.bool_)
             return [stems, dotted, self._plusses(panel, every, "plusses", self.frame["top_label"], False)]
-        pale = [*self._brackets(panel), self._plusses(panel, ~self.signal, "pale", self.frame["top_label"], True)]
+        # A bin of few rows has no star of its own that a plus could belong to.
+        noise = ~self.signal & ~(self.pooled & (self.frame["count"] < FEW_ROWS).to_numpy())
+        pale = [*self._brackets(panel), self._plusses(panel, noise, "pale", self.frame["top_label"], True)]
         return [
             *(pale if which == "all" else []),
             self._lines(panel, self.signal, "edges", "dot", self.frame["accuracy"], self._place(self.edges)),
@@ -315,11 +362,12 @@ class BinMarks:
     def ghost(self, panel: Panel, k: int) -> go.Scatter:
         """The stars, including hollow ones, in gray without a line, behind those of another model."""
         return go.Scatter(
-            x=self.axis.place(self.frame["confidence"]),
-            y=self.axis.place(self.frame["accuracy"]),
+            x=self.axis.place(self.marks["confidence"]),
+            y=self.axis.place(self.marks["accuracy"]),
             mode="markers",
             marker={"symbol": self.symbols.tolist(), "size": 8, "color": REFERENCE, "opacity": 0.6},
-            **self._shared(f"ghost{k}", panel.x, panel.y, f"{plain(self.title)}, for comparison"),
+            **self._shared(f"ghost{k}", panel.x, panel.y, f"{plain(self.title)}, for comparison")
+            | {"customdata": self.star_records, "hovertemplate": None, "hoverinfo": "skip"},
         )
 
     def legend(self) -> go.Scatter:

@@ -16,11 +16,12 @@ from plotly.subplots import make_subplots
 
 from calib_core.diagrams.class_bias import MOST_CLASSES, ClassBias
 from calib_core.diagrams.class_list import ClassTable, ranked_classes
+from calib_core.diagrams.reliability import FEW_ROWS, pooled_marks
 from calib_core.diagrams.small_diagrams import ClassCurves, ClassPanels, ClassValidity, SmallDiagrams
 from calib_core.figures.findings import findings
 from calib_core.figures.levels import steps
 from calib_core.figures.look import DIVERGING, finished, style
-from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, records, symbols, taken, taken_from, with_gaps
+from calib_core.figures.marks import diagonal, entry, numbered, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.paper import text_width
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
@@ -274,22 +275,24 @@ def _bins(models: list[tuple[int, str, ClassPanels]], j: int) -> list[dict[str, 
 def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]) -> list[go.Scatter]:
     c, look = panels.classes[j], style(i)
     filled = np.flatnonzero(panels.bins.count[c] > 0)
-    count = panels.bins.count[c][filled]
-    places = with_gaps(count >= FEW_ROWS)
+    names = {"count": "count", "confidence": "mean_score", "accuracy": "mean_outcome"}
+    bins = {name: getattr(panels.bins, source)[c][filled] for name, source in names.items()}
+    marks = pooled_marks(pd.DataFrame({"bin": filled, **bins}))
+    hollow = (marks["bin"] != marks["last"]) | (marks["count"] < FEW_ROWS)
+    own = marks["bin"].astype(object).where(marks["bin"] == marks["last"], None)
+    places = with_gaps(~hollow.to_numpy())
     points = go.Scatter(
-        x=taken(panels.bins.mean_score[c][filled], places),
-        y=taken(panels.bins.mean_outcome[c][filled], places),
+        x=taken(marks["confidence"], places),
+        y=taken(marks["accuracy"], places),
         mode="lines+markers",
         name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 1},
         marker={
-            "symbol": symbols(look, count)[places].tolist(),
+            "symbol": symbols(look, np.where(hollow, 0, FEW_ROWS))[places].tolist(),
             "size": 8,
             "opacity": 1,
         },
-        customdata=taken_from(
-            records(pd.DataFrame({"bin": filled, "count": count}), model=title, **panels.record(j)), places
-        ),
+        customdata=taken_from(records(marks[["count"]].assign(bin=own), model=title, **panels.record(j)), places),
         hovertemplate="predicted %{x:.1~%}<br>observed %{y:.1~%}<br>%{customdata.count:,.6~g} rows<extra></extra>",
         cliponaxis=False,
         **how,

@@ -14,15 +14,13 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.figures.look import REFERENCE, style
 from calib_core.palette import Style, outline
 from calib_core.text import plain
 
 Diagrams = TypeVar("Diagrams")
 Record = dict[str, object]
-
-FEW_ROWS = 10
-"""Bins with fewer rows than this are hollow and not connected, as their position is mostly chance."""
 
 
 def symbols(look: Style, counts: ArrayLike) -> NDArray[np.str_]:

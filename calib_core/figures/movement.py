@@ -10,9 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib_core.diagrams.recalibration import Movement
-from calib_core.diagrams.reliability import ReliabilityDiagram
+from calib_core.diagrams.reliability import FEW_ROWS, ReliabilityDiagram
 from calib_core.figures.look import REFERENCE, finished, style
-from calib_core.figures.marks import FEW_ROWS, diagonal, numbers, records, symbols, taken, taken_from, with_gaps
+from calib_core.figures.marks import diagonal, numbers, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.text import between, plain, short_percent

@@ -97,7 +97,15 @@ def reliability(
     where = axis_for(axis, *(frame[name] for frame in frames for name in ("confidence", "accuracy", "top_label")))
     found = {} if bands is None else bands if isinstance(bands, Mapping) else {models[0][1]: bands}
     marks = [
-        BinMarks(number, title, diagram, where, models[0][1], bands=_checked(diagram, found.get(title)))
+        BinMarks(
+            number,
+            title,
+            diagram,
+            where,
+            models[0][1],
+            bands=_checked(diagram, found.get(title)),
+            pooled=plusses != "printed",
+        )
         for number, title, diagram in models
     ]
     apart = together == "side by side" or (together == "auto" and len(marks) > MOST_LAID_OVER)
@@ -387,19 +395,19 @@ def _names(figure: go.Figure, marks: Sequence[BinMarks], plusses: str) -> list[s
     axis = marks[0].axis
     wide = axis.high - axis.low
 
-    def shares(each: BinMarks, heights: Any) -> Float64s:
-        xy = np.column_stack([axis.place(each.frame["confidence"]), axis.place(np.clip(heights, 0, 1))])
+    def shares(across: Any, heights: Any) -> Float64s:
+        xy = np.column_stack([axis.place(across), axis.place(np.clip(heights, 0, 1))])
         return (xy - axis.low) / wide
 
-    stars = {each.title: shares(each, each.frame["accuracy"]) for each in marks}
+    stars = {each.title: shares(each.marks["confidence"], each.marks["accuracy"]) for each in marks}
     line = along(np.array([[0.0, 0.0], [1.0, 1.0]]), 60)
     corners = np.array([[0.05, 0.95], [0.12, 0.95], [0.88, 0.05], [0.95, 0.05]])
     lines = [along(points) for points in stars.values()]
     pieces = [
         along(np.stack(pair), 12)
         for each in marks
-        for heights in _spans(each, plusses)
-        for pair in zip(*(shares(each, end) for end in heights), strict=True)
+        for across, *heights in _spans(each, plusses)
+        for pair in zip(*(shares(across, end) for end in heights), strict=True)
     ]
     whole = {each.title: stars[each.title][~each.few] if not each.few.all() else stars[each.title] for each in marks}
     placed = label_places(whole, [*stars.values(), line, corners, *lines, *(p for p in pieces if len(p))])
@@ -425,16 +433,17 @@ def _names(figure: go.Figure, marks: Sequence[BinMarks], plusses: str) -> list[s
     return list(placed)
 
 
-def _spans(each: BinMarks, plusses: str) -> list[tuple[Any, Any]]:
-    """Vertical lines of a model's bins, from height to height: intervals, stems or brackets."""
-    found: list[tuple[Any, Any]] = []
+def _spans(each: BinMarks, plusses: str) -> list[tuple[Any, Any, Any]]:
+    """Vertical lines of a model's bins, at a confidence from height to height: intervals, stems or brackets."""
+    found: list[tuple[Any, Any, Any]] = []
     if each.bands is not None:
-        frame = each.bands.frame()
-        found.append((frame["accuracy_low"], frame["accuracy_high"]))
+        marks = each.marks
+        found.append((marks["confidence"], marks["accuracy_low"], marks["accuracy_high"]))
+    star = each.frame["confidence"], each.frame["accuracy"]
     if plusses == "printed":
-        found.append((each.frame["accuracy"], each.frame["top_label"]))
+        found.append((*star, each.frame["top_label"]))
     elif plusses != "none":
-        found.append((each.frame["accuracy"], np.where(each.signal, each.ends, np.nan)))
+        found.append((*star, np.where(each.signal, each.ends, np.nan)))
     return found
 
 

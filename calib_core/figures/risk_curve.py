@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from calib_core._base.arrays import Float64s
 from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.decision_curve import DecisionCurve
+from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.diagrams.risk_diagram import RiskDiagram
 from calib_core.figures.bin_marks import name_of
 from calib_core.figures.look import CALIBRATED, REFERENCE, finished
-from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, records, symbols
+from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
 from calib_core.figures.probability_axis import heading, percent_ticks
 from calib_core.figures.reliability import FIT
 from calib_core.figures.shown import draws

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from calib_core.diagrams.one_class import ClassBins
+from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.diagrams.zoom import BinZoom
 from calib_core.figures.look import DIVERGING, REFERENCE, finished, style
-from calib_core.figures.marks import FEW_ROWS, diagonal, numbered, numbers, records, symbol, symbols
+from calib_core.figures.marks import diagonal, numbered, numbers, records, symbol, symbols
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.text import between, count, in_percent, percent, plain, share_range

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core.diagrams import TemperaturePath
-from calib_core.figures.marks import FEW_ROWS
+from calib_core.diagrams.reliability import FEW_ROWS
 
 
 def live_path(

@@ -373,7 +373,7 @@ class ClassPanelsExhibit(Paged):
 
     def words(self, scene: Scene) -> Words:
         which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
-        hollow = f" Hollow: fewer than {FEW_ROWS} rows; not connected." if self.curve == "reliability" else ""
+        hollow = f" Hollow: pooled bins of fewer than {FEW_ROWS} rows." if self.curve == "reliability" else ""
         words = Words(
             f"{_CALLED[self.curve]} ({notion}): {which}.",
             f"Small {self.curve} diagrams of {count(len(scene.get(self.chosen(scene))))} classes.",

@@ -351,7 +351,7 @@ class SlicePanelsExhibit(BySlice):
             f"Small reliability diagrams of {which}.",
             self._diagrams(scene)[1],
             key=f"Headings: raw ECE of the slice for {in_sentence(scene.titles[0])}, inflated by noise where rows are "
-            f"few. Hollow: fewer than {FEW_ROWS} rows; not connected.",
+            f"few. Hollow: pooled bins of fewer than {FEW_ROWS} rows.",
         )
 
 

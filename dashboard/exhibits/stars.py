@@ -22,7 +22,7 @@ _PRINTED = (
     "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the error by predicted class. With few "
     "rows of each class, most of it is noise."
 )
-_HOLLOW = "Hollow: fewer than 10 rows; not connected."
+_HOLLOW = "Hollow: pooled bins of fewer than 10 rows; with an interval from 10 rows on."
 _PLUSSES = {"all": (_STEM, _PALE), "significant": (_STEM,), "printed": (_PRINTED,), "none": ()}
 
 

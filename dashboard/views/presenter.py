@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib_core import NotAnswerable
 from calib_core.diagrams import TemperaturePath
-from calib_core.figures.marks import FEW_ROWS
+from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.text import begun
 from dashboard import frame, session, widgets
 from dashboard.chart import chart

@@ -24,7 +24,7 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
 from calib_core.binning.interval_schemes import bins_noun
-from calib_core.figures.marks import FEW_ROWS
+from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.text import begun, inside
 from dashboard import session
 from dashboard.cli import main

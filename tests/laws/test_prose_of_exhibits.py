@@ -24,9 +24,9 @@ from shown_laws import FIELD, records_of, told_by
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, defaults
+from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.evaluation import prediction_sets
 from calib_core.evaluation.choice import ENOUGH
-from calib_core.figures.marks import FEW_ROWS
 from calib_core.summaries import write_summary
 from dashboard import session
 from dashboard.exhibits import EXHIBITS

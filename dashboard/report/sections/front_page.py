@@ -9,8 +9,8 @@ import pandas as pd
 
 from calib_core import NotAnswerable, Recipe
 from calib_core.diagrams import LocalAnswer
+from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.evaluation.splitting import Division
-from calib_core.figures.marks import FEW_ROWS
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
 from calib_core.risk import InTheLarge
 from calib_core.slices import Slice

@@ -23,6 +23,7 @@ from calib_core.figures.look import style
 from calib_core.figures.overlay import laid_over
 from calib_core.figures.probability_axis import axis_for
 from calib_core.inference import per_class_tests
+from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.results.verdict_table import VERDICTS
 from calib_core.smoothing import Fixed
 from calib_core.text import between, short_percent
@@ -60,10 +61,11 @@ def test_reliability_draws_its_frame(predictions: Predictions) -> None:
     np.testing.assert_array_equal(bars.y, frame["count"])
     np.testing.assert_allclose(np.asarray(bars.x), (frame["lower"] + frame["upper"]) / 2)
     records, x, y = points(stars)
+    assert (frame["count"] < 10).sum() == 1  # a single bin of few rows has nothing to be pooled with
     np.testing.assert_array_equal(x, frame["confidence"])
     np.testing.assert_array_equal(y, frame["accuracy"])
     assert [mark["bin"] for mark in records] == frame["bin"].tolist()
-    noise = frame[~(frame["class_p"] <= 0.05)]
+    noise = frame[~(frame["class_p"] <= 0.05) & (frame["count"] >= 10)]
     inside = noise["top_label"].between(0, 1).to_numpy()
     assert inside.any()
     np.testing.assert_array_equal(np.asarray(pale.y)[inside], noise["top_label"][inside])
@@ -76,15 +78,17 @@ def test_lines_join_neighbours_of_rows_enough_and_go_to_no_hollow_mark() -> None
     says = np.repeat(list(counts), list(counts.values()))
     rows = Predictions.from_confidence(says, predicted=[0] * len(says), labels=np.arange(len(says)) % 2)
     diagram, panels = diagrams.reliability(rows, 10), diagrams.class_panels(rows, [0], bins=10)
-    few = diagram.frame().set_index("bin")["count"] < 10
     (stars,) = marks(figures.reliability(diagram), "stars")
     (small,) = (trace for trace in figures.class_panels(panels).data if trace.customdata)
     for trace in (stars, small):
         # Bins 5 and 9 have 9 rows and 11, and none are in bin 8.
         assert joined(trace) == [(2, 3), (6, 7), (7, 9)]
         found, _, _ = points(trace)
-        assert [symbol.endswith("-open") for symbol in symbols(trace)] == few.tolist()
-        assert [mark["bin"] for mark in found] == few.index.tolist()
+        # Bins 4 and 5 share a mark, as neighbors of few rows.
+        assert [mark.get("bin") for mark in found] == [0, 1, 2, 3, None, 6, 7, 9]
+        assert [symbol.endswith("-open") for symbol in symbols(trace)] == [i in (1, 4) for i in range(8)]
+        assert [mark["count"] for mark in found] == [12, 3, 10, 40, 18, 30, 30, 11]
+    few = diagram.frame().set_index("bin")["count"] < 10
     moved = figures.movement(diagrams.movement(rows, rows, bins=10))
     for trace in (trace for trace in moved.data if trace.customdata and trace.uid != "arrows"):
         assert joined(trace) == [(2, 3), (6, 7), (7, 9)]
@@ -261,6 +265,34 @@ def test_the_key_tells_only_what_is_there(predictions: Predictions) -> None:
     assert key(diagrams.reliability(differing(), 10), "significant") == ["one bin", "stem"]
 
 
+def test_neighboring_bins_of_few_rows_share_a_mark_with_the_interval_of_their_rows() -> None:
+    counts = {0.05: 4, 0.15: 3, 0.25: 5, 0.35: 9, 0.45: 2, 0.55: 40, 0.65: 1, 0.95: 60}
+    says = np.repeat(list(counts), list(counts.values()))
+    rows = Predictions.from_confidence(says, np.arange(len(says)) % 3 > 0)
+    diagram, bands = diagrams.reliability(rows, 10), diagrams.reliability_bands(rows, 10)
+    figure = figures.reliability({"net": diagram}, bands=bands, axis="linear")
+    (stars,) = marks(figure, "stars")
+    found, x, y = points(stars)
+    # 4 + 3 + 5 are a mark, 9 + 2 the next one; the single row has no neighbor of few rows.
+    assert [mark["count"] for mark in found] == [12, 11, 40, 1, 60]
+    assert [mark.get("between") for mark in found] == [pytest.approx((0, 0.3)), pytest.approx((0.3, 0.5)), *[None] * 3]
+    assert [mark.get("bin") for mark in found] == [None, None, 5, 6, 9]
+    assert x[0] == pytest.approx((4 * 0.05 + 3 * 0.15 + 5 * 0.25) / 12)
+    right = rows.correct[:12].sum()
+    assert y[0] == pytest.approx(right / 12)
+    known = ~np.isnan(np.asarray(stars.x))
+    high, low = stars.error_y.array[known], stars.error_y.arrayminus[known]
+    exact = clopper_pearson(np.array([float(right)]), np.array([12.0]), 0.9)
+    assert (y[0] - low[0], y[0] + high[0]) == (pytest.approx(exact[0][0]), pytest.approx(exact[1][0]))
+    # The interval of a single row would span the picture.
+    assert np.isnan([high[3], low[3]]).all()
+    assert (high[[0, 1, 2, 4]] > 0).all()
+    # Tables, bars and columns are those of the bins.
+    assert len(diagram.frame()) == len(bands.frame()) == len(figure.layout.meta["columns"]) == 8
+    (printed,) = marks(figures.reliability({"net": diagram}, bands=bands, plusses="printed"), "stars")
+    assert len(points(printed)[0]) == 8
+
+
 def test_bands_draw_intervals_and_where_calibrated_models_are(predictions: Predictions) -> None:
     models = {name: predictions.take(np.arange(n)) for name, n in (("a", 400), ("b", 350), ("c", 300))}
     drawn = {name: diagrams.reliability(rows, 10, notion="confidence") for name, rows in models.items()}
@@ -280,8 +312,10 @@ def test_bands_draw_intervals_and_where_calibrated_models_are(predictions: Predi
             for star, each in zip(marks(figure, "stars"), bands.values(), strict=True):
                 known, frame = ~np.isnan(star.x), each.frame()
                 ends = [np.asarray(star.y) + star.error_y.array, np.asarray(star.y) - star.error_y.arrayminus]
-                np.testing.assert_allclose(ends[0][known], place(frame["accuracy_high"]))
-                np.testing.assert_allclose(ends[1][known], place(frame["accuracy_low"]))
+                wide = frame["count"] < 10
+                for end, side in zip(ends, ("accuracy_high", "accuracy_low"), strict=True):
+                    np.testing.assert_allclose(end[known], place(frame[side].where(~wide)))
+            assert wide.any()
     with pytest.raises(InputError, match="different bins"):
         figures.reliability(drawn["a"], bands=diagrams.reliability_bands(models["a"], 3, "confidence"))
 
