@@ -18,7 +18,7 @@ from calib_core._base.distributions import beta
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import StandingOut
-from calib_core.diagrams.curve import BANDS, band_title
+from calib_core.diagrams.curve import BANDS, band_title, kernel_curve
 from calib_core.diagrams.local_accuracy import LocalAccuracy
 from calib_core.estimators.base import judged_notion
 from calib_core.inference.verdicts.estimate_line import EstimateLine
@@ -36,6 +36,7 @@ class CorpCurve(Diagram):
     Arrays are (steps,): the fit is ``outcome`` for scores from ``lower`` to ``upper``, which ``count`` rows have.
     ``miscalibration`` (MCB) is the largest possible gain by recalibration. ``discrimination`` (DSC) is the gain of the
     recalibrated scores over the constant mean. ``uncertainty`` (UNC) is the score of that constant. None is negative.
+    ``ranges`` of scores have enough rows to draw it, as for ``kernel_curve``.
     """
 
     formula: ClassVar[str] = (
@@ -52,6 +53,7 @@ class CorpCurve(Diagram):
     miscalibration: float
     discrimination: float
     uncertainty: float
+    ranges: Float64s
 
     def frame(self) -> pd.DataFrame:
         """One line per step, exactly the numbers drawn."""
@@ -102,6 +104,7 @@ def corp(predictions: Predictions, reduction: str | Reduction | None = None, str
         max(score - best, 0.0),
         max(constant - best, 0.0),
         constant,
+        kernel_curve(predictions, reduction, stratum, band="none").ranges,
     )
 
 
@@ -136,7 +139,7 @@ class CorpBand(Diagram):
     """Confidence band of a non-decreasing true curve: ``lower`` to ``upper`` at scores (m,).
 
     Between two scores, the lower end is that of the score below, and the upper end that of the score above. ``band`` is
-    "pointwise" or "whole-curve".
+    "pointwise" or "whole-curve". ``ranges`` of scores have enough rows to draw it, as for ``kernel_curve``.
     """
 
     stratum: str
@@ -145,6 +148,7 @@ class CorpBand(Diagram):
     upper: Float64s
     band: str
     level: float
+    ranges: Float64s
 
     @property
     def band_title(self) -> str:
@@ -214,7 +218,8 @@ def corp_band(
     lower = _rising(count, hits, chosen, band, level)
     # Read from the other end, outcomes that fail rise.
     upper = _rising(count[::-1], (count - hits)[::-1], (len(scores) - 1 - chosen)[::-1], band, level)
-    return CorpBand(claims.strata[stratum], scores[chosen], lower, 1.0 - upper[::-1], band, level)
+    ranges = kernel_curve(predictions, reduction, stratum, band="none").ranges
+    return CorpBand(claims.strata[stratum], scores[chosen], lower, 1.0 - upper[::-1], band, level, ranges)
 
 
 def _rising(count: Codes, hits: Codes, chosen: Codes, band: str, level: float) -> Float64s:

@@ -108,6 +108,13 @@ class KernelCurve(Diagram):
             "or a fixed bandwidth."
         )
 
+    @property
+    def ranges(self) -> Float64s:
+        """Ranges of scores over which the curve is drawn, (ranges, 2). Curves without a kernel use them too."""
+        known = np.flatnonzero(~np.isnan(self.curve))
+        runs = np.split(known, np.flatnonzero(np.diff(known) > 1) + 1) if len(known) else []
+        return self.score[[[run[0], run[-1]] for run in runs]] if runs else np.zeros((0, 2))
+
     def value(self, score: float) -> float:
         """P(z = 1 | s) at any score, read off between the points; NaN in a gap and outside the range."""
         return float(np.interp(score, self.score, self.curve, left=np.nan, right=np.nan))

@@ -17,6 +17,7 @@ from calib_core.binning.interval_schemes import bins_said
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import reliability_bands
+from calib_core.diagrams.curve import kernel_curve
 from calib_core.diagrams.reliability import reliability
 from calib_core.estimators.base import claimed_rows, event_name
 from calib_core.predictions.predictions import Predictions
@@ -38,7 +39,8 @@ class RiskDiagram(Diagram):
     ``risk`` is the mean in a bin, ``observed`` the frequency of the event with its exact interval ``low`` to ``high``.
     ``band_low`` to ``band_high`` contains the frequency for a calibrated model. All are at ``level`` per bin. ``curve``
     is None where there is none, and ``note`` is the reason. ``spikes`` counts rows with the event and without it in
-    steps of the risk: ``score`` (the middle), ``events``, ``others``. ``bins`` names the bins.
+    steps of the risk: ``score`` (the middle), ``events``, ``others``. ``bins`` names the bins. ``ranges`` are the ones
+    of risks with enough rows to draw the curve: those of the ``kernel_curve``.
     """
 
     formula: ClassVar[str] = r"\bar p_b = \frac{1}{n_b} \sum_{i \in b} p_i \;\mapsto\; \frac{1}{n_b} \sum_{i \in b} y_i"
@@ -58,6 +60,7 @@ class RiskDiagram(Diagram):
     spikes: pd.DataFrame
     level: float
     note: str = ""
+    ranges: Float64s | None = None
 
     @property
     def events(self) -> float:
@@ -130,6 +133,7 @@ def risk_diagram(
         _spikes(claims),
         level,
         note,
+        None if curve is None or claims.grain == "counts" else kernel_curve(predictions, "event", band="none").ranges,
     )
 
 

@@ -91,12 +91,12 @@ def consistency_bands(bands: ReliabilityBands) -> go.Figure:
 
 @draws(CorpCurve)
 def corp(curve: CorpCurve) -> go.Figure:
-    """Draw the isotonic fit as steps."""
-    x = np.column_stack([curve.lower, curve.upper]).ravel()
+    """Draw the isotonic fit as steps, where there are enough rows."""
+    x, y = within(curve.ranges, np.column_stack([curve.lower, curve.upper]).ravel(), np.repeat(curve.outcome, 2))
     return _alone(
         go.Scatter(
             x=x,
-            y=np.repeat(curve.outcome, 2),
+            y=y,
             mode="lines",
             line={"color": _COLOUR, "width": 2.5},
             name="CORP curve",
@@ -110,7 +110,30 @@ def corp_band(band: CorpBand) -> go.Figure:
     """Draw the band around the isotonic fit as steps, from the ends at the nearest score below or above."""
     x, low, high = (np.repeat(values, 2) for values in (band.score, band.lower, band.upper))
     # In the doubled points the lower end steps one point late, and the upper one point early.
-    return _alone(_band(x, np.append(low[:1], low[:-1]), np.append(high[1:], high[-1:]), band.band_title))
+    ends = np.append(low[:1], low[:-1]), np.append(high[1:], high[-1:])
+    x, low, high = within(band.ranges, x, *ends)
+    return _alone(filled(x, low, high, band.band_title))
+
+
+def within(ranges: Float64s, x: Float64s, *heights: Float64s) -> tuple[Float64s, ...]:
+    """Lines through ``heights`` at ascending ``x``, cut to these ranges of x, with NaN between the pieces.
+
+    >>> x, y = within(np.array([[0.0, 1.0], [3.0, 4.0]]), np.array([1.0, 5.0]), np.array([2.0, 6.0]))
+    >>> x.tolist(), y.tolist()
+    ([1.0, nan, 3.0, 4.0], [2.0, nan, 4.0, 5.0])
+    """
+    pieces: list[Float64s] = []
+    for low, high in ranges:
+        inside = x[(x >= low) & (x <= high)]
+        ends = [end for end in (low, high) if x[0] < end < x[-1] and end not in inside]
+        across = np.sort(np.append(inside, ends))
+        cut = [np.interp(across, x, y) for y in heights]
+        for value, y in zip(cut, heights, strict=True):
+            value[np.isin(across, inside)] = y[(x >= low) & (x <= high)]  # steps have two heights at one x
+        pieces += [np.stack([across, *cut])] if len(across) else []
+    gap = np.full((1 + len(heights), 1), np.nan)
+    whole = np.hstack([part for piece in pieces for part in (gap, piece)][1:]) if pieces else gap
+    return tuple(whole)
 
 
 def kernel_band(curve: KernelCurve) -> go.Figure:
@@ -130,10 +153,10 @@ def kernel_traces(curve: KernelCurve) -> list[go.Scatter]:
     )
     if curve.band == "none":
         return [line]
-    return [_band(curve.score, curve.lower, curve.upper, curve.band_title), line]
+    return [filled(curve.score, curve.lower, curve.upper, curve.band_title), line]
 
 
-def _band(x: Float64s, low: Float64s, high: Float64s, name: str) -> go.Scatter:
+def filled(x: Float64s, low: Float64s, high: Float64s, name: str) -> go.Scatter:
     """Closed outlines, one per run of points without a gap."""
     known = np.flatnonzero(~np.isnan(low))
     runs = np.split(known, np.flatnonzero(np.diff(known) > 1) + 1)

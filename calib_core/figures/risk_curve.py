@@ -24,6 +24,7 @@ from calib_core.diagrams.risk_diagram import RiskDiagram
 from calib_core.figures.bin_marks import name_of
 from calib_core.figures.look import CALIBRATED, REFERENCE, finished
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
+from calib_core.figures.overlay import filled, within
 from calib_core.figures.probability_axis import heading, percent_ticks
 from calib_core.figures.reliability import FIT
 from calib_core.figures.shown import draws
@@ -272,9 +273,12 @@ class _Marks:
         if self.diagram.curve is None:
             return []
         look, curve = style(self.number), self.diagram.curve.frame()
+        x, observed, low, high = (curve[name].to_numpy() for name in ("score", "observed", "low", "high"))
+        if self.diagram.ranges is not None:
+            x, observed, low, high = within(self.diagram.ranges, x, observed, low, high)
         line = go.Scatter(
-            x=curve["score"],
-            y=curve["observed"],
+            x=x,
+            y=observed,
             mode="lines",
             line={"color": look.colour, "width": 2.2 if whole else 1.2, "dash": look.dash},
             name="smooth curve" if whole else f"smooth curve: {plain(self.title)}",
@@ -283,21 +287,10 @@ class _Marks:
             showlegend=False,
             hoverinfo="skip",
         )
-        known = curve["low"].notna()
-        if not whole or not known.any():
+        if not whole or np.isnan(low).all():
             return [line]
-        band = go.Scatter(
-            x=np.append(curve["score"][known], curve["score"][known][::-1]),
-            y=np.append(curve["low"][known], curve["high"][known][::-1]),
-            fill="toself",
-            fillcolor=_faint(look.colour),
-            mode="lines",
-            line={"width": 0, "color": look.colour},
-            name=f"smooth curve, {at_level(self.diagram.level)} band",
-            uid=name_of("band", self.title),
-            hoverinfo="skip",
-        )
-        return [band, line]
+        around = filled(x, low, high, f"smooth curve, {at_level(self.diagram.level)} band")
+        return [around.update(fillcolor=_faint(look.colour), uid=name_of("band", self.title)), line]
 
     def spikes(self) -> list[go.Bar]:
         """Rows with the event above the line and rows without it below, on a square-root scale."""

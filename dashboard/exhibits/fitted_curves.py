@@ -24,6 +24,10 @@ BAND = Choice(tuple(BANDS), titles=("Pointwise", "Simultaneous (whole curve)", "
 """Kinds of bands around a curve without bins."""
 
 
+ENOUGH = "The curve is drawn where the effective sample size near a score is at least 20."
+"""Caption of every curve without bins."""
+
+
 @EXHIBITS.register("corp", "Without bins: isotonic (CORP) reliability curve", reference="Dimitriadis et al. 2021")
 @dataclass(frozen=True)
 class IsotonicCurve(Exhibit):
@@ -63,7 +67,8 @@ class IsotonicCurve(Exhibit):
     def words(self, scene: Scene) -> Words:
         title, (about, band) = scene.model.title, band_words(scene, self.band)
         return Words(
-            f"{title}: the best non-decreasing curve from predictions to outcomes, over the stars. {band}".rstrip(),
+            f"{title}: the best non-decreasing curve from predictions to outcomes, over the stars. {ENOUGH} "
+            f"{band}".rstrip(),
             f"Isotonic reliability curve of {in_sentence(title)} over its stars.",
         ).also(
             about,
@@ -150,8 +155,7 @@ class KernelReliability(KernelCurveExhibit):
     def words(self, scene: Scene) -> Words:
         title, curve = scene.model.title, scene.get(self._curve(scene))
         words = Words(
-            f"{title}: kernel curve over the stars, {curve.band_title}. "
-            "The curve is drawn where the effective sample size near a score is at least 20.",
+            f"{title}: kernel curve over the stars, {curve.band_title}. {ENOUGH}",
             f"Kernel reliability curve of {in_sentence(title)}: {curve.band_title}.",
         )
         return words.also(*curve_notes(title, curve, self.score))

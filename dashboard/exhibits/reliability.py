@@ -15,7 +15,7 @@ from calib_core.text import percent, points, score
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words, risk_picture
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.fitted_curves import BAND, band_words, curve_notes, isotonic, over
+from dashboard.exhibits.fitted_curves import BAND, ENOUGH, band_words, curve_notes, isotonic, over
 from dashboard.exhibits.slices import bins_counted
 from dashboard.exhibits.stars import (
     BINS_OF,
@@ -339,7 +339,7 @@ class Reliability(Exhibit):
         return (
             f"{title}: Brier score {score(curve.score)} = miscalibration {score(curve.miscalibration)} "
             f"− discrimination {score(curve.discrimination)} + uncertainty {score(curve.uncertainty)}.",
-            band_words(scene, self.band)[0],
+            " ".join(filter(None, (ENOUGH, band_words(scene, self.band)[0]))),
         )
 
     def _of_classes(self, scene: Scene) -> tuple[str, ...]:

@@ -24,9 +24,10 @@ from shown_laws import FIELD, records_of, told_by
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, defaults
-from calib_core.diagrams.reliability import FEW_ROWS
+from calib_core.diagrams.reliability import FEW_ROWS, pooled_marks
 from calib_core.evaluation import prediction_sets
 from calib_core.evaluation.choice import ENOUGH
+from calib_core.figures import overlay
 from calib_core.summaries import write_summary
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
@@ -534,10 +535,21 @@ def drawn_too(w: World, key: str, frame: Frame) -> list[Frame]:
     scene = w.scene
     found = []
     if key in ("corp", "kernel-curve", "bin"):
-        stars = scene.get(EXHIBITS.make("bins").table(scene))
-        found.append(stars)
+        found.append(scene.get(EXHIBITS.make("bins").table(scene)))
+    if key in ("reliability", "corp", "kernel-curve", "bin", "bins") and scene.claims != "event":
+        found += [scene.get(stars(scene, model)).marks() for model in scene.models.shown]
+    if key in ("corp", "kernel-curve", "bins"):
+        found.append(scene.get(stars(scene)).marks())
+    if key in ("class-panels", "slice-panels") and "mean_score" in frame:
+        named = {"mean_score": "confidence", "mean_outcome": "accuracy"}
+        by = ["model", "class" if key == "class-panels" else "slice"]
+        found += [pooled_marks(part.rename(columns=named)) for _, part in frame.groupby(by)]
     if key == "corp":
-        found.append(scene.get(isotonic(scene.model, scene.claims)).frame())
+        curve = scene.get(isotonic(scene.model, scene.claims))
+        found.append(curve.frame())
+        # Where it is cut, its line is read off between two steps.
+        steps = np.column_stack([curve.lower, curve.upper]).ravel(), np.repeat(curve.outcome, 2)
+        found.append(Frame(np.column_stack(overlay.within(curve.ranges, *steps))))
     if key == "class-kernel":
         known = frame.dropna(subset="curve")
         found.append(Frame({"read off at": [0.8], "curve": [np.interp(0.8, known["score"], known["curve"])]}))

@@ -7,6 +7,7 @@ import itertools
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -263,6 +264,39 @@ def test_the_key_tells_only_what_is_there(predictions: Predictions) -> None:
     assert key(diagram, "none") == ["one bin", *hollow]
     assert key(diagrams.reliability(differing(), 10)) == ["one bin", "stem", "pale +"]
     assert key(diagrams.reliability(differing(), 10), "significant") == ["one bin", "stem"]
+
+
+def test_curves_without_bins_are_drawn_where_the_kernel_curve_is() -> None:
+    rng = np.random.default_rng(0)
+    risk = np.concatenate([rng.uniform(0.02, 0.2, 600), rng.uniform(0.7, 0.95, 600), [0.4, 0.45, 0.99]])
+    rows = Predictions(np.column_stack([1 - risk, risk]), (rng.random(len(risk)) < risk).astype(int))
+    kernel = diagrams.kernel_curve(rows, "event", band="none")
+    assert len(kernel.ranges) == 2
+    gap = kernel.ranges[0, 1], kernel.ranges[1, 0]
+    assert 0.2 < gap[0] < 0.4 < gap[1] < 0.7  # two rows in between are too few
+    known = kernel.score[~np.isnan(kernel.curve)]
+    assert not ((known > gap[0]) & (known < gap[1])).any()
+    for band in ("pointwise", "whole-curve"):
+        for drawn in (
+            figures.corp(diagrams.corp(rows, "event")),
+            figures.corp_band(diagrams.corp_band(rows, "event", band=band)),
+        ):
+            (trace,) = laid_over(drawn)
+            x = np.asarray(trace.x, dtype=float)
+            assert np.isnan(x).sum() == 1
+            assert set(gap) <= set(x.tolist())
+            assert not ((x > gap[0]) & (x < gap[1])).any()
+            assert (np.nanmin(x), np.nanmax(x)) == (
+                pytest.approx(kernel.ranges[0, 0]),
+                pytest.approx(kernel.ranges[1, 1]),
+            )
+    risks = figures.risk_diagram(diagrams.risk_diagram(rows))
+    smooth = [t for t in risks.data if str(t.uid).startswith(("curve", "band"))]
+    assert len(smooth) == 2
+    for trace in smooth:
+        x = np.asarray(trace.x, dtype=float)
+        assert set(gap) <= set(x.tolist())
+        assert not ((x > gap[0]) & (x < gap[1])).any()
 
 
 def test_neighboring_bins_of_few_rows_share_a_mark_with_the_interval_of_their_rows() -> None:
@@ -648,10 +682,11 @@ def test_overlays_draw_their_frames(predictions: Predictions) -> None:
     (band,) = laid_over(figures.consistency_bands(bands))
     np.testing.assert_allclose(np.asarray(band.y) + band.error_y.array, frame["band_high"])
     curve = diagrams.corp(predictions)
+    curve = replace(curve, ranges=np.array([[0.0, 1.0]]))
     (steps,) = laid_over(figures.corp(curve))
     np.testing.assert_array_equal(np.asarray(steps.y)[::2], curve.frame()["outcome"])
     np.testing.assert_array_equal(np.asarray(steps.x)[1::2], curve.frame()["upper"])
-    steps = diagrams.corp_band(predictions)
+    steps = replace(diagrams.corp_band(predictions), ranges=np.array([[0.0, 1.0]]))
     (outline,) = laid_over(figures.corp_band(steps))
     m = len(steps.score)
     # There along the lower end, back along the upper one; between two scores the wider of what either allows.
