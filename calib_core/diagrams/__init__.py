@@ -18,8 +18,10 @@ from calib_core.diagrams.calibration_map import (
 )
 from calib_core.diagrams.class_bias import ClassBias, class_bias
 from calib_core.diagrams.class_list import (
+    ClassGaps,
     ClassTable,
     StandingOut,
+    class_gaps,
     class_list,
     class_table,
     classes_standing_out,
@@ -89,6 +91,7 @@ __all__ = [
     "ClassBias",
     "ClassBins",
     "ClassCurves",
+    "ClassGaps",
     "ClassPanels",
     "ClassTable",
     "ClassValidity",
@@ -135,6 +138,7 @@ __all__ = [
     "class_claims",
     "class_confusions",
     "class_curves",
+    "class_gaps",
     "class_list",
     "class_panels",
     "class_rows",

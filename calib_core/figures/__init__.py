@@ -10,7 +10,7 @@ if not (find_spec("plotly") and find_spec("PIL")):
     raise ImportError('figures need Plotly and Pillow, which are not installed: pip install "calib[plot]"')
 
 from calib_core.figures.aligned_measures import large_lines
-from calib_core.figures.classes import class_bias, class_curves, class_panels, class_table, class_validity
+from calib_core.figures.classes import class_bias, class_curves, class_gaps, class_panels, class_table, class_validity
 from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import binary_map, fitted_parameters
 from calib_core.figures.forest import forest, slice_dots
@@ -44,6 +44,7 @@ __all__ = [
     "class_bias",
     "class_bins",
     "class_curves",
+    "class_gaps",
     "class_panels",
     "class_table",
     "class_validity",

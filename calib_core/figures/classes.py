@@ -15,18 +15,19 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from calib_core.diagrams.class_bias import MOST_CLASSES, ClassBias
-from calib_core.diagrams.class_list import ClassTable, ranked_classes
+from calib_core.diagrams.class_list import ClassGaps, ClassTable, ranked_classes
 from calib_core.diagrams.reliability import FEW_ROWS, pooled_marks
 from calib_core.diagrams.small_diagrams import ClassCurves, ClassPanels, ClassValidity, SmallDiagrams
 from calib_core.figures.findings import findings
 from calib_core.figures.levels import steps
-from calib_core.figures.look import DIVERGING, finished, style
+from calib_core.figures.look import DIVERGING, REFERENCE, finished, style
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.paper import text_width
-from calib_core.figures.probability_axis import percent_ticks
+from calib_core.figures.probability_axis import heading, percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.inference.significance.count_tests import standing_out
-from calib_core.text import count, percent, plain, points, rounded
+from calib_core.palette import Style
+from calib_core.text import at_level, count, percent, plain, points, rounded
 
 Small = TypeVar("Small", bound=SmallDiagrams)
 
@@ -141,6 +142,136 @@ def _facts(table: ClassTable, c: int) -> tuple[str, str, str]:
     if not table.count[c] > 0:
         return "–", "–", "0"
     return rounded(100 * table.score[c], 1), rounded(100 * table.outcome[c], 1), count(round(table.count[c]))
+
+
+_GAPS, _HEAD, _FOOT = 230, 40, 16
+"""Pixels of a model's axes, above them for its heading, and below them without the names of classes."""
+_SHORT, _LETTER = 12, 7
+"""Maximum letters of the name of a class below its line, and pixels of a letter."""
+
+
+@draws(ClassGaps)
+def class_gaps(gaps: ClassGaps | Mapping[str, ClassGaps], *, looks: Mapping[str, int] | None = None) -> go.Figure:
+    """Draw one line per class: from a tick at its mean prediction to a dot at its observed frequency.
+
+    The gray bar is the range of calibrated models. Classes that are not significantly off are hollow. Each model has
+    a panel; all have the same classes in the same order. A model keeps its style, by its number in ``looks``.
+    """
+    models = numbered(gaps, looks)
+    letters = max(len(name[:_SHORT]) for _, _, each in models for name in each.names)
+    high, n = _HEAD + _GAPS + _FOOT + _LETTER * letters, len(models)
+    figure, columns = go.Figure(), list[dict[str, object]]()
+    least = min(float(np.nanmin([each.score, each.outcome, each.low], initial=1.0)) for _, _, each in models)
+    floor = max(0.0, np.floor(10 * least) / 10)
+    ticks = percent_ticks([tenth / 10 for tenth in range(round(10 * floor), 11, 2)])
+    for k, (number, title, each) in enumerate(models):
+        x, y, look = f"x{k + 1 if k else ''}", f"y{k + 1 if k else ''}", style(number)
+        figure.add_traces([trace.update(xaxis=x, yaxis=y) for trace in _gap_marks(look, title, each, named=not k)])
+        foot = 1 - (k * high + _HEAD + _GAPS) / (n * high)
+        domain = [foot, foot + _GAPS / (n * high)]
+        places = np.arange(len(each.code))
+        figure.update_layout(
+            {
+                f"xaxis{x[1:]}": {
+                    "anchor": y,
+                    "tickvals": places.tolist(),
+                    "ticktext": [plain(name[:_SHORT]) for name in each.names],
+                    "tickangle": -90,
+                    "tickfont": {"size": 11 if len(places) <= 60 else 10},
+                    "range": [-0.7, len(places) - 0.3],
+                    "showgrid": False,
+                    "ticks": "",
+                },
+                f"yaxis{y[1:]}": {"anchor": x, "domain": domain, "range": [floor - 0.02, 1.02], **ticks},
+            }
+        )
+        above = heading(title, look, None, 0.0, domain[1])
+        off = "" if each.off is None else f"   {each.off:,} of {each.tested:,} classes significantly off"
+        for annotation in above["annotations"]:
+            figure.add_annotation({**annotation, "text": f"{annotation['text']}{off}"})
+        for shape in above["shapes"]:
+            figure.add_shape(shape)
+        columns += [
+            {
+                "axis": x,
+                "low": j - 0.5,
+                "high": j + 0.5,
+                "record": {"model": title, "code": c},
+                "says": plain(text).replace(" %", " percent"),
+            }
+            for j, (c, text) in enumerate(zip(each.code, _gap_words(each), strict=True))
+        ]
+    return finished(
+        figure,
+        height=n * high,
+        barmode="overlay",
+        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "top", "yref": "container"},
+        margin={"t": 8, "b": 8},
+        meta={"columns": columns},
+        uirevision="class gaps",
+    )
+
+
+def _gap_words(gaps: ClassGaps) -> list[str]:
+    """Sentence about each class."""
+    return [
+        f"{name}: predicted {percent(says)}, observed {percent(right)}, {count(round(rows))} rows"
+        for name, says, right, rows in zip(gaps.names, gaps.score, gaps.outcome, gaps.rows, strict=True)
+    ]
+
+
+def _gap_marks(look: Style, title: str, gaps: ClassGaps, named: bool) -> list[go.Bar | go.Scatter]:
+    """Marks of a model's classes, with legend entries if ``named``."""
+    places, none = np.arange(len(gaps.code)), np.full(len(gaps.code), np.nan)
+    frame = pd.DataFrame({"code": gaps.code, "rows": gaps.rows})
+    noise = go.Bar(
+        x=places,
+        y=gaps.high - gaps.low,
+        base=gaps.low,
+        width=0.72,
+        marker={"color": NOISE, "line": {"width": 0}},
+        name=f"{at_level(gaps.level)} of calibrated models",
+        hoverinfo="skip",
+        showlegend=named,
+    )
+    lines = go.Scatter(
+        x=np.column_stack([places, places, none]).ravel(),
+        y=np.column_stack([gaps.score, gaps.outcome, none]).ravel(),
+        mode="lines",
+        line={"color": look.colour, "width": 1.6},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    tick = {"symbol": "line-ew-open", "size": 9, "color": REFERENCE, "line": {"width": 2.4, "color": REFERENCE}}
+    says = go.Scatter(
+        x=places, y=gaps.score, mode="markers", marker=tick, name="predicted", hoverinfo="skip", showlegend=named
+    )
+    dots = go.Scatter(
+        x=places,
+        y=gaps.outcome,
+        mode="markers",
+        name=plain(title),
+        marker={
+            "symbol": np.where(gaps.stands_out, "circle", "circle-open").tolist(),
+            "size": 8,
+            "opacity": 1,
+            "color": look.colour,
+            "line": {"width": 1.4, "color": look.colour},
+        },
+        customdata=records(frame, model=title),
+        hovertext=list(map(plain, _gap_words(gaps))),
+        hovertemplate="%{hovertext}<extra></extra>",
+        cliponaxis=False,
+        showlegend=False,
+    )
+    entries = [("observed", "circle"), ("not significantly off", "circle-open")]
+    legend = [
+        go.Scatter(
+            x=[None], y=[None], mode="markers", name=name, marker={"symbol": symbol, "size": 9, "color": REFERENCE}
+        )
+        for name, symbol in entries
+    ]
+    return [noise, lines, says, dots, *(legend if named else [])]
 
 
 def numbers_at_right(facts: Sequence[tuple[str, str, str]], heads: tuple[str, str, str]) -> list[dict[str, object]]:

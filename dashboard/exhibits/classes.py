@@ -11,11 +11,11 @@ import pandas as pd
 import calib_core as cc
 from calib_core import REDUCTIONS
 from calib_core.diagrams import KERNEL_CURVE
-from calib_core.diagrams.class_list import FEW_ROWS, PAGE, SORTS, gaps_cancel
+from calib_core.diagrams.class_list import FEW_ROWS, MANY, MOST_DRAWN, PAGE, SORTS, gaps_cancel
 from calib_core.estimators import KernelECE, draws_curve
 from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places
 from calib_core.registry.registry import Choice, Part, Range, Text
-from calib_core.text import begun, called, count, in_percent, jointly
+from calib_core.text import at_level, begun, called, count, in_percent, jointly
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import BINS_OF, BINS_OF_WORDS, grouped, grouping
@@ -261,12 +261,34 @@ class Classes(InOrder):
 @EXHIBITS.register("class-errors", "Errors of classes")
 @dataclass(frozen=True)
 class ClassErrors(Paged):
-    """Error of each of a dozen classes, one mark per model, next to that of a calibrated model."""
+    """Error of each of a dozen classes, one mark per model, next to that of a calibrated model.
+
+    Above 20 classes: predicted and observed of each class, one line per class and one panel per model.
+    """
 
     printed = 0
     terms = ("top-label", "class-wise")
 
+    def used_in(self, scene: Scene) -> tuple[str, ...] | None:
+        return ("notion", "sort", "search") if self.has_many(scene) else None
+
+    @staticmethod
+    def has_many(scene: Scene) -> bool:
+        """True if there are so many classes that each is one line."""
+        return len(scene.class_names) > MANY
+
+    def gaps(self, scene: Scene) -> dict[str, Call[Any]]:
+        """Return predicted and observed of the classes, of every model that has them."""
+        chosen = self.order(scene)
+        tests, _ = self.tests(scene)
+        return {
+            title: call(cc.diagrams.class_gaps, rows, self.notion, chosen, tests.get(title))
+            for title, rows in self.predictions(scene).items()
+        }
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        if self.has_many(scene):
+            return call(cc.calls.stacked, self.gaps(scene))
         rows, chosen = self.predictions(scene), self.chosen(scene)
         title, tested = self.first(scene)[0], self.tested(scene)
         tests = False if tested is None else {title: tested}
@@ -275,6 +297,16 @@ class ClassErrors(Paged):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         errors = [name for name in frame.columns if name.startswith("error, ")]
         noise = [of.error("calibrated", name) for name in frame.columns if name.startswith("calibrated, ")][:1]
+        if "model" in frame:
+            return (
+                of.text("model"),
+                of.text("class"),
+                of.whole("rows"),
+                of.share("mean score", "mean_score"),
+                of.share("mean outcome", "mean_outcome"),
+                of.between("calibrated models", "low", "high"),
+                of.flag("significantly off", "stands_out"),
+            )
         return (
             of.text("class"),
             of.whole("rows"),
@@ -287,12 +319,17 @@ class ClassErrors(Paged):
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
+        if self.has_many(scene):
+            return call("figures.class_gaps", self.gaps(scene), looks=scene.looks)
         tables, _ = self.tables(scene)
         tested = self.tested(scene)
         return call("figures.class_table", tables, classes=self.chosen(scene), tests=tested, looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
-        which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
+        notion = REDUCTIONS[self.notion].title.lower()
+        if self.has_many(scene):
+            return self.noted(self._of_many(scene, notion), scene).also(*self.tests(scene)[1])
+        which = self.which(scene, self.page)
         tested = self.tested(scene) is not None
         noise = " Calibrated: mean raw ECE of a calibrated model." if tested else ""
         title, _ = self.first(scene)
@@ -305,6 +342,17 @@ class ClassErrors(Paged):
             f"Mean score and mean outcome are for {in_sentence(title)}. Bins: {scene.in_bins}.",
         )
         return self.noted(words.also(*self.tests(scene)[1][:1]), scene)
+
+    def _of_many(self, scene: Scene, notion: str) -> Words:
+        found, gaps = len(scene.get(self.order(scene))), scene.get(next(iter(self.gaps(scene).values())))
+        which = self.which(scene) if found <= MOST_DRAWN else f"the first {MOST_DRAWN} of {self.which(scene)[4:]}"
+        same = " All models have the same order." if len(self.gaps(scene)) > 1 else ""
+        return Words(
+            f"Predicted and observed of each class ({notion}): {which}.{same}",
+            f"Predicted and observed of {count(len(gaps.code))} classes.",
+            key=f"Tick: mean prediction. Dot: observed frequency. Gray: {at_level(gaps.level)} of calibrated models. "
+            "Hollow: not significantly off, corrected for multiple testing.",
+        ).also(self.rule(scene))
 
 
 _DRAWN = {"reliability": "class_panels", "validity": "class_validity", "kernel": "class_curves"}

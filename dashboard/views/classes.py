@@ -10,7 +10,7 @@ from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.classes import ClassPanelsExhibit, together
+from dashboard.exhibits.classes import ClassErrors, ClassPanelsExhibit, together
 from dashboard.exhibits.single_class import ClassKernel
 from dashboard.navigation import view
 from dashboard.session import Scene
@@ -65,8 +65,14 @@ def render() -> None:
             sentence = markdown_plain(why)
             st.info(f"{begun(sentence)}.")
             return
-        exhibited("class-panels", scene, title=None, controls=False, folded=True, limits=fixed["class-panels"])
-        exhibited("class-errors", scene, title=None, folded=True, controls=False, limits=fixed["class-errors"])
+        if ClassErrors.has_many(scene):
+            exhibited("class-errors", scene, title=None, folded=True, controls=False, limits=fixed["class-errors"])
+            with st.expander("Small diagrams", key="classes.panels", on_change="rerun") as box:
+                if box.open:
+                    exhibited("class-panels", scene, title=None, controls=False, limits=fixed["class-panels"])
+        else:
+            exhibited("class-panels", scene, title=None, controls=False, folded=True, limits=fixed["class-panels"])
+            exhibited("class-errors", scene, title=None, folded=True, controls=False, limits=fixed["class-errors"])
         if exhibit.curve == "kernel":
             _one_class(scene)
         exhibited("classes", scene, controls=False, limits=fixed["classes"])

@@ -232,12 +232,28 @@ def test_a_thousand_classes_are_a_table_and_a_dozen_small_diagrams() -> None:
     key = session.hold(buffer.getvalue(), "thousand.npz").key
     selection = classes(Source(data=key), page=3)
     app = opened(selection)
-    titles = [note["text"] for note in drawn(app)["class-panels"].figure["layout"]["annotations"]]
     names = the_list(app)["class"].tolist()
     assert len(names) == 1000
+    assert list(drawn(app)) == ["class-errors"]
+    lines = drawn(app)["class-errors"].figure["layout"]["xaxis"]["ticktext"]
+    assert list(lines) == names[:100]
+    app.session_state["classes.panels"] = True
+    app.run()
+    titles = [note["text"] for note in drawn(app)["class-panels"].figure["layout"]["annotations"]]
     assert [title.partition("</b>")[0].removeprefix("<b>") for title in titles] == names[24:36]
     assert f"12 of {count(1000)} classes" in words(app)
     assert "page 3 of 84" in words(app)
+
+
+@pytest.mark.parametrize(("k", "first"), [(20, "class-panels"), (21, "class-errors")])
+def test_above_twenty_classes_each_is_a_line_and_small_diagrams_are_shown_on_request(k: int, first: str) -> None:
+    selection = classes(Source(data=many_classes(k)))
+    app = opened(selection)
+    assert next(iter(drawn(app))) == first
+    assert ("class-panels" in drawn(app)) == (k == 20)
+    if k > 20:
+        drawn_classes = drawn(app)["class-errors"].figure["layout"]["xaxis"]["ticktext"]
+        assert list(drawn_classes) == the_list(app)["class"].tolist()
 
 
 def test_a_report_has_the_page_on_screen() -> None:

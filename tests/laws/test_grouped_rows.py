@@ -202,8 +202,8 @@ BUILT_ON_THEM = {
 UNKNOWN = {"jointly_off"}
 """Functions whose p-value is NaN for rows in groups."""
 WITHOUT_CHANCE = {
-    "bin_rows", "binary_map", "class_confusions", "class_curves", "class_list", "class_panels", "class_rows",
-    "class_table", "class_validity", "constraint", "corp", "fitted_parameters", "map_scale", "movement",
+    "bin_rows", "binary_map", "class_confusions", "class_curves", "class_gaps", "class_list", "class_panels",
+    "class_rows", "class_table", "class_validity", "constraint", "corp", "fitted_parameters", "map_scale", "movement",
     "plug_in_bound", "reconciled", "reliability", "rows_in_range", "temperature_path", "trade_off", "trade_points",
     "validity_against", "validity_by_cell", "validity_of", "validity_pair", "wanted_rates", "canonical_validity",
     "recalibration", "claimed_rows", "notion_looked_at", "opening", "mean_gap",

@@ -24,6 +24,7 @@ EXCEPTIONS = {
     f"diagrams.{name}.reduction": "one line or panel a class"
     for name in (
         "class_curves",
+        "class_gaps",
         "class_list",
         "class_panels",
         "class_table",

@@ -543,6 +543,7 @@ LOOKED_AT = [
 """Functions about confidences or about the risk of an event."""
 OF_CLASSES = [
     "class_curves",
+    "class_gaps",
     "class_list",
     "class_panels",
     "class_table",
@@ -603,6 +604,8 @@ CASES: dict[str, Any] = {
     "diagrams.kernel_curve.method": given("kernel"),
     "diagrams.kernel_curves.method": given("kernel"),
     "diagrams.kernel_curves.level": Of(0.6, {"band": "pointwise"}),
+    "diagrams.class_gaps.classes": [0],
+    "diagrams.class_gaps.tests": Lazy(lambda: cc.inference.per_class_tests(GIVEN.predictions, "top-label")),
     "diagrams.class_list.sort": "name",
     "diagrams.class_list.classes": [0],
     "diagrams.class_list.tests": False,

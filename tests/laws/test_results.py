@@ -122,6 +122,7 @@ def examples(rows):
         diagrams.reliability_bands(rows, resamples=50),
         diagrams.BinaryMap("all", "cat", *np.ones((3, 300)), 300),
         diagrams.calibration_map(softened, lattice=4, cells=5),
+        diagrams.class_gaps(rows),
         diagrams.class_table(rows),
         diagrams.class_panels(rows, [0, 1, 2]),
         diagrams.class_bins(rows, 0),

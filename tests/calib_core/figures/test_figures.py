@@ -553,6 +553,41 @@ def test_small_diagrams_draw_their_frame(predictions: Predictions) -> None:
         np.testing.assert_array_equal(y, mine["mean_outcome"])
 
 
+def test_a_line_per_class_joins_predicted_and_observed_beside_the_range_of_calibrated_models() -> None:
+    rng = np.random.default_rng(3)
+    says, names = rng.uniform(0.6, 0.99, 3000), np.arange(3000) % 30
+    right = rng.random(3000) < np.where(names < 3, says - 0.4, says)  # three classes are over-confident
+    rows = Predictions.from_confidence(says, predicted=names, labels=np.where(right, names, (names + 1) % 30))
+    tests = per_class_tests(rows, "top-label", 5)
+    order = diagrams.ranked_classes(diagrams.class_table(rows), tests=tests)
+    gaps = diagrams.class_gaps(rows, classes=order, tests=tests)
+    assert set(gaps.code[:3]) == {0, 1, 2} == set(np.asarray(gaps.code)[gaps.stands_out].tolist())
+    assert (gaps.off, gaps.tested) == (3, 30)
+    # The range is exact: the middle 90 % of the number of correct rows of a calibrated model.
+    drawn = (rng.random((4000, 100)) < says[names == order[0]]).mean(1)
+    inside = (drawn >= gaps.low[0]) & (drawn <= gaps.high[0])
+    assert 0.89 < inside.mean() < 0.97
+    assert (gaps.outcome[:3] < gaps.low[:3]).all()
+    figure = figures.class_gaps({"a": gaps, "b": diagrams.class_gaps(rows, classes=order)})
+    dots = [trace for trace in figure.data if trace.customdata]
+    assert [trace.name for trace in dots] == ["a", "b"]
+    for trace, filled in zip(dots, (gaps.stands_out, np.zeros(30, bool)), strict=True):
+        np.testing.assert_array_equal(trace.y, gaps.outcome)
+        assert [record["code"] for record in trace.customdata] == list(order)
+        assert [shape == "circle" for shape in trace.marker.symbol] == filled.tolist()
+    ticks, bars = (
+        next(t for t in figure.data if t.name == name) for name in ("predicted", "90 % of calibrated models")
+    )
+    np.testing.assert_array_equal(ticks.y, gaps.score)
+    np.testing.assert_allclose(np.asarray(bars.base, float) + bars.y, gaps.high)
+    lines = next(t for t in figure.data if t.mode == "lines")
+    np.testing.assert_array_equal(
+        np.asarray(lines.y).reshape(-1, 3)[:, :2], np.column_stack([gaps.score, gaps.outcome])
+    )
+    assert [column["record"]["code"] for column in figure.layout.meta["columns"]] == [*order, *order]
+    assert len(diagrams.class_gaps(rows, classes=[0] * 150).code) == 100
+
+
 def test_validity_plots_end_at_one(predictions: Predictions) -> None:
     small = diagrams.class_validity(predictions, [1], bins=5)
     (trace,) = figures.class_validity({"Base": small}).data
