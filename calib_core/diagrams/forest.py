@@ -15,7 +15,7 @@ import pandas as pd
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import as_share, as_whole
 from calib_core._base.pandas_input import Column
-from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.defaults import LEVEL, SIGNIFICANCE, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.inference.verdicts.other_measures import LEFT_OUT, verdict_and_others
@@ -321,11 +321,13 @@ class SliceDots(Diagram):
 def slice_dots(
     table: pd.DataFrame, most: int = MOST_LINES, level: float = LEVEL, notion: str = "confidence"
 ) -> SliceDots:
-    """The first ``most`` lines of a table of slices, to be drawn one below the other.
+    """The first ``most`` lines of a table of slices, to be drawn one below the other, the largest gap first.
 
     ``table`` is that of ``slices.table`` or ``slices.by_column``, or the frame of a ``slices.scan``, with intervals at
-    ``level``. ``notion`` is "event" where it is about the predicted risk of an event. What can mislead: the order is by
-    the size of significant gaps. A small slice with a large gap is therefore above a large one with a small gap.
+    ``level``. ``notion`` is "event" where it is about the predicted risk of an event. Slices with too few rows to be
+    tested come last. ``evidence`` of a line is "significant" (corrected for multiple testing), "alone" (p at most 0.05
+    without this correction), "none" or "untested". What can mislead: the order is by the size of gaps, and the largest
+    are often those of small slices. Their color shows whether there is evidence for them.
 
     >>> import calib_core as cc
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40})
@@ -340,7 +342,10 @@ def slice_dots(
     as_whole(most, "most", 1)
     as_share(level, "level")
     tested, off = table["p"].notna(), table["stands_out"].astype(bool)
-    lines = table.head(most).reset_index(drop=True)
+    lines = table.head(most)
+    lines = lines.iloc[np.lexsort((-lines["gap"].abs(), lines["p"].isna()))].reset_index(drop=True)
+    alone = np.where(lines["p"] <= SIGNIFICANCE, "alone", np.where(lines["p"].isna(), "untested", "none"))
+    lines["evidence"] = np.where(lines["stands_out"].astype(bool), "significant", alone)
     untested = tuple(table.loc[~tested, "slice"])
     alike = off.sum() > 1 and table.loc[off, "gap"].gt(0).nunique() == 1 and not table["differs"].any()
     found = int(tested.sum()), int(off.sum()), untested, level

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -364,13 +364,30 @@ _DOT_HOVER = (
 )
 
 
+class Evidence(NamedTuple):
+    """Look of the slices of these kinds of evidence, and its words in the legend."""
+
+    of: tuple[str, ...]
+    coloured: bool
+    words: str
+
+
+EVIDENCE = (
+    Evidence(("significant",), True, "significantly off"),
+    Evidence(("alone",), True, "only without correction"),
+    Evidence(("none", "untested"), False, "no evidence"),
+)
+"""Evidence for the gap of a slice, strongest first."""
+
+
 @draws(SliceDots)
 def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int] | None = None) -> go.Figure:
     """Draw slices, the worst first: mean prediction, observed frequency and the noise floor of a calibrated model.
 
-    The open mark is the mean confidence, and the gray bar around it contains 95 % of calibrated models. The filled mark
-    is the accuracy, with its interval. Significant slices have a line between the two, and a bold name after a dot. The
-    model keeps its style, by its number in ``looks``.
+    The diamond is the mean confidence, and the gray bar around it contains 95 % of calibrated models. The other mark is
+    the accuracy, with its interval. Its color is the evidence: the model's if the slice is significantly off, hollow if
+    only without correction, gray if not. Significant slices have a line between the two, and a bold name
+    after a dot. The model keeps its style, by its number in ``looks``.
     """
     says_word, right_word = ("mean risk", "observed") if dots.of_event else ("confidence", "accuracy")
     lines, look = dots.lines, style(numbers([model], looks)[model])
@@ -398,25 +415,36 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
                 cliponaxis=False,
                 **same,
             ),
-            go.Scatter(
-                x=right,
-                mode="markers",
-                name=f"{right_word}, {at_level(dots.level)} interval",
-                marker={"symbol": look.symbol, "size": 12, "color": look.colour, "opacity": 1},
-                error_x={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": high - right,
-                    "arrayminus": right - low,
-                    "color": look.colour,
-                    "thickness": 1.5,
-                    "width": 4,
-                },
-                cliponaxis=False,
-                **same,
-            ),
         ]
     )
+    figure.update_traces(showlegend=False, selector={"name": "significant"})
+    for evidence in EVIDENCE:
+        here = np.flatnonzero(np.isin(lines["evidence"], evidence.of))
+        if not len(here):
+            continue
+        colour = look.colour if evidence.coloured else REFERENCE
+        figure.add_scatter(
+            x=right[here],
+            mode="markers",
+            name=f"{right_word}: {evidence.words}",
+            marker={
+                "symbol": look.symbol if evidence.of == ("significant",) else f"{look.symbol}-open",
+                "size": 12,
+                "color": colour,
+                "opacity": 1,
+            },
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": (high - right)[here],
+                "arrayminus": (right - low)[here],
+                "color": colour,
+                "thickness": 1.5,
+                "width": 4,
+            },
+            cliponaxis=False,
+            **{name: value if isinstance(value, str) else [value[i] for i in here] for name, value in same.items()},
+        )
     facts = [
         (rounded(100 * s, 1), rounded(100 * r, 1), count(round(n)))
         for s, r, n in zip(says, right, lines["rows"].tolist(), strict=True)

@@ -210,7 +210,7 @@ class Slices(BySlice):
         columns = listed([f"\u201c{name}\u201d" for name in self.split(scene)])
         more = f" {count(found.more)} more slices are in the table." if found.more else ""
         return Words(
-            f"{scene.model.title}, by {columns}: significant slices first, by gap; the others follow by p.{more}",
+            f"{scene.model.title}, by {columns}: the largest gap first; slices with too few rows last.{more}",
             f"Slices by {columns}: {found.headline}.",
             (
                 how_tested(scene),
@@ -222,13 +222,19 @@ class Slices(BySlice):
         )
 
 
+_COLOURS = "Filled: significantly off. Hollow: only without correction. Gray: no evidence."
+
+
 def marks(scene: Scene) -> str:
     """Describe the marks of a slice."""
     if notion_of(scene) == "event":
         return (
-            "Open: mean predicted risk, with the noise floor around it. Filled: observed frequency, with its interval."
+            "Diamond: mean predicted risk, with the noise floor around it. Other mark: observed frequency, with its "
+            f"interval. {_COLOURS}"
         )
-    return "Open: mean confidence, with the noise floor around it. Filled: accuracy, with its interval."
+    return (
+        f"Diamond: mean confidence, with the noise floor around it. Other mark: accuracy, with its interval. {_COLOURS}"
+    )
 
 
 def how_tested(scene: Scene) -> str:

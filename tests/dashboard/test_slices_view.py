@@ -56,7 +56,7 @@ def test_the_picture_is_of_the_table_and_its_first_line_is_the_headline() -> Non
     app = opened(BASE)
     table = cc.slices.table(judged_rows(), "subject")
     figure = drawn(app)["slices"].figure
-    right = drawn(app)["slices"].trace("accuracy, 90 % interval")
+    right = drawn(app)["slices"].trace("accuracy: significantly off")
     assert list(right["x"]) == pytest.approx(table["right"].tolist())
     assert [record["slice"] for record in right["customdata"]] == table["where"].tolist()
     assert [text.startswith("\u25cf <b>") for text in figure["layout"]["yaxis"]["ticktext"]] == [True] * 3
@@ -96,15 +96,20 @@ def test_columns_are_chosen_crossed_and_cut() -> None:
     app.text_input("exhibit.slices.edges").set_value("300; 600").run()
     assert not app.exception
     table = cc.slices.table(judged_rows(), "question", edges=(300, 600))
-    assert _lines(app) == table["where"].tolist()
+    assert _lines(app) == by_gap(table)
     app.text_input("exhibit.slices.edges").set_value("many").run()
     assert any("is not a list of numbers" in info.value.replace("\\", "") for info in app.info)
     app.selectbox("slices.crossed").select("model").run()
-    assert _lines(app) == cc.slices.table(judged_rows(), ("question", "model"))["where"].tolist()
+    assert _lines(app) == by_gap(cc.slices.table(judged_rows(), ("question", "model")))
+
+
+def by_gap(table: pd.DataFrame) -> list[str]:
+    """Return the slices in the order of the picture."""
+    return list(table.iloc[np.lexsort((-table["gap"].abs(), table["p"].isna()))]["where"])
 
 
 def _lines(app: Any) -> list[str]:
-    right = drawn(app)["slices"].trace("accuracy, 90 % interval")
+    right = drawn(app)["slices"].trace("confidence")
     return [record["slice"] for record in right["customdata"]]
 
 

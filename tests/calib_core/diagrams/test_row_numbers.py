@@ -36,11 +36,13 @@ def test_no_line_says_a_number_of_rows_that_is_none(weighted):
         [number[table["slice"][0]]],
         [],
     )
-    hovers = cc.figures.slice_dots(dots).data[-1].customdata
+    hovers = next(t.customdata for t in cc.figures.slice_dots(dots).data if t.name == "confidence")
     lines = cc.findings(p, 5).to_dict("records")
     lines += cc.diagrams.class_bias(p).frame().to_dict("records")
     said = [(line["finding"], line["rows"], line["groups"]) for line in lines]
-    said += [(record["basis"], *line) for record, line in zip(hovers, table[["rows", "groups"]].values, strict=True)]
+    said += [
+        (record["basis"], *line) for record, line in zip(hovers, dots.lines[["rows", "groups"]].values, strict=True)
+    ]
     for text, rows, groups in said:
         assert [int(found.replace(",", "")) for found in ROWS.findall(text)] == [rows], text
         assert f" rows in {groups:,} groups, effective sample size " in text or rows == groups or rows == 1

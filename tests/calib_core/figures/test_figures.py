@@ -19,6 +19,7 @@ from shown_laws import hovers_speak_in_percent
 from calib_core import Predictions, diagrams, figures, inference, slices
 from calib_core._base.errors import InputError
 from calib_core.estimators.kernel_ece import KernelECE
+from calib_core.figures import look
 from calib_core.figures.direct_labels import _AWAY, _HEIGHT, _sides, label_places
 from calib_core.figures.look import style
 from calib_core.figures.overlay import laid_over
@@ -580,7 +581,7 @@ def test_a_line_per_class_joins_predicted_and_observed_beside_the_range_of_calib
     )
     np.testing.assert_array_equal(ticks.y, gaps.score)
     np.testing.assert_allclose(np.asarray(bars.base, float) + bars.y, gaps.high)
-    lines = next(t for t in figure.data if t.mode == "lines")
+    lines = next(t for t in figure.data if t.type == "scatter" and t.mode == "lines")
     np.testing.assert_array_equal(
         np.asarray(lines.y).reshape(-1, 3)[:, :2], np.column_stack([gaps.score, gaps.outcome])
     )
@@ -635,10 +636,40 @@ def test_slice_dots_draw_their_lines() -> None:
     np.testing.assert_array_equal(off.x[::3], lines["claimed"][out])
     np.testing.assert_array_equal(off.x[1::3], lines["right"][out])
     np.testing.assert_array_equal(drawn["confidence"].x, lines["claimed"])
-    mark = drawn["accuracy, 90 % interval"]
-    np.testing.assert_array_equal(mark.x, lines["right"])
-    np.testing.assert_allclose(mark.x + mark.error_x.array, lines["high"])
-    np.testing.assert_allclose(mark.x - mark.error_x.arrayminus, lines["low"])
+    assert lines["evidence"].tolist() == ["significant", "none", "none"]
+    for words, which in (("significantly off", out), ("no evidence", ~out)):
+        mark = drawn[f"accuracy: {words}"]
+        np.testing.assert_array_equal(mark.x, lines["right"][which])
+        np.testing.assert_array_equal(mark.y, np.flatnonzero(which))
+        np.testing.assert_allclose(mark.x + mark.error_x.array, lines["high"][which])
+        np.testing.assert_allclose(mark.x - mark.error_x.arrayminus, lines["low"][which])
+        assert (mark.marker.color == style(0).colour) == (words == "significantly off")
+
+
+def test_slices_are_drawn_by_gap_in_the_colour_of_their_evidence() -> None:
+    sizes = {"big": (900, 0.1), "small": (30, 0.3), "some": (200, 0.07), "even": (300, 0.0), "few": (4, 0.5)}
+    sizes |= {None: (400, 0.2)}
+    site = np.repeat(np.array(list(sizes), dtype=object), [n for n, _ in sizes.values()])
+    says = np.full(len(site), 0.8)
+    right = np.concatenate([np.arange(n) < round(n * (0.8 - gap)) for n, gap in sizes.values()])
+    p = Predictions.from_confidence(says, right, metadata=pd.DataFrame({"site": site}))
+    table = slices.table(p, "site")
+    lines = diagrams.slice_dots(table).lines
+    # The slice of four rows is not tested and last; rows without a site are a slice.
+    names = [name.removeprefix("site ") for name in lines["slice"]]
+    assert names == ["= small", "not given", "= big", "= some", "= even", "= few"]
+    assert lines["evidence"].tolist() == ["significant", "significant", "significant", "alone", "none", "untested"]
+    drawn = {trace.name: trace for trace in figures.slice_dots(diagrams.slice_dots(table)).data}
+    looks = {
+        "significantly off": (style(0).symbol, style(0).colour, [0, 1, 2]),
+        "only without correction": (f"{style(0).symbol}-open", style(0).colour, [3]),
+        "no evidence": (f"{style(0).symbol}-open", look.REFERENCE, [4, 5]),
+    }
+    for words, (symbol, colour, places) in looks.items():
+        trace = drawn[f"accuracy: {words}"]
+        assert (trace.marker.symbol, trace.marker.color, list(trace.y)) == (symbol, colour, places)
+    # Significant slices are drawn also where there are many with larger gaps.
+    assert diagrams.slice_dots(table, 3).lines["stands_out"].all()
 
 
 def test_every_panel_is_in_the_colour_of_its_model() -> None:
