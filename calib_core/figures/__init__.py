@@ -15,7 +15,7 @@ from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import binary_map, fitted_parameters
 from calib_core.figures.forest import forest, slice_dots
 from calib_core.figures.judged_parts import judged_answers
-from calib_core.figures.lab import error_curves, error_distances, truth_curve
+from calib_core.figures.lab import coverage_map, error_curves, error_distances, rejection_map, truth_curve
 from calib_core.figures.levels import levels, selective, validity, validity_pair
 from calib_core.figures.movement import movement
 from calib_core.figures.overlay import (
@@ -52,6 +52,7 @@ __all__ = [
     "constraint",
     "corp",
     "corp_band",
+    "coverage_map",
     "decision_curve",
     "draw",
     "error_curves",
@@ -70,6 +71,7 @@ __all__ = [
     "on_paper",
     "plan_curve",
     "recalibration",
+    "rejection_map",
     "reliability",
     "reliability_bands",
     "risk_diagram",

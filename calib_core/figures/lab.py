@@ -1,4 +1,4 @@
-"""Figures of the laboratory: a true curve with one sample, and estimators or calibrators against the truth."""
+"""Figures of the laboratory: a true curve with one sample, methods against the truth, and simulated coverage."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import diagonal, records, symbols
@@ -14,7 +15,7 @@ from calib_core.figures.probability_axis import ProbabilityAxis
 from calib_core.figures.shown import draws
 from calib_core.lab.experiments import MEASURES, ErrorCurves
 from calib_core.lab.one_sample import ErrorDistances, TruthCurve
-from calib_core.text import plain
+from calib_core.text import percent, plain
 
 _LINE_FROM = 5
 """Number of points from which on a true curve is drawn as a line."""
@@ -186,4 +187,85 @@ def error_distances(distances: ErrorDistances) -> go.Figure:
         yaxis={"title": "samples", "rangemode": "tozero"},
         uirevision=f"distances {distances.title}",
         height=400,
+    )
+
+
+_GROUNDS = ("rgba(0, 114, 178, 0.3)", "rgba(128, 128, 128, 0.2)", "rgba(213, 94, 0, 0.4)")
+"""Colors of good, fair and poor cells, on which the letters of both pages can be read."""
+_CELL_LINE = 36
+"""Pixels of a line of cells."""
+LEAST, ALLOWED = 0.9, 0.86
+"""Least coverage of a good cell, and of one whose intervals may be called tested."""
+MOST, ACCURATE = 0.05, 0.07
+"""Largest share of false alarms of a good cell, and of one within the accuracy of the simulation."""
+
+
+def coverage_map(cells: pd.DataFrame) -> go.Figure:
+    """Draw `inference.coverage_cells`: one line per estimator, one column per range of rows.
+
+    The color shows the lowest coverage of a cell.
+    """
+    low = cells["worst"]
+    kinds = np.where(low >= LEAST, 0, np.where(low >= ALLOWED, 1, 2))
+    words = (
+        f"{percent(LEAST, 0)} or more in every case",
+        f"{percent(ALLOWED, 0)} or more in every case",
+        f"below {percent(ALLOWED, 0)} in some case",
+    )
+    shares = zip(low, cells["median"], strict=True)
+    texts = [f"<b>{percent(lowest, 1)}</b> lowest, {percent(middle, 0)} median" for lowest, middle in shares]
+    return _cells(cells, [f"{rows} rows" for rows in cells["rows"]], texts, kinds, words)
+
+
+def rejection_map(cells: pd.DataFrame) -> go.Figure:
+    """Draw `inference.rejection_cells`: one line per estimator, one column per notion.
+
+    The color shows the largest share of calibrated models that are rejected; it should be 5 % or less.
+    """
+    high = cells["worst"]
+    kinds = np.where(high <= MOST, 0, np.where(high <= ACCURATE, 1, 2))
+    words = (
+        f"{percent(MOST, 0)} or less in every case",
+        f"{percent(ACCURATE, 0)} or less, the accuracy of the simulation",
+        f"more than {percent(ACCURATE, 0)} in some case",
+    )
+    shares = zip(high, cells["median"], strict=True)
+    texts = [f"<b>{percent(largest, 1)}</b> largest, {percent(middle, 1)} median" for largest, middle in shares]
+    return _cells(cells, cells["notion"].tolist(), texts, kinds, words)
+
+
+def _cells(
+    cells: pd.DataFrame, heads: list[str], texts: list[str], kinds: NDArray[Any], words: tuple[str, ...]
+) -> go.Figure:
+    """Cells by estimator and column, colored by kind, with a text each."""
+    lines = list(dict.fromkeys(cells["estimator"]))
+    x, y = cells["column"].to_numpy(), np.array([lines.index(name) for name in cells["estimator"]])
+    columns = [heads[int(np.flatnonzero(x == place)[0])] for place in range(int(x.max()) + 1)]
+    figure = go.Figure()
+    for kind, (ground, name) in enumerate(zip(_GROUNDS, words, strict=True)):
+        here = np.flatnonzero(kinds == kind)
+        hovers = [f"{lines[y[i]]}, {columns[x[i]]}: {cells['cases'].iloc[i]:,} simulated cases" for i in here]
+        figure.add_bar(
+            x=np.full(len(here), 0.96),
+            base=x[here] - 0.48,
+            y=y[here],
+            width=0.9,
+            orientation="h",
+            name=name,
+            marker={"color": ground, "line": {"width": 0}},
+            hovertext=hovers,
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
+    figure.add_scatter(x=x, y=y, mode="text", text=texts, textfont={"size": 13}, hoverinfo="skip", showlegend=False)
+    shared: dict[str, Any] = {"showgrid": False, "zeroline": False, "ticks": "", "showline": False}
+    across = {"tickvals": list(range(len(columns))), "ticktext": columns, "range": [-0.5, len(columns) - 0.5]}
+    down = {"tickvals": list(range(len(lines))), "ticktext": lines, "range": [len(lines) - 0.5, -0.5]}
+    return finished(
+        figure,
+        height=96 + _CELL_LINE * len(lines),
+        barmode="overlay",
+        margin={"t": 40, "b": 8, "l": 8, "r": 8},
+        xaxis={"side": "top", **across, **shared},
+        yaxis={**down, **shared},
+        uirevision="cells",
     )

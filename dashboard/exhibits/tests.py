@@ -204,10 +204,14 @@ class Coverage(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return _columns(frame, ("level", "coverage", "below", "above", "half"))
 
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.coverage_map", call(cc.inference.coverage_cells))
+
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"{simulated_coverage(scene.get(self.table(scene)))} Find the line closest to your data: its coverage "
-            "should be near its level."
+            f"{simulated_coverage(scene.get(self.table(scene)))} The table has a line for each case. Find the one "
+            "closest to your data: its coverage should be near its level.",
+            f"Lowest and median coverage of {at_level(LEVEL)} intervals, by estimator and number of rows.",
         ).also(caption(cc.inference.coverage_table))
 
 
@@ -236,10 +240,14 @@ class Rejection(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return _columns(frame, ("rejected", "rejected_exact"))
 
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.rejection_map", call(cc.inference.rejection_cells))
+
     def words(self, scene: Scene) -> Words:
         return Words(
             f"{simulated_rejection(scene.get(self.table(scene)))} This should be about 5 % or less: below 5 % only "
-            "means the test is conservative."
+            "means the test is conservative.",
+            "Largest and median share of calibrated models that tests reject, by estimator and notion.",
         ).also(caption(cc.inference.rejection_table))
 
 

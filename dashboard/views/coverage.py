@@ -11,5 +11,5 @@ from dashboard.views.exhibited import exhibited
 def render() -> None:
     """Draw the view for the current choices."""
     scene = session.scene_of(widgets.selection())
-    exhibited("coverage", scene)
-    exhibited("rejection", scene)
+    exhibited("coverage", scene, folded=True)
+    exhibited("rejection", scene, folded=True)

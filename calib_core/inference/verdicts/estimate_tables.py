@@ -7,12 +7,14 @@ Canonical calibration errors on the cells of several partitions of the simplex, 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from importlib import resources
 from typing import Any, NamedTuple, get_args
 
+import numpy as np
 import pandas as pd
 
 from calib_core.binning.base import BINNINGS, BinningScheme, SimplexScheme, as_simplex
@@ -320,6 +322,56 @@ def rejection_table() -> pd.DataFrame:
     True
     """
     return _table("rejection.csv")  # tests/simulations/null_rejection.py writes it
+
+
+_ROW_ENDS = (0, 300, 1000, 5000)
+"""First numbers of rows of the ranges of `coverage_cells`."""
+
+
+def coverage_cells() -> pd.DataFrame:
+    """Coverage of tested 90 % intervals in simulations, by estimator and number of rows.
+
+    One line per estimator (by title) and simulated range of rows (in words, and the number of its ``column``). Columns
+    are also the number of ``cases`` in ``coverage_table``, and their ``worst`` and ``median`` coverage. What can
+    mislead: the worst of many cases is below 90 % by chance, as each share is itself simulated.
+
+    >>> coverage_cells().query("estimator == 'ECE' and column == 0")["rows"].tolist()
+    ['fewer than 300']
+    """
+    table = coverage_table()
+    tested = table[(table["tested"] == 1) & (table["level"] == LEVEL)]
+    column = np.searchsorted(_ROW_ENDS, tested["rows"], side="right") - 1
+    first, *middle, last = _ROW_ENDS[1:]
+    ranges = [f"{low:,} to {high - 1:,}" for low, high in itertools.pairwise([first, *middle, last])]
+    words = [f"fewer than {first:,}", *ranges, f"{last:,} or more"]
+    cells = _by_cell(tested["coverage"], tested["estimator"], column, "min")
+    return cells.assign(rows=[words[place] for place in cells["column"]])
+
+
+def rejection_cells() -> pd.DataFrame:
+    """Share of calibrated models that tests reject at the 5 % level in simulations, by estimator and notion.
+
+    One line per estimator and notion: both titles, ``column`` (of the notion), ``cases``, and the ``worst`` (largest)
+    and the ``median`` share among them (``rejection_table``). What can mislead: a share is accurate to .35 to .7 %.
+
+    >>> rejection_cells()["notion"].unique().tolist()
+    ['Confidence', 'Top-label', 'Class-wise']
+    """
+    table = rejection_table()
+    notions = list(dict.fromkeys(table["notion"]))
+    column = np.asarray(table["notion"].map(notions.index))
+    cells = _by_cell(table["rejected"], table["estimator"], column, "max")
+    return cells.assign(notion=[REDUCTIONS[notions[place]].title for place in cells["column"]])
+
+
+def _by_cell(share: pd.Series, estimator: pd.Series, column: np.ndarray[Any, Any], worst: str) -> pd.DataFrame:
+    """Worst and median share by estimator, in the order of the registry, and column."""
+    found = share.groupby([estimator, pd.Series(column, share.index, name="column")]).agg([worst, "median", "size"])
+    frame = found.reset_index().rename(columns={worst: "worst", "size": "cases"})
+    keys = list(ESTIMATORS)
+    order = np.lexsort((frame["column"], frame["estimator"].map(keys.index)))
+    titles = [ESTIMATORS[key].title for key in frame["estimator"]]
+    return pd.DataFrame(frame.assign(estimator=titles).iloc[order]).reset_index(drop=True)
 
 
 def paired_table() -> pd.DataFrame:

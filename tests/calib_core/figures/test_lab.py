@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from calib_core import figures, lab
+from calib_core import ESTIMATORS, REDUCTIONS, figures, inference, lab
 from calib_core._base.errors import InputError
+from calib_core.text import percent
 
 
 def test_the_truth_is_a_line_and_the_sample_its_bins():
@@ -47,3 +48,33 @@ def test_means_stand_beside_the_true_error():
 def test_what_there_is_not_is_refused(how, why):
     with pytest.raises(InputError, match=why):
         lab.error_curves(**how)
+
+
+@pytest.mark.parametrize("name", ["coverage", "rejection"])
+def test_cells_of_simulations_have_the_worst_and_the_median_case_and_its_color(name):
+    table, cells = getattr(inference, f"{name}_table")(), getattr(inference, f"{name}_cells")()
+    figure = getattr(figures, f"{name}_map")(cells)
+    if name == "coverage":
+        table = table[(table["tested"] == 1) & (table["level"] == 0.9)]
+        ranges = {"fewer than 300": (0, 299), "300 to 999": (300, 999), "1,000 to 4,999": (1000, 4999)}
+        ranges["5,000 or more"] = (5000, 10**9)
+        lines = [table[table["rows"].between(*ranges[rows])] for rows in cells["rows"]]
+        share, worst, bounds = "coverage", "min", lambda low: 0 if low >= 0.9 else 1 if low >= 0.86 else 2
+    else:
+        keys = {REDUCTIONS[key].title: key for key in table["notion"].unique()}
+        lines = [table[table["notion"] == keys[notion]] for notion in cells["notion"]]
+        share, worst, bounds = "rejected", "max", lambda high: 0 if high <= 0.05 else 1 if high <= 0.07 else 2
+    titles = {ESTIMATORS[key].title: key for key in table["estimator"].unique()}
+    grounds = [trace for trace in figure.data if trace.type == "bar"]
+    (texts,) = (trace for trace in figure.data if trace.type == "scatter")
+    places = [
+        (round(x + 0.48), y, kind) for kind, bar in enumerate(grounds) for x, y in zip(bar.base, bar.y, strict=True)
+    ]
+    colored = {(x, y): kind for x, y, kind in places}
+    for i, (cell, mine) in enumerate(zip(cells.to_dict("records"), lines, strict=True)):
+        cases = mine[mine["estimator"] == titles[cell["estimator"]]][share]
+        assert (cell["cases"], cell["worst"], cell["median"]) == (len(cases), cases.agg(worst), cases.median())
+        assert colored[texts.x[i], texts.y[i]] == bounds(cell["worst"])
+        assert percent(cell["worst"], 1) in texts.text[i]
+    assert cells["cases"].sum() == len(table)
+    assert len(colored) == len(cells)
