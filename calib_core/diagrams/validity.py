@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +17,10 @@ from calib_core.binning.interval_schemes import bins_of
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import Reduction, as_reduction, claims_of
+
+CUT, ROOM = 0.99, 1.04
+"""Share of rows whose errors are on the axis of a validity plot, and room beyond them for the last step."""
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,9 +43,30 @@ class ValidityPlot(Diagram):
         i = int(np.searchsorted(self.eps, eps, side="right"))
         return float(self.share[i - 1]) if i else 0.0
 
+    def quantile(self, share: float) -> float:
+        """The smallest error that this share of the rows does not exceed.
+
+        >>> ValidityPlot(np.array([0.1, 0.2, 0.7]), np.array([0.5, 0.99, 1.0])).quantile(0.99)
+        0.2
+        """
+        return float(self.eps[np.searchsorted(self.share, share - _ROUNDING)]) if len(self.eps) else 0.0
+
     def frame(self) -> pd.DataFrame:
         """One line per step, exactly the numbers drawn."""
         return pd.DataFrame({"eps": self.eps, "share": self.share})
+
+
+def drawn_end(plots: Iterable[ValidityPlot]) -> tuple[float, float]:
+    """End of the axis of validity plots, and their largest error.
+
+    The axis ends at the largest 99 % quantile of the plots: the errors of few rows would take most of it.
+
+    >>> drawn_end([ValidityPlot(np.array([0.1, 0.2, 0.7]), np.array([0.5, 0.99, 1.0]))])
+    (0.2, 0.7)
+    """
+    every = list(plots)
+    most = max((float(plot.eps[-1]) for plot in every if len(plot.eps)), default=0.0)
+    return max((plot.quantile(CUT) for plot in every), default=0.0), most
 
 
 def validity(table: BinTable, stratum: int | None = None) -> ValidityPlot:

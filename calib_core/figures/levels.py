@@ -10,12 +10,12 @@ import plotly.graph_objects as go
 
 from calib_core.diagrams.levels import Levels
 from calib_core.diagrams.selective import RiskCoverage
-from calib_core.diagrams.validity import ValidityPair, ValidityPlot
+from calib_core.diagrams.validity import CUT, ROOM, ValidityPair, ValidityPlot, drawn_end
 from calib_core.figures.look import REFERENCE, Style, finished, style
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
 from calib_core.figures.probability_axis import ProbabilityAxis, percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.text import count, plain
+from calib_core.text import count, percent, plain
 
 _SMALLEST, _LARGEST = 7.0, 24.0
 """Pixels of a point without rows, and of one with all rows."""
@@ -176,6 +176,7 @@ def validity(
 ) -> go.Figure:
     """Draw the share of rows with a claim error of at most epsilon, as one step line per model.
 
+    The axis ends where every line has 99 % of its rows, and its title says so.
     A model keeps its style, by its number in ``looks``. ``before`` maps models before
     recalibration to the recalibrated models with the same bins; they are dotted in the same color.
     """
@@ -184,14 +185,15 @@ def validity(
     shown = numbered(own or plots, looks)
     of = {title: i for i, title, _ in shown}
     dotted = [_dotted(plots[t], t, style(of[after])) for t, after in earlier.items()]  # type: ignore[index]
-    off = (
-        {"title": "maximum error (L1 distance)"}
-        if any(plot.distance for _, _, plot in shown)
-        else {"title": "maximum error", "tickformat": "~%"}
-    )
+    every = [plots] if isinstance(plots, ValidityPlot) else list(plots.values())
+    end, most = drawn_end(every)
+    name = "maximum error (L1 distance)" if any(plot.distance for plot in every) else "maximum error"
+    off = {} if any(plot.distance for plot in every) else {"tickformat": "~%"}
+    cut = {"range": [0, ROOM * end]} if most > ROOM * end > 0 else {"rangemode": "tozero"}
+    title = f"{name}, up to its {percent(CUT, 0)} quantile" if "range" in cut else name
     return finished(
         go.Figure([*(steps(plot, title, style(i)) for i, title, plot in shown), *dotted, *_dots(dotted)]),
-        xaxis={**off, "rangemode": "tozero"},
+        xaxis={"title": title, **off, **cut},
         yaxis={"title": "share of rows", "range": [-0.02, 1.04], "tickformat": "~%"},
         uirevision="validity",
         height=400,

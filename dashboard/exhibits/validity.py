@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,23 @@ import pandas as pd
 import calib_core as cc
 from calib_core import REDUCTIONS, NotAnswerable
 from calib_core.diagrams import ValidityPair
+from calib_core.diagrams.validity import CUT, ROOM, drawn_end
+from calib_core.text import percent, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Model, Scene, call
 
 OWN_BINS, IN_BINS = ", own bins", ", bins of "
+
+
+def _cut(scene: Scene, plots: Mapping[str, Call[Any]]) -> str:
+    """Sentence on the end of the axis, if errors of a few rows are beyond it; with a space before it."""
+    every = [scene.get(plot) for plot in plots.values()]
+    end, most = drawn_end(every)
+    if not every or most <= ROOM * end:
+        return ""
+    write = "{:.2g}".format if every[0].distance else short_percent
+    return f" The axis ends where every line has {percent(CUT, 0)} of its rows; the largest error is {write(most)}."
 
 
 @EXHIBITS.register("validity", "Share of rows with an error of at most epsilon", reference="P1 App. F")
@@ -50,13 +63,13 @@ class Validity(Exhibit):
         )
 
     def words(self, scene: Scene) -> Words:
-        title = REDUCTIONS[scene.notion].title.lower()
+        title, (plots, refused) = REDUCTIONS[scene.notion].title.lower(), self._plots(scene)
         unless = "" if scene.notion == "event" else ", unless a predicted class changes"
         return Words(
             f"Validity, {title}: share of rows whose calibration error is at most epsilon. A model and its "
-            f"recalibrated version use the same bins{unless}.",
+            f"recalibrated version use the same bins{unless}.{_cut(scene, plots)}",
             f"Share of rows whose calibration error is at most epsilon, {title}, one line per model.",
-            self._plots(scene)[1],
+            refused,
         )
 
     def _plots(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
@@ -113,18 +126,21 @@ class CanonicalValidity(Exhibit):
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
-        scene = scene.triangle
+        return call("figures.validity", self._plots(scene.triangle))
+
+    def _plots(self, scene: Scene) -> dict[str, Call[Any]]:
+        """Return both curves of each partition by title."""
         plots: dict[str, Call[Any]] = {}
         for partition, pair in self._pairs(scene)[0].items():
             plots[f"{scene.model.title}, {partition}"] = pair.part("before")
             plots[f"Recalibrated, {partition}"] = pair.part("after")
-        return call("figures.validity", plots)
+        return plots
 
     def words(self, scene: Scene) -> Words:
         return Words(
             "Share of test rows whose cell has an error of at most epsilon, before and after recalibration by "
             "cell. Error: L1 distance between the mean prediction of a cell's test rows and their observed class "
-            "frequencies.",
+            f"frequencies.{_cut(scene, self._plots(scene.triangle))}",
             "Share of test rows whose cell has an L1 error of at most epsilon, before and after recalibration.",
         ).also(*self._pairs(scene.triangle)[1])
 

@@ -589,6 +589,20 @@ def test_a_line_per_class_joins_predicted_and_observed_beside_the_range_of_calib
     assert len(diagrams.class_gaps(rows, classes=[0] * 150).code) == 100
 
 
+def test_a_validity_axis_ends_at_the_largest_99_percent_quantile() -> None:
+    plots = {
+        "a": diagrams.ValidityPlot(np.array([0.05, 0.1, 0.9]), np.array([0.9, 0.995, 1.0])),
+        "b": diagrams.ValidityPlot(np.array([0.02, 0.2, 0.5]), np.array([0.98, 0.99, 1.0])),
+    }
+    axis = figures.validity(plots).layout.xaxis
+    assert axis.range == (0, pytest.approx(1.04 * 0.2))
+    assert "99 %" in axis.title.text
+    assert figures.validity(plots, before={"b": "a"}).layout.xaxis.range == axis.range
+    whole = {"a": diagrams.ValidityPlot(np.array([0.05, 0.1]), np.array([0.9, 1.0]))}
+    axis = figures.validity(whole).layout.xaxis
+    assert (axis.range, "99 %" in axis.title.text) == (None, False)
+
+
 def test_validity_plots_end_at_one(predictions: Predictions) -> None:
     small = diagrams.class_validity(predictions, [1], bins=5)
     (trace,) = figures.class_validity({"Base": small}).data
