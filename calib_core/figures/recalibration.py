@@ -63,6 +63,7 @@ def recalibration(diagram: RecalibrationDiagram, *, min_rows: int = 10, selected
         showlegend=False,
         uirevision=f"recalibration {diagram.title}",
         height=420,
+        meta={"fit": {**SIZE, "frame": _EDGE}},
     )
 
 
@@ -180,9 +181,12 @@ def _in_words(diagram: RecalibrationDiagram, b: int) -> str:
     return "<br>".join(lines)
 
 
-COLUMNS = 2
+SIZE = {"ratio": 0.97, "less": 420}
+"""The page makes every triangle as large as its column and the screen allow, all of them alike."""
 _ALONE, _PANEL, _LINE, _CHARACTERS = 380, 236, 18, 30
 """Pixels of a single triangle, of one of several, of a title line, and characters per line."""
+_EDGE = 16
+"""Pixels of both margins."""
 
 _HOVER = (
     "%{meta[0]}: %{customdata[0]:.1~%} → %{customdata[3]:.1~%}<br>"
@@ -192,15 +196,17 @@ _HOVER = (
 
 
 @draws(CalibrationMap)
-def calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], *, scale: float | None = None) -> go.Figure:
+def calibration_map(
+    maps: CalibrationMap | Sequence[CalibrationMap], *, scale: float | None = None, across: int = 2
+) -> go.Figure:
     """Draw one triangle per map: an arrow from each prediction to its output, on a common color scale.
 
     ``scale`` is the change with full color, such as the ``map_scale`` of the rows, which does not depend on the maps
-    drawn. By default it is the largest one of the maps (`shared_scale`).
+    drawn. By default it is the largest one of the maps (`shared_scale`). ``across`` is the number of maps in a row.
     """
     maps = [maps] if isinstance(maps, CalibrationMap) else maps
     largest = shared_scale(maps) if scale is None else scale
-    columns = min(COLUMNS, len(maps))
+    columns = min(max(across, 1), len(maps))
     rows = -(-len(maps) // columns)
     titles = [textwrap.wrap(mapping.title, _CHARACTERS, max_lines=4, placeholder=" …") for mapping in maps]
     above = 10 + _LINE * max(len(lines) for lines in titles)
@@ -219,7 +225,16 @@ def calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], *, scale: f
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         showlegend=False,
         uirevision=f"maps {len(maps)}",
-        height=16 + rows * (tall + above),
+        height=_EDGE + rows * (tall + above),
+        meta={
+            "fit": {
+                **SIZE,
+                "frame": _EDGE,
+                "across": columns,
+                "share": tall / (tall + above) / rows,
+                "least": rows * (tall + above),
+            }
+        },
     )
 
 

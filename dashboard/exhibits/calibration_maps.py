@@ -155,6 +155,7 @@ class CalibrationMaps(Exhibit):
     """Change of every prediction over three classes by each calibrator, and the true map if known."""
 
     wrong: Annotated[bool, Flag(), "Remaining error", "each map minus the true map, if that is known"] = False
+    across: Annotated[int, Range(1, 4), "Maps in a row", "number of maps next to each other"] = 2
 
     meanings = of.Meanings(
         {
@@ -177,7 +178,8 @@ class CalibrationMaps(Exhibit):
 
     def figure(self, scene: Scene) -> Call[Any]:
         scene = scene.triangle
-        return call("figures.calibration_map", self._drawn(scene), scale=_scale(scene))
+        more: dict[str, Any] = {} if self.across == 2 else {"across": self.across}
+        return call("figures.calibration_map", self._drawn(scene), scale=_scale(scene), **more)
 
     def words(self, scene: Scene) -> Words:
         scene = scene.triangle

@@ -15,7 +15,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Predictions, Recipe
 from calib_core.calibrators import Calibrator
 from calib_core.evaluation.splitting import NO_MAP, Division, usual_folds
-from calib_core.predictions.three_classes import OTHERS, largest_three, most_confused_three
+from calib_core.predictions.three_classes import largest_three, most_confused_three
 from calib_core.readers import Finding
 from calib_core.readers.reading import OF_SUMMARIES, Layout
 from calib_core.text import begun, inside, several
@@ -158,18 +158,25 @@ def _tells_cases_apart(rows: Predictions, columns: Sequence[str]) -> bool:
     return many or any(rows.metadata is not None and rows.metadata[name].is_unique for name in columns)
 
 
-def triangle(source: Source, three: str) -> Source:
-    """Return the same rows with three classes as corners: those requested, otherwise the most confused, pooled.
+MOST_POOLED = 10
+"""Number of classes above which the triangle leaves out the rows of all but three."""
 
-    The most confused classes are the three with most calibration rows confused among each other. Three classes stay
-    unchanged. NotAnswerable if rows are no points of a simplex.
+
+def triangle(source: Source, three: str) -> Source:
+    """Return the same rows with three classes as corners: those requested, otherwise the most confused.
+
+    The most confused classes are the three with most calibration rows confused among each other. Up to ``MOST_POOLED``
+    classes the others are pooled with the third, which would otherwise hide it: then they are left out. Three classes
+    stay unchanged. NotAnswerable if rows are no points of a simplex.
     """
     test = parts(source).test
     largest_three(test)
     if test.n_classes == 3:
         return source
     known = three and max(read_corners(three)[0]) < (test.n_classes or 0) and len(set(read_corners(three)[0])) == 3
-    return dataclasses.replace(source, corners=three if known else written_corners(_confused(source), OTHERS[0]))
+    pooled = (test.n_classes or 0) <= MOST_POOLED
+    proposed = written_corners(_confused(source), "pool" if pooled else "condition")
+    return dataclasses.replace(source, corners=three if known else proposed)
 
 
 @lru_cache(32)

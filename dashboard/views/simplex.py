@@ -61,22 +61,23 @@ def render() -> None:
     with workspace(scene):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             _about(selection, source)
+        _about_corners(session.parts(source), chosen=bool(selection.three))
         bases = session.scene_of(selection).bases
         if len(bases) > 1:
             st.caption(f"Only {markdown_plain(bases[0].title)}: the triangle shows one file.")
         widgets.refusals(scene.models.failed)
-        left, right = st.columns([0.47, 0.53], gap="small")
+        left, right = st.columns(2, gap="small")
         with left:
             if selection.partitions:
                 _triangle(selection, scene, part)
             else:
                 st.info("Tick a partition below: the triangle cut into its cells appears here.")
+            # Not in a popover: sliders in one were seen to report their minimum when it opened.
+            with st.container(key="simplex-settings"):
+                _controls(selection, scene)
         with right:
-            exhibited("calibration-maps", scene, name="simplex-maps", title=None, limits={"wrong": False}, folded=True)
-        _about_corners(session.parts(source), chosen=bool(selection.three))
-        # Not in a popover: sliders in one were seen to report their minimum when it opened.
-        with st.container(key="simplex-settings"):
-            _controls(selection, scene)
+            limits = {"wrong": False, "across": 1}
+            exhibited("calibration-maps", scene, name="simplex-maps", title=None, limits=limits, folded=True)
         if len(selection.partitions) > 1:
             with st.container(key="simplex-others"):
                 _others(selection, scene, part)
@@ -131,10 +132,11 @@ def _corners(names: tuple[str, ...], three: tuple[int, int, int], others: str) -
 def _about_corners(rows: Division, *, chosen: bool) -> None:
     """Draw how the file's classes were combined, if it has more than three."""
     if rows.merging:
-        found = " These are the classes most often confused in the rows that are judged."
+        where = "the rows that are judged" if rows.note else "the calibration rows"
+        found = "" if chosen else f" Proposed are the classes most often confused in {where}."
         st.caption(
             f"{markdown_plain(begun(rows.merging))}. Calibrators in this view are fitted on calibration "
-            f"rows treated in the same way, on these three corners.{found if rows.note and not chosen else ''}"
+            f"rows treated in the same way, on these three corners.{found}"
         )
 
 

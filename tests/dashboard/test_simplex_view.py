@@ -420,6 +420,18 @@ def test_what_a_link_cannot_ask_is_left_out(name: str, text: str) -> None:
     assert len(problems) == 1
 
 
+@pytest.mark.parametrize(("k", "others"), [(10, "pool"), (11, "condition")])
+def test_above_ten_classes_the_other_classes_are_left_out_unless_chosen(k: int, others: str) -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(k, 0.3), 600)
+    buffer = io.BytesIO()
+    np.savez(buffer, probs=probs, labels=rng.integers(0, k, 600))
+    source = Source(data=session.hold(buffer.getvalue(), f"{k}.npz").key)
+    confused = cc.predictions.three_classes.most_confused_three(session.parts(source).fit)
+    assert session.triangle(source, "").corners == ",".join([*map(str, confused), others])
+    assert session.triangle(source, "0,1,2,pool").corners == "0,1,2,pool"
+
+
 def test_corners_that_do_not_exist_give_way_to_the_most_confused_classes() -> None:
     confused = cc.predictions.three_classes.most_confused_three(session.parts(SEVEN).fit)
     for three in ("0,1,77,pool", ""):

@@ -123,6 +123,7 @@ CASES: dict[str, On] = {
     "multicalibration.crossed": On("site", {"by": "age"}),
     "multicalibration.parts": On(2, {"by": "age"}),
     "calibration-maps.wrong": On(data="demo:synthetic-three-class"),
+    "calibration-maps.across": On(1, data="demo:synthetic-three-class"),
     "triangle": On(data="demo:synthetic-three-class"),
     "triangle.min_rows": On(100, data="demo:synthetic-three-class"),
     "sweep.refit": On(calibrators=("top-label-hb",)),

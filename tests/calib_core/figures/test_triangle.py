@@ -187,6 +187,26 @@ def test_maps_draw_their_frames(maps: list[diagrams.CalibrationMap]) -> None:
     assert len(figure.layout.images) == 3
 
 
+def test_triangles_have_one_size_whatever_their_figure_has_beside_them(maps: list[diagrams.CalibrationMap]) -> None:
+    """The page gives each plot its width times ``ratio``, at most the screen's height less ``less`` (fit.js)."""
+    samples = [valk_kull(300, random_state=seed).predictions for seed in (1, 2)]
+    cells = figures.recalibration(diagrams.recalibration("grid", *samples))
+    one, beside = figures.calibration_map(maps[:1]), figures.calibration_map(maps)
+    below = figures.calibration_map(maps, across=1)
+    wanted, width, screen = [], 608, 900
+    for figure, times in ((cells, 1), (one, 1), (below, 1), (beside, 2)):
+        fit = figure.layout.meta["fit"]
+        across = (width * times - 88) / fit.get("across", 1)
+        plot = min(fit["ratio"] * across, screen - fit["less"])
+        inner = plot / fit.get("share", 1)
+        domain = figure.layout.yaxis.domain or (0, 1)
+        wanted.append((domain[1] - domain[0]) * inner)
+        assert figure.layout.height >= fit["frame"] + 200
+    assert wanted == [pytest.approx(480)] * 4
+    # The sides are shorter than the axes, which have room for names.
+    assert 480 / (Y_RANGE[1] - Y_RANGE[0]) >= 420
+
+
 def test_a_map_keeps_its_colours_when_another_is_drawn_beside_it(maps: list[diagrams.CalibrationMap]) -> None:
     assert diagrams.shared_scale(maps) == max(one.largest for one in maps)
     first = maps[0]
