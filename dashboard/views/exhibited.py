@@ -38,9 +38,6 @@ from dashboard.workers import turns
 
 TALLEST = 460
 """Maximum height in pixels of a table on screen; a longer one scrolls."""
-PICKED_FROM = 213
-"""Maximum height if a line can be chosen, whose details are shown below."""
-"""Maximum height in pixels of a longer table on screen; it scrolls."""
 WHOLE = 18
 """Number of lines up to which a table is not cut: scrolling for the last few is not worth it."""
 SHOWN = 5000
@@ -66,8 +63,8 @@ def grid(
 ) -> None:
     """Draw the table, sortable; values without a column are in the download only.
 
-    ``pick`` receives the clicked line. The table is then short, so that the details of the line are in sight. With
-    ``least``, its lines are close together, and only as many are on screen without scrolling.
+    ``pick`` receives the clicked line. All lines are then on screen, close together. With ``least``, they are close
+    together too, and only as many are on screen without scrolling.
     """
     columns = exhibit.columns(frame)
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
@@ -82,7 +79,7 @@ def grid(
     height = widgets.table_height(tall) if tall <= WHOLE else TALLEST
     heard: dict[str, Any] = {}
     if pick is not None:
-        height = min(height, PICKED_FROM)
+        least = len(frame)
         heard = {"on_select": partial(_picked, key, pick), "selection_mode": "single-row"}
     row = _LINE * lines + _ROOM if lines > 1 else CLOSE if least else None
     if least:
@@ -101,8 +98,6 @@ def grid(
     )
     if len(config) > MANY:
         st.caption(f"{len(config)} columns; scroll sideways to see all.")
-    if pick is not None and height < widgets.table_height(tall):
-        st.caption(f"{count(len(frame))} entries; scroll to see all.")
     if len(frame) > SHOWN:
         st.caption(f"The first {count(SHOWN)} rows are shown; the download has all {count(len(frame))}.")
 

@@ -13,6 +13,8 @@ from generated import ordinary_rows
 
 from calib_core import Recipe, read_predictions
 from calib_core.papers.reproductions import REPRODUCTIONS, from_files, gallery, overview, published, reproduced
+from dashboard import session
+from dashboard.chart.drawn import drawn
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
@@ -135,14 +137,19 @@ def test_what_is_about_a_known_truth_opens_in_the_laboratory(key, experiment, tr
     assert chosen.with_exhibit(errors) == chosen, "what a click would make of it"
 
 
+def numbers(app):
+    """Return the published and reproduced numbers on screen, if any."""
+    return next((table for table in tables(app) if "expected" in table.columns), None)
+
+
 def tables(app):
-    """Return the list of reproductions, and the numbers of one entry."""
-    return [app.dataframe[0].value, *(table.value for table in app.table)]
+    """Return the list of reproductions, last, and the tables above it."""
+    return [*(table.value for table in app.table), *(grid.value for grid in app.dataframe)]
 
 
 def test_kept_numbers_are_shown_at_once_and_reasons_with_them():
     app = opened(chosen(which="p2-definition-5-2"))
-    first, second = tables(app)
+    second, first = numbers(app), tables(app)[-1]
     assert len(first) == len(REPRODUCTIONS)
     assert second.iloc[:, -1].tolist() == ["agrees", "differs", "agrees"]
     assert not [button for button in app.button if button.label == "Run"]
@@ -162,20 +169,47 @@ def test_a_click_on_a_line_of_the_list_chooses_its_entry_and_keeps_the_rest(monk
     ]
 
 
-def test_a_list_that_is_cut_says_how_long_it_is():
-    said = [str(each.value) for each in opened(Selection(view="papers")).caption]
-    assert any(words.startswith(f"{len(overview())} entries;") for words in said)
+def test_the_list_of_all_figures_is_on_screen_without_scrolling_in_it(monkeypatch):
+    heights = []
+    monkeypatch.setattr(exhibited.st, "dataframe", lambda frame, **how: heights.append(how["height"]))
+    exhibited.grid(EXHIBITS.make("papers"), overview(), "papers", pick=print)
+    assert heights == [exhibited.widgets.table_height(0) + exhibited.CLOSE * len(REPRODUCTIONS)]
+
+
+@pytest.mark.parametrize("key", ["p1-example-1", "p1-figure-12", "p1-theorem-1", "p3-figures-1-2"])
+def test_the_picture_of_what_a_figure_links_to_is_beside_its_numbers(key):
+    exhibit, selection, options = papers._drawn(REPRODUCTIONS[key].link)
+    app = opened(chosen(which=key))
+    picture = drawn(app)[f"{papers.KEY}-picture"]
+    figure = EXHIBITS.make(exhibit, **options).figure(session.scene_of(selection))
+    traces = session.scene_of(selection).get(figure).data
+    assert [trace.get("name") for trace in picture.figure["data"]] == [trace.name for trace in traces]
+    assert not [button for button in app.button if button.label == "Draw"]
+
+
+def test_every_figure_with_a_link_has_a_picture_or_the_reason_why_not():
+    """Meta-Cal refuses the accuracy of Figure 2 on the example data, so there is nothing to draw."""
+    linked = {key for key, entry in REPRODUCTIONS.items() if entry.link}
+    assert {key for key in linked if papers._drawn(REPRODUCTIONS[key].link) is None} == {"p4-figure-2"}
+    slow = opened(chosen(which="p2-figures-3-7"))
+    assert [button for button in slow.button if button.label == "Draw"]
+    assert not drawn(slow)
+
+
+def test_a_figure_that_no_data_show_has_its_numbers_only():
+    assert papers._drawn("") is None
+    assert not drawn(opened(chosen(which="p1-figure-3")))
 
 
 def test_a_run_is_asked_for_and_is_the_librarys():
     app = opened(chosen(which="p5-convex-mapping", size="quick"))
-    assert len(tables(app)) == 1
+    assert numbers(app) is None
     (button,) = (button for button in app.button if button.label == "Run")
     button.click().run()
     assert not app.exception
     found = reproduced("p5-convex-mapping")
-    assert tables(app)[1].index.tolist() == [markdown_plain(what) for what in found["what"]]
-    assert tables(app)[1].iloc[:, -1].tolist() == ["agrees", "differs", "agrees"]
+    assert numbers(app).index.tolist() == [markdown_plain(what) for what in found["what"]]
+    assert numbers(app).iloc[:, -1].tolist() == ["agrees", "differs", "agrees"]
 
 
 def test_what_needs_files_says_how():
@@ -186,7 +220,7 @@ def test_what_needs_files_says_how():
     assert "p4-" not in words
     assert "`" not in words
     first = published().query("table == 'p4-table-1'")
-    shown = tables(app)[1]
+    shown = numbers(app)
     assert shown["published"].tolist() == [markdown_plain(number) for number in first["published"]]
     assert set(shown["here"]) == {markdown_plain("–")}
     assert set(shown.iloc[:, -1]) == {""}, "neither agrees nor differs"
@@ -194,7 +228,7 @@ def test_what_needs_files_says_how():
 
 
 def test_an_entry_that_differs_says_the_first_reason_in_the_table():
-    shown = tables(opened(chosen()))[0]
+    shown = tables(opened(chosen()))[-1]
     differing = [line["why"] for _, line in shown.iterrows() if line["differ"] > 0]
     assert len(differing) == (overview()["differ"] > 0).sum()
     assert all(len(why) > 30 for why in differing)
@@ -204,7 +238,8 @@ def test_an_entry_that_differs_says_the_first_reason_in_the_table():
 
 def test_the_view_opens_without_data():
     app = opened(Selection(Source("gone:nothing"), view="papers"))
-    assert len(tables(app)) == 2
+    assert len(tables(app)[-1]) == len(REPRODUCTIONS)
+    assert numbers(app) is not None
 
 
 def test_the_exhibit_is_one_recipe_in_links():
