@@ -28,8 +28,9 @@ PLUSSES = ("all", "significant", "printed", "none")
 ONE_BIN = "one bin"
 STEM = "stem: classes differ"
 PALE = "pale +: classes, with their range of noise"
+BOTH = "+: classes differ; pale: within noise"
 PRINTED = "stem to +: mean error of classes"
-HOLLOW = f"hollow: pooled bins of fewer than {FEW_ROWS} rows"
+HOLLOW = f" (hollow: pooled bins of fewer than {FEW_ROWS} rows)"
 _HOVER = (
     "<b>%{meta.title}</b>, %{customdata.interval}<br>"
     "confidence %{customdata.confidence:.1~%}, accuracy %{customdata.accuracy:.1~%}<br>"
@@ -430,22 +431,21 @@ def key(marks: Sequence[BinMarks], plusses: str, ghosts: bool) -> list[go.Scatte
     """Legend entries for stars, plusses and hollow stars, as far as present."""
     entries: list[tuple[str, dict[str, Any]]] = []
     look = marks[0].look
+    hollow = HOLLOW if any(each.few.any() for each in marks) else ""
     if ghosts:
         entries.append((f"{plain(marks[0].title)}, for comparison", {"symbol": look.symbol, "opacity": 0.6}))
+        entries += [(hollow.strip(" ()"), {"symbol": "star-open"})] if hollow else []
     else:
         level = next((at_level(each.bands.level) for each in marks if each.bands is not None), "")
-        entries.append((f"{ONE_BIN}{f', {level} interval' if level else ''}", {"symbol": "star"}))
-    thick = {"symbol": "cross-thin", "line": {"width": 2.6, "color": REFERENCE}}
+        entries.append((f"{ONE_BIN}{f', {level} interval' if level else ''}{hollow}", {"symbol": "star"}))
     classes = [each for each in marks if each.has_stems]
-    if classes and plusses == "printed":
-        entries.append((PRINTED, thick))
-    if plusses in ("all", "significant") and any(each.signal.any() for each in classes):
-        entries.append((STEM, thick))
-    if plusses == "all" and any((~each.signal).any() for each in classes):
-        thin = {"symbol": "cross-thin", "opacity": _PALE, "size": 7, "line": {"width": 1.2, "color": REFERENCE}}
-        entries.append((PALE, thin))
-    if any(each.few.any() for each in marks):
-        entries.append((HOLLOW, {"symbol": "star-open"}))
+    strong = plusses == "printed" or any(each.signal.any() for each in classes)
+    pale = plusses == "all" and any((~each.signal).any() for each in classes)
+    if classes and plusses != "none" and (strong or pale):
+        words = PRINTED if plusses == "printed" else BOTH if strong and pale else STEM if strong else PALE
+        thin = {"opacity": _PALE, "size": 7, "line": {"width": 1.2, "color": REFERENCE}}
+        thick = {"line": {"width": 2.6, "color": REFERENCE}}
+        entries.append((words, {"symbol": "cross-thin", **(thick if strong else thin)}))
     return [
         go.Scatter(
             x=[None],

@@ -20,6 +20,8 @@ from calib_core.text import percent, plain
 _BAND = "rgba(128, 128, 128, 0.25)"
 _COLOUR = CELLS[-1]
 """Color that no model has."""
+CORP, KERNEL = CURVES = ("CORP curve", "kernel curve")
+"""Names of curves without bins."""
 
 
 def laid_over(figure: go.Figure) -> list[go.Scatter]:
@@ -99,7 +101,7 @@ def corp(curve: CorpCurve) -> go.Figure:
             y=y,
             mode="lines",
             line={"color": _COLOUR, "width": 2.5},
-            name="CORP curve",
+            name=CORP,
             hovertemplate="isotonic fit %{y:.1~%} at %{x:.1~%}<extra></extra>",
         )
     )
@@ -148,7 +150,7 @@ def kernel_traces(curve: KernelCurve) -> list[go.Scatter]:
         y=curve.curve,
         mode="lines",
         line={"color": _COLOUR, "width": 2.5},
-        name="kernel curve",
+        name=KERNEL,
         hovertemplate="predicted %{x:.1~%}, observed %{y:.1~%}<extra></extra>",
     )
     if curve.band == "none":

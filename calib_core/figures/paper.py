@@ -90,6 +90,9 @@ def _narrowed(spec: dict[str, Any], wide: float) -> None:
         return
     for kind in ("annotations", "shapes"):
         layout[kind] = [thing for thing in layout.get(kind, ()) if thing.get("name") != DIRECT]
+    for trace in spec["data"]:
+        if isinstance(trace.get("meta"), dict) and trace["meta"].get(DIRECT):
+            trace["showlegend"] = True
     if narrow is None:
         return
     for name, value in narrow["layout"].items():

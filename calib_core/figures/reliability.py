@@ -18,7 +18,7 @@ from calib_core.figures.bin_marks import PLUSSES, BinMarks, Panel, key
 from calib_core.figures.direct_labels import DIRECT, along, label_places
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import diagonal, numbered, symbol
-from calib_core.figures.overlay import laid_over
+from calib_core.figures.overlay import CURVES, laid_over
 from calib_core.figures.probability_axis import ProbabilityAxis, axis_for, heading, name_lines, on_axis
 from calib_core.figures.shown import draws
 from calib_core.text import exact_tolerance, plain
@@ -153,7 +153,8 @@ def _laid_over(
         figure.add_traces([each.numbers(panel, line) for each, line in zip(marks, lines[::-1], strict=True)])
     figure.add_traces([each.stars(panel) for each in marks])
     labelled = _names(figure, marks, plusses)
-    figure.add_traces([each.legend() for each in marks if each.title not in labelled or len(labelled) < len(marks)])
+    together = len(labelled) == len(marks)
+    figure.add_traces([each.legend().update(_entry(together and each.title in labelled)) for each in marks])
     scale = axis.layout()
     figure.update_layout(
         xaxis={**scale, "title": SAYS, "anchor": "y2", "showgrid": False},
@@ -390,8 +391,13 @@ def _corners(figure: go.Figure, x: str, y: str) -> None:
         )
 
 
+def _entry(labelled: bool) -> dict[str, Any]:
+    """Properties of a legend entry: hidden if there is a direct label, except in columns that are too narrow for it."""
+    return {"showlegend": False, "meta": {DIRECT: True}} if labelled else {}
+
+
 def _names(figure: go.Figure, marks: Sequence[BinMarks], plusses: str) -> list[str]:
-    """Add the models' names next to their stars, if there is room; return those added."""
+    """Add the models' names next to their stars, if there is room, and those of lines; return the models added."""
     axis = marks[0].axis
     wide = axis.high - axis.low
 
@@ -410,7 +416,9 @@ def _names(figure: go.Figure, marks: Sequence[BinMarks], plusses: str) -> list[s
         for pair in zip(*(shares(across, end) for end in heights), strict=True)
     ]
     whole = {each.title: stars[each.title][~each.few] if not each.few.all() else stars[each.title] for each in marks}
-    placed = label_places(whole, [*stars.values(), line, corners, *lines, *(p for p in pieces if len(p))])
+    others = [*stars.values(), line, corners, *lines, *(p for p in pieces if len(p))]
+    placed = label_places(whole, others)
+    _names_of_lines(figure, axis, [*others, *(_covered(name, *placed[name]) for name in placed)])
     for each in marks:
         if each.title not in placed:
             continue
@@ -431,6 +439,44 @@ def _names(figure: go.Figure, marks: Sequence[BinMarks], plusses: str) -> list[s
         place: dict[str, Any] = {"xref": "x", "xanchor": across, "yref": "y", "yanchor": up}
         figure.add_shape(symbol(each.look, sign - half, _HIGHER[yanchor], name=DIRECT, **place))
     return list(placed)
+
+
+def _covered(name: str, x: float, y: float, xanchor: str, yanchor: str) -> Float64s:
+    """Points of the box of a label that is placed here."""
+    long, high = 0.03 + 0.0125 * len(name), 0.05
+    left = x - {"left": 0.0, "center": long / 2, "right": long}[xanchor]
+    low = y - {"bottom": 0.0, "middle": high / 2, "top": high}[yanchor]
+    grid = np.meshgrid(np.linspace(left, left + long, 12), np.linspace(low, low + high, 4))
+    return np.column_stack([part.ravel() for part in grid])
+
+
+def _names_of_lines(figure: go.Figure, axis: ProbabilityAxis, others: list[Float64s]) -> None:
+    """Add the names of band, tolerance and curves next to them in place of the legend, if there is room."""
+    wide = axis.high - axis.low
+    candidates, drawn = dict[str, Float64s](), dict[str, Any]()
+    for trace in figure.data:
+        kind = str(trace.uid)
+        if not (kind.startswith(("consistency", "tolerance")) or trace.name in CURVES):
+            continue
+        points = (np.column_stack([np.asarray(trace.x, float), np.asarray(trace.y, float)]) - axis.low) / wide
+        others = [*others, along(points, 40)]
+        whole = points[~np.isnan(points).any(axis=1)]
+        # The lower edge of the band, and the lower line of the tolerance, from the right: the last point is best.
+        candidates[trace.name] = whole[: len(whole) // 2][::-1] if trace.name not in CURVES else whole[::6]
+        drawn[trace.name] = trace
+    for name, (x, y, xanchor, yanchor) in label_places(candidates, others).items():
+        figure.add_annotation(
+            text=plain(name),
+            x=axis.low + x * wide,
+            y=axis.low + y * wide,
+            xanchor=xanchor,
+            yanchor=yanchor,
+            showarrow=False,
+            opacity=0.85,
+            name=DIRECT,
+            **({"font": {"color": drawn[name].line.color}} if name in CURVES else {}),
+        )
+        drawn[name].update(_entry(labelled=True))
 
 
 def _spans(each: BinMarks, plusses: str) -> list[tuple[Any, Any, Any]]:

@@ -258,13 +258,46 @@ def test_pale_plusses_can_be_hidden_and_those_of_the_paper_shown() -> None:
 def test_the_key_tells_only_what_is_there(predictions: Predictions) -> None:
     def key(diagram: diagrams.ReliabilityDiagram, plusses: str = "all") -> list[str]:
         names = [str(t.name) for t in figures.reliability(diagram, plusses=plusses).data if str(t.uid)[:3] == "key"]
-        return [name.partition(":")[0] for name in names]
+        return [re.split("[:(]", name)[0].strip() for name in names]
 
     diagram = diagrams.reliability(predictions, 10)
-    hollow = ["hollow"] * bool((diagram.frame()["count"] < 10).any())
-    assert key(diagram, "none") == ["one bin", *hollow]
-    assert key(diagrams.reliability(differing(), 10)) == ["one bin", "stem", "pale +"]
+    assert (diagram.frame()["count"] < 10).any()
+    assert key(diagram, "none") == ["one bin"]
+    names = [str(trace.name) for trace in figures.reliability(diagram, plusses="none").data]
+    assert any("hollow" in name for name in names)
+    assert not any("hollow" in str(t.name) for t in figures.reliability(diagrams.reliability(differing(), 10)).data)
+    assert key(diagram) == ["one bin", "pale +"]
+    assert key(diagrams.reliability(differing(), 10)) == ["one bin", "+"]
     assert key(diagrams.reliability(differing(), 10), "significant") == ["one bin", "stem"]
+
+
+def legend_of(figure: go.Figure) -> list[str]:
+    """Return the entries of the legend on screen."""
+    return [str(t.name) for t in figure.data if t.name and t.showlegend is not False]
+
+
+def test_lines_are_named_next_to_them_and_in_the_legend_only_without_room() -> None:
+    rng = np.random.default_rng(2)
+    says = rng.uniform(0.35, 1, 3000)
+    rows = Predictions.from_confidence(says, rng.random(3000) < says)
+    diagram, bands = diagrams.reliability(rows, 10), diagrams.reliability_bands(rows, 10)
+    curve = figures.kernel_band(diagrams.kernel_curve(rows, band="none"))
+    figure = figures.reliability({"net": diagram}, bands=bands, tolerance=0.02, over=[curve])
+    labels = [re.sub("<.*?>", "", note.text) for note in figure.layout.annotations if note.name == "direct label"]
+    assert {"net", "tolerance of 2 %"} <= set(labels)
+    hidden = {"net", "90 % of calibrated models", "tolerance of 2 %", "kernel curve"} & set(labels)
+    legend = legend_of(figure)
+    assert not hidden & set(legend)
+    assert {"90 % of calibrated models", "kernel curve"} <= hidden | set(legend)
+    assert len(legend) <= 4
+    # A narrow column has no direct labels, so that the legend has all of them.
+    narrow = figures.on_paper(figure, "single")
+    texts = {re.sub("<.*?>", "", str(note.text)) for note in narrow.layout.annotations if note.name == "legend"}
+    assert {"net", "tolerance of 2 %", "90 % of calibrated models"} <= texts
+    # Marks everywhere leave no room for a label.
+    crowd = go.Figure(go.Scatter(x=rng.random(4000), y=rng.random(4000), name="kernel curve", uid="crowd"))
+    full = figures.reliability({"net": diagram}, bands=bands, tolerance=0.02, over=[crowd])
+    assert {"net", "90 % of calibrated models", "tolerance of 2 %"} & set(legend_of(full))
 
 
 def test_curves_without_bins_are_drawn_where_the_kernel_curve_is() -> None:
