@@ -44,6 +44,7 @@ __all__ = [
     "evaluate",
     "every_measure",
     "notion_of_score",
+    "notions_of_scores",
     "over_same_rows",
     "over_same_rows_by_name",
     "ranks",
@@ -69,6 +70,20 @@ def notion_of_score(key: str, *models: Predictions) -> str | None:
     """
     of_event = all(m.event is not None for m in models)
     return "event" if key == "brier" and models and of_event else None
+
+
+def notions_of_scores(*models: Predictions) -> dict[str, str | None]:
+    """Notion of every score in tables of these models, by key (``notion_of_score``).
+
+    Models with one confidence per row have only the losses of being right or wrong, which are scores of the confidence.
+
+    >>> notions_of_scores(Predictions.from_confidence([0.9], [True]))
+    {'accuracy': None, 'log-loss': 'confidence', 'brier': 'confidence'}
+    """
+    scores = {key: notion_of_score(key, *models) for key in SCORES}
+    if any(model.kind in ("confidence", "top-label") for model in models):
+        scores |= dict.fromkeys(("log-loss", "brier"), "confidence")
+    return scores
 
 
 def asked_once(questions: Iterable[tuple[str | None, str]]) -> list[tuple[str | None, str]]:

@@ -274,12 +274,9 @@ def _questions(
 ) -> list[tuple[str | None, str]]:
     """Return pairs of notion and estimator; without choices also the scores of whole predictions, or of the claims."""
     from calib_core.estimators import takes_bins
-    from calib_core.evaluation.study import SCORES, asked_once, error_keys, notion_of_score
+    from calib_core.evaluation.study import asked_once, error_keys, notions_of_scores
 
-    scores = {key: notion_of_score(key, *models.values()) for key in SCORES}
-    if any(model.kind in ("confidence", "top-label") for model in models.values()):
-        # Files with one confidence per row contain only whether the claim is right.
-        scores |= dict.fromkeys(("log-loss", "brier"), "confidence")
+    scores = notions_of_scores(*models.values())
     whole = [] if keys or chosen else [(notion, key) for key, notion in scores.items()]
     of = {notion: keys or [key for key in error_keys(notion) if slow or takes_bins(key)] for notion in notions}
     return asked_once(whole + [(notion, key) for notion, every in of.items() for key in every])

@@ -93,9 +93,9 @@ def command(
 
     For every pair the table lists both errors and the first minus the second: below 0 is better for errors and losses,
     above 0 for accuracy. It adds the interval of the difference, its p-value, and the p-value corrected for the number
-    of pairs (Holm). The conclusion is better, worse, or not worse by more than the margin. The difference is
-    corrected for noise by itself, so it can deviate from that of two raw values or of two estimates. Unless you choose
-    bins, measures by class use groups of rows, and the output names them.
+    of pairs (Holm). The conclusion is better, worse, or not worse by more than the margin. The correction for noise is
+    that of the difference, which can therefore deviate from the difference of two raw values or of two estimates.
+    Unless you choose bins, measures by class use groups of rows, and the output names them.
 
     For summaries there are two answers. One covers all rows and uses each model's own interval; it is valid whichever
     rows the models share. The other is paired, over the sampled rows, if these are the same (calib summarise --rows-of
@@ -239,10 +239,11 @@ def _questions(
     models: dict[str, Predictions], notions: tuple[str, ...], chosen: bool, keys: tuple[str, ...]
 ) -> list[tuple[str | None, str]]:
     """Return pairs of notion and estimator; without a choice, the scores of these rows first."""
-    from calib_core.evaluation.study import SCORES, asked_once, notion_of_score
+    from calib_core.evaluation.study import asked_once, notions_of_scores
     from calib_core.inference.comparison.model_differences import DEFAULT
 
-    whole = [] if keys or chosen else [(notion_of_score(key, *models.values()), key) for key in SCORES]
+    scores = notions_of_scores(*models.values())
+    whole = [] if keys or chosen else [(notion, key) for key, notion in scores.items()]
     return asked_once(whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)])
 
 
@@ -251,7 +252,7 @@ def _text(frame: pd.DataFrame, level: float, margin: float) -> list[str]:
     from calib_core.inference import marked, unit_of
     from calib_core.text import at_level
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.pairs import VALUES_DIFFER, five_words
+    from dashboard.exhibits.pairs import IN_GROUPS, VALUES_DIFFER, five_words
 
     answered = frame[frame["note"] == ""]
     marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
@@ -273,7 +274,8 @@ def _text(frame: pd.DataFrame, level: float, margin: float) -> list[str]:
     refused = (
         f"{_question(line)}{_rows_of(line)}: {line['note']}." for line in frame[frame["note"] != ""].to_dict("records")
     )
-    read = [VALUES_DIFFER, five_words(margin)] if len(answered) else []
+    grouped = [IN_GROUPS] if answered["about"].str.contains("groups of at least").any() else []
+    read = [VALUES_DIFFER, *grouped, five_words(margin)] if len(answered) else []
     titles = [_title(*question) for question in zip(answered["notion"], answered["estimator"], strict=True)]
     lines = _outputs.aligned(columns, answered.assign(about=marks, unit=units, title=titles))
     return [*lines, *refused, *below, *read]
@@ -284,16 +286,20 @@ _FEW_PAIRS = 3
 
 
 def _conclusions(frame: pd.DataFrame, level: float) -> list[str]:
-    """Describe the pairs by the log loss if it is compared, else by the first error or score."""
-    from dashboard.exhibits.pairs import conclusion
+    """Describe each pair by the log loss if it is compared, else by the first measure; then what others call better."""
+    from dashboard.exhibits.pairs import conclusion, other_conclusions
 
     lines = frame[frame["note"] == ""]
-    scores = lines["estimator"].tolist()
-    key = "log-loss" if "log-loss" in scores else next(iter(scores), None)
-    lines = lines[lines["estimator"] == key].drop_duplicates(["first", "second"])
-    if len(lines) > _FEW_PAIRS:
+    titles = [_full_title(*question) for question in zip(lines["notion"], lines["estimator"], strict=True)]
+    pairs = [each for _, each in lines.assign(title=titles).groupby(["first", "second"], sort=False)]
+    if len(pairs) > _FEW_PAIRS:
         return []
-    return [conclusion(line, str(key), level) for line in lines.to_dict("records")]
+    found = []
+    for pair in pairs:
+        first = pair["estimator"].eq("log-loss").to_numpy().argmax()
+        ordered = [pair.iloc[first].to_dict(), *pair.drop(pair.index[first]).to_dict("records")]
+        found += [conclusion(ordered[0], ordered[0]["estimator"], level), other_conclusions(ordered)]
+    return list(filter(None, found))
 
 
 def _title(notion: str | None, estimator: str) -> str:
@@ -303,6 +309,16 @@ def _title(notion: str | None, estimator: str) -> str:
 
     scored = notion if is_score(estimator) else None
     return titled(None if scored is None else REDUCTIONS.recipe(scored), ESTIMATORS.recipe(estimator))
+
+
+def _full_title(notion: str | None, estimator: str) -> str:
+    """Return the title of a line outside the table, with the notion of an error."""
+    from calib_core import REDUCTIONS
+    from calib_core.estimators import is_score
+    from calib_core.text import inside
+
+    title = _title(notion, estimator)
+    return title if notion is None or is_score(estimator) else f"{REDUCTIONS[notion].title} {inside(title)}"
 
 
 def _question(line: dict[Any, Any]) -> str:

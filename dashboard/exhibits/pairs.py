@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,7 +16,18 @@ from calib_core.inference import marked, unit_of
 from calib_core.inference.comparison.model_differences import DEFAULT, MARGIN
 from calib_core.registry.registry import Key, Range
 from calib_core.summaries import kept_together
-from calib_core.text import at_level, chance, count, difference, inside, measured, points_of, short_percent
+from calib_core.text import (
+    at_level,
+    begun,
+    chance,
+    count,
+    difference,
+    inside,
+    listed,
+    measured,
+    points_of,
+    short_percent,
+)
 from calib_core.text import score as written
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -29,10 +40,16 @@ VALUES_DIFFER = (
     "The difference is corrected for noise, like its interval. It can deviate from the difference of the two raw "
     "values, and from that of two separate estimates."
 )
+IN_GROUPS = (
+    "Measures by class are computed in groups of similar scores here. In the bins of calib audit, the same rows have "
+    "other raw values; --bins 15 compares the models in such bins."
+)
+"""Note on values by class that differ from those of other tables."""
 _FIVE_WORDS = (
     "Better or worse: p is at most 5 % and the interval excludes 0. Within margin: the interval is within the "
-    "margin of {} on both sides. Equivalent: within it, but neither better nor worse. Not worse: neither, and the "
-    "interval excludes that the first model is worse by the margin or more. Cannot tell: none of these."
+    "margin of {} on both sides. Equivalent: within it, but neither better nor worse. Not worse: not "
+    "shown to be better or worse, but any disadvantage of the first model is smaller than the margin. Cannot tell: "
+    "none of these."
 )
 
 
@@ -80,7 +97,7 @@ class PairsExhibit(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if len(scene.models.shown) < 2:
-            raise NotAnswerable("there is only one model; select a calibrator, or add another model in the Data view")
+            raise NotAnswerable("there is only one model; select a calibrator, or add another model (calib: --other FILE)")
         notion = self._notion(scene)
         if notion is None and "predictions" not in cc.ESTIMATORS[self.estimator].flags.takes:
             raise NotAnswerable("whole predictions can only be compared by scores; choose a score, or a notion")
@@ -172,21 +189,51 @@ def better(scene: Scene) -> tuple[str, ...]:
 
 
 def conclusion(line: Mapping[Any, Any], key: str, level: float = LEVEL) -> str:
-    """Describe one line of a comparison in a sentence."""
-    first, second, name, unit = line["first"], line["second"], inside(ESTIMATORS[key].title), unit_of(key)
+    """Describe one line of a comparison in a sentence that names its measure; another measure can differ."""
+    first, second, unit = line["first"], line["second"], unit_of(key)
+    by = f"By {inside(line.get('title', ESTIMATORS[key].title))},"
     low, high = difference(line["low"], unit), difference(line["high"], unit)
     sure = f"{at_level(level)} interval of the difference {low} to {high}, {chance(line['p'])}"
-    values = f"{name} {measured(line['first_value'], unit)} against {measured(line['second_value'], unit)}"
+    values = f"{measured(line['first_value'], unit)} against {measured(line['second_value'], unit)}"
     if line["verdict"].startswith("better"):
-        return f"{first} is better than {second}: {values} ({sure})."
+        return f"{by} {first} is better than {second}: {values} ({sure})."
     if line["verdict"].startswith("worse"):
-        values = f"{name} {measured(line['second_value'], unit)} against {measured(line['first_value'], unit)}"
-        return f"{second} is better than {first}: {values} ({sure}, {first} minus {second})."
+        values = f"{measured(line['second_value'], unit)} against {measured(line['first_value'], unit)}"
+        return f"{by} {second} is better than {first}: {values} ({sure}, {first} minus {second})."
     if line["verdict"] == "equivalent":
-        return f"{first} and {second} are equivalent within the margin: {values} ({sure})."
+        return f"{by} {first} and {second} are equivalent within the margin: {values} ({sure})."
     if line["verdict"] == "not worse":
         return (
-            f"{first} is not significantly better than {second}, and not worse by more than the margin: {values} "
+            f"{by} {first} is not significantly better than {second}, and not worse by more than the margin: {values} "
             f"({sure})."
         )
-    return f"These rows do not show whether {first} or {second} is better: {values} ({sure})."
+    return f"{by} these rows do not show whether {first} or {second} is better: {values} ({sure})."
+
+
+def other_conclusions(lines: Sequence[Mapping[Any, Any]]) -> str:
+    """Sentences on the measures of one pair that differ from the first line's verdict: which model each calls better.
+
+    ``lines`` have the measure's name as "title". Empty if all other lines agree, or none calls a model better.
+
+    >>> pair = {"first": "a", "second": "b"}
+    >>> unclear, worse = pair | {"title": "Log loss", "verdict": "cannot tell"}, pair | {"verdict": "worse"}
+    >>> other_conclusions([unclear, worse | {"title": "Accuracy"}, worse | {"title": "Confidence ECE"}])
+    'By accuracy and confidence ECE, b is better (not corrected for the number of measures).'
+    >>> other_conclusions([worse | {"title": "Log loss"}, worse | {"title": "Accuracy"}])
+    ''
+    """
+    stated = _better_of(lines[0])
+    calls: dict[str, list[str]] = {}
+    for line in lines[1:]:
+        if (better_one := _better_of(line)) and better_one != stated:
+            calls.setdefault(better_one, []).append(inside(line["title"]))
+    if not calls:
+        return ""
+    parts = "; ".join(f"by {listed(titles)}, {name} is better" for name, titles in calls.items())
+    return f"{begun(parts)} (not corrected for the number of measures)."
+
+
+def _better_of(line: Mapping[Any, Any]) -> str:
+    """Return the model that a line calls better; empty if it calls none."""
+    word = line["verdict"].partition(",")[0]
+    return str({"better": line["first"], "worse": line["second"]}.get(word, ""))

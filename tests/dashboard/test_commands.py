@@ -30,7 +30,7 @@ from dashboard.cli import main
 from dashboard.commands import _outputs, _recalibrated_files, audit, compare, gate
 from dashboard.exhibits import line_words
 from dashboard.exhibits.columns import NOT_KNOWN
-from dashboard.exhibits.pairs import VALUES_DIFFER
+from dashboard.exhibits.pairs import IN_GROUPS, VALUES_DIFFER
 
 INSTALLED = Path(sys.executable).with_name("calib")
 
@@ -424,13 +424,13 @@ def test_compare_says_what_the_library_says(file):
     for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
         assert line[name] == wanted[name]
     assert line["about"] == wanted["about"]
-    rows, sentence, *lines, about, values, _words = run("compare", file, "after.csv").stdout.splitlines()
+    rows, sentence, *lines, about, values, grouped, _words = run("compare", file, "after.csv").stdout.splitlines()
     assert rows == f"Compared on all {models['p.csv'].n_rows:,} rows."
     by_log_loss = cc.compare(models, None, "log-loss").iloc[0]
     values_of = [score(by_log_loss[name]) for name in ("first_value", "second_value")]
     assert all(part in sentence for part in ("p.csv", "after.csv", "log loss", *values_of, chance(by_log_loss["p"])))
     assert by_log_loss["verdict"].startswith("worse")
-    assert sentence.startswith("after.csv is better than p.csv")
+    assert sentence.startswith("By log loss, after.csv is better than p.csv")
     assert [line.split()[:2] for line in lines] == [
         ["notion", "error"], *([NOT_KNOWN, cc.ESTIMATORS[key].title.split()[0]] for key in SCORES),
         ["Confidence", "Debiased"], ["Top-label", "Debiased"],
@@ -447,10 +447,32 @@ def test_compare_says_what_the_library_says(file):
     assert " ".join(lines[1].split()).startswith(" ".join([NOT_KNOWN, "Accuracy", *models, *numbers]))
     # Claims by class are judged in groups of rows, and each subject of intervals is described once.
     assert about.count("groups of at least 20 rows") == 1
-    assert values == VALUES_DIFFER
+    assert (values, grouped) == (VALUES_DIFFER, IN_GROUPS)
     _, _, *rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
     assert rough[1].split()[-1] == rough[0].split()[-1].replace("mark", "*")
-    assert ROUGH_GUIDE in rough
+    assert ROUGH_GUIDE in rough and IN_GROUPS not in rough
+
+
+def test_compare_opens_with_every_measure_that_contradicts_the_log_loss(tmp_path):
+    """A log loss that certain errors dominate can show nothing where accuracy and calibration show a difference."""
+    rng = np.random.default_rng(4)
+    n = 1000
+    confidence = rng.choice([0.6, 0.8, 0.9, 1.0], n)
+    small = (rng.random(n) < confidence - 0.3).astype(int)
+    large = np.where(rng.random(n) < 0.3, 1, small)
+    small[confidence == 1], large[confidence == 1] = 1, 1
+    large[np.flatnonzero(confidence == 1)[:12]] = 0
+    for name, right in (("small", small), ("large", large)):
+        pd.DataFrame({"confidence": confidence, "correct": right}).to_csv(tmp_path / f"{name}.csv", index=False)
+    files = [tmp_path / "small.csv", tmp_path / "large.csv"]
+    frame = pd.read_csv(io.StringIO(run("compare", *files, "--csv").stdout)).set_index(["notion", "estimator"])
+    verdicts = frame["verdict"].to_dict()
+    by_score = frame.droplevel("notion")["verdict"].to_dict()
+    assert by_score["log-loss"] == "better" and by_score["accuracy"] == by_score["brier"] == "worse", verdicts
+    first, others = run("compare", *files).stdout.splitlines()[1:3]
+    assert first.startswith("By log loss of right or wrong, small.csv is better than large.csv")
+    named = {"accuracy", "brier score of right or wrong", "confidence debiased squared error"}
+    assert all(name in others.lower() for name in named) and "large.csv is better" in others
 
 
 def test_compare_names_the_pair_that_has_no_difference(file):

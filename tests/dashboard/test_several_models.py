@@ -203,7 +203,10 @@ def test_of_two_files_it_is_said_which_is_better_and_of_which_cards_and_advice_s
     scene = session.scene_of(BOTH)
     (sentence,) = better(scene)
     line = cc.compare({m.title: scene.get(m.predictions) for m in scene.bases}, None, "log-loss").iloc[0]
-    assert (line["verdict"], sentence.partition(":")[0]) == ("worse", "random forest is better than naive Bayes")
+    assert (line["verdict"], sentence.partition(":")[0]) == (
+        "worse",
+        "By log loss, random forest is better than naive Bayes",
+    )
     assert chance(line["p"]) in sentence
     assert line["second_value"] < line["first_value"]
     assert f"{score(line['second_value'])} against {score(line['first_value'])} (" in sentence, "the better one's first"
