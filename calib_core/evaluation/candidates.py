@@ -19,6 +19,7 @@ from calib_core.inference.comparison.score_differences import of_gains, of_score
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, auroc
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
+from calib_core.predictions.proper_scores import FLOOR_LOSS
 from calib_core.registry.registry import Part, Recipe
 from calib_core.text import count, rounded_up
 from calib_core.text import rows as about_rows
@@ -244,7 +245,10 @@ class FoldTrial:
         gain, _, note = self.test(seen := self.seen(after, None), apart)
         if new:
             rows = "1 row" if new == 1 else f"{count(new)} rows"
-            note = f"a probability of 0 for some class in {rows}, so the log loss is infinite if that class occurs"
+            note = (
+                f"a new probability of 0 for some class in {rows}. It has no log loss here: the {FLOOR_LOSS} that a "
+                "zero of the model counts would understate the cost of that class"
+            )
         line = self._named(recipe) | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
         line |= {"score": self.mean(self.losses) - gain.point, "mean_confidence": after.mean_confidence, "note": note}
         event = self.rows.event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -38,8 +39,10 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
         return
     frame = scene.get(exhibit.table(scene))
     if form == "text":
-        _outputs.warn(assumed(scene.models.shown[0].source, named))
+        several = {"model"} if len(scene.bases) > 1 else set()
+        _outputs.warn(assumed(scene.models.shown[0].source, {*named, *several}))
         tell_rows(scene)
+        _tell_model(exhibit, scene)
     _outputs.answer(
         form,
         text=lambda: _lines(exhibit, frame, exhibit.words(scene)),
@@ -60,6 +63,16 @@ def tell_rows(scene: Scene, change: str | None = None) -> None:
     if judged < every and not first.source.within:
         among = of_all(first.source, judged, every) if change is None else f" of {every:,}{change}"
         _outputs.warn([f"{file(first.source.data).title}: judged on {judged_rows(scene)}{among}"])
+
+
+def _tell_model(exhibit: Exhibit, scene: Scene) -> None:
+    """Write to stderr which of several models the exhibit is about, and how to see another, unless it was chosen."""
+    shown = scene.model
+    others = [model.title for model in scene.bases if model.title != shown.title]
+    if scene.focus.model or not others:
+        return
+    if exhibit.table(scene) != exhibit.table(scene.focused(model=others[0])):
+        _outputs.warn([f"These results are for {shown.title}. For another model, add --model {shlex.quote(others[0])}"])
 
 
 def tell_doubts(scene: Scene) -> None:

@@ -189,7 +189,9 @@ def of_all(source: Source, judged: int, every: int) -> str:
     """Return the number of rows in a file if not all are evaluated, and the option for all; empty after a choice."""
     if judged >= every or source.within or session.reading(source.data, source.reading).split is not None:
         return ""
-    return f" of {every:,} (the others are reserved for fitting calibrators; --judge all includes them)"
+    return (
+        f" of {every:,} (drawn at random, so that calibrators can be fitted on the others; --judge all uses all rows)"
+    )
 
 
 def opened(path: Path, given: ReadingOptions = NOTHING, where: str = "") -> Opened:
@@ -269,12 +271,14 @@ def _as_options(finding: Finding) -> str:
         whole = [",".join(each)] if not any("," in item for item in each) or len(each) == 1 else each
         texts += [f"--read {shlex.quote(f'{name}={item}')}" for item in whole]
     if finding.code == "outcome" and not texts:
-        return "If the outcome is another column, give --label COLUMN"
+        return "If the outcome is another column, add --label COLUMN"
     label, how = finding.change_label or "", " ".join(texts)
-    if texts and label.startswith(_STATEMENTS):
-        # A button may state a fact; among sentences it would contradict the previous one.
-        return f"If {label[0].lower()}{label[1:]}, give {how}"
-    return f"{label}: {how}" if texts else ""
+    if not texts:
+        return ""
+    # A button may state a fact; among sentences it would contradict the previous one.
+    purpose = "If" if label.startswith(_STATEMENTS) else "To"
+    label = label.replace("Read as ", "read them as ")
+    return f"{purpose} {label[0].lower()}{label[1:]}, add {how}"
 
 
 _NOT_MARKED = "{} has no column that marks calibration and test rows; leave --rows out"

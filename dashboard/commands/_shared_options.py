@@ -168,7 +168,8 @@ read = click.option(
 models_in = click.option(
     "--models-in",
     metavar="COLUMN",
-    help="Column that names the model, if FILE contains several. All are judged on the rows they share.",
+    help="Column that names the model, if FILE contains several. All are judged on the rows they share. A table "
+    "for one model names it; --model chooses another.",
 )
 key = click.option(
     "--key",

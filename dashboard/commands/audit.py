@@ -327,6 +327,22 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame, tests: 
     return [*_outputs.aligned(columns, frame), *missing, *named, ENDS, DISTANCES, ""]
 
 
+def _floored(found: _Audit) -> list[str]:
+    """Notes on rows in which a model gave the outcome a probability of 0, which its log loss nevertheless counts."""
+    from calib_core.evaluation.candidates import SINGLE, right_or_wrong
+    from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_rows, floored_words
+    from calib_core.text import begun
+
+    notes = []
+    for name, model in found.models.items():
+        rows = right_or_wrong(model) if model.kind in SINGLE else model
+        if rows.kind != "full" or rows.grain == "counts" or not (number := floored_rows(rows)):
+            continue
+        words = f"{begun(floored_words(number, rows.n_rows))}. The log loss counts at most {FLOOR_LOSS} for a row."
+        notes.append(f"{name}: {words}" if len(found.models) > 1 else words)
+    return notes
+
+
 def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:
     from calib_core.defaults import SEED
 
@@ -383,6 +399,7 @@ def _text(found: _Audit) -> list[str]:
             texts.append(f"{name} answers {percent(coverage)} of the rows.")
     texts += filter(None, [found.scene.rows_counted])
     scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
+    scores += _floored(found) if (answered["estimator"] == "log-loss").any() else []
     note = [found.note] if found.note else []
     rule = [line_words.WORDS] if answered["verdict"].notna().any() else []
     rule += line_words.tolerances(answered, found.tolerance)

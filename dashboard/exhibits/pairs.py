@@ -97,7 +97,9 @@ class PairsExhibit(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if len(scene.models.shown) < 2:
-            raise NotAnswerable("there is only one model; select a calibrator, or add another model (calib: --other FILE)")
+            raise NotAnswerable(
+                "there is only one model; select a calibrator, or add another model (calib: --other FILE)"
+            )
         notion = self._notion(scene)
         if notion is None and "predictions" not in cc.ESTIMATORS[self.estimator].flags.takes:
             raise NotAnswerable("whole predictions can only be compared by scores; choose a score, or a notion")

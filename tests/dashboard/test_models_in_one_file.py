@@ -247,3 +247,33 @@ def test_a_further_file_may_hold_several_models_and_no_more_than_can_be_shown(fi
     (box,) = [box for box in app.selectbox if box.label == "Model shown first"]
     box.set_value("m7").run()
     assert [json.loads(changed)["model"] for _, changed in chosen(app).readings] == ["m7"]
+
+
+def test_no_command_denies_that_it_shows_every_model(tmp_path: Path) -> None:
+    """A command with --models-in shows all models, or names the one that it shows and the option for another."""
+    lines = [
+        {"question": i, "model": model, "subject": "ab"[i % 2], "confidence": 0.9, "correct": int(i % 10 < right)}
+        for i in range(60)
+        for model, right in (("small", 6), ("large", 8))
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    for exhibit in ("levels", "skills", "skill-pairs"):
+        ended = CliRunner().invoke(main, ["show", exhibit, str(path), "--models-in", "model"])
+        assert "large" in ended.stdout
+        assert "small" in ended.stdout
+        assert "is evaluated" not in ended.stderr
+        assert "--model" not in ended.stderr
+    ended = CliRunner().invoke(main, ["slices", str(path), "--models-in", "model"])
+    assert ended.stderr.strip().endswith("These results are for small. For another model, add --model large")
+    assert (
+        "--model"
+        not in CliRunner().invoke(main, ["slices", str(path), "--models-in", "model", "--model", "large"]).stderr
+    )
+    table = session.hold(path.read_bytes(), path.name).table
+    how = cc.readers.propose(table, models="model", question=("question",), model="small")
+    finding = cc.readers.unchosen_model(table, how, ())
+    assert finding is not None
+    assert finding.change is not None
+    advice = [text for name, value in finding.change.items() for text in ("--read", f"{name}={value}")]
+    assert CliRunner().invoke(main, ["slices", str(path), *advice]).exit_code == 0

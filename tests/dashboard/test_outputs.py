@@ -200,7 +200,7 @@ def test_a_value_of_a_column_is_written_out(files: bytes, form: list[str]) -> No
 
 def test_what_is_assumed_comes_with_the_option_that_settles_it(files: bytes) -> None:
     pd.read_csv("p.csv").assign(weight=2.5).to_csv("w.csv", index=False)
-    option = """Use "weight" as row weights: --read weights=weight"""
+    option = 'To use "weight" as row weights, add --read weights=weight'
     assert option in calib("gate", "w.csv", "--max-ece", "0.9").stderr
     assert "weight" not in calib("gate", "w.csv", "--max-ece", "0.9", "--read", "weights=weight").stderr
     pd.DataFrame({"confidence": [1, 5, 3], "correct": [0, 1, 1]}).to_csv("r.csv", index=False)

@@ -34,7 +34,7 @@ def unchosen_model(table: Table, reading: Reading, chosen: Collection[str]) -> F
         "models",
         f"The file has {len(names)} models. Only {quoted(reading.model)} is evaluated, not {listed(others, 5)}. "
         "Choose a model, or read all of them.",
-        {"model": others[0]},
+        {"model": others[0]} if reading.models is None else {"models": reading.models, "model": others[0]},
         f"Evaluate {quoted(others[0])}",
     )
 

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.predictions.proper_scores import FLOOR_LOSS
 from calib_core.predictions.validation import KEPT, RESCALED
 from calib_core.readers.checks.shuffled_labels import CHANCE, association
 from calib_core.readers.checks.subject import Subject
@@ -92,7 +93,7 @@ def kind(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "note",
             "kind",
-            f"The scores are read as {chosen}: {seen}.",
+            f"The scores are read as {chosen} ({seen}).",
             {"kind": "probabilities"},
             "Read as probabilities",
         )
@@ -244,8 +245,8 @@ def zeros(subject: Subject) -> Iterator[Finding]:
             "warning",
             "zeros",
             f"The true class has probability exactly 0 in {len(rows):,} of {len(codes):,} rows: "
-            f"{subject.table.places(rows)}. Log loss and temperature scaling depend strongly on these rows; use "
-            "logits if possible.",
+            f"{subject.table.places(rows)}. The log loss counts {FLOOR_LOSS} for each, as for any probability that is "
+            "nearly 0. It and temperature scaling depend strongly on these rows; use logits if possible.",
         )
 
 

@@ -96,7 +96,7 @@ def test_kinds_are_said_and_never_converted_in_silence(scores: Any, form: str, k
     assert found(table)["kind"] == Finding(
         "note",
         "kind",
-        f"The scores are read as {kind}: {evidence}.",
+        f"The scores are read as {kind} ({evidence}).",
         {"kind": "probabilities"},
         "Read as probabilities",
     )
