@@ -30,7 +30,7 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
         "A separate binary calibrator recalibrates each class's probability; rows then need not sum to one.",
     ),
     (
-        ("normalised", "Normalised class-wise wrapper", "P1 Alg. 4", ClassWise(), None, True),
+        ("normalised", "Normalized class-wise wrapper", "P1 Alg. 4", ClassWise(), None, True),
         "A separate binary calibrator recalibrates each class's probability; rows are then divided by their sum.",
     ),
     (
@@ -51,7 +51,7 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
         "Histogram binning of each class's probability; rows then need not sum to one.",
     ),
     (
-        ("normalised-hb", "Normalised histogram binning", "P1 Alg. 4", ClassWise(), Histogram(), True),
+        ("normalised-hb", "Normalized histogram binning", "P1 Alg. 4", ClassWise(), Histogram(), True),
         "Histogram binning of each class's probability; rows are then divided by their sum.",
     ),
     (
@@ -80,7 +80,7 @@ _FILLED = {
     "confidence": "{} of the confidence",
     "top-label": "{} of every predicted class",
     "class-wise": "{} class by class",
-    "normalised": "{} class by class, normalised",
+    "normalised": "{} class by class, normalized",
 }
 """Titles of wrappers with a chosen binary calibrator."""
 _CONTRACTS = {

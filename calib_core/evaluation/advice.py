@@ -150,7 +150,7 @@ def error_tests(
         return ""
     values = ", ".join(f"{rows.titles[test]} {chance(p)}" for test, p in rows.corrected.items())
     found = [rows.titles[test] for test in rows.corrected if rows.shows(test)]
-    end = f"Significant: {', '.join(found)}." if found else "None is significant after correction."
+    end = f"Significant: {', '.join(found)}." if found else f"None is significant after correction.{_alone(rows)}"
     verdict = _verdict(rows) and "The verdict, fixed in advance and not corrected, is miscalibrated."
     start = f"Tests for an error, corrected for all {len(rows.corrected)} tests: {values}."
     return " ".join(filter(None, (start, end, verdict)))
@@ -216,6 +216,12 @@ def _before_correction(rows: ErrorTests) -> str:
         f"number. Without correction, {'this' if len(found) == 1 else 'these'} would be: {listed(found)}. The verdict "
         "is not corrected, because its measure was fixed in advance."
     )
+
+
+def _alone(rows: ErrorTests) -> str:
+    """Sentence on tests that are significant by themselves, as in tables of one of them; empty if there are none."""
+    found = [f"{rows.titles[test]} ({chance(p)})" for test, p in rows.p_values.items() if p <= SIGNIFICANCE]
+    return f" Without it, {listed(found)} would be." if found else ""
 
 
 def _other_notions(rows: ErrorTests) -> str:

@@ -246,8 +246,8 @@ class FoldTrial:
         if new:
             rows = "1 row" if new == 1 else f"{count(new)} rows"
             note = (
-                f"a new probability of 0 for some class in {rows}. It has no log loss here: the {FLOOR_LOSS} that a "
-                "zero of the model counts would understate the cost of that class"
+                f"a new probability of 0 for some class in {rows}. It has no log loss here. Counting {FLOOR_LOSS}, as "
+                "for a zero of the model, would understate the cost"
             )
         line = self._named(recipe) | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
         line |= {"score": self.mean(self.losses) - gain.point, "mean_confidence": after.mean_confidence, "note": note}

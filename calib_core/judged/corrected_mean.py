@@ -61,9 +61,9 @@ class JudgeErrors(OneLine):
         rough = "" if self.interval.tested else ", a rough guide"
         return (
             f"The judge's mean mark is {in_percent(self.passes_right)} for right answers and "
-            f"{in_percent(self.passes_wrong)} for wrong ones, by people's marks. With this correction "
-            f"{in_percent(self.interval.point)} of the other rows are right ({at_level(self.interval.level)} interval "
-            f"{ends}{rough})."
+            f"{in_percent(self.passes_wrong)} for wrong ones, by people's marks. Correcting its marks of the other "
+            f"rows for these rates gives {in_percent(self.interval.point)} right ({at_level(self.interval.level)} "
+            f"interval {ends}{rough})."
         )
 
     def _line(self) -> str:
@@ -222,12 +222,13 @@ class JudgedMean(OneLine):
     def apart(self) -> str:
         """Estimates by the judge only and by people only, as a clause."""
         if self.gap:
-            judge = points(self.judge)
+            judge, value = points(self.judge), points(self.alone.point)
             alone = f"{points(self.alone.low).removesuffix(' points')} to {points(self.alone.high)}"
         else:
-            judge, alone = in_percent(self.judge), share_range(self.alone.low, self.alone.high)
-        people = f"people's marks of {self.labelled:,} rows give {alone}"
-        return f"the judge's marks of {self.rows:,} rows give {judge}, and {people}"
+            judge, value = in_percent(self.judge), in_percent(self.alone.point)
+            alone = share_range(self.alone.low, self.alone.high)
+        people = f"the {self.labelled:,} rows marked by people give {value} ({alone})"
+        return f"the judge's marks of all {self.rows:,} rows give {judge}, and {people}"
 
     def _line(self) -> str:
         return (

@@ -87,7 +87,7 @@ def command(
 ) -> None:
     """Measure calibration errors, with intervals and verdicts.
 
-    The answer opens with the verdict on one primary measure. Which measure that is does not depend on the outcomes. The
+    The answer opens with the verdict on one primary measure. The measure is chosen without looking at the outcomes. The
     answer also states whether there is evidence of any error, however small. A table follows, with one row per notion
     and estimator. It contains the estimate with its interval, the raw value, the noise floor, the p-value, and the
     verdict at the tolerance. The noise floor is the value that 95 % of perfectly calibrated models are below.

@@ -23,7 +23,7 @@ from dashboard.commands._shared_options import ReadingOptions
 @click.option(
     "--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter of the calibrator (repeatable)."
 )
-@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Output file (.json).")
+@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Output file, written as JSON.")
 @click.option(
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),

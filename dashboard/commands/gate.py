@@ -22,13 +22,11 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_shared_options.FILE)
 @click.option("--max-ece", "limit", type=_shared_options.Share(), help="Maximum allowed error.")
 @_shared_options.ratio("--max-ratio")
-@click.option("--baseline", "baseline_file", type=_shared_options.FILE, metavar="JSON", help="Also, or only, "
-                                                                                             "compare with this "
-                                                                                             "earlier answer of "
-                                                                                             "calib gate --format "
-                                                                                             "json.")  # fmt: skip
+@click.option("--baseline", "baseline_file", type=_shared_options.FILE, metavar="JSON",
+              help="Saved result (calib gate --format json) to compare with, instead of --max-ece or in addition to "
+                   "it.")  # fmt: skip
 @click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
-              help="Maximum allowed increase over the baseline.")  # fmt: skip
+              help="Maximum allowed increase over the --baseline.")  # fmt: skip
 @_shared_options.member(
     "REDUCTIONS",
     "--notion",
@@ -69,21 +67,23 @@ def command(
     form: str,
     junit_file: Path | None,
 ) -> None:
-    """Check predictions against a limit (exit code 0 or 1).
+    """Check predictions against a limit (exit code 0, 1 or 2).
 
-    The verdict on one primary measure decides. Which measure that is does not depend on the outcomes. The exit code is
+    The verdict on one primary measure decides. The measure is chosen without looking at the outcomes. The exit code is
     0 if the whole interval is below the limit (within). Otherwise it is 1. Miscalibrated: the whole interval is above
     the limit, and p is at most 5 %. Too close to call: the interval includes the limit, or it is above and p is more
-    than 5 %. Too few rows to tell: the interval includes the limit, and with these rows that of a perfectly calibrated
-    model usually would too. The exit code is 2 if the check could not run. The point value never decides. Of several
-    files, all must pass. Two classes have a second limit, for the ratio of observed to expected events.
+    than 5 %. Too few rows to tell: the interval includes the limit, and with so few rows, the interval of a perfectly
+    calibrated model usually would too. The exit code is 2 if the check could not run. The point value never decides. Of
+    several files, all must pass. Two classes have a second limit, for the ratio of observed to expected events.
 
     The gate judges the same rows as calib audit and the dashboard: all rows if there are at most
     1,000, else a held-out half.
     With --judge all it judges every row. The answer names the rows.
 
     With a baseline, the interval of the increase decides in the same way. It is valid whichever rows the two files
-    share, and therefore wide. To compare models on the same rows, use calib compare.
+    share, and therefore wide. With few rows, even the same file fails at the default of one point: allow as much as the
+    interval of an unchanged model. To compare models on the same rows, use calib
+    compare.
 
     \b
     Examples:
@@ -91,11 +91,13 @@ def command(
       calib gate risks.csv --max-ece 0.02 --max-ratio 1.25
       calib gate predictions.npz --max-ece 0.02 --notion confidence --bins 10 && ./deploy
       calib gate released.csv --max-ece 0.05 --format json > released.json
-      calib gate new.csv --baseline released.json --max-increase 0.01
+      calib gate new.csv --baseline released.json --max-increase 0.05
       calib gate predictions.csv --max-ece 0.05 --format github --junit gate.xml
     """
     if limit is None and baseline_file is None:
         raise click.UsageError("give --max-ece, --baseline, or both.")
+    if baseline_file is None and not _shared_options.by_default("allowed"):
+        raise click.UsageError("--max-increase goes with --baseline: the saved result of an earlier gate.")
     if junit_file is not None and str(junit_file) == _outputs.STDIO:
         raise click.UsageError("--junit takes the name of a file: standard output has the answer itself.")
     _shared_options.check_rows(judge, rows)

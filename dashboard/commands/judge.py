@@ -39,8 +39,8 @@ def command(
     """Estimate accuracy from an AI judge and a few human labels.
 
     The judge may be biased. The human labels correct for that, and the interval is valid if their rows were drawn at
-    random. The table also lists the accuracy by the judge only, and the accuracy in the human-labeled rows only. It
-    shows how often the judge accepts right and wrong answers, and the accuracy corrected for these two rates.
+    random. The answer also has the accuracy by the judge only, and the accuracy in the human-labeled rows only. It
+    states how often the judge accepts right and wrong answers, and the accuracy corrected for these two rates.
 
     \b
     Examples:

@@ -27,12 +27,13 @@ VALUE = (
     "Estimate: corrected for noise, and always in the interval. For a maximum error (MCE) it is the largest gap in any "
     "group that the interval uses, and is not corrected. Raw value: the estimator's formula; noise inflates it."
 )
+ESTIMATE = "The estimate is the median of the error's confidence distribution, or the nearest value in the interval"
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
-    "share of such models with a raw value at least as large. If a name such as “(mean gap)” follows p, p comes from "
-    "the test of that error. That error is never larger than the error of this line, so evidence for it is evidence "
-    "for both. Of the tests of a line, the smallest p-value is shown, corrected for this choice. An estimate below the "
-    "noise floor can be chance."
+    "share of such models with a raw value at least as large. “(mean gap)” after p: p is for the mean confidence or "
+    "risk minus the observed frequency. No error of this line can be smaller than this gap, so its p is also valid "
+    "here; likewise for another name in brackets. Of the tests of a line, "
+    "the smallest p-value is shown, corrected for this choice. An estimate below the noise floor can be chance."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "
@@ -53,8 +54,8 @@ READING = f"{VALUE} {FLOOR}"
 WORDS = (
     "Within tolerance: the whole interval is below the tolerance. Miscalibrated: the whole interval is above it, and p "
     "is at most 5 %. Too close to call: the interval includes the tolerance, or it is above and p is more than 5 %. "
-    "Too few rows to tell: the interval includes the tolerance, and with these rows that of a perfectly calibrated "
-    "model usually would too."
+    "Too few rows to tell: the interval includes the tolerance, and with so few rows, the interval of a perfectly "
+    "calibrated model usually would too."
 )
 """Verdicts of a line; ``tolerances`` adds what differs for class-wise and squared errors."""
 OF_ERROR = (
@@ -158,7 +159,7 @@ def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:
     >>> wanted = [("class-wise", "ece"), ("class-wise", "rmsce"), ("class-wise", "mce"), ("top-label", "debiased-l2")]
     >>> for note in tolerances(cc.inference.estimate_lines(cc.inference.estimates({"p": p}, wanted)), 0.02):
     ...     print(note)
-    Class-wise errors cannot reach 100 %, so their tolerances are smaller: 0.8 % for ECE, 1.3 % for RMSCE.
+    Class-wise means over rows cannot reach 100 %, so their tolerances are smaller: 0.8 % for ECE, 1.3 % for RMSCE.
     Squared errors are compared with a squared tolerance: 0.0004 (top-label).
     """
     judged = lines[lines["limit"].notna() & lines["notion"].notna()]
@@ -169,7 +170,7 @@ def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:
         errors = of_notion["estimator"].map(lambda key: cc.ESTIMATORS[key].title)
         each = ", ".join(f"{short_percent(limit)} for {those}" for limit, those in _by_limit(of_notion, errors))
         title = cc.REDUCTIONS[str(notion)].title
-        notes.append(f"{title} errors cannot reach 100 %, so their tolerances are smaller: {each}.")
+        notes.append(f"{title} means over rows cannot reach 100 %, so their tolerances are smaller: {each}.")
     if len(squared):
         notions = squared["notion"].map(lambda key: inside(cc.REDUCTIONS[key].title))
         each = ", ".join(f"{score(limit)} ({those})" for limit, those in _by_limit(squared, notions))

@@ -131,7 +131,7 @@ class Uses(Exhibit):
         wanted = in_percent(cc.evaluation.prediction_sets.SHARE)
         return Words(
             "Ranking: the probability that a correct prediction has higher confidence than a wrong one; ties count "
-            "half. Reordered pairs of rows: share of pairs whose order by confidence (for an event, by its risk) "
+            "half. Pairs of rows reversed: share of pairs whose order by confidence (for an event, by its risk) "
             f"changes. Sets: classes such that {wanted} of the rows have the true class in their set; smaller is "
             "better.",
             headline=cc.evaluation.usefulness.sentences(frame),
@@ -141,7 +141,7 @@ class Uses(Exhibit):
             "distributed. LAC: all classes with a probability above one threshold; a set can be empty. APS: the "
             "most probable classes up to a total probability, without randomization.",
             "Each interval is for one difference, after minus before on the same rows, from the contribution of "
-            "every row. For sets, it accounts for estimated thresholds. Reordered pairs are counted and have no "
+            "every row. For sets, it accounts for estimated thresholds. Reversed pairs are counted and have no "
             "interval.",
             "Ranking by an event's risk and pairs of rows are compared within folds, because folds have different "
             "calibrators. The guarantee for sets is not proven for cross-fitted rows."

@@ -324,9 +324,7 @@ class Reliability(Exhibit):
         if wanted is None:
             return ()
         bands = scene.get(wanted)
-        outside = (
-            f"{bands.outside} of {len(bands.frame())} stars outside the {percent(bands.level, 0)} consistency band"
-        )
+        outside = f"{bands.outside} of {len(bands.frame())} bins outside the {percent(bands.level, 0)} consistency band"
         return (f"{title}: {outside}; {percent(1 - bands.level, 0)} would be by chance.",)
 
     def _of_curve(self, scene: Scene) -> tuple[str, ...]:

@@ -33,7 +33,9 @@ class OfClass(Exhibit):
     def code(self, scene: Scene) -> int:
         """Return the code of the selected class."""
         if scene.focus.code is None:
-            raise NotAnswerable("no class is selected; click one of the small diagrams to see its class")
+            raise NotAnswerable(
+                "no class is selected; click one of the small diagrams, or give calib --choices code=N (from 0)"
+            )
         return scene.focus.code
 
     def name(self, scene: Scene) -> str:

@@ -77,7 +77,7 @@ def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False
 def bins_counted(scene: Scene) -> str:
     """Note on which bins the sentence above a diagram counts."""
     test = "an exact test" if counts_rows(scene.get(scene.model.predictions)) else "Hoeffding's bound (1963)"
-    counted = f"The sentence above the diagram counts the bins that are significantly off by {test}."
+    counted = f"The first sentence counts the bins that are significantly off by {test}."
     return f"{counted} {correction(scene, scene.claims)}"
 
 
@@ -405,8 +405,8 @@ class Scan(Exhibit):
             (
                 how_tested(scene),
                 "Slices are found on half of the rows and tested on the other half, so the search does not bias "
-                "the test. Half of the rows show less than all rows. Slices can share rows: several can be the "
-                "same finding.",
+                "the test. Half of the rows detect fewer errors than all rows would. Slices can share rows: "
+                "several can be the same finding.",
                 *found.notes,
             ),
             (found.headline, found.basis),

@@ -84,6 +84,8 @@ def _metric(line: Mapping[Any, Any], tolerance: float) -> dict[str, Any]:
     point = _number(line["point"])
     args: dict[str, Any] = {name: number for name in _NUMBERS if (number := _number(line[name])) is not None}
     args |= {name: text for name in _TEXTS if isinstance(text := line[name], str) and text}
+    if "value" in args:
+        args["raw_value"] = args.pop("value")  # next to the metric's own value, which is the estimate
     args |= {"tolerance": tolerance} if "verdict" in args else {}
     value = _number(line["value"]) if point is None else point
     return {"type": str(line["estimator"]).replace("-", "_"), "name": line["title"], "value": value, "args": args}

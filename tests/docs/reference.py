@@ -161,7 +161,8 @@ REGISTRIES = {
     "calibrators": Page(
         cc.CALIBRATORS,
         "Calibrators",
-        "A calibrator turns predictions into better ones. [Choose a calibrator](../how-to/choose-a-calibrator.md).",
+        "A calibrator is fitted on calibration rows and changes predictions. Each example prints a loss on test rows, "
+        "and it rises if the calibrator is wrong for them. [Choose a calibrator](../how-to/choose-a-calibrator.md).",
         THREE_CLASSES + TWO_CLASSES,
         _calibrator,
     ),

@@ -84,7 +84,7 @@ def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -
     """
     as_share(level, "level")
     if len(models) < 2:
-        raise NotAnswerable("there is only one model; select a calibrator, or add another model in the Data view")
+        raise NotAnswerable("there is only one model; select a calibrator, or add another model (calib: --other FILE)")
     lines: list[dict[str, object]] = []
     for first, second in combinations(models, 2):
         line: dict[str, object] = {"first": first, "second": second}

@@ -9,9 +9,11 @@ from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS
 from calib_core.binning import bins_of
 from calib_core.inference import coverage_table, on_scale_of, rejection_table
 from calib_core.inference.noise.noise_floor import RESAMPLES
+from calib_core.inference.verdicts.primary_measure import MOST_NOISE
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import Entry
-from dashboard.exhibits.line_words import OF_ERROR, WORDS, caption
+from calib_core.text import short_percent
+from dashboard.exhibits.line_words import ESTIMATE, OF_ERROR, WORDS, caption
 from dashboard.exhibits.tests import simulated_coverage, simulated_rejection
 from dashboard.report.document import Block, Bullets, Folded, Heading, Paragraph
 from dashboard.report.request import Request
@@ -45,14 +47,15 @@ INTERVALS = (
     "1997). For lower ends, only cells with an error clearly above the noise are used (Donoho and Johnstone, 1994). "
     "Squared errors in bins of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for "
     "all cells.",
-    "The estimate is the median of the error's confidence distribution, or the nearest value in the interval. The "
-    "raw value is that of the estimator's formula, which noise inflates.",
+    f"{ESTIMATE}. The raw value is that of the estimator's formula, which noise inflates.",
     "The evidence for an error of any size comes from one test: Spiegelhalter's Z with the Brier score of the "
     "whole prediction (Spiegelhalter, 1986; Seillier-Moiseiwitsch and Dawid, 1993). It uses the normal "
     "distribution if the Berry-Esseen bound allows (Shevtsova, 2010), otherwise simulated outcomes (Dufour, "
     "2006).",
     "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk "
-    "of the event; otherwise top-label error if its noise floor is below the tolerance, else confidence error. "
+    f"of the event. Otherwise it is the top-label error under two conditions, else the confidence error. Most rows are "
+    f"in classes with enough predictions below full confidence for an error of each class. A calibrated model would "
+    f"have a mean error below {short_percent(MOST_NOISE)} in the groups of its interval. "
     "Other results are not corrected for multiple testing unless they say so.",
     "A “rough guide” is an interval in a case that no simulation covers.",
 )

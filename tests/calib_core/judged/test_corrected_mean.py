@@ -7,6 +7,7 @@ import pytest
 
 import calib_core as cc
 from calib_core.judged import corrected_mean
+from calib_core.text import in_percent
 
 Z = 1.6448536269514722
 """Normal 95 % quantile."""
@@ -211,8 +212,8 @@ def test_the_sentence_has_all_three():
     _, judge, people = marked(500, 80, right=0.98, wrong=0.5)
     found = cc.judged.judged_share(judge, people)
     assert found.sentence.startswith(f"{round(100 * found.interval.point)} % of the answers are right (90 % interval ")
-    assert f"judge's marks of 500 rows give {round(100 * judge.mean())} %" in found.sentence
-    assert "people's marks of 80 rows give" in found.sentence
+    assert f"judge's marks of all 500 rows give {round(100 * judge.mean())} %" in found.sentence
+    assert f"the 80 rows marked by people give {in_percent(found.alone.point)} (" in found.sentence
     frame = found.frame()
     ends = [found.judge, found.alone.point, found.interval.point, found.errors.interval.point]
     assert frame["value"].tolist() == ends
