@@ -74,12 +74,16 @@ def propose(table: Table, **chosen: Any) -> Reading:
     return _Proposal(table, fields).reading().replace(**fields)
 
 
+_NO_LABELS = "no column is recognized as the labels"
+
+
 @dataclass(frozen=True)
 class _Proposal:
     table: Table
     chosen: Fields
 
     def reading(self) -> Reading:
+        self._check_label()
         if self.chosen.get("layout") == "samples":
             return self._of_samples()
         if "layout" in self.chosen and self.chosen["layout"] != "wide":
@@ -95,6 +99,16 @@ class _Proposal:
         if columns["confidence"] and columns["predicted"] and columns["label"]:
             return self._of_confidence("top-label")
         return self._wide((self._single(),))
+
+    def _check_label(self) -> None:
+        """Raise InputError, with a similar name, if the chosen label column does not exist.
+
+        Without it, no other column would be recognized either, and the message would be about those.
+        """
+        given = self.chosen.get("label", ())
+        for name in (given,) if isinstance(given, str) else given:
+            if name not in self.table.matrices and "[" not in name:
+                self.table.column(name)
 
     def _score_sets(self) -> ScoreSets | None:
         """Scores of several models in adjacent columns."""
@@ -199,6 +213,9 @@ class _Proposal:
             return rest[0]
         check_for_scores(self.table)
         if len(shares := [name for name in rest if is_share(self.table, name)]) > 1:
+            some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in shares])
+            if evidence(some, survey(some))[0] == "probabilities" and "label" not in self.chosen:
+                raise self._ask(_NO_LABELS, "label", ", or also the file with the labels")
             advice = "choose them as score_sets"
             models = f"if {listed(shares)} are probabilities from different models, {advice}"
             message = f"{self.table.name}: no columns are recognized as scores; {models}"
@@ -273,8 +290,7 @@ class _Proposal:
         ]
         if len(likely) == 1:
             return (likely[0],)
-        why = "no column is recognized as the labels"
-        raise self._ask(why, "label", ", or also the file with the labels")
+        raise self._ask(_NO_LABELS, "label", ", or also the file with the labels")
 
     def _outcomes(self, scores: tuple[str, ...]) -> tuple[str, ...]:
         """Return the two-valued column that is the outcome of a single risk; empty if there is none."""

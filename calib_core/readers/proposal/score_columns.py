@@ -135,8 +135,10 @@ def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.int
         "log-probabilities": ' For raw scores, choose kind "logits".',
         "logits": " Correct the value: logits are finite, or -inf for an impossible class.",
     }[reading.kind]
+    if value < low:  # no division makes it positive
+        advice = advice.replace("divide each row by its sum", "correct the value")
     if 2 * len(rows) > len(scores):  # most values of a column of probabilities are not wrong
-        advice = advice.replace(" If they are probabilities, divide each row by its sum.", "")
+        advice = advice.partition(" If they are probabilities,")[0]
     if reading.layout != "wide":
         advice = advice.replace(", divide each row by its sum", ", correct the value")
     if reading.layout != "wide" and value == _NOTHING:
@@ -166,7 +168,7 @@ def sums_off(table: Table, probs: Array, kept: Kept) -> str:
         advice = f'The scores look like {kind} ({seen}): choose kind "{kind}".'
     return (
         f"{table.name}, {table.place(worst if kept is None else int(kept[worst]))}: the scores sum to "
-        f"{found.sums[worst]:.6g} instead of 1; {affected(int((off > RESCALED).sum()), len(off))}, this one most. "
+        f"{found.sums[worst]:.6g} instead of 1; {affected(int((off > RESCALED).sum()), len(off))}. "
         f"{advice}"
     )
 

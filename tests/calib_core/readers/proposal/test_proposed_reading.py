@@ -240,3 +240,15 @@ def test_columns_with_gaps_are_still_scores() -> None:
 def test_labels_that_repeat_whole_column_names_keep_what_looks_like_a_prefix() -> None:
     table = read_table(b"class 1,class 2,label\n0.7,0.3,class 1\n0.2,0.8,class 2\n0.4,0.6,class 2\n", "a.csv")
     assert propose(table).classes == ("class 1", "class 2")
+
+
+def test_a_missing_label_column_is_named_instead_of_the_scores() -> None:
+    names = ["cat", "dog", "cow", "owl"]
+    columns = dict(zip(names, np.random.default_rng(0).dirichlet(np.ones(4), 40).T, strict=True))
+    columns["hour"] = np.arange(40) % 24 + 2
+    table = Table("t.csv", "csv", columns)
+    with pytest.raises(InputError, match="no column is recognized as the labels; give label="):
+        propose(table)
+    labeled = Table("t.csv", "csv", columns | {"label": np.array(names * 10, dtype=object)})
+    with pytest.raises(InputError, match='t.csv has no column "labell"; did you mean "label"'):
+        propose(labeled, label="labell")
