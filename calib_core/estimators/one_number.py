@@ -27,7 +27,7 @@ Notion = Literal["event", "confidence", "top-label"]
 def ece(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS, notion: Notion | None = None) -> float:
     """Expected calibration error, the plain one of papers: ECE = sum over bins b of n_b / n |y_b - p_b|.
 
-    n_b of the n rows have their score in bin b of equal width; p_b is their mean score, y_b how often they came true.
+    n_b of the n rows have their score in bin b of equal width; p_b is their mean score, and y_b the observed frequency.
 
     Parameters
     ----------

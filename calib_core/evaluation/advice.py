@@ -13,13 +13,14 @@ from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.choice import CalibratorChoice, Remaining
 from calib_core.evaluation.error_tests import ErrorTests
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
+from calib_core.inference.verdicts.estimate_line import EstimateLine
 from calib_core.inference.verdicts.other_measures import other_errors_said
 from calib_core.inference.verdicts.verdict import any_size
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry.registry import Recipe
 from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.slices import by_column
-from calib_core.text import at_level, called, chance, inside, listed, short_percent, told_apart
+from calib_core.text import at_level, begun, called, chance, inside, listed, short_percent, told_apart
 from calib_core.text import score as written
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "remaining",
     "sentences",
     "shown_error",
+    "smaller_error",
 ]
 
 
@@ -46,6 +48,44 @@ def remaining(
     'miscalibrated'
     """
     return Remaining.of(before, after, eps, level, ratio)
+
+
+def smaller_error(choice: CalibratorChoice, left: Remaining, remaining: Callable[[Recipe], Remaining | None]) -> str:
+    """Sentence on an equally good calibrator that leaves a clearly smaller error; empty if there is none, or no need.
+
+    It is needed if the error ``left`` by the recommended calibrator is above the tolerance. Calibrators that are equal
+    by their score can differ in calibration error. The simplest is named for which each of the two intervals is on its
+    own side of the other estimate.
+    ``remaining`` returns the error that another calibrator leaves, None if it cannot be judged.
+
+    >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
+    >>> from calib_core.evaluation.choice import choose
+    >>> found = choose(p, ["temperature"])
+    >>> smaller_error(found, found.remaining(p), lambda recipe: None)
+    ''
+    """
+    mine = left.line.line
+    if left.word != MISCALIBRATED or mine.low is None:
+        return ""
+    name = inside(ESTIMATORS[choice.score].title)
+    order = dict(zip(choice.recipes, choice.order, strict=True))
+    for recipe in sorted(set(choice.equals) - {choice.recipe}, key=order.__getitem__):
+        other = remaining(recipe)
+        if other is not None and _below(line := other.line.line, mine):
+            ends = f"{at_level(line.level)} interval {line.interval}"
+            return (
+                f"{begun(inside(recipe.title))}, about equally good by {name}, leaves an error estimated at "
+                f"{line.written(line.point)} ({ends})."
+            )
+    return ""
+
+
+def _below(line: EstimateLine, other: EstimateLine) -> bool:
+    """True if a line's interval is below the other's estimate, and the other's interval above the line's estimate."""
+    ends = line.point, line.high, other.point, other.low
+    if any(end is None for end in ends):
+        return False
+    return bool(line.high < other.point and line.point < other.low)  # type: ignore[operator]
 
 
 def own_update(

@@ -67,12 +67,14 @@ class Remaining(OneLine):
 
     ``before`` is the same measure of the same rows before recalibration, if known. ``slope`` is the calibration slope
     afterwards with its interval and the p-value of a slope of 1, for the risk of an event. The p-value is corrected for
-    the tests for an error (``ErrorTests``), as in ``calib audit``.
+    the tests for an error (``ErrorTests``), as in ``calib audit``. ``smaller`` is a sentence on another calibrator that
+    leaves a smaller error (``advice.smaller_error``).
     """
 
     line: PrimaryLine
     before: PrimaryLine | None = None
     slope: tuple[float, float, float, float] | None = None
+    smaller: str = ""
 
     @classmethod
     def of(cls, before: Predictions, after: Predictions, eps: float, level: float, ratio: float = RATIO) -> Remaining:
@@ -108,7 +110,7 @@ class Remaining(OneLine):
     @property
     def sentence(self) -> str:
         """Sentences on the remaining error (for an event also the ratio of events), and on a slope that is not 1."""
-        return f"{self._of_tolerance}{self._of_slope}"
+        return " ".join(filter(None, (f"{self._of_tolerance}{self._of_slope}", self.smaller)))
 
     @property
     def _of_slope(self) -> str:
@@ -284,20 +286,24 @@ class CalibratorChoice(OneLine):
         return f"all {_rows(self.rows)}, cross-fitted"
 
     def remaining(
-        self, predictions: Predictions, held_out: Predictions | None = None, eps: float = TOLERANCE
+        self,
+        predictions: Predictions,
+        held_out: Predictions | None = None,
+        eps: float = TOLERANCE,
+        recipe: Recipe | None = None,
     ) -> Remaining:
         """The calibration error that remains after the recommended calibrator, on rows it was not fitted on.
 
         ``predictions`` and ``held_out`` are those given to ``choose``: without held-out rows each row is judged after a
-        calibrator that was fitted on the other folds. What can mislead: a recommended calibrator lowers the score; the
-        error that remains can still be above the tolerance ``eps``.
+        calibrator that was fitted on the other folds. ``recipe`` names another calibrator. What can mislead: a
+        recommended calibrator lowers the score; the error that remains can still be above the tolerance ``eps``.
         """
-        ready = as_calibrator(self.recipe)
+        recipe = self.recipe if recipe is None else recipe
         if held_out is not None:
-            before, after = held_out, ready.fit_on(predictions).apply(held_out)
+            before, after = held_out, as_calibrator(recipe).fit_on(predictions).apply(held_out)
         else:
             fold = plain_folds(predictions, len(self.picks), self.random_state)
-            before, after = predictions, over_folds(predictions, predictions, self.recipe, fold, fold)
+            before, after = predictions, over_folds(predictions, predictions, recipe, fold, fold)
         return Remaining.of(before, after, eps, self.level)
 
     @property
@@ -336,13 +342,13 @@ class CalibratorChoice(OneLine):
             if self._contract.keeps_argmax
             else "Some predicted classes can change."
         )
-        first = f"Calibration error falls {error}. {changes}" if error else changes
+        first = f"The calibration error is estimated to fall {error}. {changes}" if error else changes
         among = ""
         if self.among_equals and self.recipe in self.equals:
             simplest = "the simpler" if len(self.equals) == 2 else "the simplest"
             which = simplest if all(map(self._no_simpler, self.equals)) else "one"
             equals = begun(_in_words(len(self.equals)))
-            among = f"{equals} calibrators are about equally good; this is {which} of them."
+            among = f"{equals} calibrators are about equally good by {name}; this is {which} of them."
         then = f"{begun(name)} {self._way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
             then += f" {self._at_most()}. Each of these rows adds {FLOOR_LOSS} to the sum that the log loss averages."
@@ -553,6 +559,11 @@ class CalibratorChoice(OneLine):
             needed = max(needed, root**2)
         return float(needed)
 
+    @property
+    def _repeated(self) -> str:
+        """Name of the choice that is repeated; without a recommendation, the best calibrator failed a condition."""
+        return "of a calibrator" if self.recalibrate else "of the best calibrator, before the conditions below,"
+
     def _other_picks(self) -> str:
         """Sentence on different choices without single folds; empty if there are none."""
         others = Counter(pick for pick in self.picks if pick != self.about)
@@ -596,14 +607,15 @@ class CalibratorChoice(OneLine):
         third = " Third, the interval of its gain on the held-out rows is above 0." if self.held_out else ""
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
-            f"Chosen by cross-validation in {len(self.picks)} random folds. The choice was repeated without each fold "
-            f"in turn: it was {inside(picked.title)} in {same} of {len(self.picks)} repetitions.{self._other_picks()}",
+            f"Chosen by cross-validation in {len(self.picks)} random folds. The choice {self._repeated} was repeated "
+            f"without each fold in turn: it was {inside(picked.title)} in {same} of {len(self.picks)} repetitions."
+            f"{self._other_picks()}",
             self._corrected(),
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
-            "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
-            f"explains the outcomes more than {np.exp(ENOUGH):.1f} times as well as the uncalibrated model "
-            f"(likelihood ratio; here {_times(self.evidence)}). With few rows, a likelihood ratio test of the "
-            f"calibrator (or of a one-parameter version of it) can replace both.{third}{self._not_met()}"
+            f"interval of its gain in cross-validation is above 0. Second, the outcomes are over {np.exp(ENOUGH):.1f} "
+            "times as likely under a weighted average of all calibrators as under the model (here "
+            f"{_times(self.evidence)} times). With few rows, one likelihood-ratio test can replace these two "
+            f"conditions.{third}{self._not_met()}"
             if np.isfinite(self.evidence)
             else "",
             "The interval is for new test rows; it treats the fitted calibrators as fixed. "
@@ -688,10 +700,11 @@ def choose(
     stay whole. Then two questions, in this order:
 
     1. *With what?* Candidates are those that do as well as the best (``Contest.equals``: a paired test at ``level``).
-       The simplest is taken (``candidates.simplicity``). First comes an update of the one value of a column whose risk
-       is off. Then come those that change no predicted class, and of these the one that fits the fewest numbers. For
-       the risk of an event the number of numbers comes first, and bins come last. The same rule without each fold gives
-       the ``picks``. A candidate that no fold picked is not recommended.
+       The simplest is taken (``candidates.simplicity``). First comes an update of a single column value, if the risk
+       of its rows is off more than that of others. Then come those that change no predicted class, and
+       of these the one that fits the fewest numbers. For the risk of an event the number of numbers comes first, and
+       bins come last. The same rule without each fold gives the ``picks``. A candidate that no fold picked is not
+       recommended.
     2. *Recalibrate at all?* Yes, if the interval of that candidate's gain is above 0 and a second condition is met. By
        log loss, a mixture of all candidates makes the outcomes more than e^2 = 7.4 times as likely as the model does
        (``Contest.evidence``). Its weights are from the other folds. By the Brier score, the gain of the picks is above
@@ -706,8 +719,9 @@ def choose(
 
     With few rows caution has a price. The mean excess log loss was measured over calibrated models and logits 2 or 0.7
     times the true ones, with 100 to 500 rows of 2 to 10 classes. It is .0039, and .0029 for temperature scaling in
-    every case (Monte Carlo error .0003). A T of 0.7 is too small to be seen in 100 rows of two classes. With two laws
-    that no temperature mends it is .0151 against .0252 (tests/simulations/few_rows_choice.py).
+    every case (Monte Carlo error .0003). A T of 0.7 is too small to be seen in 100 rows of two classes. For two
+    distributions that no temperature corrects, it is .0151 by this rule and .0252 by temperature scaling
+    (tests/simulations/few_rows_choice.py).
 
     ``candidates`` are keys, recipes or calibrators, by default ``candidates_for``; the model is always among them. Rows
     with only the predicted class are judged as two classes, right and wrong, by Brier as (c - z)^2. Where a candidate

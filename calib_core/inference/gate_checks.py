@@ -183,7 +183,7 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
     least, middle, most = _written(low, point, high, allowed)
     found = (
         f"the error is estimated at {short_percent(after.point)}, that of the baseline{where} at "
-        f"{short_percent(before.point)}, each on its own rows: an increase of {middle} points ({at_level(level)} "
+        f"{short_percent(before.point)}, each on its own rows: a change of {middle} points ({at_level(level)} "
         f"interval {least} to {most} points)"
     )
     limit_words = f"the {points(allowed).removeprefix('+')} allowed"

@@ -213,7 +213,8 @@ class Balance(Plan):
 
     def inverse(self) -> str:
         rows = f"{about(self.needed())} rows{' without ties' if self.tied else ''}"
-        return f"With about {rows} the probability that a bin does not is at most {short_percent(self.risk)}."
+        level = at_level(1.0 - self.risk)
+        return f"With about {rows}, all bins are balanced in this sense with a probability of at least {level}."
 
 
 @PLANS.register("scaling-binning", "How the rows needed for scaling-binning grow", reference="P2 Theorem 4.1")
@@ -252,7 +253,7 @@ class ScalingBinningPlan(Plan):
         return (
             f"For an added error of {short_percent(self.error)}, {self.bins:,} bins need about {_times(ratio)} times "
             f"the rows of 10 bins with scaling-binning, and {_times(beside)} times with histogram binning. This "
-            f"assumes growth in proportion to the orders. Half the error needs about {_times(half)} times the rows "
+            f"assumes that rows grow as in the theorem. Half the error needs about {_times(half)} times the rows "
             "with scaling-binning."
         )
 
@@ -260,7 +261,7 @@ class ScalingBinningPlan(Plan):
 @PLANS.register("estimating", "How the rows needed to estimate an error grow", reference="P2 Theorems 5.3 and 5.4")
 @dataclass(frozen=True)
 class Estimating(Plan):
-    """Rows to estimate a squared error to half its size as the number of bins grows, relative to 10 bins.
+    """Rows to estimate a squared error with an uncertainty of half its size, by number of bins, relative to 10 bins.
 
     The debiased estimate needs c sqrt(B) log(B / delta) / E^2 rows, and the plug-in estimate c B log(B / delta) / E^2.
     The squared error is E^2, and delta the failure probability. The constants are unknown, so only ratios are known.
@@ -286,8 +287,9 @@ class Estimating(Plan):
     def answer(self) -> str:
         debiased, plug_in = (float(curve[0]) for curve in self.curves(np.array([float(self.bins)])).values())
         return (
-            f"To estimate a squared error to half its size, {self.bins:,} bins need about {_times(debiased)} times the "
-            f"rows of 10 bins with the debiased estimate, and about {_times(plug_in)} times with the plug-in estimate. "
+            f"To estimate a squared error with an uncertainty of half its size, {self.bins:,} bins need about "
+            f"{_times(debiased)} times the rows of 10 bins with the debiased estimate, and about {_times(plug_in)} "
+            "times with the plug-in estimate. "
             "Half the error needs 4 times the rows with either."
         )
 

@@ -63,7 +63,9 @@ class Plan:
         found = {name: self._fact(name, rows) for name in missing}
         for param in params_of(type(self)):
             if param.name in found and found[param.name] is None and param.name not in self.leaves:
-                raise NotAnswerable(f"missing: {inside(param.label)}; give a number, or a file that determines it")
+                raise NotAnswerable(
+                    f"the {inside(param.label)} is missing; give a number, or a file that determines it"
+                )
         return dataclasses.replace(self, **found)  # type: ignore[type-var]
 
     @property
@@ -268,7 +270,7 @@ def answers(
     A question without an answer has the reason as a note. Parameters as in `answer`; ``plans`` None: all.
 
     >>> answers(["miscoverage"])["note"][0]
-    'missing: correct rows held out; give a number, or a file that determines it'
+    'the correct rows held out is missing; give a number, or a file that determines it'
     """
     lines: list[list[object]] = []
     for plan in PLANS if plans is None else plans:

@@ -52,8 +52,9 @@ def check(context: click.Context) -> None:
         if param is None or not isinstance(param.type, Output) or str(path) == STDIO:
             continue
         if any(other != name and _same(path, beside) for other, beside in files):
-            raise click.BadParameter(f"{plain(path)} is a file this command reads or writes already; "
-                                     "give another name; it would be lost.", context, param)  # fmt: skip
+            force = ", or add --force" if "force" in kinds else ""
+            raise click.BadParameter(f"{plain(path)} is another file of this command and would be overwritten; "
+                                     f"give another name{force}.", context, param)  # fmt: skip
         folder = path.resolve().parent
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             reason = os.strerror(errno.EACCES if folder.is_dir() else errno.ENOENT)

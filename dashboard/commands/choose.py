@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from calib_core import Predictions
+    from calib_core import Predictions, Recipe
     from calib_core.evaluation.choice import CalibratorChoice, Remaining
     from calib_core.evaluation.update_gains import UpdateGains
     from dashboard.commands._opened_models import Opened
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
     default="auto",
-    show_default="the calibration rows, as on the dashboard",
+    show_default="those that the dashboard chooses on",
     help="Rows to choose on.",
 )
 @_shared_options.judge
@@ -198,10 +200,20 @@ def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
         left = None
         with suppress(NotAnswerable):
             left = choice.remaining(given.rows, given.held_out)
+            left = replace(left, smaller=advice.smaller_error(choice, left, partial(_remaining, choice, given)))
         return _Advice(left, update, "", held_out)
     judged = given.rows if given.held_out is None else given.held_out
     event = "" if judged.event is None else event_words.of_scene(given.scene)
     return _Advice(None, update, advice.shown_error(judged, event, level=choice.level), held_out)
+
+
+def _remaining(choice: CalibratorChoice, given: _Given, recipe: Recipe) -> Remaining | None:
+    """Return the error that another calibrator leaves; None if it cannot be judged."""
+    from calib_core import InputError, NotAnswerable
+
+    with suppress(InputError, NotAnswerable):
+        return choice.remaining(given.rows, given.held_out, recipe=recipe)
+    return None
 
 
 def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], file: str, score: str) -> list[str]:

@@ -294,10 +294,9 @@ def _conclusions(frame: pd.DataFrame, level: float) -> list[str]:
     pairs = [each for _, each in lines.assign(title=titles).groupby(["first", "second"], sort=False)]
     if len(pairs) > _FEW_PAIRS:
         return []
-    found = []
+    found: list[str] = []
     for pair in pairs:
-        first = pair["estimator"].eq("log-loss").to_numpy().argmax()
-        ordered = [pair.iloc[first].to_dict(), *pair.drop(pair.index[first]).to_dict("records")]
+        ordered = sorted(pair.to_dict("records"), key=lambda line: line["estimator"] != "log-loss")
         found += [conclusion(ordered[0], ordered[0]["estimator"], level), other_conclusions(ordered)]
     return list(filter(None, found))
 

@@ -19,7 +19,7 @@ from dashboard.commands._failures import careful
     "REDUCTIONS",
     "--notion",
     help="Notion of calibration (default: that of the verdict, which is event for two classes). Some exhibits "
-    "have a fixed notion, or --set notion=KEY.",
+    "always use one notion; others have their own setting (--set notion=KEY).",
 )
 @click.option("--format", "form", type=click.Choice(_exhibit_output.FORMS), default="text", show_default=True,
               help="Output format.")  # fmt: skip

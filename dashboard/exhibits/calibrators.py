@@ -25,7 +25,7 @@ LISTED = 8
 """Largest number of excluded groups that are listed."""
 
 
-@EXHIBITS.register("summary", "Before and after")
+@EXHIBITS.register("summary", "Before and after, in numbers")
 @dataclass(frozen=True)
 class BeforeAndAfter(Exhibit):
     """Accuracy, proper scores and plug-in calibration errors of every model, on the same rows."""

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core.defaults import LEVEL
+from calib_core.binning import as_binning, bins_said
+from calib_core.defaults import BINS, LEVEL
 from calib_core.diagrams import StandingOut
 from calib_core.inference.significance.count_tests import counts_rows
 from calib_core.slices.findings import OVERALL, SHOWN, SLICE, headline
@@ -114,8 +115,9 @@ class Findings(Exhibit):
             key=f"{few}Mark: observed frequency with its interval. Tick: mean prediction. At the right: number of "
             f"rows. {HOLLOW}",
         ).also(
-            f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. Significant subsets are first, the largest "
-            "gap first; the others follow by p-value. The finding over all rows together is first if it is significant "
+            f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}{_why(scene)}. Significant subsets are first, "
+            "the largest gap first; the others follow by p-value. The finding over all rows together is first if it is "
+            "significant "
             "and nearly all gaps have the same direction. Otherwise it is sorted like the others.",
             "Rows off, at least: the number of rows times the smallest gap in the interval.",
             f"{how_judged(scene)} {correction(scene, scene.claims)}",
@@ -127,6 +129,15 @@ class Findings(Exhibit):
 def _in_bins(scene: Scene) -> str:
     """Describe the bins that are tested; for the risk of an event those of its diagram, chosen from the risks."""
     return scene.get(risk_picture.of_model(scene)).bins if scene.claims == "event" else scene.in_bins
+
+
+def _why(scene: Scene) -> str:
+    """Reason for bins other than the 15 of equal width in which verdicts are; empty if they are the same or chosen."""
+    mine, plain = _in_bins(scene), bins_said(as_binning(BINS))
+    discrete = scene.get(scene.model.predictions).discrete
+    if scene.bins is not None or scene.claims != "event" or discrete or mine == plain:
+        return ""
+    return f" instead of the {plain} of the verdict, which would contain most of these risks in one or few bins"
 
 
 def _places(scene: Scene) -> str:

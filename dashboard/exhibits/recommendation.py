@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 import pandas as pd
@@ -104,17 +105,9 @@ class Recommendation(Exhibit):
     def advice(self, scene: Scene, found: cc.evaluation.choice.CalibratorChoice) -> tuple[str, ...]:
         """Return the advice in sentences for the chosen tolerance (``advice.sentences``), headline and effect first."""
         first, left = scene.models.shown[0], None
-        if found.recalibrate:
-            after = Model(first.source.everywhere, found.recipe)
-            with suppress(InputError, NotAnswerable):
-                wanted = call(
-                    cc.evaluation.advice.remaining,
-                    after.base.predictions,
-                    after.predictions,
-                    eps=scene.tolerance,
-                    ratio=scene.ratio,
-                )
-                left = scene.get(wanted)
+        if found.recalibrate and (left := _remaining(scene, found.recipe)) is not None:
+            smaller = cc.evaluation.advice.smaller_error(found, left, partial(_remaining, scene))
+            left = replace(left, smaller=smaller)
         error = "" if found.recalibrate else beside_advice(scene)
         whose = everywhere(found, scene)
         update, held_out = own_update(scene), ""
@@ -156,6 +149,22 @@ class Recommendation(Exhibit):
             notes=found.notes,
             headline=(*self.advice(scene, found), *found.price),
         )
+
+
+def _remaining(scene: Scene, recipe: Recipe) -> cc.evaluation.choice.Remaining | None:
+    """Return the error that a calibrator leaves on the first model's test rows; None if it cannot be judged."""
+    after = Model(scene.models.shown[0].source.everywhere, recipe)
+    with suppress(InputError, NotAnswerable):
+        return scene.get(
+            call(
+                cc.evaluation.advice.remaining,
+                after.base.predictions,
+                after.predictions,
+                eps=scene.tolerance,
+                ratio=scene.ratio,
+            )
+        )
+    return None
 
 
 def own_update(scene: Scene) -> cc.evaluation.update_gains.UpdateGains | None:

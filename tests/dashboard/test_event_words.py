@@ -210,10 +210,10 @@ def test_the_update_that_is_advised_is_the_first_chip_and_the_command_says_the_s
     found = scene.get(exhibit.found(scene))
     assert dict(found.recipe.params) == {"by": "site", "only": "c"}
     said = exhibit.advice(scene, found)
-    assert said[0].startswith(f"{found.headline}. Calibration error ")
+    assert said[0].startswith(f"{found.headline}. The calibration error ")
     assert "risk of site = c only" in found.headline
     line = scene.get(EXHIBITS.make("verdict").table(scene)).to_dict("records")[0]
-    assert f"error falls from {short_percent(line['point'])} to " in said[0], "the strip's own number"
+    assert f"error is estimated to fall from {short_percent(line['point'])} to " in said[0], "the strip's own number"
     (file := tmp_path / "sites.csv").write_bytes(data)
     record = json.loads(CliRunner().invoke(main, ["choose", str(file), "--json"]).stdout)
     assert record["sentences"][: len(said)] == list(said)

@@ -99,7 +99,7 @@ def test_no_output_overwrites_an_input(words: tuple[str, ...], files: bytes) -> 
     calibrator = Path("cal.json").read_bytes()
     ended = calib(*words)
     assert ended.exit_code == 2
-    assert "is a file this command reads or writes already; give another name; it would be lost" in ended.stderr
+    assert "is another file of this command and would be overwritten; give another name" in ended.stderr
     assert (Path("p.csv").read_bytes(), Path("cal.json").read_bytes()) == (files, calibrator)
 
 

@@ -91,3 +91,15 @@ def test_a_largest_error_may_be_all_that_an_average_cannot() -> None:
 def test_a_refusal_in_a_terminal_names_an_option() -> None:
     for exhibit, option in (("class", "--choices"), ("pairs", "--other")):
         assert option in run("show", exhibit, "demo:digits-naive-bayes", code=2)
+
+
+@pytest.mark.parametrize(("most", "other"), [(0.06, True), (0.9, False)])
+def test_findings_in_other_bins_than_the_verdict_give_the_reason(most: float, other: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    risk = rng.uniform(0, most, 600).round(4)
+    path = tmp_path / "risk.csv"
+    pd.DataFrame({"risk": risk, "died": (rng.random(600) < risk).astype(int)}).to_csv(path, index=False)
+    said = run("show", "findings", path)
+    assert (
+        ("Bins: 10 equal mass" in said) == ("of the verdict, which would contain most of these risks" in said) == other
+    )

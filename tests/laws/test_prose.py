@@ -377,7 +377,8 @@ RULES = [
     (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\)\. With {any_rows} rows, a model "
               r"without error is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an "
               r"error of {half} % needs about {any_more}"),
-    (of_own_error, r"Calibration error falls from {point} % to {any_left} %"
+    (of_own_error, r"leaves an error estimated at {any_left} % \({level} % interval {any_low} to {any_high} %\)"),
+    (of_own_error, r"The calibration error is estimated to fall from {point} % to {any_left} %"
                    r"(?: \({level} % interval {any_low} to {any_high} %\))?"),
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),
@@ -429,8 +430,8 @@ RULES = [
               r"{wide} points"),
     (of_expected, r"interval of observed : expected \({ratio_low} to {ratio_high}\)"),
     (of_hero, r": {right} %, (?=[\d.]+ to)"),
-    (of_bins, r"{share} % of the rows have a confidence above {top} %; all lower confidence rests on the other "
-              r"{others}"),
+    (of_bins, r"{share} % of the rows have a confidence above {top} %; only {others} "
+              r"rows have a lower confidence"),
     (of_finding, r"(?:confidence|risk of) {lower} to {upper} %"),
     (of_finding, r"right {right} % of the time "
                  r"\({hits} of {rows} rows; {level} % interval {low} to {high} %; mean confidence {says} %\)"),

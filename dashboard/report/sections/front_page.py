@@ -275,4 +275,4 @@ def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
     if top["count"] > total / 2 and top["lower"] >= HIGH:
         rest = f"{total - float(top['count']):,.0f}"
         share, above = short_percent(top["count"] / total), short_percent(top["lower"], 0)
-        yield f"{share} of the rows have a confidence above {above}; all lower confidence rests on the other {rest}."
+        yield f"{share} of the rows have a confidence above {above}; only {rest} rows have a lower confidence."

@@ -547,8 +547,9 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
     found = choose(rows(800), FAST)
     words = cc.text.score
     assert found.sentence == (
-        "Use temperature scaling. No predicted class changes. Two calibrators are about equally good; this is the "
-        f"simpler of them. Log loss falls from {words(found.before)} to {words(found.before - found.gain.point)}."
+        "Use temperature scaling. No predicted class changes. Two calibrators are about equally good by log loss; this "
+        f"is the simpler of them. Log loss falls from {words(found.before)} to "
+        f"{words(found.before - found.gain.point)}."
     )
     assert found.price[0] == (
         f"On all 800 rows, cross-fitted, log loss falls by {words(found.gain.point)} (90 % interval "

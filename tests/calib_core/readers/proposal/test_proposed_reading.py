@@ -250,5 +250,5 @@ def test_a_missing_label_column_is_named_instead_of_the_scores() -> None:
     with pytest.raises(InputError, match="no column is recognized as the labels; give label="):
         propose(table)
     labeled = Table("t.csv", "csv", columns | {"label": np.array(names * 10, dtype=object)})
-    with pytest.raises(InputError, match='t.csv has no column "labell"; did you mean "label"'):
+    with pytest.raises(InputError, match='has no column "labell"; did you mean "label"'):
         propose(labeled, label="labell")
