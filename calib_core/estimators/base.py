@@ -25,6 +25,7 @@ from calib_core.binning.simplex.cell_table import SimplexTable
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
+from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.validation import rows_and_copies
 from calib_core.reductions.base import (
@@ -617,5 +618,5 @@ def claimed_rows(predictions: Predictions, notion: str | None = None) -> Predict
 
 
 def event_name(predictions: Predictions) -> str:
-    """The name of the event's class; empty where there is none."""
-    return "" if predictions.event is None else (predictions.class_names or ())[predictions.event]
+    """The name of the event's class, or of the outcome if the class is a code; empty where there is none."""
+    return title_of_event(predictions)

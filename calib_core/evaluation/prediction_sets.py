@@ -172,8 +172,11 @@ def set_sentence(size: float, before: float | None = None, share: float = SHARE)
     now, was = f"{size:.1f}", "" if before is None else f"{before:.1f}"
     if now == was and before is not None and size != before:
         now, was = f"{size:.2f}", f"{before:.2f}"
+    empty = " (some sets are empty)" if size < 1 else ""
     then = "" if before is None else ", as before" if now == was else f", {was} before"
-    return f"Sets that contain the true class in {in_percent(share)} of rows have {now} classes on average{then}."
+    return (
+        f"Sets that contain the true class in {in_percent(share)} of rows have {now} classes on average{then}{empty}."
+    )
 
 
 def _line(predictions: Predictions, method: str, share: float, level: float, random_state: int) -> dict[str, object]:

@@ -117,8 +117,7 @@ class Findings(Exhibit):
         ).also(
             f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}{_why(scene)}. Significant subsets are first, "
             "the largest gap first; the others follow by p-value. The finding over all rows together is first if it is "
-            "significant "
-            "and nearly all gaps have the same direction. Otherwise it is sorted like the others.",
+            "significant and nearly all gaps have the same direction. Otherwise it is sorted like the others.",
             "Rows off, at least: the number of rows times the smallest gap in the interval.",
             f"{how_judged(scene)} {correction(scene, scene.claims)}",
             *_of_all_rows(scene),

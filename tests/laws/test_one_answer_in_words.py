@@ -103,3 +103,19 @@ def test_findings_in_other_bins_than_the_verdict_give_the_reason(most: float, ot
     assert (
         ("Bins: 10 equal mass" in said) == ("of the verdict, which would contain most of these risks" in said) == other
     )
+
+
+def test_the_library_names_the_event_as_commands_do(tmp_path: Path) -> None:
+    risk = np.tile([0.2, 0.8], 100)
+    path = tmp_path / "risk.csv"
+    pd.DataFrame({"risk": risk, "died": (np.random.default_rng(0).random(200) < risk).astype(int)}).to_csv(
+        path, index=False
+    )
+    with pytest.warns(UserWarning, match="is read as the outcome"):
+        rows = cc.read_predictions(path)
+    for sentence in (
+        cc.findings(rows)["finding"].iloc[0],
+        cc.diagrams.local_frequency(rows, [0.2]).answers[0].headline,
+    ):
+        assert "died" in sentence
+        assert "class 1" not in sentence

@@ -223,7 +223,7 @@ def about(w: World, text: str, place: int) -> str:
     names = {name: title for title in w.scene.titles for name in (title, inside(title))}
     found = [(text.rfind(f"{name}:", 0, place), title) for name, title in names.items()]
     found += [(text.rfind(f"{title}. ", 0, place), title) for title in w.scene.titles]
-    found += [(text.rfind(f"after {name} at", 0, place), title) for name, title in names.items()]
+    found += [(text.rfind(f"after {name},", 0, place), title) for name, title in names.items()]
     at, title = max(found)
     return w.scene.titles[0] if at < 0 else title
 
@@ -384,8 +384,8 @@ RULES = [
     (of_places, r"risks of {lower} to {upper} % are"),
     (of_places, r"At a mean risk of {says} %, {right} %"),
     (of_places, r"Above {edge} %, the uncalibrated model is"),
-    (of_lines, r"These {lines} p-values are not corrected for their number: about {chance} of {lines} "
-               r"would be at most {share} by chance"),
+    (of_lines, r"These {lines} p-values are not corrected for their number: without any error, about {chance} of "
+               r"{lines} would be at most {share}"),
     (of_lines, r"{rows} rows are often too few to detect an error in {classes} separate classes"),
     (of_large, r"mean predicted risk of [^ ]+ is {mean} %, and the observed frequency is {rate} %"),
     (of_hero, r"[wW]hen it says {asked} %, it is right {right} % of the time"),
@@ -396,7 +396,7 @@ RULES = [
               r"(?:, from {rows} rows \({share} % of all\) "
               r"(?:with a confidence of|given) {lower_end}(?: to {upper_end})? %)?"),
     (of_line, r"(?:error|risk) is estimated (?:at|to be) {point} %(?: and at most {high} %)?"),
-    (of_line, r"after [^:]+? at {point} %(?: and at most {high} %)?"),
+    (of_line, r"after [^:;]+?, {point} %(?: and at most {high} %)?"),
     (of_line, r"is estimated (?:at|to be) {point} % \({level} % interval {low} to {high} %\)"),
     (of_line, r"(?:tolerance of|tolerance|be within|an error below) {limit} (?:%|points)"),
     (of_line, r"the {limit} % tolerance"),

@@ -475,8 +475,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("calibration-maps", of_settings, r"abstains on {any_share} % of the triangle"),
     ("uses", of_settings, r"fewer than {enough} rows: too few for an interval of the set size"),
     ("uses", of_settings, r"that {sure} % of the rows|(?:class in|with probability) {sure} %"),
-    (".*", of_own_lines, r"These {lines} p-values are not corrected for their number: about {chance} of {lines} "
-                       r"would be at most {alpha} by chance"),
+    (".*", of_own_lines, r"These {lines} p-values are not corrected for their number: without any error, about "
+                       r"{chance} of {lines} would be at most {alpha}"),
     (".*", of_settings, r"{level} % (?:interval|band)|[Ii]ntervals at {level} %|"
      r"\({level} % (?:sure, all|confidence for all) "),
     (".*", of_settings, r"{noise} %(?: of (?:perfectly )?calibrated models| point\)| quantile of uncorr)"),

@@ -232,14 +232,14 @@ def each_alone(p_values: Iterable[float | None]) -> str:
     """Return the caveat about multiple testing below a table of p-values; empty for fewer than two.
 
     >>> each_alone([0.2] * 20)
-    'These 20 p-values are not corrected for their number: about 1 of 20 would be at most 0.05 by chance.'
+    'These 20 p-values are not corrected for their number: without any error, about 1 of 20 would be at most 0.05.'
     """
     tests = sum(p is not None and p == p for p in p_values)
     if tests < 2:
         return ""
     return (
-        f"These {tests} p-values are not corrected for their number: about {tests * SIGNIFICANCE:.2g} of "
-        f"{tests} would be at most {SIGNIFICANCE:g} by chance."
+        f"These {tests} p-values are not corrected for their number: without any error, about "
+        f"{tests * SIGNIFICANCE:.2g} of {tests} would be at most {SIGNIFICANCE:g}."
     )
 
 

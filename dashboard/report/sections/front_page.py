@@ -126,7 +126,7 @@ def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
         if line is not None and line.point is not None:
             most = f" and at most {short_percent(line.high)}" if line.point == 0 and line.high is not None else ""
             texts[title] = f"{short_percent(line.point)}{most}"
-    after = [f"after {inside(title)} at {text}" for title, text in texts.items() if title != first]
+    after = [f"after {inside(title)}, {text}" for title, text in texts.items() if title != first]
     what = "The average error of the risk" if request.of_event else "Its calibration error"
     return (f"{what} is estimated to be {'; '.join([texts[first], *after])}.",) if first in texts else ()
 

@@ -153,3 +153,4 @@ def test_a_sentence_tells_sizes_apart():
     assert set_sentence(2.0, 2.0).endswith("have 2.0 classes on average, as before.")
     assert set_sentence(2.01, 2.04).endswith("have 2.01 classes on average, 2.04 before.")
     assert set_sentence(1.0).endswith("have 1.0 classes on average.")
+    assert set_sentence(0.93).endswith("have 0.9 classes on average (some sets are empty).")
