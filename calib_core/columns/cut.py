@@ -184,7 +184,7 @@ def _divided(rows: Predictions, name: str, parts: int, wanted: bool) -> CutColum
         if rows.row_groups is not None and name == rows.row_groups.name:
             return "it defines the groups of rows"
         if _numbers_rows(values):
-            return "it numbers the rows"
+            return "it only numbers the rows"
         if rows.kind != "full" and _judges_answers(name, values):
             return "it marks some rows as right or wrong, so its values depend on the outcome"
     try:

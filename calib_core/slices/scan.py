@@ -102,7 +102,7 @@ class SliceScan(Diagram):
     @property
     def notes(self) -> tuple[str, ...]:
         """Columns and crossings that were not examined."""
-        columns = [f"{name[:80]}: {why}." for name, why in self.left_out]
+        columns = [f"Column {name[:80]} was left out: {why}." for name, why in self.left_out]
         pairs = f"{self.uncrossed:,} pairs of columns were not crossed: each would make over {MOST_CELLS:,} slices."
         return (*columns, *([pairs] if self.uncrossed else []))
 
