@@ -40,7 +40,7 @@ _NARROWEST = 176
 """Pixels of a panel that its heading fits in."""
 _LINE_OF_NUMBERS = 0.32
 """Height of a line of numbers above the bars, as a share of the highest bar."""
-FIT = {"ratio": 0.8, "less": 330}
+FIT = {"ratio": 0.8, "less": 392}
 """The page makes a plot ``ratio`` as high as wide, and at most as high as the screen less so many pixels."""
 _LINE, _NUMBERS, _BARS, _UNDER = 18, 44, 26, 110
 """Pixels of a heading line, of the numbers with the title below a panel, of the bars, and of the legend.

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from calib_core._base.arrays import Float64s
 from calib_core.diagrams.tolerance_axis import VerdictStrip
 from calib_core.figures.look import REFERENCE, finished
-from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, interval_of, title_of
+from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, interval_of, raw_values, title_of
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.text import plain, score, short_percent
 
@@ -34,8 +34,8 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
     height = 2 * (HEAD + TICKS) + above + below
     inner = height - HEAD - TICKS  # between the margins
     split = (below / inner, (inner - above) / inner)
-    figure = go.Figure(floors(strip, "noise floor", "noise floor: level of a calibrated model", width=0.5))
-    most = 1.18 * 100 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.floor], initial=0.0))
+    figure = go.Figure([floors(strip, "noise floor", "noise floor: level of a calibrated model"), raw_values(strip)])
+    most = 1.18 * 100 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.floor, *strip.value], initial=0.0))
     limit = float(strip.ratio_limit or 1.0)
     ends = [1 / limit, limit, *_known(strip.ratio_low), *_known(strip.ratio_high)]
     low, high = math.log(max(min(ends), 1 / _CUT)) - 0.12, math.log(min(max(ends), _CUT)) + 0.12

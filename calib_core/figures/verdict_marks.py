@@ -25,21 +25,39 @@ def title_of(word: str) -> str:
     return VERDICTS[word].title if word else "No verdict"
 
 
-def floors(strip: VerdictStrip, name: str, hover: str, *, width: float) -> go.Bar:
-    """Noise floors of calibrated models, from 0: one hatched bar per model."""
+LANE = 0.3
+"""Distance below a row, in rows, of its noise floor and raw value: the one is compared with the other only."""
+_LANE_WIDTH = 0.17
+
+
+def floors(strip: VerdictStrip, name: str, hover: str) -> go.Bar:
+    """Noise floors of calibrated models, from 0: one hatched bracket per model, below its row."""
     return go.Bar(
         x=100 * strip.floor,
-        y=list(range(len(strip.names))),
+        y=[i + LANE for i in range(len(strip.names))],
         orientation="h",
-        width=width,
+        width=_LANE_WIDTH,
         name=name,
         marker={
             "color": "rgba(0,0,0,0)",
-            "pattern": {"shape": "/", "fgcolor": REFERENCE, "size": 6, "solidity": 0.35},
-            "line": {"color": REFERENCE, "width": 0.5},
+            "pattern": {"shape": "/", "fgcolor": REFERENCE, "size": 5, "solidity": 0.35},
+            "line": {"color": REFERENCE, "width": 1},
         },
         customdata=[{"model": title} for title in strip.names],
         hovertemplate=f"{hover} (95 % point): %{{x:.3~g}} %<extra></extra>",
+    )
+
+
+def raw_values(strip: VerdictStrip) -> go.Scatter:
+    """Raw values, which include noise, on the brackets of the noise floors that they are compared with."""
+    return go.Scatter(
+        x=100 * strip.value,
+        y=[i + LANE for i in range(len(strip.names))],
+        mode="markers",
+        name="raw value",
+        marker={"symbol": "line-ns", "size": 13, "line": {"width": 2.5, "color": REFERENCE}},
+        customdata=[{"model": name} for name in strip.names],
+        hovertemplate="raw value, including noise: %{x:.3~g} %<extra></extra>",
     )
 
 

@@ -16,11 +16,13 @@ from calib_core.figures.marks import numbers
 from calib_core.figures.paper import shortened, text_width
 from calib_core.figures.shown import draws
 from calib_core.figures.two_tolerances import both_tolerances
-from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, interval_of, title_of
+from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, interval_of, raw_values, title_of
 from calib_core.text import at_level, plain, short_percent
 
-ROW, HEAD, FOOT, RIGHT = 50, 26, 56, 214
+ROW, HEAD, FOOT, RIGHT = 48, 26, 56, 214
 """Pixels of a model's row, of the parts above and below the rows, and of the text at the right."""
+MANY, CLOSE_ROW = 5, 42
+"""Rows from which on they are closer, and the pixels of one."""
 _LONGEST = 24
 _ABOVE, _NUMBERS, _TALL_ROW, _NAME = 20, 34, 56, 225
 """Pixels in a narrow column: of text above a row, of the axis's numbers, of a row, and of a name."""
@@ -30,8 +32,9 @@ _HALF = 0.009
 
 @draws(VerdictStrip)
 def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None) -> go.Figure:
-    """Draw noise floor (hatched), tolerance (dashed), interval and point of every model, with its verdict at the right.
+    """Draw interval and point of every model, the tolerance (dashed), and each verdict at the right.
 
+    Below each interval, the hatched noise floor is a bracket for the raw value.
     For an event a second axis below it has the observed to expected ratio and its tolerance; verdicts are
     below the names. A model keeps its style, by its number in ``looks``.
     """
@@ -40,9 +43,9 @@ def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None
         return both_tolerances(strip, places)
     rows = range(len(strip.names))
     most = 106 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.value, *strip.floor], initial=0.0))
-    height = HEAD + FOOT + ROW * len(strip.names)
+    height = HEAD + FOOT + (ROW if len(strip.names) < MANY else CLOSE_ROW) * len(strip.names)
     each = (_row(strip, i, places[name]) for i, name in enumerate(strip.names))
-    figure = go.Figure([floors(strip, "noise floor", "noise floor", width=0.36), _values(strip), *each])
+    figure = go.Figure([floors(strip, "noise floor", "noise floor"), raw_values(strip), *each])
     # One legend entry for the interval: rows differ in color and shape.
     figure.add_scatter(
         x=[None], y=[None], mode="lines", name=f"{at_level(strip.level)} interval", hoverinfo="skip",
@@ -108,19 +111,6 @@ def _narrow(strip: VerdictStrip) -> dict[str, Any]:
             "height": HEAD + _NUMBERS + _TALL_ROW * len(strip.names),
         }
     }
-
-
-def _values(strip: VerdictStrip) -> go.Scatter:
-    """Raw values, which include noise and are comparable with the noise floor."""
-    return go.Scatter(
-        x=100 * strip.value,
-        y=list(range(len(strip.names))),
-        mode="markers",
-        name="raw value",
-        marker={"symbol": "line-ns", "size": 20, "line": {"width": 2, "color": REFERENCE}},
-        customdata=[{"model": name} for name in strip.names],
-        hovertemplate="raw value, including noise: %{x:.3~g} %<extra></extra>",
-    )
 
 
 def _row(strip: VerdictStrip, i: int, look: int) -> go.Scatter:

@@ -28,7 +28,7 @@ class VerdictWord:
     color : color of its icon: not a model's color, contrast of 3:1 or better on both pages.
     drawing : the sign in the icon, as a path around its middle.
     badge : color name of the badge on the dashboard.
-    sign : the character in the badge, which distinguishes verdicts without color.
+    sign : the character most like the icon, for those who do not see it.
     """
 
     in_full: str
@@ -52,7 +52,7 @@ VERDICTS = MappingProxyType(
             colour="#C8324B",
             drawing="M -3.5 -3.5 L 3.5 3.5 M -3.5 3.5 L 3.5 -3.5",
             badge="red",
-            sign="▲",
+            sign="✕",
         ),
         WITHIN: VerdictWord(
             in_full="within tolerance",
@@ -60,7 +60,7 @@ VERDICTS = MappingProxyType(
             colour="#2E8B57",
             drawing="M -4.5 0.5 L -1.5 3.5 L 4.5 -3.5",
             badge="green",
-            sign="●",
+            sign="✓",
         ),
         TOO_CLOSE: VerdictWord(
             in_full=TOO_CLOSE,
@@ -68,7 +68,7 @@ VERDICTS = MappingProxyType(
             colour="#94751C",
             drawing="M -4 -2 L 4 -2 M -4 2 L 4 2",
             badge="gray",
-            sign="◆",
+            sign="=",
         ),
         TOO_FEW: VerdictWord(
             in_full=TOO_FEW,
@@ -76,7 +76,7 @@ VERDICTS = MappingProxyType(
             colour="#787884",
             drawing="M -0.5 -4 L 0.5 -4 M 0 -4 L 0 1 M -0.5 4 L 0.5 4",
             badge="gray",
-            sign="○",
+            sign="!",
         ),
     }
 )

@@ -78,7 +78,7 @@ class VerdictExhibit(Exhibit):
             f"{n}: {w or 'no verdict'}, {note}"
             for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
         )
-        key = "Hatched: the noise floor." if scene.claims == "event" else ""
+        key = "Hatched: the noise floor of the raw value (tick)." if scene.claims == "event" else ""
         return Words(caption, f"{strip.title} on one axis. {alt}.", key=key).also(
             *sentences,
             *refused,

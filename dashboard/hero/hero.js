@@ -122,8 +122,11 @@ class Hero {
     if (at - left > 7.3 * words.drag.length + 20) marks.push(write(left, TOP - 22, words.drag, { opacity: 0.85 }));
     const step = (10 * span) / (100 - low) < 44 ? 20 : 10; // a label is about 40 pixels wide
     const ticks = this.data.ticks ?? Array.from({ length: 11 }, (_, i) => 100 - step * i).filter((percent) => percent >= low);
-    for (const percent of ticks) {
+    let free = Infinity; // from the right, where the sentence is most often
+    for (const percent of [...ticks].sort((a, b) => b - a)) {
       marks.push(line(x(percent), bottom, x(percent), bottom + 5, { opacity: 0.5 }));
+      if (x(percent) > free) continue;
+      free = x(percent) - 44;
       marks.push(write(x(percent), bottom + 20, `${percent} %`, { "text-anchor": "middle", "font-size": 13.5 }));
     }
     models.forEach((model, i) => marks.push(...this.row(model, asked, x, x(top), left, TOP + FIRST + ROW * i, at)));

@@ -8,6 +8,7 @@ A fitted calibrator as files: for this library, for any Python, for other langua
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibration_maps import made_of_maps, mapped, path
 from dashboard.exhibits.calibrators import effects
 from dashboard.exhibits.ranking import keeping_rates
+from dashboard.exhibits.recommendation import Recommendation
 from dashboard.navigation import view
 from dashboard.onnx_export import onnx_bytes
 from dashboard.session import Model, Scene, call
@@ -68,13 +70,18 @@ _SLIDER_WORDS = {"confidence": ("mean confidence", "accuracy"), "event": ("mean 
 
 
 def beside_the_cards(scene: Scene, model: Model | None) -> None:
-    """Draw the before and after of the focused calibrator."""
+    """Draw the before and after of the focused calibrator; with none selected, of the recommended one."""
+    preview = model is None
     if model is None:
-        st.markdown("**Before and after**")
-        st.info("Tick a calibrator to see its diagram before and after, its side effects and its guarantee.")
-        return
+        found = _recommended(scene)
+        if found is None:
+            st.markdown("**Before and after**")
+            st.info("Tick a calibrator to see its diagram before and after, its side effects and its guarantee.")
+            return
+        scene, model = found
     seen = scene.focused(model=model.title)
-    st.markdown(f"**Before and after** · {markdown_plain(model.title)}")
+    aside = " (recommended, not selected)" if preview else ""
+    st.markdown(f"**Before and after** · {markdown_plain(model.title)}{aside}")
     _switch(scene, model)
     with progress(seen) as watched:
         try:
@@ -87,9 +94,20 @@ def beside_the_cards(scene: Scene, model: Model | None) -> None:
     line = next(line for line in changed.to_dict("records") if line["calibrator"] == model.title)
     _listed("Side effects", list(effects(line)))
     promise = next(line for line in promised.to_dict("records") if line["calibrator"] == model.title)
-    aside = [("info", promise["set_aside"])] if promise["set_aside"] else []
-    _listed("Guarantee", [("verified" if promise["holds"] else "remove_moderator", promise["sentence"]), *aside])
+    unused = [("info", promise["set_aside"])] if promise["set_aside"] else []
+    _listed("Guarantee", [("verified" if promise["holds"] else "remove_moderator", promise["sentence"]), *unused])
     offer(scene, model)
+
+
+def _recommended(scene: Scene) -> tuple[Scene, Model] | None:
+    """Return the scene with the recommended calibrator, if it is known and there is one."""
+    recipe = Recommendation.known(scene) if scene.models.shown else None
+    if recipe is None:
+        return None
+    model = Model(scene.models.shown[0].source, recipe)
+    if scene.refusal(model.predictions):
+        return None
+    return replace(scene, models=replace(scene.models, shown=(*scene.models.shown, model))), model
 
 
 def _switch(scene: Scene, model: Model) -> None:
@@ -180,7 +198,8 @@ def _more(scene: Scene, model: Model | None) -> None:
     """Draw the chosen question, and its answer."""
     keys = [key for key in _MORE if key != "rates" or keeping_rates(scene)]
     chosen = widgets.selection().question
-    chosen = chosen if chosen in keys else keys[0]
+    # Without a ticked calibrator there are no fitted parameters.
+    chosen = chosen if chosen in keys else keys[0] if model else "choice"
     st.segmented_control(
         "More about the ticked calibrators",
         keys,
@@ -205,7 +224,7 @@ def _more(scene: Scene, model: Model | None) -> None:
 
 
 def _ask(chosen: str) -> None:
-    widgets.change(question="" if chosen == next(iter(_MORE)) else chosen)
+    widgets.change(question=chosen)
 
 
 def _seen(scene: Scene, model: Model | None) -> Scene:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from calib_core import CALIBRATORS
@@ -124,7 +126,20 @@ def verdict_badge(word: str) -> str:
     if word not in VERDICTS:
         return ""
     written = VERDICTS[word]
-    return _badge(f"{written.sign} {written.in_full}", written.badge)
+    return _badge(f"{_icon(word)} {written.in_full}", written.badge)
+
+
+@cache
+def _icon(word: str) -> str:
+    """Return the Markdown of a verdict's icon, the same as in figures."""
+    written = VERDICTS[word]
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="-9 -9 18 18">'
+        f'<circle r="9" fill="{written.colour}"/>'
+        f'<path d="{written.drawing}" fill="none" stroke="#fff" stroke-width="2"/>'
+        "</svg>"
+    )
+    return f"![{written.sign}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
 
 
 def _badge(text: str, colour: str = "gray") -> str:

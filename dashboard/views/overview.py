@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -23,6 +24,11 @@ from dashboard.views import next_step, overview_cards, place_detail
 from dashboard.views.card import named
 from dashboard.views.exhibited import menu, numbers, progress
 from dashboard.views.workspace import model_in_focus
+
+KEY = "Hatched: noise floor of the raw value (tick)."
+"""Meaning of the marks below the intervals."""
+LEGEND = 22
+"""Pixels of the legend's line in the figure of verdicts."""
 
 
 @view("overview", "Overview", 10, room="overview")
@@ -118,16 +124,23 @@ def _verdicts(scene: Scene) -> None:
                 notion = line_words.primary_notion(scene)
                 if notion == "event":
                     term("**Verdict**", "calibration-error", place="calibration-error")
+                    st.caption(KEY)
                 else:
                     term("**Calibration error**", "calibration-error", notion, place="calibration-error")
                     st.markdown(_error_meant(notion))
+                    st.caption(KEY)
             with st.container(horizontal=True, width="content", gap="small"), menu(st, "verdict"):
                 numbers("verdict", scene, _notes(words), exhibit.terms)
+        if figure.layout.showlegend is not False:  # its line is above the picture
+            room = {"b": figure.layout.margin.b - LEGEND}
+            figure = go.Figure(figure).update_layout(
+                showlegend=False, height=figure.layout.height - LEGEND, margin=room
+            )
         chart(figure, key="verdict", label=words.alt, height=figure.layout.height)
         for sentence in better(scene):
             st.markdown(f":material/balance: {markdown_plain(sentence)}")
         if strip.within_both:
-            st.caption(markdown_plain(f"{strip.within_both} Hatched: noise floor."))
+            st.caption(markdown_plain(strip.within_both))
         if len(strip.names) < len(scene.titles):
             for sentence in line_words.answering(scene)[1]:
                 st.caption(markdown_plain(sentence))

@@ -13,7 +13,7 @@ from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.text import begun
 from dashboard import frame, session, widgets
 from dashboard.chart import chart
-from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits import EXHIBITS, classes
 from dashboard.exhibits.calibration_maps import diagram, path
 from dashboard.navigation import View
 from dashboard.selection import Selection
@@ -22,16 +22,25 @@ from dashboard.theme import markdown_plain
 from dashboard.views import calibrators
 
 PRESENTED = ("overview", "reliability", "calibrators")
-"""Views in whose place the picture is presented; the others are presented as they are, in larger letters."""
+"""Views in whose place the diagram is presented, before and after a calibrator."""
+PICTURES = {
+    "findings": "findings",
+    "classes": "class-errors",
+    "slices": "slices",
+    "levels": "levels",
+    "simplex": "triangle",
+    "estimators": "estimators",
+}
+"""Views in whose place the picture of one exhibit is presented; all others are presented as they are, enlarged."""
 _HEIGHT = 424
 """Height of the picture in pixels before it is enlarged: with chips and slider it fits 720 pixels."""
-_ROOM = 190
-"""Height in pixels of everything else; a taller window has a taller picture."""
+_ROOM, _ROOM_OF_CHIPS = 190, 104
+"""Height in pixels of everything else, with a slider or without; a taller window has a taller picture."""
 
 
 def presents(selection: Selection, view: View) -> bool:
     """Return True if this picture is shown in place of the view."""
-    return selection.present and view.key in PRESENTED
+    return selection.present and (view.key in PRESENTED or view.key in PICTURES)
 
 
 def draw() -> None:
@@ -44,10 +53,30 @@ def draw() -> None:
             with st.container(key="presented-models", width="content"):
                 frame.one_chip(selection, "" if model is None else model.recipe.key)
             st.button("Exit presentation", key="present.exit", on_click=lambda: widgets.change(present=False))
+        seen = scene if model is None else scene.focused(model=model.title)
         try:
-            _picture(scene if model is None else scene.focused(model=model.title), model)
+            if selection.view in PICTURES:
+                _exhibit(selection, seen)
+            else:
+                _picture(seen, model)
         except NotAnswerable as why:
             st.info(markdown_plain(f"{begun(str(why))}."))
+
+
+def _exhibit(selection: Selection, scene: Scene) -> None:
+    """Draw the picture of the view's exhibit, as high as the window."""
+    key = PICTURES[selection.view]
+    limits = classes.together(selection).get(key, {}) if selection.view == "classes" else {}
+    if key == "triangle":
+        scene = scene.triangle
+        limits = {"partition": scene.partitions[0]} if scene.partitions else {}
+    recipe = EXHIBITS.described(key, **{**dict(selection.exhibit(key).params), **limits})
+    exhibit = recipe.build()
+    exhibit.check(scene)
+    wanted, label = exhibit.figure(scene), exhibit.words(scene).alt
+    if wanted is None:
+        raise NotAnswerable("this view has no picture to present")
+    chart(scene.get(wanted), key="presented-picture", label=label, height=_HEIGHT, room=_ROOM_OF_CHIPS)
 
 
 def _picture(scene: Scene, model: Model | None) -> None:

@@ -7,11 +7,12 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from dashboard.views.presenter import PICTURES
 from tests.browser.test_app import drawn
 from tests.browser.waiting import settled
 
 MODELS = 'data=demo%3Adigits-naive-bayes&calibrators=[{"key":"temperature"}]'
-TOP = {900: 210, 1280: 150, 1920: 150}
+TOP = {900: 200, 1280: 150, 1920: 150}
 """Most pixels from the top of the window to the content, by width."""
 
 
@@ -120,6 +121,28 @@ def test_a_presentation_is_a_picture_chips_and_a_slider(open_page, served) -> No
         assert seen == {"traces": ["Uncalibrated model", name], "own": 0, "outside": 0}
     page.keyboard.press("Escape")
     expect(page.locator(".st-key-view-reliability [data-calib-chart=reliability]")).to_be_visible()
+    page.wait_for_url(lambda url: "present" not in url)
+
+
+@pytest.mark.parametrize(
+    "view", [view if view == "classes" else pytest.param(view, marks=pytest.mark.wide) for view in PICTURES]
+)
+def test_every_other_picture_is_presented_as_high_as_the_window(open_page, served, view: str) -> None:  # type: ignore[no-untyped-def]
+    data = "data=demo%3Alanguage-model" if view in ("slices", "levels") else MODELS
+    page = open_page(f"{served().url}/?view={view}&present=True&{data}", height=720)
+    for height in (720, 1080):
+        page.set_viewport_size({"width": 1280, "height": height})
+        drawn(page, "presented-picture")
+        settled(page)
+        assert not page.evaluate(SCROLLS)
+        picture = page.locator("[data-calib-chart=presented-picture]")
+        assert height - 60 < bottom(picture) <= height
+    chips = page.locator(".st-key-presented-models [data-selected]")
+    before = chips.inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(chips).not_to_have_text(before)
+    settled(page)
+    page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "present" not in url)
 
 

@@ -73,7 +73,8 @@ def test_opening_the_room_fits_nothing_that_is_not_ticked(monkeypatch: pytest.Mo
 
 def test_a_card_ticks_its_calibrator_looks_at_it_and_unticks_it() -> None:
     app = opened(ticked())
-    assert any("Tick a calibrator" in info.value for info in app.info)
+    assert drawn(app)["movement"].trace("Ensemble temperature scaling")["uid"] == "after", "the recommended one"
+    assert not app.info, "no note without contents"
     sound(app.checkbox(key="tick.vector").check().run())
     assert chosen(app).calibrators == (Recipe("CALIBRATORS", "vector"),)
     assert chosen(app).model == "Vector scaling"
@@ -184,7 +185,7 @@ def test_a_guarantee_that_is_lost_is_told_from_one_that_never_was(promise: bool,
     card = card_words.fitted(key, line)
     assert badge in card
     assert "- error **10\u00a0\\%** (0 to 20; was 30\u00a0\\%)" in card
-    assert ":green-badge[● within tolerance]" in card
+    assert re.search(r":green-badge\[!\[✓\]\(data:image/svg\+xml;base64,\S+\) within tolerance\]", card)
     above = card_words.fitted(key, {**line, "high": 0.0203}, eps=0.02)
     assert "(0 to 2\\.03; was" in above, "as many digits as show the side of the tolerance"
     assert "- log loss none: one probability per row" in card
