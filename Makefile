@@ -8,7 +8,7 @@ LOCK := requirements-dev.txt
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: house run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices trackers foreign-tools docs pictures billion-rows demo-data chromium
+.PHONY: house run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -125,6 +125,10 @@ docs: $(VENV)/.dev-installed
 # The pictures of the README and the documentation that are no figures of `make docs`, taken from the dashboard.
 pictures: $(VENV)/.dev-installed chromium
 	$(BIN)/python -W ignore -m tests.docs.pictures
+
+# Every view at four widths, light and dark, to be looked at: make contact-sheet OUT=../sheet
+contact-sheet: $(VENV)/.dev-installed chromium
+	$(BIN)/python -W ignore -m tests.browser.contact_sheet $(OUT)
 
 # The tutorial's code with a billion rows in place of a million: ten minutes on one core, 100 MB of disk.
 billion-rows: $(VENV)/.dev-installed
