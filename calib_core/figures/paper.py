@@ -28,8 +28,8 @@ __all__ = ["WIDTHS", "on_paper", "shortened", "text_width"]
 
 _SMALLEST, _LARGEST = 7.0, 9.0
 """Points of type."""
-
-
+HEIGHT = 420
+"""Pixels of a figure on screen that names no height."""
 _AWAY = 4
 """Pixels between a mark and its label."""
 _SHORT, _LONG = 230, 0.62
@@ -42,6 +42,8 @@ LEGEND = "legend"
 """Name of the annotations of a legend."""
 _SPARE = 12
 """Pixels by which Plotly may widen the left margin, which the legend begins at."""
+_BELOW = 38
+"""Pixels below axes whose legend has moved away."""
 _KEY, _APART, _LINE, _AROUND = 26, 11, 18, 6
 """Pixels before a legend's text, between its entries, of a line, and around all lines."""
 
@@ -61,19 +63,24 @@ def on_paper(figure: go.Figure, width: str = "double") -> go.Figure:
     """
     if width not in WIDTHS:
         raise InputError(f"width is {width!r}; it must be one of {', '.join(WIDTHS)}")
-    column = WIDTHS[width]
+    return at_width(figure, WIDTHS[width])
+
+
+def at_width(figure: go.Figure, column: ColumnWidth, legend: float = MOST_FOR_LEGEND) -> go.Figure:
+    """Return a figure for print in a column of any width; ``legend`` is the largest share of its height for that."""
     spec = figure.to_plotly_json()
     wide = column.inches * PER_INCH / column.scale
     layout = spec.setdefault("layout", {})
-    layout.setdefault("height", 420)
+    layout.setdefault("height", HEIGHT)
     margin = {"l": 56, "r": 16, "t": 24, "b": 40} | layout.get("margin", {})
     layout |= {"width": wide, "margin": margin}
     _narrowed(spec, wide)
     _sides(layout, column)
     _wrapped(layout, wide)
     _scales(spec)
+    _upward(layout)
     _thinned(spec, column)
-    _legend(spec, wide, column)
+    _legend(spec, wide, column, legend)
     layout["template"] = figure_template(dark=False).to_plotly_json()
     layout["font"] = {**layout.get("font", {}), "family": FAMILY, "color": "#1a1a1a", "size": SCREEN}
     _type(spec, column)
@@ -236,6 +243,18 @@ def _scales(spec: dict[str, Any]) -> None:
             layout["height"] = max(layout["height"], above + text_width(title, SCREEN) + 3 * SCREEN)
 
 
+def _upward(layout: dict[str, Any]) -> None:
+    """Fold the title of an axis that is longer than the axis."""
+    inner = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    for name, axis in layout.items():
+        if name.startswith("yaxis") and _titled(axis):
+            low, high = axis.get("domain", (0, 1))
+            title, long = axis["title"]["text"], (high - low) * inner
+            if "<br>" not in title and text_width(title, SCREEN) > long:
+                letters = max(12, int(len(title) * long / text_width(title, SCREEN)))
+                axis["title"] = {**axis["title"], "text": "<br>".join(textwrap.wrap(title, letters))}
+
+
 def _thinned(spec: dict[str, Any], column: ColumnWidth) -> None:
     """Leave out the label of a mark that would meet the label of an earlier mark, and all labels of bars that meet."""
     layout, size = spec["layout"], _in_range(0, column)
@@ -307,12 +326,16 @@ def _numbers(values: Any) -> Float64s | None:
 # -- legend -----------------------------------------------------------------------------------------------------
 
 
-def _legend(spec: dict[str, Any], wide: float, column: ColumnWidth) -> None:
+def _legend(spec: dict[str, Any], wide: float, column: ColumnWidth, most: float) -> None:
     """Write the legend above the figure in lines as long as its width, and make the figure tall enough for it."""
     layout = spec["layout"]
     entries, layout["showlegend"] = _entries(spec), False
     if not entries:
         return
+    if layout.get("legend", {}).get("yref") == "container":  # its line below the axes is free
+        free = max(0, min(_LINE, layout["margin"]["b"] - _BELOW))
+        layout["margin"]["b"] -= free
+        layout["height"] -= free
     left = layout["margin"]["l"]
     size = _in_range(0, column)
     room = wide - _SPARE
@@ -322,7 +345,7 @@ def _legend(spec: dict[str, Any], wide: float, column: ColumnWidth) -> None:
     high = _around(lines)
     top = layout["margin"]["t"]
     layout["margin"]["t"] = top + high
-    layout["height"] = max(layout["height"] + high, math.ceil(high / MOST_FOR_LEGEND))
+    layout["height"] = max(layout["height"] + high, math.ceil(high / most))
     notes, shapes = [], []
     for i, line in enumerate(lines):
         up = top + high - _LINE * (i + 0.5) - 2

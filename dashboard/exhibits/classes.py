@@ -216,7 +216,7 @@ def together(selection: Selection) -> dict[str, dict[str, Any]]:
 class Classes(InOrder):
     """All classes of all models: rows, share, error, and a test of every class corrected for their number."""
 
-    printed = 200
+    printed = 30
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         rows, (tests, _) = self.predictions(scene), self.tests(scene)

@@ -43,19 +43,21 @@ class Report:
 
     def csv_files(self) -> dict[str, bytes]:
         """Return every table at full precision, by file name."""
-        return {f"table-{i:02d}-{table.name}.csv": table.csv() for i, table in self.document.tables}
+        return {f"{_file(i, table)}.csv": table.csv() for i, table in self.document.tables}
 
     def latex_files(self) -> dict[str, bytes]:
         """Return every table for a LaTeX document with booktabs, by file name."""
-        return {
-            f"table-{i:02d}-{table.name}.tex": table.latex().encode()
-            for i, table in self.document.tables
-            if table.cells
-        }
+        return {f"{_file(i, table)}.tex": table.latex().encode() for i, table in self.document.tables if table.cells}
 
     def table_files(self) -> bytes:
         """Return both as a ZIP archive."""
         return zipped(self.csv_files() | self.latex_files())
+
+
+def _file(number: str, table: TypesetTable) -> str:
+    """Return the name of a table's files: table-04-bins, table-S12-hero."""
+    folded = "S" * number.startswith("S")
+    return f"table-{folded}{int(number.removeprefix('S')):02d}-{table.name}"
 
 
 def steps(selection: Selection, options: Options | None = None) -> Generator[Progress, None, Report]:

@@ -13,11 +13,10 @@ from typing import Any
 
 from calib_core import InputError
 from calib_core._base.atomic_files import scratch
-from calib_core.fonts import NAME, face
 from dashboard.export import zipped
 from dashboard.report.document import Document
 from dashboard.report.page import plotly_js
-from dashboard.report.picture import PIXELS_PER_INCH, as_json, on_paper
+from dashboard.report.picture import PIXELS_PER_INCH, as_json, faces, on_paper
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 """Possible names of the program."""
@@ -89,16 +88,6 @@ def _drawn(specs: dict[str, Any], *, pngs: bool = True) -> dict[tuple[str, str],
     if len(images) != (1 + pngs) * len(specs):
         raise InputError("Chromium did not draw every figure. Print the HTML report from a browser instead.")
     return images
-
-
-def faces() -> dict[str, str]:
-    """Return the style sheet of each style of the typeface, with the file in it."""
-    looks = {"Regular": "font-weight: 400", "Bold": "font-weight: 700", "Italic": "font-style: italic"}
-    return {
-        style: f"@font-face {{ font-family: {NAME}; {look}; "
-        f"src: url(data:font/ttf;base64,{base64.b64encode(face(style)).decode()}) }}"
-        for style, look in looks.items()
-    }
 
 
 # Plotly measures text, so that the typeface is loaded first. Each file contains the styles it has text in.

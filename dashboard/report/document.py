@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TypeAlias
 
 import pandas as pd
@@ -140,8 +141,7 @@ class Heading:
 class Figure:
     """Captioned figure of a diagram; ``label`` describes it for screen readers, ``name`` is the slug of its files.
 
-    ``width`` is its part of the page: "full", "tall", "strip", "panels", "low", "wide", "half". On page one of a risk
-    it can be "axes" or "risk".
+    ``width`` is its part of the page: "full", "rows", "low", "main" (next to a narrow column) or "half".
     """
 
     name: str
@@ -210,9 +210,15 @@ class Document:
     recipe: str = field(default="{}")
 
     @property
-    def tables(self) -> tuple[tuple[int, TypesetTable], ...]:
-        """Return every table with its number."""
-        return tuple(enumerate((block for block in self._blocks() if isinstance(block, TypesetTable)), start=1))
+    def tables(self) -> tuple[tuple[str, TypesetTable], ...]:
+        """Return every table with its number: 1, 2 and so on on paper, S1, S2 and so on where it is not printed."""
+        folded = {id(each) for block in self._blocks() if isinstance(block, Folded) for each in within(block.blocks)}
+        numbers, supplements = count(1), count(1)
+        return tuple(
+            (f"S{next(supplements)}" if id(block) in folded or not block.cells else f"{next(numbers)}", block)
+            for block in self._blocks()
+            if isinstance(block, TypesetTable)
+        )
 
     @property
     def figures(self) -> tuple[tuple[int, Figure], ...]:

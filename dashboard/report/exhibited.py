@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from calib_core import NotAnswerable, Recipe
@@ -96,7 +96,7 @@ def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = 
     yield from found.everything
 
 
-def folded(found: ExhibitParts, *, title: str | None = "", width: str = "full") -> Iterator[Block]:
+def folded(found: ExhibitParts, *, title: str | None = "", width: str = "low") -> Iterator[Block]:
     """Yield heading and figure, with table and notes collapsed and not printed. Without a figure, all is collapsed."""
     if found.figure is None and not found.refused:
         yield Folded(title or found.title, found.numbers)
@@ -136,4 +136,21 @@ def side_by_side(*pair: tuple[ExhibitParts, str]) -> Iterator[Block]:
         yield Folded(NUMBERS, tuple(block for found, _ in answered for block in found.numbers))
     else:
         for found, title in answered:
-            yield from folded(found, title=title, width="low")
+            yield from folded(found, title=title)
+
+
+def explained_once(found: Sequence[ExhibitParts]) -> tuple[tuple[Paragraph, ...], tuple[ExhibitParts, ...]]:
+    """Return the sentences that the captions of several figures share, and the figures without them."""
+    captions = [part.figure.caption.split(". ") for part in found if part.figure is not None]
+    first, others = (captions[0], captions[1:]) if captions else ([], [])
+    shared = [each for each in first if others and all(each in other for other in others)]
+    if not shared:
+        return (), tuple(found)
+    rest = (". ".join([each for each in caption if each not in shared] or first[:1]) for caption in captions)
+    without = (
+        part
+        if part.figure is None
+        else dataclasses.replace(part, figure=dataclasses.replace(part.figure, caption=f"{next(rest).rstrip('.')}."))
+        for part in found
+    )
+    return (Paragraph(f"{'. '.join(shared).rstrip('.')}.", aside=True),), tuple(without)

@@ -6,7 +6,10 @@
   Plotly.register({ moduleType: "locale", name: "calib", dictionary: {}, format: { currency: ["", "\u00a0%"] } });
   const config = { locale: "calib", displaylogo: false, displayModeBar: false, responsive: false, showTips: false };
   const places = Array.from(document.querySelectorAll("[data-figure]"));
-  const drawn = places.map((place) => {
+  // Plotly measures text, so that the typeface is loaded first.
+  const fonts = Promise.all(["", "bold ", "italic "].map((style) => document.fonts.load(`${style}12px Arimo`)));
+  const drawn = places.map(async (place) => {
+    await fonts.catch(() => undefined);
     const spec = specs[place.dataset.figure];
     return Plotly.newPlot(place, spec.data, spec.layout, config);
   });
@@ -23,7 +26,105 @@
   }
   fit();
   window.addEventListener("resize", fit);
-  Promise.all(drawn).then(() => {
-    document.documentElement.dataset.drawn = String(drawn.length);
-  });
+  // What does not fit on a page begins the next: figures of the page before grow into the room that this leaves.
+  const PAGE = (269 / 25.4) * 96; // pixels of a page between the margins of page.css
+  const BLANK = 0.2, MOST = 1.75, SPARE = 12; // share of a page, growth of a figure, pixels
+  async function fill() {
+    const second = document.querySelector("h3.page"); // page one is as it is
+    const later = places.filter((place) => !second || second.compareDocumentPosition(place) & 4);
+    const left = later.filter((place) => !keepsShape(specs[place.dataset.figure].layout));
+    for (let page = 0; page >= 0; ) {
+      const gap = onPaper(() => firstGap(page, left));
+      page = gap ? gap.page : -1;
+      for (const { place, more } of gap ? gap.growing : []) {
+        const height = specs[place.dataset.figure].layout.height + more;
+        specs[place.dataset.figure].layout.height = height;
+        await Plotly.relayout(place, { height });
+      }
+    }
+  }
+  function keepsShape(layout) {
+    return Object.values(layout).some((axis) => axis && axis.scaleanchor);
+  }
+  // Measures in the layout of the printed page.
+  function onPaper(measure) {
+    const rules = Array.from(document.styleSheets).flatMap((sheet) => Array.from(sheet.cssRules));
+    const media = rules.filter((rule) => rule instanceof CSSMediaRule).map((rule) => [rule.media, rule.media.mediaText]);
+    const root = document.documentElement;
+    for (const [list, text] of media) list.mediaText = text === "print" ? "all" : "not all";
+    root.style.width = "672px";
+    const found = measure();
+    root.style.width = "";
+    for (const [list, text] of media) list.mediaText = text;
+    return found;
+  }
+  // The first page after this one that ends with a gap, and how much each of its figures grows.
+  function firstGap(after, left) {
+    let [page, start, last] = [1, document.querySelector("header").getBoundingClientRect().top, 0];
+    let rows = [];
+    for (const chain of chains()) {
+      const top = chain[0].getBoundingClientRect().top, bottom = chain.at(-1).getBoundingClientRect().bottom;
+      if (bottom > start + PAGE && whole(chain.at(-1))) {
+        const room = start + PAGE - last;
+        if (page > after && room > BLANK * PAGE && rows.length) return { page, growing: shared(rows, room - SPARE) };
+        [page, start, rows] = [page + 1, top, []];
+      }
+      for (const end of ends(chain.at(-1), top)) {
+        if (end.bottom <= start + PAGE) continue;
+        [page, start, rows] = [page + 1, end.top, []];
+      }
+      const own = left.filter((place) => chain.at(-1).contains(place));
+      if (own.length) rows.push(own);
+      last = bottom;
+    }
+    return null;
+  }
+  // Blocks of the page in order, each with the headings and sentences that stay with it.
+  function chains() {
+    const found = [];
+    let chain = [];
+    for (const block of document.querySelectorAll("main > section > *, main > section > details > *")) {
+      if (!block.getClientRects().length) continue;
+      chain.push(block);
+      if (getComputedStyle(block).breakAfter === "avoid") continue;
+      found.push(chain);
+      chain = [];
+    }
+    return found;
+  }
+  function whole(block) {
+    return getComputedStyle(block).breakInside === "avoid";
+  }
+  // Parts of a block that a page cannot end in: rows of a table, lines of text; the first stays with what is above it.
+  function ends(block, first) {
+    if (whole(block)) return [];
+    const rows = Array.from(block.querySelectorAll("tbody tr"), (row) => {
+      const { top, bottom } = row.getBoundingClientRect();
+      return { top: top - row.closest("table").tHead.offsetHeight, bottom };
+    });
+    const parts = rows.length ? rows : lines(block);
+    return parts.map((part, i) => (i ? part : { ...part, top: first }));
+  }
+  // Lines of a text, the first and the last three together, as page.css wants them.
+  function lines(block) {
+    const { top, bottom } = block.getBoundingClientRect(), high = parseFloat(getComputedStyle(block).lineHeight) || 16;
+    const number = Math.round((bottom - top) / high);
+    if (number < 6) return [{ top, bottom }];
+    const cuts = [0, ...Array.from({ length: number - 5 }, (_, i) => i + 3), number];
+    return cuts.slice(1).map((cut, i) => ({ top: top + cuts[i] * high, bottom: top + cut * high }));
+  }
+  function shared(rows, room) {
+    return rows.flatMap((row) =>
+      row.map((place) => {
+        const { height } = specs[place.dataset.figure].layout;
+        return { place, more: Math.round(Math.min(room / rows.length, (MOST - 1) * height)) };
+      })
+    );
+  }
+  Promise.all(drawn)
+    .then(fill)
+    .then(() => {
+      fit();
+      document.documentElement.dataset.drawn = String(drawn.length);
+    });
 })();

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import math
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -12,9 +15,10 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from plotly.offline import get_plotlyjs
 
+from calib_core.figures.paper import text_width
 from dashboard.exhibits.line_words import READING
 from dashboard.report.document import Document, Figure, TypesetTable
-from dashboard.report.picture import PARTS, as_json, printed, script_safe
+from dashboard.report.picture import PARTS, as_json, faces, printed, script_safe
 from dashboard.theme import unbroken
 
 _MAP_STYLES = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
@@ -27,7 +31,7 @@ def html_page(document: Document, version: str) -> bytes:
     Its content security policy forbids every request, and every script and style sheet except its own. Any text of the
     user stays text.
     """
-    style, (plotly, draw) = _asset("page.css"), scripts()
+    style, (plotly, draw) = _style(), scripts()
     numbered = (*document.tables, *document.figures)
     text = _template().render(
         document=document,
@@ -41,18 +45,94 @@ def html_page(document: Document, version: str) -> bytes:
         figures=as_json({str(i): printed(figure.drawn, PARTS[figure.width]) for i, figure in document.figures}),
         number={block: i for i, block in numbered},
         caption=_captions(document),
+        parts={table: table_parts(table) for _, table in document.tables},
     )
     return text.encode()
+
+
+@cache
+def _style() -> str:
+    """Return the style sheet, with the typeface in it."""
+    return "\n".join((*faces().values(), _asset("page.css")))
 
 
 def _captions(document: Document) -> dict[TypesetTable | Figure, str]:
     """Return the captions of tables and figures; the explanation of estimates precedes the first table of estimates."""
     figures: dict[TypesetTable | Figure, str] = {f: f.caption.replace(f" {READING}", "") for _, f in document.figures}
-    tables: dict[TypesetTable | Figure, str] = {}
-    for _, table in document.tables:
-        first = not any(READING in text for text in tables.values())
-        tables[table] = table.caption if first else table.caption.replace(f" {READING}", "")
+    explained = [table for number, table in sorted(document.tables, key=_folded_last) if READING in table.caption]
+    tables: dict[TypesetTable | Figure, str] = {
+        table: table.caption if table in explained[:1] else table.caption.replace(f" {READING}", "")
+        for _, table in document.tables
+    }
     return {**figures, **tables}
+
+
+def _folded_last(numbered: tuple[str, TypesetTable]) -> bool:
+    return numbered[0].startswith("S")
+
+
+_PAGE, _TYPE, _DENSE = 672, 11.0, 10.0
+"""Width of the printed page in pixels, and the sizes of type of a table on it and of one with many columns."""
+_PADDING = {_TYPE: 11.8, _DENSE: 7.4}
+"""Pixels around each cell."""
+
+
+def _escaped(cell: str, bold: bool) -> str:
+    text = html.escape(cell, quote=False)
+    return f"<b>{text}</b>" if bold else text
+
+
+_SENTENCE = 110
+"""Pixels in which a cell of words may be wrapped."""
+LONGEST_WORD = 40
+"""Letters of a word that is not broken in a table."""
+
+
+@dataclass(frozen=True)
+class TableParts:
+    """Columns of each part of a table by their positions, whether its type is small, and whether names are wrapped."""
+
+    columns: tuple[tuple[int, ...], ...]
+    dense: bool
+    wrapped: bool = False
+
+
+def table_parts(table: TypesetTable) -> TableParts:
+    """Divide a table that is wider than the page into parts that each begin with the columns naming its lines."""
+    for size, sentence in ((_TYPE, _SENTENCE), (_DENSE, _SENTENCE), (_DENSE, 0)):
+        widths = _widths(table, size, sentence)
+        if sum(widths) <= _PAGE:
+            return TableParts((tuple(range(len(widths))),), size == _DENSE, wrapped=not sentence)
+    widths = _widths(table, _DENSE, _SENTENCE)
+    naming = 0
+    while naming < min(2, len(widths)) and (naming == 0 or not table.columns[naming].numeric):
+        naming += 1
+    own, rest = sum(widths[:naming]), widths[naming:]
+    # Parts of about one width; where words are so long that this fails, each has one column more than those names.
+    number = math.ceil(sum(rest) / max(_PAGE - own - max(rest), 1))
+    parts: list[tuple[int, ...]] = []
+    for i, width in enumerate(rest, start=naming):
+        used = sum(widths[j] for j in parts[-1]) if parts else math.inf
+        if used + width > min(_PAGE, own + sum(rest) / number + max(rest)):
+            parts.append((*range(naming),))
+        parts[-1] += (i,)
+    return TableParts(tuple(parts), True)
+
+
+def _widths(table: TypesetTable, size: float, sentence: float) -> list[float]:
+    """Return the least pixels of each column: numbers are not wrapped, and of words only what is longer than this."""
+    cells = table.cells
+    found = []
+    for i, column in enumerate(table.columns):
+        heading = (f"<b>{word}</b>" for word in column.heading.split())
+        own = {_escaped(line[i], j in table.bold) for j, line in enumerate(cells)}
+        words = {word for cell in own for word in cell.split() if len(word) <= LONGEST_WORD}
+        if column.numeric and not sentence:  # what a number is for can be below it
+            own = {cell.partition(" (")[0] for cell in own}
+        whole = (text_width(cell, size) for cell in own)
+        least = whole if column.numeric else (min(each, sentence) for each in whole)
+        found.append(max(*least, *(text_width(word, size) for word in (*heading, *words)), 0.0) + _PADDING[size])
+    return found
 
 
 def scripts() -> tuple[str, str]:
@@ -69,7 +149,7 @@ def policy(scripts: tuple[str, ...], styles: tuple[str, ...]) -> str:
     script, style = (" ".join(_digest(text) for text in texts) for texts in (scripts, styles))
     return (
         f"default-src 'none'; script-src {script}; style-src {style}; style-src-elem {style}; "
-        "style-src-attr 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+        "style-src-attr 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -93,7 +173,16 @@ def _template() -> Template:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_printable
     )
     environment.filters["kept"] = unbroken
+    environment.tests["broken"] = lambda cell: any(len(word) > LONGEST_WORD for word in cell.split())
+    environment.filters["number"] = _number
+    environment.tests["in_one_line"] = lambda cell: text_width(html.escape(cell, quote=False), _TYPE) <= _SENTENCE
     return environment.from_string(_asset("page.html"))
+
+
+def _number(cell: str) -> str:
+    """Join a number with its sign and unit; a line can end before and within the brackets after it."""
+    number, bracket, words = cell.partition(" (")
+    return number.replace(" ", "\N{NO-BREAK SPACE}") + bracket + words
 
 
 def _printable(value: object) -> object:

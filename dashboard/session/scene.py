@@ -35,6 +35,7 @@ class Scene:
     - ``confidence`` or ``risk`` is the level in the overview's sentence (None: the default).
     - ``ratio`` is the tolerance of the ratio of observed to expected events.
     - ``counting`` selects the rows of a table of several models if some abstain.
+    - ``looks_of_all`` are the looks if this is a part of a scene (`among`).
     - ``partitions`` cut the triangle of ``three`` classes into cells (``written_corners``).
     """
 
@@ -51,6 +52,7 @@ class Scene:
     scope: str = EVERYBODY
     risk: float | None = None
     ratio: float = RATIO
+    looks_of_all: tuple[tuple[str, int], ...] = ()
 
     def get(self, wanted: Call[T]) -> T:
         """Return the result of a call, computed once."""
@@ -126,9 +128,17 @@ class Scene:
     @property
     def looks(self) -> dict[str, int]:
         """Return the number of every model's look by title (`calib_core.palette.style`): the same in every picture."""
+        if self.looks_of_all:
+            every = dict(self.looks_of_all)
+            return {title: every[title] for title in self.titles}
         files = list(dict.fromkeys(model.source for model in self.models.shown))
         found = model_looks.numbered((files.index(model.source), model) for model in self.models.shown)
         return {title: found[title] for title in self.titles}
+
+    def among(self, shown: tuple[Model, ...]) -> Scene:
+        """Return the scene with only these of its models, which keep their looks."""
+        some = dataclasses.replace(self.models, shown=shown)
+        return dataclasses.replace(self, models=some, looks_of_all=tuple(self.looks.items()))
 
     @property
     def class_names(self) -> tuple[str, ...]:

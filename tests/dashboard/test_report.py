@@ -34,10 +34,10 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.hero import off_elsewhere
 from dashboard.exhibits.line_words import READING
 from dashboard.hosting import application
-from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
+from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, document, page
 from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, TypesetTable, within
 from dashboard.report.exhibited import ExhibitParts
-from dashboard.report.picture import FULL, PARTS, as_json, on_paper, printed
+from dashboard.report.picture import PARTS, as_json, on_paper, printed
 from dashboard.report.request import Request
 from dashboard.report.sections import data as data_section
 from dashboard.report.sections import for_event
@@ -151,7 +151,13 @@ def test_every_section_table_and_figure_is_there_in_order(made: Report) -> None:
     assert {"verdicts", "reliability", "bins-1", "bins-2", "bins-3", "map-1"} <= pictures
     numbers = [int(n) for n in re.findall(r"<b>Figure (\d+)\.</b>", page_text)]
     assert numbers == list(range(1, len(made.document.figures) + 1))
-    assert len(re.findall(r"<b>Table \d+\.</b>", page_text)) == len(made.document.tables)
+    tables = re.findall(r"<b>Table (S?\d+)\.</b>", page_text)
+    for folded in ("", "S"):
+        own = [int(n.removeprefix("S")) for n in tables if n.startswith("S") == bool(folded)]
+        assert own == list(range(1, len(own) + 1)), "no gap on paper, where collapsed tables are absent"
+    collapsed = {b for s in made.document.sections for f in s.blocks if isinstance(f, Folded) for b in within(f.blocks)}
+    assert all((b in collapsed or not b.cells) == n.startswith("S") for n, b in made.document.tables)
+    assert len(tables) == len(made.document.tables)
     assert page_text.count('role="img" aria-label="') == len(numbers)
     assert page_text.count("<h1>") == 1
 
@@ -197,7 +203,7 @@ def test_plotly_is_in_it_once_and_nothing_is_fetched(made: Report) -> None:
     assert page_text.count(page.plotly_js()) == 1
     assert len(made.html) < len(page.plotly_js()) + 2_000_000
     outside = page_text.replace(page.plotly_js(), "")
-    assert not re.search(r"""(src|href|action)\s*=\s*["'](?!#)|@import|url\(""", outside)
+    assert not re.search(r"""(src|href|action)\s*=\s*["'](?!#)|@import|url\((?!data:font/)""", outside)
     policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page_text)[1])  # type: ignore[index]
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["default-src"] == "'none'"
@@ -476,7 +482,7 @@ def test_archives_are_the_same_bytes_and_named_by_us(hostile: Report) -> None:
     first, second = hostile.table_files(), hostile.table_files()
     assert first == second
     names = zipfile.ZipFile(io.BytesIO(first)).namelist()
-    assert all(re.fullmatch(r"table-\d\d-[a-z0-9-]+\.(csv|tex)", name) for name in names)
+    assert all(re.fullmatch(r"table-S?\d\d-[a-z0-9-]+\.(csv|tex)", name) for name in names)
     assert re.fullmatch(r"calibration-report-[0-9a-f]{8}", hostile.stem)
 
 
@@ -564,15 +570,35 @@ def test_the_first_page_has_the_sentences_of_the_overview() -> None:
     assert after.upper <= judged(model).confidence.max() < scene.asked_about - 0.03
 
 
-def test_a_narrow_picture_has_room_for_the_lines_of_its_legend() -> None:
-    """Two names fit side by side; for more, each has a line."""
-    heights = [
-        printed(go.Figure([go.Scatter(x=[1], y=[1], name=f"model {i}") for i in range(n)]), HALF)["layout"]["height"]
-        for n in range(1, 5)
-    ]
-    assert heights[0] == heights[1]
-    assert heights[2] - heights[1] > HALF.font
-    assert heights[3] - heights[2] == pytest.approx(heights[2] - heights[1], abs=1)
+def test_the_lines_of_a_legend_take_no_room_from_the_picture() -> None:
+    inner, heights = set(), []
+    for n in (2, 5, 8):
+        names = go.Figure([go.Scatter(x=[1], y=[1], name=f"a model, number {i}") for i in range(n)])
+        layout = printed(names, HALF)["layout"]
+        heights.append(layout["height"])
+        inner.add(round(layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]))
+    assert max(inner) - min(inner) <= 1
+    assert heights[0] < heights[1] < heights[2]
+
+
+def tables_of(columns: int, words: int = 0) -> TypesetTable:
+    """Return a table with this many columns of numbers, after columns of words."""
+    names = [f"name {i}" for i in range(words)]
+    numbers = [f"number {i}" for i in range(columns)]
+    frame = pd.DataFrame({name: ["Uncalibrated model"] * 2 for name in names} | dict.fromkeys(numbers, [0.123456] * 2))
+    return TypesetTable("x", "x", frame, (*map(document.text, names), *map(document.share, numbers)))
+
+
+@pytest.mark.parametrize(("columns", "words"), [(3, 1), (9, 2), (40, 1), (40, 2), (1, 0)])
+def test_a_table_wider_than_the_page_is_divided_between_columns(columns: int, words: int) -> None:
+    table = tables_of(columns, words)
+    parts = page.table_parts(table).columns
+    naming = parts[0][: max(words, 1)]
+    assert [i for part in parts for i in part if i not in naming or part is parts[0]] == [*range(columns + words)]
+    assert all(part[: len(naming)] == naming for part in parts)
+    assert (len(parts) > 1) == (columns == 40)
+    lengths = [len(part) for part in parts]
+    assert max(lengths) - min(lengths) <= len(parts)
 
 
 def test_where_no_model_can_be_shown_the_report_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -592,25 +618,27 @@ def test_progress_of_pictures_ends_at_the_end(made: Report, monkeypatch: pytest.
     assert (shares[0], shares[-1]) == (0.5, 1.0)
 
 
-@pytest.mark.parametrize("width", [HALF, FULL, PARTS["wide"]])
-def test_the_strip_of_rows_keeps_room_for_its_title_however_low_a_figure_is(width) -> None:
+@pytest.mark.parametrize("part", ["half", "main", "low"])
+def test_the_strip_of_rows_keeps_room_for_its_title_however_low_a_figure_is(part) -> None:
     rows = cc.Predictions([[0.7, 0.3]] * 30 + [[0.9, 0.1]] * 30, [0, 1] * 30)
-    layout = printed(cc.figures.reliability(cc.diagrams.reliability(rows, 10)), width)["layout"]
+    layout = printed(cc.figures.reliability(cc.diagrams.reliability(rows, 10)), PARTS[part])["layout"]
+    size = layout["font"]["size"]
     inner = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
     gap = (layout["yaxis"]["domain"][0] - layout["yaxis2"]["domain"][1]) * inner
     # Numbers of the axis below its line, and above the strip its title; in between they do not touch.
-    assert gap > 3 + (width.font - 1) * 1.2 + 6 + width.font * 1.3
+    assert gap > 3 + (size - 1) * 1.2 + 6 + size * 1.3
 
 
-@pytest.mark.parametrize("width", [HALF, FULL, PARTS["risk"]])
-def test_the_number_of_events_is_below_the_stars_of_a_risk_without_events(width) -> None:
+@pytest.mark.parametrize("part", ["half", "main", "low"])
+def test_the_number_of_events_is_below_the_stars_of_a_risk_without_events(part) -> None:
     rows = cc.Predictions([[0.7, 0.3]] * 30 + [[0.9, 0.1]] * 30, [0, 1] * 30)
-    layout = printed(cc.figures.risk_diagram(cc.diagrams.risk_diagram(rows)), width)["layout"]
+    spec = printed(cc.figures.risk_diagram(cc.diagrams.risk_diagram(rows)), PARTS[part])
+    layout, stars = spec["layout"], next(trace for trace in spec["data"] if "star" in str(trace.get("marker")))
     inner = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
     low, high = layout["yaxis"]["domain"]
     below_zero = -layout["yaxis"]["range"][0] / np.ptp(layout["yaxis"]["range"]) * (high - low)
     gap = (low - layout["yaxis2"]["domain"][1] + below_zero) * inner
-    assert gap > width.font * 1.3 + 14 * width.marks / 2
+    assert gap > layout["font"]["size"] * 1.3 + np.max(stars["marker"]["size"]) / 2
 
 
 # -- two classes ----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from calib_core.text import short_percent
 from dashboard import session
 from dashboard.exhibits import added
 from dashboard.report import document, recipe
-from dashboard.report.document import Beside, Block, Code, Heading, Paragraph, TypesetTable
+from dashboard.report.document import Block, Code, Heading, Paragraph, TypesetTable
 from dashboard.report.request import Request
 from dashboard.report.sections import other_packages
 from dashboard.selection import Source
@@ -79,7 +79,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     options_chosen = {name: getattr(options, name) for name in ("title", "author", "left_out", "added")}
     whole = request.selection.replace(**options_chosen)
     yield Code(session.report_line(whole), "The command that writes this report.")
-    yield Beside((Heading("Settings"), settings_table(request)), (Heading("Versions"), versions_table()))
+    yield from (Heading("Settings"), settings_table(request), Heading("Versions"), versions_table())
     if request.calls:
         wanted = {name.replace("-", "_"): call for name, call in request.calls.items()}
         foreign = any(name.startswith(other_packages.NAMED) for name in request.calls)

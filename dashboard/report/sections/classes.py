@@ -31,8 +31,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     drawn.append((chosen["class-errors"], ""))
     for recipe, name in drawn:
         found = yield from shown(recipe, scene, name)
-        width = "panels" if recipe.key == "class-panels" else "low"
-        yield from exhibited.folded(found, title=None if recipe.key == "class-panels" else "", width=width)
+        yield from exhibited.folded(found, title=None if recipe.key == "class-panels" else "", width="rows")
     table = yield from shown(chosen["classes"], scene)
     yield from table.headed()
     yield from table.everything[:1]

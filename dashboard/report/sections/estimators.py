@@ -30,7 +30,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
         title = REDUCTIONS[notion].title
         if notion == first:
             yield Heading(f"{found.title}, {title.lower()}: {scene.model.title}")
-            yield from found.drawn() or found.everything
+            yield from found.drawn("rows") or found.everything
             if found.figure is not None:
                 yield Folded(NUMBERS, found.numbers)
         else:
@@ -57,7 +57,7 @@ def _traded(found: ExhibitParts) -> Iterator[Block]:
     """Yield the figure, or its numbers in a sentence if it is a single point."""
     table = found.table
     if table is None or len(table.frame) > 1:
-        yield from folded(found, width="low")
+        yield from folded(found)
         return
     (cells,) = table.cells
     numbers = [f"{column.heading} {cell}" for column, cell in zip(table.columns, cells, strict=True) if column.numeric]

@@ -27,8 +27,8 @@ from dashboard.session import Scene, in_sentence
 
 HERO = "hero"
 """Exhibit with the answer."""
-AFTER = 2
-"""Number of recalibrated models in the lines below it; the figure shows more."""
+AFTER, OF_MANY = 2, 5
+"""Number of recalibrated models in the lines below it; one from so many models on: the figure shows them all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,8 @@ def _among(request: Request, block: Headline) -> Headline:
 def _spoken(request: Request, answers: dict[str, LocalAnswer]) -> Headline:
     """Return the overview's sentences, model by model."""
     first, own = next(iter(answers.items()))
-    later = [model.title for model in request.models.recalibrated if model.title in answers][:AFTER]
+    most = AFTER if len(request.models.shown) < OF_MANY else 1
+    later = [model.title for model in request.models.recalibrated if model.title in answers][:most]
     large = for_event.large_of(request.scene)
     after = [f"After {inside(title)}: {inside(answers[title].headline)}" for title in later]
     small = [f"{title}: {_above(answers[title])}{answers[title].basis}." for title in (first, *later)]
@@ -170,8 +171,7 @@ def card(request: Request) -> Generator[None, None, FactList]:
     items = [
         *(for_event.event_facts(scene) if request.of_event else [("Predictions", f"{file.title}{classes}")]),
         ("File", f"{file.table.name}, SHA-256 {file.digest[:8]}"),
-        ("Rows", _rows(rows)),
-        ("Split", _split(request)),
+        ("Rows", f"{_rows(rows)}; {_split(request)}"),
         *([("Only rows with", rows.where)] if rows.where else []),
     ]
     yield None

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import calib_core as cc
 from calib_core.inference import claimed_rows
 from dashboard.report.document import Block, Folded
-from dashboard.report.exhibited import NUMBERS, folded, shown, side_by_side
+from dashboard.report.exhibited import NUMBERS, explained_once, folded, shown, side_by_side
 from dashboard.report.exhibited import blocks as blocks_of
 from dashboard.report.request import Request
+from dashboard.report.sections.summary import OVERLAID
 from dashboard.session import Scene, call
 
 HALF = 0.5
@@ -20,15 +21,18 @@ def blocks(request: Request) -> Iterator[Block | None]:
     """Yield significant bins, two diagrams side by side, numbers, curves, levels, and the bin with the largest gap."""
     chosen, scene = request.selection.exhibit, request.scene
     first = scene.focused(model=scene.titles[0])
-    yield from folded((yield from shown(chosen("findings"), first)), width="low")
+    yield from folded((yield from shown(chosen("findings"), first)))
     if request.of_event:
         yield from _of_risk(request)
         return
     found = []
     for i, title in enumerate(scene.titles, start=1):
-        found.append(((yield from shown(chosen("bins"), scene.focused(model=title), f"bins-{i}")), title))
-    for i in range(0, len(found), 2):
-        yield from side_by_side(*found[i : i + 2])
+        found.append((yield from shown(chosen("bins"), scene.focused(model=title), f"bins-{i}")))
+    shared, parts = explained_once(found)
+    yield from shared
+    titled = list(zip(parts, scene.titles, strict=True))
+    for i in range(0, len(titled), 2):
+        yield from side_by_side(*titled[i : i + 2])
     corp, kernel = (yield from shown(chosen("corp"), scene)), (yield from shown(chosen("kernel-curve"), scene))
     yield from side_by_side((corp, ""), (kernel, ""))
     levels = yield from shown(chosen("levels"), scene)
@@ -46,14 +50,20 @@ def blocks(request: Request) -> Iterator[Block | None]:
 def _of_risk(request: Request) -> Iterator[Block | None]:
     """Yield further diagrams of an event: those not on page one, distances from the curve, and other curves."""
     chosen, scene = request.selection.exhibit, request.scene
-    shown_first = (scene.model.title, scene.titles[0])
+    later = scene.models.shown[OVERLAID:]
+    found = []
+    for i, model in enumerate(later, start=OVERLAID + 1):
+        found.append((yield from shown(chosen("reliability"), scene.among((model,)), f"risk-{i}")))
+    shared, parts = explained_once(found)
+    yield from shared
+    for i in range(0, len(parts), 2):
+        yield from side_by_side(*zip(parts[i : i + 2], (model.title for model in later[i : i + 2]), strict=True))
     for i, title in enumerate(scene.titles, start=1):
-        of_model = scene.focused(model=title)
-        if title not in shown_first:
-            diagram = yield from shown(chosen("reliability"), of_model, f"risk-{i}")
-            yield from folded(diagram, title=title, width="low")
         yield from blocks_of(
-            chosen("curve-gaps"), of_model, name=f"curve-gaps-{i}", title=f"Gap from the smooth curve: {title}"
+            chosen("curve-gaps"),
+            scene.focused(model=title),
+            name=f"curve-gaps-{i}",
+            title=f"Gap from the smooth curve: {title}",
         )
     # Their axes go to 100 %, where rare events have no rows.
     if highest_risk(scene) >= HALF:

@@ -20,7 +20,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield from exhibited(chosen, scene, title=None)
     # The small diagrams are of the slices above them.
     panels = yield from shown(EXHIBITS.described("slice-panels", **dict(chosen.params)), scene)
-    yield from folded(panels)
+    yield from folded(panels, width="rows")
     columns = yield from shown(request.selection.exhibit("slice-columns"), scene)
     yield from folded(columns)
     if not scene.undivided:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 
 from calib_core import InputError, Recipe
 from calib_core.text import begun, called, inside
@@ -18,7 +19,7 @@ from dashboard.report.sections.front_page import card, headline, limits
 from dashboard.session import Scene
 
 OVERLAID = 2
-"""Maximum number of models whose diagram fits next to the data card; for more it is as wide as the page."""
+"""Number of models in the diagram next to the data card; the others are in the chapter on reliability."""
 LISTED = 1
 """Number of sentences about significant bins; the others are in the chapter on reliability."""
 
@@ -29,9 +30,13 @@ def blocks(request: Request) -> Iterator[Block | None]:
     hero = yield from _answer(request, answers)
     yield hero
     scene, titles = request.scene, request.scene.titles
+    few = scene.among(scene.models.shown[:OVERLAID])
     verdicts = yield from shown(Recipe("EXHIBITS", "verdict"), scene, "verdicts")
-    yield from _strip(verdicts, *(("Verdict", "axes") if request.of_event else ("Calibration error", "strip")))
-    stars = yield from shown(request.selection.exhibit("reliability"), scene)
+    # The two axes of an event need twice the room: there the verdicts of further models are on page two.
+    all_first = not request.of_event or len(titles) <= OVERLAID
+    first_ones = verdicts if all_first else (yield from shown(Recipe("EXHIBITS", "verdict"), few, "verdicts-first"))
+    yield from _strip(first_ones, "Verdict" if request.of_event else "Calibration error")
+    stars = yield from shown(request.selection.exhibit("reliability"), few)
     facts = (*_large(request), Heading("Data card"), (yield from card(request)))
     cannot = (Heading("Limitations"), *limits(scene, verdicts, stars))
     heading = Heading(_diagram(scene))
@@ -41,27 +46,18 @@ def blocks(request: Request) -> Iterator[Block | None]:
     repeated = any(inside(text.rpartition(" (")[0]) in hero.text for text in found)
     worst: tuple[Paragraph, ...] = () if repeated or not found else (Paragraph(" ".join(found), lead="Main findings."),)
     step = _next_step(scene)
-    # With a second model the page of many classes has no room for both; the next chapter opens with the significant
-    # bins.
-    worst = step if step and not request.of_event and len(titles) > 1 else (*step, *worst)
-    if len(titles) <= OVERLAID:
-        yield Beside(
-            (heading, *(stars.drawn("risk" if request.of_event else "wide") or stars.everything), *worst),
-            (*facts, *cannot),
-            main=True,
-        )
-    else:
-        yield heading
-        yield from stars.drawn("tall") or stars.everything
-        yield from worst
-        yield Beside(facts, cannot)
+    # With a second model the page has no room for both, nor for the finding in an event's diagram; the next chapter
+    # opens with the significant bins.
+    worst = step if step and len(titles) > 1 else (*step, *worst)
+    if request.of_event and len(titles) > 1:
+        stars = replace(stars, finding=())
+    yield Beside((heading, *(stars.drawn("main") or stars.everything), *worst), (*facts, *cannot), main=True)
     yield Folded(NUMBERS, tuple(block for found in (*answers.values(), stars) for block in found.numbers))
-    # With a second model the lines about an event take more than a page.
-    yield Heading("Basis of the verdicts", page=len(titles) <= (1 if request.of_event else OVERLAID))
-    yield from verdicts.numbers or verdicts.everything
+    yield Heading("Basis of the verdicts", page=True)
+    yield from (verdicts.numbers if all_first else verdicts.everything) or verdicts.everything
     if request.of_event:
         large = yield from shown(Recipe("EXHIBITS", "in-the-large"), scene)
-        yield from exhibited.folded(large, width="strip")
+        yield from exhibited.folded(large, width="full")
     # On paper those of every model are in the table of all errors.
     yield from exhibited.folded((yield from shown(Recipe("EXHIBITS", "notions"), scene)))
     for model, why in request.models.refused:
@@ -106,10 +102,10 @@ def _large(request: Request) -> Iterator[Block]:
         yield lines
 
 
-def _strip(verdicts: ExhibitParts, title: str, width: str) -> Iterator[Block]:
+def _strip(verdicts: ExhibitParts, title: str) -> Iterator[Block]:
     """Yield every model's error next to the tolerance, or a table if it cannot be drawn."""
     yield Heading(title)
     if verdicts.figure is not None:
-        yield from verdicts.drawn(width)
+        yield from verdicts.drawn()
     elif verdicts.refused:
         yield verdicts.refused
