@@ -200,6 +200,10 @@ MOST, ACCURATE = 0.05, 0.07
 """Largest share of false alarms of a good cell, and of one within the accuracy of the simulation."""
 
 
+_IN_WORDS = "in words"
+"""Name of the texts of cells that are too long for narrow columns."""
+
+
 def coverage_map(cells: pd.DataFrame) -> go.Figure:
     """Draw `inference.coverage_cells`: one line per estimator, one column per range of rows.
 
@@ -213,7 +217,7 @@ def coverage_map(cells: pd.DataFrame) -> go.Figure:
         f"below {percent(ALLOWED, 0)} in some case",
     )
     shares = zip(low, cells["median"], strict=True)
-    texts = [f"<b>{percent(lowest, 1)}</b> lowest, {percent(middle, 0)} median" for lowest, middle in shares]
+    texts = [(f"<b>{percent(lowest, 1)}</b>", f", median {percent(middle, 0)}") for lowest, middle in shares]
     return _cells(cells, [f"{rows} rows" for rows in cells["rows"]], texts, kinds, words)
 
 
@@ -230,14 +234,14 @@ def rejection_map(cells: pd.DataFrame) -> go.Figure:
         f"more than {percent(ACCURATE, 0)} in some case",
     )
     shares = zip(high, cells["median"], strict=True)
-    texts = [f"<b>{percent(largest, 1)}</b> largest, {percent(middle, 1)} median" for largest, middle in shares]
+    texts = [(f"<b>{percent(largest, 1)}</b>", f", median {percent(middle, 1)}") for largest, middle in shares]
     return _cells(cells, cells["notion"].tolist(), texts, kinds, words)
 
 
 def _cells(
-    cells: pd.DataFrame, heads: list[str], texts: list[str], kinds: NDArray[Any], words: tuple[str, ...]
+    cells: pd.DataFrame, heads: list[str], texts: list[tuple[str, str]], kinds: NDArray[Any], words: tuple[str, ...]
 ) -> go.Figure:
-    """Cells by estimator and column, colored by kind, with a text each."""
+    """Cells by estimator and column, colored by kind, with a text each; narrow columns show its first part."""
     lines = list(dict.fromkeys(cells["estimator"]))
     x, y = cells["column"].to_numpy(), np.array([lines.index(name) for name in cells["estimator"]])
     columns = [heads[int(np.flatnonzero(x == place)[0])] for place in range(int(x.max()) + 1)]
@@ -256,7 +260,10 @@ def _cells(
             hovertext=hovers,
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    figure.add_scatter(x=x, y=y, mode="text", text=texts, textfont={"size": 13}, hoverinfo="skip", showlegend=False)
+    whole, short = ["".join(parts) for parts in texts], [first for first, _ in texts]
+    figure.add_scatter(
+        x=x, y=y, mode="text", text=whole, textfont={"size": 13}, hoverinfo="skip", showlegend=False, name=_IN_WORDS
+    )
     shared: dict[str, Any] = {"showgrid": False, "zeroline": False, "ticks": "", "showline": False}
     across = {"tickvals": list(range(len(columns))), "ticktext": columns, "range": [-0.5, len(columns) - 0.5]}
     down = {"tickvals": list(range(len(lines))), "ticktext": lines, "range": [len(lines) - 0.5, -0.5]}
@@ -268,4 +275,17 @@ def _cells(
         xaxis={"side": "top", **across, **shared},
         yaxis={**down, **shared},
         uirevision="cells",
+        meta={"narrow": {"without": (_IN_WORDS,), "layout": _narrow(x, y, short, columns)}},
     )
+
+
+def _narrow(x: NDArray[Any], y: NDArray[Any], texts: list[str], columns: list[str]) -> dict[str, Any]:
+    """Layout in a narrow column: cells with one number, and folded names of columns."""
+    each = zip(x.tolist(), y.tolist(), texts, strict=True)
+    folded = [name.replace(" to ", " to<br>").replace("-", "-<br>").replace(" or ", "<br>or ") for name in columns]
+    folded = [name.replace("than ", "than<br>") for name in folded]
+    return {
+        "annotations": [{"x": a, "y": b, "text": text, "showarrow": False} for a, b, text in each],
+        "xaxis": {"ticktext": folded},
+        "margin": {"t": 60},
+    }
