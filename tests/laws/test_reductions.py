@@ -145,3 +145,38 @@ def test_ranks_beyond_the_number_of_classes_are_left_out():
     two = Predictions([[0.7, 0.3], [0.4, 0.6]], [0, 0])
     assert REDUCTIONS.make("top-k-confidence", k=5).split(two).strata == ("rank 1", "rank 2")
     assert len(REDUCTIONS.make("top-k-label", k=5).split(two).strata) == 4
+
+
+@pytest.mark.parametrize("notion", list(REDUCTIONS))
+@given(st.data())
+def test_claims_are_alike_only_with_the_same_scores_classes_and_outcomes(notion, data):
+    """Two models may be equally sure of other classes: their claims differ although their scores are the same."""
+    p = data.draw(of_classes(notion))
+    row = data.draw(st.integers(0, p.n_rows - 1))
+    claimed = REDUCTIONS.make(notion).split(p)
+    assert claimed.alike(REDUCTIONS.make(notion).split(Predictions(p.probs, p.labels)))
+    for changed in (_another_label(p, row), _classes_turned(p, row)):
+        other = REDUCTIONS.make(notion).split(changed)
+        assert claimed.alike(other) == (_listed(claimed) == _listed(other))
+
+
+def _another_label(p, row):
+    labels = p.labels.copy()
+    labels[row] = (labels[row] + 1) % p.n_classes
+    return Predictions(p.probs, labels)
+
+
+def _classes_turned(p, row):
+    """Return the model that is as sure in this row, of other classes."""
+    probs = p.probs.copy()
+    probs[row] = np.roll(probs[row], 1)
+    return Predictions(probs, p.labels)
+
+
+def _listed(claims):
+    """Return the claims of each stratum in the order of the rows, as (score, outcome); or the whole vectors."""
+    if not hasattr(claims, "stratum"):
+        return claims.rows.array().tolist(), claims.labels.tolist()
+    strata = [claims.stratum(s) for s in range(len(claims.strata))]
+    codes = claims.codes.tolist() if hasattr(claims, "codes") else []
+    return codes, [(each.scores.tolist(), each.outcomes.tolist()) for each in strata]

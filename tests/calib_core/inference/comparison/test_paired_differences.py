@@ -319,6 +319,22 @@ def test_a_model_does_not_differ_from_itself_and_only_then_the_interval_is_a_poi
             assert other.low < other.high
 
 
+@pytest.mark.parametrize("notion", [None, "confidence", "top-label", "class-wise", "canonical"])
+def test_a_model_that_is_as_sure_of_other_classes_differs(notion):
+    """Its confidences are the same in every row, and its outcomes are not."""
+    a, _ = pair()
+    b = a.with_probs(np.roll(a.probs, 1, axis=1))
+    assert (a.confidence == b.confidence).all()
+    bins = "sierpinski" if notion == "canonical" else None
+    for key in ("brier", "accuracy", "log-loss") if notion is None else ("debiased-l2", "ece", "rmsce"):
+        found = paired_difference(a, b, notion, key, bins)
+        assert found.value != 0
+        assert found.low < found.high
+    if notion in ("confidence", "top-label"):
+        for key in ("brier", "accuracy"):
+            assert paired_difference(a, b, notion, key).p_value < 0.05
+
+
 def test_ten_rows_get_bounds_and_rows_alone_in_their_bins_no_answer():
     a, b = pair(10)
     made = paired_difference(a, b, "confidence", "ece", 2)
