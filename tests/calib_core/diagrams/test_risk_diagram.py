@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib_core as cc
@@ -78,6 +80,20 @@ def test_a_stretch_is_named_only_where_each_of_its_bins_is_off() -> None:
         assert sentence == f"Predicted risks of {ends} are significantly too high."
     gap = table.assign(stands_out=np.where(np.arange(len(table)) == first + 1, "", table["stands_out"]))
     assert f"of {len(table)} bins" in headline(gap, happened="died")[0]
+
+
+@pytest.mark.parametrize("happened", ["died", ""])
+@pytest.mark.parametrize("kinds", [("over-confident",), ("over-confident", "under-confident")])
+def test_the_example_of_a_headline_is_the_significant_bin_with_the_largest_gap(happened: str, kinds: Any) -> None:
+    """Bins of few rows have the largest gaps, and are not significant."""
+    says = np.array([0.05, 0.25, 0.35, 0.45, 0.95])
+    gap = np.array([0.0, -0.07, -0.12, 0.09, -0.4])
+    sides = ["", kinds[0], kinds[0], kinds[-1], ""]
+    ends = {"lower": [0.0, 0.2, 0.3, 0.4, 0.9], "upper": [0.1, 0.3, 0.4, 0.5, 1.0]}
+    table = pd.DataFrame({"model": "one", "confidence": says, "accuracy": says + gap, "stands_out": sides, **ends})
+    text = " ".join(headline(table.assign(too_few=False), happened=happened))
+    assert {"35 %", "23 %"} <= set(re.findall(r"\d+ %", text)), text
+    assert not {"95 %", "55 %"} & set(re.findall(r"\d+ %", text)), text
 
 
 def test_without_an_event_there_is_no_diagram() -> None:
