@@ -172,6 +172,7 @@ def test_of_the_surest_rows_so_many_are_wrong(kind):
     for line in diagrams.selective(p).frame().iloc[::20].to_dict("records"):
         rows = np.flatnonzero(p.confidence >= line["threshold"])
         same([line["coverage"], line["risk"]], [w[rows].sum() / w.sum(), 1 - mean(p.correct[rows], w[rows])])
+        same([line["rows"]], [w[rows].sum() if "weights" not in kind else w[rows].sum() ** 2 / sum(w[rows] ** 2)])
     sure = np.flatnonzero(p.confidence >= 0.8)
     found = model_tables.sure_rows(p, 0.8)
     assert found.count == number(kind if kind == "copies" else "groups", sure)
@@ -347,6 +348,90 @@ def test_whole_number_weights_are_copies_of_the_row(key):
     p = three("copies")
     weighed, written = FRAMES[key](p), FRAMES[key](p.written_out())
     pd.testing.assert_frame_equal(weighed, written, check_dtype=False, rtol=1e-6, atol=1e-9)
+
+
+SAMPLED = FRAMES | {
+    "by share of rows": lambda p: _one(cc.estimate(p, cc.reductions.ClassWise("share")).value),
+    "bins of rows": lambda p: _one(cc.estimate(p, "confidence", "ece", "points-per-bin").value),
+    "decision curve": lambda p: diagrams.decision_curve(p, 0).frame(),
+    "planning": lambda p: cc.planning.answers([cc.planning.PLANS.described(k, rows=3000) for k in OF_RAREST], p, p),
+    "recalibrated": lambda p: cc.evaluation.usefulness.changes({"net": p}, {"net": milder(p)}),
+    "scan": lambda p: cc.slices.scan(p).frame(),
+    "skills of pairs": lambda p: inference.skill_differences({"net": p, "milder": milder(p)}),
+}
+"""The same, and others, of rows that were sampled with unequal probabilities."""
+OF_RAREST = [key for key in cc.planning.PLANS if cc.planning.PLANS[key].has("rarest")]
+DRAWN = {"bins": ["band_low", "band_high"], "sweep": ["floor"], "verdict": ["rows", "floor", "p", "sentence", "reason"]}
+"""Columns from draws by row, which other rows change, and the number of rows given."""
+
+
+def _one(value):
+    return pd.DataFrame({"value": [value]})
+
+
+def milder(p):
+    return p.with_probs((p.probs + 0.2) / 1.6)
+
+
+def beside_none(p, number=60):
+    """Return the rows with others of weight 0 between them."""
+    rng, every = np.random.default_rng(9), p.n_rows + number
+    order = rng.permutation(every)
+    labels = np.append(p.labels, rng.integers(0, 3, number))[order]
+    site = np.append(p.metadata["site"], rng.choice(["A", "B", "C"], number))[order]
+    probs = np.concatenate([p.probs, rng.dirichlet(np.ones(3), number)])[order]
+    w = np.append(p.weights, np.zeros(number))[order]
+    return Predictions(probs, labels, class_names=p.class_names, weights=w, metadata=pd.DataFrame({"site": site}))
+
+
+@pytest.mark.parametrize("key", SAMPLED)
+def test_a_row_of_weight_0_is_no_row(key):
+    """A number in which a weight was left out changes with rows that have none."""
+    p = three("weights")
+    alone, beside = (SAMPLED[key](each).drop(columns=DRAWN.get(key, [])) for each in (p, beside_none(p)))
+    pd.testing.assert_frame_equal(alone, beside, check_dtype=False, rtol=1e-6, atol=1e-9)
+
+
+VALUES = {
+    "bins": ["confidence", "accuracy"],
+    "by share of rows": ["value"],
+    "classes": ["share", "true_share", "mean_score", "mean_outcome", "gap", "error, net"],
+    "corp": ["outcome"],
+    "costs": ["expected", "realised", "gap"],
+    "decision curve": ["acted", "benefit", "treat_all", "over_all"],
+    "gains": ["Accuracy", "Log loss", "Brier score", "conf-ECE", "TL-ECE", "CW-ECE", "TL-MCE of bins"],
+    "overall": ["claimed", "right", "gap"],
+    "planning": ["amount", "bound", "limit", "needed"],
+    "range": ["says", "right"],
+    "selective": ["threshold", "coverage", "risk"],
+    "skills": ["accuracy", "mean_confidence", "overconfidence", "skill", "auroc", "answered", "accuracy_answered"],
+    "skills of pairs": ["difference"],
+    "slices": ["share", "claimed", "right", "gap", "beyond"],
+    "sweep": ["value"],
+    "validity": ["eps", "share"],
+    "verdict": ["value"],
+    "worst group": ["share", "error"],
+}
+"""Columns that do not depend on how many rows share a weight; others count rows, or have noise."""
+
+
+def split(p):
+    """Return every third row as two rows that share its weight, in another order."""
+    rng = np.random.default_rng(3)
+    halved = np.arange(0, p.n_rows, 3)
+    share, every = rng.uniform(0.2, 0.8, len(halved)), np.append(np.arange(p.n_rows), halved)
+    w = np.append(p.weights, p.weights[halved] * share)
+    w[halved] -= w[p.n_rows :]
+    order = rng.permutation(len(every))
+    return p.take(every[order]).replace(weights=w[order])
+
+
+@pytest.mark.parametrize("key", VALUES)
+def test_a_row_split_in_two_keeps_the_values(key):
+    """A value in which a weight was left out counts the row twice."""
+    p = three("weights")
+    whole, halves = (SAMPLED[key](each)[VALUES[key]].astype(float) for each in (p, split(p)))
+    pd.testing.assert_frame_equal(whole, halves, rtol=1e-6, atol=1e-9)
 
 
 def test_tallies_of_copies_are_those_of_the_rows():
