@@ -1,7 +1,13 @@
-"""Pictures use the same tolerances and bins as their tables."""
+"""Pictures use the same tolerances and bins as their tables, and what is told at a mark is its own number."""
 
 from __future__ import annotations
 
+import base64
+import re
+from contextlib import suppress
+from functools import cache
+
+import numpy as np
 import pytest
 from compared import data_of
 from exhibits_shown import ASKED, cases
@@ -38,3 +44,76 @@ def test_there_are_pictures_of_tolerances():
     scene = data_of("risk", **CHOSEN).scene
     figure = asked(EXHIBITS.make("verdict").figure(scene))
     assert all(f"{option}={value}" in figure for option, value in CHOSEN.items())
+
+
+# ---- hover texts -----------------------------------------------------------------------------------------------
+
+NAMED = {
+    "accuracy": {"accuracy", "right"},
+    "confidence": {"claimed", "confidence"},
+    "mean confidence": {"claimed", "confidence"},
+    "mean error of classes": {"delta"},
+    "mean risk": {"claimed"},
+    "met in": {"kept"},
+    "noise floor": {"noise"},
+    "observed": {"right"},
+    "of rows (confidence": {"threshold"},
+    "predicted": {"says"},
+    "raw value": {"measured"},
+    "rows": {"share"},
+    "from the true squared error": {"draws"},
+    "to": {"high", "right_high"},
+    "wrong": {"low"},
+}
+"""Words before a field of a mark's record in a hover text, and the fields that they name."""
+_FIELD = re.compile(r"([^%>{}]*)%\{customdata\.(\w+)")
+_PERCENT = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?= %| to | points?)")
+ELSEWHERE = {
+    "class-bias": "marks stand at two classes",
+    "in-the-large": "measures of different units share an axis without numbers",
+}
+"""Pictures whose marks do not stand at the number that is told, with the reason."""
+
+
+SETS = tuple(dict.fromkeys(case.values[1] for case in cases()))
+
+
+@cache
+def pictures(name):
+    """Return the figures of all exhibits of these data, by key."""
+    scene, found = data_of(name).scene, {}
+    for key in (case.values[0] for case in cases() if case.values[1] == name):
+        exhibit = EXHIBITS.make(key, **ASKED.get(key, {}))
+        with suppress(NotAnswerable):
+            if (figure := exhibit.figure(scene)) is not None:
+                found[key] = scene.get(figure)
+    return found
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_words_of_a_hover_text_name_the_field_that_follows(name):
+    for key, figure in pictures(name).items():
+        for trace in figure.data:
+            for words, field in _FIELD.findall(str(getattr(trace, "hovertemplate", None) or "")):
+                told = words.strip(" ,(;:→")
+                assert not told or field in NAMED[told], (key, trace.hovertemplate)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_mark_tells_the_number_at_which_it_stands(name):
+    """Among the percentages of its hover text is the place of the mark, which an end of its interval is not."""
+    for key, figure in pictures(name).items():
+        for trace in () if key in ELSEWHERE else figure.data:
+            texts = getattr(trace, "hovertext", None)
+            texts = [texts] if isinstance(texts, str) else texts
+            for text, *at in zip(texts or (), _numbers(trace.x), _numbers(trace.y), strict=False):
+                told = [float(number.replace(",", "")) for number in _PERCENT.findall(text or "")]
+                if told and all(place == place for place in at):
+                    near = [abs(scale * abs(place) - number) for number in told for place in at for scale in (1, 100)]
+                    assert min(near) <= 0.51, (key, text, at)
+
+
+def _numbers(values):
+    if isinstance(values, dict):  # as Plotly sends them to a browser
+        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist()
+    return [np.nan if value is None else value for value in (() if values is None else values)]
