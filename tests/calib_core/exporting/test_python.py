@@ -29,6 +29,7 @@ from calib_core.exporting import (
     python_source,
     steps_of,
 )
+from calib_core.exporting.trial import compared
 from calib_core.reductions import ClassSpecific
 
 
@@ -331,6 +332,18 @@ def test_a_difference_within_the_tolerance_is_told(monkeypatch):
     monkeypatch.setattr("calib_core.exporting.python.program", lambda *_, **__: slight)
     told = python_source(calibrator).split("calib was ")[1].split("\n")[0]
     assert 1e-11 < float(told.rstrip(".")) < 1e-8
+
+
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_one_number_that_differs_is_as_bad_as_all(rows):
+    """The difference is the largest, however many numbers are right."""
+    wanted = np.full((rows, 3), 1 / 3)
+    results = wanted.copy()
+    results[-1, 1] += 3e-7
+    assert compared(wanted, results).difference == pytest.approx(3e-7)
+    results[0, 2] -= 1.2e-6
+    with pytest.raises(NotAnswerable, match=r"differs from the calibrator by 1\.2e-06 on one of"):
+        compared(wanted, results)
 
 
 def test_a_wrong_map_of_confidences_is_refused(monkeypatch):
