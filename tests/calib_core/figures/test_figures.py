@@ -16,7 +16,7 @@ import pytest
 from hostile_names import HOSTILE
 from shown_laws import hovers_speak_in_percent
 
-from calib_core import Predictions, diagrams, figures, inference, slices
+from calib_core import Predictions, diagrams, figures, findings, inference, slices
 from calib_core._base.errors import InputError
 from calib_core.estimators.kernel_ece import KernelECE
 from calib_core.figures import look
@@ -570,6 +570,15 @@ def test_zoom_draws_its_frame(predictions: Predictions) -> None:
     assert (star.x[0], star.y[0]) == zoom.star
     rows = next(trace for trace in figure.data if trace.name == "rows")
     assert sorted(rows.x) == sorted(frame["count"])
+
+
+def test_numbers_at_the_right_of_findings_are_rows_and_not_their_worth(predictions: Predictions) -> None:
+    weights = np.random.default_rng(0).uniform(0.1, 3, predictions.n_rows)
+    table = findings(predictions.replace(weights=weights / weights.mean()))
+    shown = table[table["p"].notna()]
+    assert (shown["worth"] < shown["rows"] - 1).all()
+    written = [each.text for each in figures.findings(table).layout.annotations]
+    assert written == [f"{rows:,}" for rows in shown["rows"].head(len(written))]
 
 
 def test_small_diagrams_draw_their_frame(predictions: Predictions) -> None:
