@@ -10,7 +10,8 @@ from verdict_shares import more_than
 
 from calib_core import InputError, NotAnswerable, Predictions, estimate
 from calib_core.inference import baseline, gate_check, increase, read_baselines
-from calib_core.inference.gate_checks import SCHEMA, baseline_for
+from calib_core.inference.gate_checks import SCHEMA, baseline_for, level_of_each
+from calib_core.inference.intervals.interval_methods import typical_high
 
 
 def sure(n, right, score=0.9):
@@ -58,6 +59,17 @@ def test_too_few_rows_is_known_before_outcomes_and_says_how_many():
     assert [one.word for one in found] == ["too few rows to tell"] * 2
     assert found[0].rows_needed > 40
     assert "rows" in found[0].sentence
+
+
+@pytest.mark.parametrize("beyond", [-0.002, 0.002])
+def test_rows_are_too_few_by_the_smallest_error_that_the_baseline_can_have(beyond):
+    """Whether a calibrated model would be shown depends on the lower end of the baseline, not on its point."""
+    after = estimate(sure(400, 352), "confidence")
+    usual = typical_high(after.question, level_of_each(0.9))
+    before = replace(baseline(OLD), low=0.004, point=0.03, high=0.06)
+    found = increase(after, before, usual - before.low + beyond)
+    assert found.low < found.allowed < found.high
+    assert found.word == ("too few rows to tell" if beyond < 0 else "too close to call")
 
 
 @pytest.mark.parametrize(
