@@ -202,7 +202,10 @@ def test_the_first_sentence_of_a_scan_states_which_rows_it_is_about():
         found = cc.slices.scan(p, confirm=0.4, random_state=seed)
         number = found.second if len(found.found) else found.first
         assert f" on the {number:,} rows that " in found.headline
-        assert number in (400, 600)
+        assert (found.first, found.second) == (600, 400), "the confirming rows are the share that is given"
+        assert f"examined on {found.first:,} rows" in found.basis
+        assert not len(found.found) or f"tested on {found.second:,} other rows" in found.basis
+        assert found.found["rows"].max() <= found.second or not len(found.found)
         assert ("rows. 1 was significant" in found.basis) == (found.picked == 1)
 
 
@@ -518,6 +521,10 @@ def test_a_column_shares_its_part_of_the_5_percent_with_the_others():
     both = cc.slices.by_column(two).query("column == 'site'").drop(columns=["column", "spread"])
     pd.testing.assert_frame_equal(both.reset_index(drop=True), cc.slices.table(two, "site"))
     np.testing.assert_allclose(both["p_corrected"], np.minimum(2 * alone["p_corrected"], 1))
+    chosen = cc.slices.by_column(two, ["site"]).drop(columns=["column", "spread"])
+    pd.testing.assert_frame_equal(chosen, cc.slices.table(two, "site"))
+    found = cc.findings(two, by="site").set_index("place").loc[alone["slice"]]
+    np.testing.assert_allclose(found["p_corrected"], cc.slices.table(two, "site")["p_corrected"])
 
 
 def test_a_scan_of_one_slice_says_one():
