@@ -906,6 +906,15 @@ def test_an_update_of_one_value_counts_the_rows_of_that_value_alone():
     assert said.endswith(f"of site = C; you have {(site == 'C').sum()}.")
 
 
+@pytest.mark.parametrize("seed", [0, 4])
+def test_the_error_that_remains_is_that_of_the_folds_of_the_choice(seed):
+    p = risks(400, seed=7, off=1.1)
+    found = choose(p, ["intercept"], random_state=seed)
+    fold = plain_folds(p, len(found.picks), seed)
+    after = over_folds(p, p, found.recipe, fold, fold)
+    assert found.remaining(p).line.estimate.value == cc.inference.primary(after).estimate.value
+
+
 def test_the_error_that_remains_has_its_interval_and_the_half_that_is_open_is_named():
     p = risks(400, seed=7, off=1.1)
     left = choose(p, ["intercept"]).remaining(p)

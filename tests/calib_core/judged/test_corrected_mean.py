@@ -169,6 +169,8 @@ def test_rows_that_people_picked_are_told_from_rows_drawn_at_random():
     note = cc.judged.judged_share(judge, doubtful).note
     assert "differ from the others" in note
     assert "Draw them at random" in note
+    known = ~np.isnan(doubtful)
+    assert f"mean is {judge[known].mean():.2g} in them and {judge[~known].mean():.2g} in the others" in note
     gap = cc.judged.judged_gap(np.full(400, 0.8), judge, doubtful)
     assert gap.note == note
 

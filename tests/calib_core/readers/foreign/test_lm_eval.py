@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import calib_core as cc
 from calib_core.readers import StreamedFile, examine, predictions, propose, read_table, streams
+from calib_core.text import percent
 from tests.corpus.lm_eval_files import LETTERS, NAME, WORDS, accuracy, drawn, encoded, line, softmax
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # findings are looked at themselves
@@ -49,6 +51,11 @@ def test_by_characters_is_one_click_away_and_back() -> None:
     lengths = [len(word) for word in WORDS]
     expected = [max(softmax([v / n for v, n in zip(s, lengths, strict=True)])) for s in SCORES]
     np.testing.assert_allclose(predictions(table, other).confidence, expected)
+    for reading, own, others in ((propose(table), "", "_per_character"), (other, "_per_character", "")):
+        (note,) = (f.message for f in examine(table, reading) if "gives other confidences" in f.message)
+        told = [percent(float(np.mean(table.columns["correct" + measure]))) for measure in (own, others)]
+        assert told[0] != told[1]
+        assert re.findall(r"\(accuracy ([^)]*)\)", note) == told
     back = [f.change for f in examine(table, other) if f.change_label == "Use unchanged log-likelihoods"]
     assert back == [{"scores": ("log_likelihood",)}]
 
