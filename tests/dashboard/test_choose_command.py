@@ -68,6 +68,9 @@ def test_it_chooses_on_the_calibration_rows_where_a_column_marks_them(tmp_path):
     for more, n in (((), sum(i % 3 > 0 for i in range(178))), (("--rows", "all"), 178)):
         record = json.loads(run(tmp_path / "marked.csv", "--candidate", "temperature", "--json", *more).stdout)
         assert record["rows"] == n
+    said = run(tmp_path / "marked.csv", "--candidate", "temperature").stdout.splitlines()[0]
+    fit = frame["split"] == "cal"
+    assert said == f"marked.csv: chosen on {fit.sum()} calibration rows, judged on {(~fit).sum()} held-out rows"
 
 
 def test_what_cannot_be_is_one_sentence(file):
