@@ -139,6 +139,18 @@ def test_another_focus_is_no_new_figure() -> None:
     assert near["revision"] == far["revision"]
 
 
+@pytest.mark.parametrize(
+    "other", [{"label": "m"}, {"height": 300}, {"room": 90}, {"times": 1.25}, {"key": "l"}], ids=str
+)
+def test_what_the_browser_is_told_beside_a_figure_makes_another_revision(other: dict[str, Any]) -> None:
+    """Else the browser keeps the old description or size when only these change."""
+    figure = go.Figure(go.Scatter(x=[1.0]))
+    usual: dict[str, Any] = {"key": "k", "label": "l", "height": None}
+    (before, _), (after, _) = (_parts(payload(figure, **usual | more)) for more in ({}, other))
+    assert before["revision"] != after["revision"]
+    assert before["revision"] == _parts(payload(figure, **usual))[0]["revision"]
+
+
 # ---- the temperature slider and the way plotly.js is served ---------------------------------------------------
 
 
