@@ -15,7 +15,7 @@ from calib_core import InputError
 from calib_core.readers.file_format import unpacked_bytes
 from dashboard import session
 from dashboard.navigation import ROOMS
-from dashboard.selection import Source
+from dashboard.selection import Selection, Source
 from dashboard.session import files, server_limits, visitors
 from dashboard.session.call import call
 from dashboard.session.files import AT_A_TIME, Full, Uploads
@@ -112,6 +112,20 @@ def test_what_is_shared_is_seen_until_it_is_not(people: list[str]) -> None:
     session.share(key, False)
     people[0] = "bob"
     assert "markername" not in sent(page("data", key))
+
+
+def test_files_are_shared_together_and_count_as_shared_only_if_all_are(people: list[str]) -> None:
+    keys = [session.hold(table(rows), f"{rows}.csv").key for rows in (60, 61)]
+    session.share(keys[1], True)
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    for name, text in Selection(view="data", source=Source(data=keys[0], test=keys[1])).to_query().items():
+        app.query_params[name] = text
+    app.run()
+    assert not app.exception
+    toggle = next(each for each in app.toggle if each.label == "Share these 2 files")
+    assert not toggle.value, "one is private"
+    toggle.set_value(True).run()
+    assert all(map(session.is_shared, keys))
 
 
 def test_the_same_person_comes_back_to_the_same_file_and_nobody_guesses_its_key(people: list[str]) -> None:
