@@ -1,9 +1,11 @@
 """The Calibrators view exports fitted calibrators in three formats, and reports if one is not available."""
 
+import io
 from pathlib import Path
 
 import numpy as np
 import onnx
+import pandas as pd
 import pytest
 from exports import module
 from onnx.reference import ReferenceEvaluator
@@ -13,8 +15,10 @@ from streamlit.testing.v1 import AppTest
 import calib_core as cc
 from calib_core import CALIBRATORS
 from dashboard import session, widgets
+from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
+from dashboard.views import exhibited
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 TICKED = tuple(CALIBRATORS.described(key) for key in ("ts+top-label-hb", "lece"))
@@ -61,3 +65,15 @@ def test_a_calibrator_without_an_export_says_why_beside_its_json(shown):
     assert not {"calibrator_lece.py", "calibrator-lece.onnx"} & files.keys()
     said = [caption.value.replace("\\", "") for caption in app.caption]
     assert any(text.startswith("LECE, locally equal errors has no export") for text in said)
+
+
+def test_the_file_of_a_table_has_all_lines_also_where_few_are_shown(monkeypatch):
+    files = {}
+    scene = session.scene_of(Selection(source=Source(data="demo:synthetic-three-class"), calibrators=()))
+    exhibit = EXHIBITS.make("reliability")
+    frame = scene.get(exhibit.table(scene))
+    monkeypatch.setattr(exhibited, "SHOWN", 2)
+    monkeypatch.setattr(exhibited.widgets, "download", lambda label, name, make, **_: files.setdefault(name, make))
+    exhibited.take_home(exhibit, scene, frame, "reliability")
+    again = pd.read_csv(io.BytesIO(files["reliability.csv"]()))
+    assert len(again) == len(frame) > 2
