@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
+import calib_core as cc
 from dashboard.exhibits import EXHIBITS
 from dashboard.glossary import TERMS, Term, named_in
 from tests.laws.test_words import code_in
@@ -56,3 +58,25 @@ def test_the_sketch_of_over_confidence_lies_below_the_diagonal() -> None:
     size = float(ET.fromstring(TERMS["overconfident"].picture).get("height", ""))
     assert len(dots) > 1
     assert all(float(x) + float(y) > size for x, y in dots), "what is right, upwards, is less than what is said"
+
+
+@pytest.mark.parametrize(
+    ("key", "number", "calibrated", "if_so", "shift", "factor"),
+    [
+        ("observed-expected", "ratio", 1, r"(below|above) 1 if they are too high", -1.0, 1.0),
+        ("calibration-intercept", "intercept", 0, r"(below|above) 0 if risks are too high", -1.0, 1.0),
+        ("calibration-slope", "slope", 1, r"(Below|Above) 1, risks are too spread out", 0.0, 0.5),
+    ],
+)
+def test_a_term_says_on_which_side_its_number_is(
+    key: str, number: str, calibrated: float, if_so: str, shift: float, factor: float
+) -> None:
+    """Computed on outcomes of log-odds that are shifted or less spread out than those predicted."""
+    rng = np.random.default_rng(0)
+    logit = rng.normal(0, 1.5, 4000)
+    died = (rng.random(4000) < 1 / (1 + np.exp(-(shift + factor * logit)))).astype(int)
+    risk = 1 / (1 + np.exp(-logit))
+    found = getattr(cc.risk.in_the_large(cc.Predictions(np.column_stack([1 - risk, risk]), died)), number)
+    said = re.search(if_so, TERMS[key].sentence)
+    assert said is not None
+    assert said[1].lower() == ("below" if found < calibrated else "above")

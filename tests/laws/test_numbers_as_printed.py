@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from calib_core.diagrams.local_accuracy import points as whole_points
 from calib_core.inference.verdicts.verdict import ratio_range
 from calib_core.text import chance, in_percent, in_points, measured_between, percent, points, score, short_percent
 from dashboard.exhibits import columns as of
-from dashboard.report.sections.for_event import WIDE, wide_from
+from dashboard.report.sections.for_event import WIDE, _high_risks, wide_from
 
 ROOT = Path(__file__).parents[2]
 NEAR = [0.0496, 0.04999, 0.049999996, 0.05, 0.050000004, 0.05001, 0.0504, 0.0549]
@@ -58,6 +59,16 @@ def test_wide_intervals_are_said_from_the_lowest_risk_on_that_has_them() -> None
     first, wide = wide_from(widths)
     assert (first, wide) == (2, sum(width > WIDE for width in widths))
     assert wide_from([0.1, 0.1, 0.4, 0.1, 0.1, 0.1])[1] == 0
+
+
+def test_the_rows_of_high_risk_are_those_at_or_above_the_risk_that_is_named() -> None:
+    frame = pd.DataFrame({"model": "m", "lower": [0.0, 0.25, 0.5, 0.75], "risk": [0.1, 0.3, 0.6, 0.8],
+                          "count": [900, 400, 30, 7], "low": [0.1, 0.2, 0.3, 0.5],
+                          "high": [0.15, 0.3, 0.7, 1.0]})  # fmt: skip
+    other = frame.assign(model="n", count=1)
+    scene, table = SimpleNamespace(titles=("m", "n")), SimpleNamespace(frame=pd.concat([other, frame[::-1]]))
+    (text,) = _high_risks(scene, SimpleNamespace(table=table))  # type: ignore[arg-type]
+    assert text.startswith("Only 37 rows have a risk above 50 %; the intervals of the bins there are wider than")
 
 
 @pytest.mark.parametrize("share", [k / 1000 for k in range(105, 900, 10)])
