@@ -316,6 +316,21 @@ def test_where_no_class_stands_out_the_view_says_so() -> None:
     assert "contributes most" not in words(app)
 
 
+def test_classes_with_too_few_rows_for_a_test_are_not_counted_among_those_tested() -> None:
+    """Six classes, of which the last is hardly ever predicted."""
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet([0.5] * 5 + [0.005], 600)
+    labels = (rng.random(600)[:, None] > probs.cumsum(1)[:, :-1]).sum(1)
+    buffer = io.BytesIO()
+    np.savez(buffer, probs=probs, labels=labels)
+    source = Source(data=session.hold(buffer.getvalue(), "rare.npz").key, by="share")
+    scene = session.scene_of(Selection(source=source, calibrators=()))
+    exhibit = EXHIBITS.make("class-errors")
+    frame = scene.get(exhibit.tested(scene))
+    assert (len(frame), frame["p_holm"].notna().sum()) == (6, 5)
+    assert exhibit.outstanding(scene).startswith("None of 5 classes is significantly off")
+
+
 def test_a_click_on_a_bin_of_a_small_diagram_shows_its_class_and_its_rows() -> None:
     app = opened(classes(DIGITS, ()))
     columns = drawn(app)["class-panels"].figure["layout"]["meta"]["columns"]
