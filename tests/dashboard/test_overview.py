@@ -152,6 +152,17 @@ def test_the_picture_names_the_place_that_a_model_without_rows_there_is_said_to_
     assert data["wanted"][data["asked"]] not in data["percents"][data["asked"]]
 
 
+def test_every_number_sent_is_that_of_the_answer_at_its_place() -> None:
+    """Rows near a place can be too few for a number: near and enough are two questions."""
+    sure = np.repeat([0.6, 0.8, 0.95], [300, 4, 300])
+    local = local_accuracy(Predictions.from_confidence(sure, np.arange(604) % 5 > 0))
+    (model,) = payload({"m": local}, 0.6)["models"]
+    assert model["near"] == [int(answer.near) for answer in local.answers]
+    assert model["enough"] == [int(answer.enough) for answer in local.answers]
+    assert model["shown"] == [int(answer.gap is not None) for answer in local.answers]
+    assert model["near"] != model["enough"], "else one would do for both"
+
+
 @pytest.mark.parametrize("data", ["digits-naive-bayes", "breast-cancer-svm", "patients"])
 def test_the_knob_is_at_the_number_above_it(data: str) -> None:
     rows = test_rows_of(data)
@@ -458,11 +469,11 @@ def test_the_card_and_the_list_write_the_interval_of_a_slice_in_one_way() -> Non
 
 
 def test_the_bars_of_the_card_by_risk_are_those_of_its_caption(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gray, the first: expected events; blue, the second: observed ones."""
-    drawn_as: list[tuple[list[float], list[float]]] = []
+    """Gray, the first: expected events; blue, the second: observed ones; a bin is marked if it stands out corrected."""
+    drawn_as: list[tuple[list[float], list[float], list[bool]]] = []
 
     def spark(expected: list[float], observed: list[float], off: list[bool]) -> str:
-        drawn_as.append((expected, observed))
+        drawn_as.append((expected, observed, off))
         return ""
 
     scene = session.scene_of(Selection(source=Source(data="demo:breast-cancer-svm"), calibrators=()))
@@ -471,6 +482,8 @@ def test_the_bars_of_the_card_by_risk_are_those_of_its_caption(monkeypatch: pyte
         monkeypatch.setattr(overview_cards, name, lambda *words, **more: None)
     overview_cards._by_risk(scene)
     rows = scene.get(scene.model.predictions)
-    ((expected, observed),) = drawn_as
+    ((expected, observed, off),) = drawn_as
     assert sum(expected) == pytest.approx(rows.probs[:, rows.event].sum())
     assert sum(observed) == (rows.true_labels == rows.event).sum() != pytest.approx(sum(expected))
+    bins = scene.get(EXHIBITS.make("risk-groups").table(scene))
+    assert off == (bins["stands_out"] != "").tolist() != (bins["p"] <= 0.05).tolist()
