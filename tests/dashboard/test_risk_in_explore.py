@@ -11,13 +11,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
-from calib_core import Predictions
+from calib_core import CALIBRATORS, Predictions
 from calib_core.text import short_percent
 from dashboard import session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
+from dashboard.views.card_words import verdict_badge
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 
@@ -94,6 +95,30 @@ def test_the_summary_beside_the_diagram_has_the_numbers_of_its_tables() -> None:
     assert line.startswith(f"Average error {short_percent(verdict['point'])} (")
     assert short_percent(verdict["value"]) != short_percent(verdict["point"]), "or one could stand for the other"
     assert numbers(line)[1:3] == pytest.approx([100 * verdict["low"], 100 * verdict["high"]], rel=0.05)
+
+
+@pytest.mark.parametrize("focus", [0, 1])
+def test_the_verdict_beside_the_diagram_is_of_the_model_looked_at(too_high: str, focus: int) -> None:
+    chosen = Selection(
+        source=Source(data=too_high, by="folds"), calibrators=(CALIBRATORS.described("logistic-recalibration"),)
+    )
+    title = session.scene_of(chosen).titles[focus]
+    app = opened(too_high, view="reliability", calibrators=chosen.calibrators, model=title)
+    found = session.scene_of(chosen).get(EXHIBITS.make("verdict").table(session.scene_of(chosen)))
+    line = found.set_index("model").loc[title]
+    assert len(set(found["verdict"])) == len(found) == 2, "or one could stand for the other"
+    (told,) = (text for text in texts(app).split("\n") if text.startswith("Average error "))
+    assert told.startswith(f"Average error {short_percent(line['point'])} (")
+    assert any(verdict_badge(str(line["verdict"])) == each.value for each in app.markdown)
+
+
+def test_a_mean_gap_is_told_beside_tests_that_are_not_significant_after_correction(too_high: str) -> None:
+    scene = session.scene_of(Selection(source=Source(data=too_high, by="folds"), calibrators=()))
+    exhibit = EXHIBITS.make("tests")
+    frame = scene.get(exhibit.table(scene))
+    for corrected, said in ((0.06, True), (0.04, False)):
+        text = exhibit._gaps(scene, frame.assign(p=0.03, p_holm=corrected))
+        assert text.startswith("The mean gap is nevertheless significant") == said
 
 
 def numbers(text: str) -> list[float]:
