@@ -34,6 +34,7 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrators import effects
 from dashboard.exhibits.findings import SHOWN
 from dashboard.exhibits.fitted_curves import isotonic
+from dashboard.exhibits.risk import InTheLargeExhibit
 from dashboard.exhibits.stars import stars
 from dashboard.report.build import build
 from dashboard.report.document import Bullets, Figure, Headline, Paragraph, TypesetTable, within
@@ -170,6 +171,12 @@ def of_settings(w: World, frame: Frame) -> dict[str, float]:
         "most": w.selection.ratio,
         "drawn": min(SHOWN, tested),
     }
+
+
+def of_two_ends(w: World, frame: Frame) -> dict[str, float]:
+    """Return the levels of the ends of the event's interval: the one towards the predicted frequency misses less."""
+    found = w.scene.get(InTheLargeExhibit().first(w.scene)[1]).found
+    return {"towards": 100 * round(1 - 2 * found.tail, 3), "level": 100 * defaults.LEVEL}
 
 
 def of_own_lines(w: World, frame: Frame) -> dict[str, float]:
@@ -438,9 +445,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("estimators|verdict|notions", of_settings, r"\(p < {smallest}, [a-z ]+\)"),
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
-    # The end towards the predicted frequency has a level that no column has: it depends on the nested errors.
-    ("in-the-large", of_settings, r"is that of a {any_level} % interval; "
-                                  r"the other end is that of a {level} % interval"),
+    ("in-the-large", of_two_ends, r"is that of a {towards} % interval; the other end is that of a {level} % interval"),
     ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
     ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),
