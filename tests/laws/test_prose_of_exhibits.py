@@ -146,7 +146,7 @@ FIXED = [
     r"Predictions of 95 % or more",
     r"with calibration rows: \d",
     r"correct rows withheld 0\.4",
-    r"sample size near a score is at least 20",
+    r"sample size near a score is at least 20|where 20 effective rows are near|Counting 36, as for a zero",
 ]
 """Numbers of a method, the same for all data."""
 
@@ -455,9 +455,9 @@ RULES: list[tuple[str, Collect, str]] = [
     ("plans?", of_parts, r"(?:it takes|needs) about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|(?:the|[Oo]n) {test} held-out rows|"
                                   r"all {judged} rows|have {fit}"),
-    ("recommendation", of_choice, r"more than {enough} times as well as the uncalibrated model "
-                                     r"(?:\(likelihood ratio; here {evidence}\))?|upper end of its interval, about "
-                                     r"{any_rows} are enough"),
+    ("recommendation", of_choice, r"over {enough} times as likely under a weighted average of all "
+                                     r"calibrators as under the model \(here (?:over a million|{evidence}) times\)|"
+                                     r"upper end of its interval, about {any_rows} are enough"),
     ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds} repetitions|of "
                                      r"{candidates} calibrators"),
     ("recommendation", of_choice, r"for some class in {any_rows} rows|About {any_rows} held-out rows would show"),
