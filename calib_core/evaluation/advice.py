@@ -191,7 +191,9 @@ def error_tests(
     values = ", ".join(f"{rows.titles[test]} {chance(p)}" for test, p in rows.corrected.items())
     found = [rows.titles[test] for test in rows.corrected if rows.shows(test)]
     end = f"Significant: {', '.join(found)}." if found else f"None is significant after correction.{_alone(rows)}"
-    verdict = _verdict(rows) and "The verdict, fixed in advance and not corrected, is miscalibrated."
+    verdict = (
+        _verdict(rows) and "The verdict is by a measure fixed in advance, so it needs no correction: miscalibrated."
+    )
     start = f"Tests for an error, corrected for all {len(rows.corrected)} tests: {values}."
     return " ".join(filter(None, (start, end, verdict)))
 

@@ -93,7 +93,7 @@ class _OfTheData(Plan):
 
     def _test(self, rows: RowsInUse) -> Predictions:
         if rows.test is None:
-            raise NotAnswerable("the number of rows depends on the scores: give the predictions")
+            raise NotAnswerable("the number of rows depends on the scores, so a file of predictions is needed")
         return rows.test.answered
 
     def _alone(self, rows: RowsInUse) -> Predictions:

@@ -65,7 +65,7 @@ class SliceScan(Diagram):
         """The confirmed slice with the largest contribution, or a sentence that there is none."""
         if not self.looked:
             return "No slice has enough rows."
-        confirming = f"the {self.second:,} rows that confirm"
+        confirming = f"the {self.second:,} confirmation rows"
         if not len(self.found) or not self.found["stands_out"].iloc[0]:
             where = confirming if len(self.found) else f"the {self.first:,} rows that the scan searched"
             if self.looked == 1:

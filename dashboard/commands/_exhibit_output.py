@@ -72,7 +72,8 @@ def _tell_model(exhibit: Exhibit, scene: Scene) -> None:
     if scene.focus.model or not others:
         return
     if exhibit.table(scene) != exhibit.table(scene.focused(model=others[0])):
-        _outputs.warn([f"These results are for {shown.title}. For another model, add --model {shlex.quote(others[0])}"])
+        other = shlex.quote(others[0])
+        _outputs.warn([f'These results are for the model "{shown.title}". For another one, add --model {other}'])
 
 
 def tell_doubts(scene: Scene) -> None:

@@ -169,7 +169,7 @@ models_in = click.option(
     "--models-in",
     metavar="COLUMN",
     help="Column that names the model, if FILE contains several. All are judged on the rows they share. A table "
-    "for one model names it; --model chooses another.",
+    "of one model names it.",
 )
 key = click.option(
     "--key",
@@ -347,7 +347,7 @@ def ratio(name: str) -> Option:
 
 
 bins: Option = several(
-    click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins (default: equal width)."),
+    click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins, of equal width without --binning."),
     click.option("--points", type=click.IntRange(1), help="Rows per bin, with --binning points-per-bin."),
     member("BINNINGS", "--binning", default="auto", show_default=True,
                  help="Binning scheme: equal-width, equal-mass, distinct, ... With auto, discrete outputs get one "

@@ -81,8 +81,8 @@ def command(
     With --judge all it judges every row. The answer names the rows.
 
     With a baseline, the interval of the increase decides in the same way. It is valid whichever rows the two files
-    share, and therefore wide. With few rows, even the same file fails at the default of one point: allow as much as the
-    interval of an unchanged model. To compare models on the same rows, use calib
+    share, and therefore wide. With few rows, even an unchanged model fails at the default of one point. Set
+    --max-increase to at least the upper end that an unchanged model gets. To compare models on the same rows, use calib
     compare.
 
     \b

@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Find a sample size, or what a sample size guarantees.
 
-    QUESTION is a name that the answers show in brackets, such as within. Without it, all questions are answered. FILE
-    provides what no option sets: numbers of calibration and test rows, classes, scores.
+    QUESTION is one of the names listed below. If it is omitted, all questions are answered. FILE provides what
+    no option sets: numbers of calibration and test rows, classes, scores.
 
     \b
     Examples:

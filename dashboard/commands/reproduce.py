@@ -39,7 +39,7 @@ def command(
     read: tuple[str, ...],
     form: str,
 ) -> None:
-    """Reproduce figures and tables of the five papers.
+    """Reproduce figures and tables of five published papers.
 
     The result lists every published number, the number found and their difference. FIGURE is a key such as p3-table-1;
     all runs every one that needs no files, which takes minutes. Without FIGURE, the command lists all keys, with how

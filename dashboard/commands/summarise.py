@@ -46,7 +46,7 @@ def command(
     rows: str,
     read: tuple[str, ...],
 ) -> None:
-    """Count the predictions of files of any size once.
+    """Turn files of any size into exact counts for later use.
 
     Rows are read a few hundred thousand at a time and checked as usual. The summary stores counts on a fine grid of
     scores, exact sums of the scores, and a sample of rows. It opens wherever predictions do: calib audit, gate,

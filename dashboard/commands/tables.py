@@ -63,7 +63,7 @@ def command(
     read: tuple[str, ...],
     form: str,
 ) -> None:
-    """Compare methods across files, as in the papers.
+    """Compare methods across files in one table, as papers do.
 
     The table has one row per prediction file in FOLDER and one column per method. A cell is the mean over repeated
     random splits into calibration and test rows, with its standard error and, in brackets, its rank (1 is best).

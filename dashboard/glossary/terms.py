@@ -105,8 +105,8 @@ TERMS = {
         Term(
             "multiple-testing",
             "Correction for multiple testing",
-            "One of twenty tests of a calibrated model is significant by chance. Holm's correction limits the "
-            "probability of any false alarm; Benjamini and Hochberg's limits the share of false alarms.",
+            "On average, one of twenty tests of a calibrated model is significant by chance. Holm's correction limits "
+            "the chance of any false alarm; Benjamini and Hochberg's, their share.",
             sketches.multiple_testing(),
             "Twenty bars; one exceeds the lower, dashed limit, none the upper one.",
             r"p_{(j)} \le 0.05 \big/ (m - j + 1) \text{ for the } j \text{ smallest of } m",

@@ -265,7 +265,7 @@ def test_no_command_denies_that_it_shows_every_model(tmp_path: Path) -> None:
         assert "is evaluated" not in ended.stderr
         assert "--model" not in ended.stderr
     ended = CliRunner().invoke(main, ["slices", str(path), "--models-in", "model"])
-    assert ended.stderr.strip().endswith("These results are for small. For another model, add --model large")
+    assert ended.stderr.strip().endswith('These results are for the model "small". For another one, add --model large')
     assert (
         "--model"
         not in CliRunner().invoke(main, ["slices", str(path), "--models-in", "model", "--model", "large"]).stderr

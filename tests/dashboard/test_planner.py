@@ -134,7 +134,7 @@ def test_without_data_it_begins_with_usual_numbers() -> None:
     assert not app.exception
     assert marks(app)["planned"][0] == 200
     app = opened(planned("within", Source(data="sha256:" + "0" * 64)))
-    assert "The number of rows depends on the scores: give the predictions." in read(app)
+    assert "The number of rows depends on the scores, so a file of predictions is needed." in read(app)
 
 
 def test_an_event_has_curves_for_both_tolerances_and_a_slider_for_the_ratio() -> None:
@@ -187,7 +187,7 @@ def test_the_command_says_what_the_screen_says() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("within",), "give the predictions"),
+        (("within",), "a file of predictions is needed"),
         (("balance", "--rows", "-3"), "rows is -3; it must be a number from 2"),
         (("balance", "--points", "3"), "--points does not go with balance"),
         (("balance", "--rows", "9", "--json", "--csv"), "exclude each other"),

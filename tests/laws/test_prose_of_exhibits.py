@@ -409,7 +409,7 @@ RULES: list[tuple[str, Collect, str]] = [
                                          r"(?:above|within) its noise floor of {floor} %"),
     ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows\. "
                             r"{picked} (?:was|were) significant"),
-    ("slice-scan", of_scan, r"on the {half} rows that confirm"),
+    ("slice-scan", of_scan, r"on the {half} confirmation rows"),
     ("pairs", of_margin, r"margin of {margin} \({points} point of an error; {squared} for squared"),
     ("slice-scan", of_scan, r"tested on {half} other rows: {confirmed} confirmed"),
     ("class-panels", of_classes, r"all {classes} classes|diagrams of {classes} classes"),

@@ -77,8 +77,8 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         yield Finding(
             "note",
             "models",
-            f"The column {quoted(name)} names {models} models {each}. Read as {models} models, they are compared "
-            f"question by question{_left_out(found)}; now they are read as one model.",
+            f"The column {quoted(name)} names {models} models {each}. They are now read as one model. If they are read "
+            f"as {models} models, they are compared question by question{_left_out(found)}.",
             {"models": name, "question": question},
             f"Read as {models} models",
         )

@@ -358,7 +358,7 @@ def test_a_planted_crossing_is_found_and_its_parts_are_not_listed_beside_it():
     found = cc.slices.scan(p)
     assert found.frame().iloc[0][["where", "stands_out"]].tolist() == ["c1=2 & c3=0", True]
     assert found.headline.startswith(
-        "Largest contribution to the error on the 10,000 rows that confirm: c1 = 2, c3 = 0, mean 75 %, observed 4"
+        "Largest contribution to the error on the 10,000 confirmation rows: c1 = 2, c3 = 0, mean 75 %, observed 4"
     )
     assert f"{found.looked:,} slices of 5 columns and crossings of two were examined on 10,000 rows" in found.basis
 
