@@ -19,7 +19,6 @@ from calib_core.inference.comparison.score_differences import of_gains, of_score
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, auroc
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
-from calib_core.predictions.proper_scores import FLOOR_LOSS
 from calib_core.registry.registry import Part, Recipe
 from calib_core.text import count, rounded_up
 from calib_core.text import rows as about_rows
@@ -246,8 +245,8 @@ class FoldTrial:
         if new:
             rows = "1 row" if new == 1 else f"{count(new)} rows"
             note = (
-                f"a new probability of 0 for some class in {rows}. It has no log loss here. Counting {FLOOR_LOSS}, as "
-                "for a zero of the model, would understate the cost"
+                f"a new probability of 0 for some class in {rows}. It has no log loss here, because the log loss would "
+                "be infinite if that class occurred"
             )
         line = self._named(recipe) | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
         line |= {"score": self.mean(self.losses) - gain.point, "mean_confidence": after.mean_confidence, "note": note}

@@ -667,8 +667,8 @@ _UPDATES = {
 _WITH_TILTS = ("logistic-recalibration", "vector", "dirichlet")
 """Calibrators whose maps include those of temperature scaling and, for an event, of an intercept update."""
 _SAME_EVENTS = (
-    "The held-out rows have the event rate of the calibration rows. In new data the rate varies, so an update of the "
-    "mean risk gains slightly less than shown."
+    "The held-out rows have, by design, the event rate of the calibration rows. In new data the rate varies, so an "
+    "update of the mean risk gains slightly less than shown."
 )
 _SAME = 5e-4
 """Smaller changes of AUROC, mean risk or mean confidence are not reported."""

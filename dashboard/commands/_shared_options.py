@@ -43,7 +43,13 @@ class Share(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number; raise a usage error if it is out of range."""
-        found = super().convert(value, param, ctx)
+        try:
+            found = super().convert(value, param, ctx)
+        except click.BadParameter:
+            number = float(value) if str(value).replace(".", "", 1).isdigit() else 0.0
+            if 1 < number < 100:
+                self.fail(f"{value} is above 1. For {value} %, write {number / 100:g}.", param, ctx)
+            raise
         if found != found:
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return found

@@ -29,8 +29,8 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 ENDS = (
     "The intervals of observed frequency, gap, ratio and intercept treat these rows and their predicted risks as "
-    "fixed. They agree with the interval of the calibration error: a true calibration error is never smaller than "
-    "the true mean gap. The intervals of slices are for new rows of the same kind (Clopper and Pearson 1934). They "
+    "fixed. They agree with the interval of the calibration error, which is never smaller than the mean gap. "
+    "The intervals of slices are for new rows of the same kind (Clopper and Pearson 1934). They "
     "are often wider."
 )
 """Explains what the intervals of a risk are for."""
@@ -138,7 +138,8 @@ class InTheLargeExhibit(Exhibit):
         )
         return Words(caption, f"Calibration in the large of {in_sentence(title)}. {caption}").also(
             f"{ENDS} The end towards a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "
-            f"interval; the other end is that of a {at_level(found.level)} interval. Method: {found.method}.",
+            f"interval, because other errors are judged with it. The other end "
+            f"is that of a {at_level(found.level)} interval. Method: {found.method}.",
             "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
             "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, risks are "
             "too spread out: once the mean is corrected, high risks are too high and low risks too low.",

@@ -146,7 +146,7 @@ FIXED = [
     r"Predictions of 95 % or more",
     r"with calibration rows: \d",
     r"correct rows withheld 0\.4",
-    r"sample size near a score is at least 20|where 20 effective rows are near|Counting 36, as for a zero",
+    r"sample size near a score is at least 20|where 20 effective rows are near",
 ]
 """Numbers of a method, the same for all data."""
 
@@ -445,7 +445,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("estimators|verdict|notions", of_settings, r"\(p < {smallest}, [a-z ]+\)"),
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
-    ("in-the-large", of_two_ends, r"is that of a {towards} % interval; the other end is that of a {level} % interval"),
+    ("in-the-large", of_two_ends, r"is that of a {towards} % interval, because other errors are judged with it. "
+                                  r"The other end is that of a {level} % interval"),
     ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
     ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),

@@ -19,8 +19,8 @@ Then the rule was replaced (plain folds, the evidence of a mixture, the simplest
 (few_rows_choice.py). All cells were run again, so that none is held back any more, and again whenever the rule changed.
 In 4 the scores are no better than chance. Of the other 211 the choice is worse than the uncalibrated model in 4 (by
 .002 to .18 nats), plain cross-validation in 18. The mean gain is 99.5 % of that of plain cross-validation, the median
-gain .086 against .097. By halves the median gains are .114 against .146 and .068 against .091, 79 and 74 %. That is less
-than the target of 80 %. The rule leaves models of 50 to 200 rows alone that a bold map would have improved.
+gain .086 against .097. By halves the median gains are .114 against .146 and .068 against .091, 79 and 74 %. That is
+less than the target of 80 %. The rule leaves models of 50 to 200 rows alone that a bold map would have improved.
 """
 
 import sys

@@ -242,7 +242,7 @@ def count_words(looked: str, found: int, more: str, place: str, except_for: str 
     if not found:
         return f"{looked}, none is significantly off.{more} With few rows, an error of a {place} is rarely significant."
     be = "is" if found == 1 else "are"
-    but = f", except for {except_for}" if except_for else ""
+    but = f"; the test over {except_for} needs no correction" if except_for else ""
     return f"{looked}, {found:,} {be} significantly off (corrected for multiple testing{but}).{more}"
 
 

@@ -156,7 +156,9 @@ def primary(
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
     if pooled > MOST_POOLED:
-        few = "most rows are in classes with too few predictions below full confidence for an error of each class"
+        few = (
+            "most rows are in classes with too few predictions below full confidence to measure an error for each class"
+        )
         reason = _FIXED.format("confidence (all classes together)", few)
     elif noise is not None and noise < MOST_NOISE:
         reason = _FIXED.format("top-label", "its groups contain enough rows")

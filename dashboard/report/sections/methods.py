@@ -53,9 +53,10 @@ INTERVALS = (
     "distribution if the Berry-Esseen bound allows (Shevtsova, 2010), otherwise simulated outcomes (Dufour, "
     "2006).",
     "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk "
-    f"of the event. Otherwise it is the top-label error under two conditions, else the confidence error. Most rows are "
-    f"in classes with enough predictions below full confidence for an error of each class. A calibrated model would "
-    f"have a mean error below {short_percent(MOST_NOISE)} in the groups of its interval. "
+    f"of the event. Otherwise it is the top-label error if two conditions are met. First, most rows are in classes "
+    "with enough predictions below full confidence to measure an error for each class. Second, a calibrated model "
+    f"would have a mean error below {short_percent(MOST_NOISE)} in the groups of its interval. If not, it is the "
+    "confidence error. "
     "Other results are not corrected for multiple testing unless they say so.",
     "A “rough guide” is an interval in a case that no simulation covers.",
 )
