@@ -126,6 +126,8 @@ def pooled_marks(frame: pd.DataFrame) -> pd.DataFrame:
     [[0, 4, 6, 7, 8], [3, 5, 6, 7, 8], [13, 16, 149, 2, 30]]
     """
     count = frame["count"].to_numpy()
+    if not len(count):
+        return frame.assign(last=frame["bin"])
     starts = _mark_starts(count)
     last = np.append(starts[1:], len(count)) - 1
     marks = frame.iloc[starts].reset_index(drop=True)

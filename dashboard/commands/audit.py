@@ -222,15 +222,15 @@ class _Audit:
         """Return, by model, the largest finding, if there is one, and the number of tested places, in sentences."""
         from calib_core import NotAnswerable
         from calib_core.slices.findings import headline
-        from dashboard.exhibits import EXHIBITS
+        from dashboard.exhibits import findings
 
-        found, exhibit = {}, EXHIBITS.make("findings")
+        opening = {}
         for name in self.models:
             scene = self.scene.focused(model=name)
             with suppress(NotAnswerable):
-                table = scene.get(exhibit.table(scene))
-                found[name] = headline(table) if table["stands_out"].any() else headline(table)[1:]
-        return found
+                table = scene.get(findings.found(scene, self.level))
+                opening[name] = headline(table) if table["stands_out"].any() else headline(table)[1:]
+        return opening
 
     @cached_property
     def _bounds(self) -> pd.DataFrame:
@@ -402,6 +402,7 @@ def _text(found: _Audit) -> list[str]:
     scores += _floored(found) if (answered["estimator"] == "log-loss").any() else []
     note = [found.note] if found.note else []
     rule = [line_words.WORDS] if answered["verdict"].notna().any() else []
+    rule += [line_words.OF_ERROR] if found.large and rule else []
     rule += line_words.tolerances(answered, found.tolerance)
     gaps = {name: float(large.set_index("measure")["value"]["gap"]) for name, large in found.large.items()}
     above = (line_words.gap_above(gap, lines[lines["model"] == name], "event") for name, gap in gaps.items())

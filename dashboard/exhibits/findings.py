@@ -25,6 +25,16 @@ HOLLOW = "Hollow: not significant after correction, even if the interval misses 
 """Explains hollow marks: each interval is for one place, and some of many miss by chance."""
 
 
+def found(scene: Scene, level: float = LEVEL) -> Call[pd.DataFrame]:
+    """Return the findings of the focused model, with intervals at a level."""
+    by = () if too_many(scene) else None  # too many columns: slices are computed on request
+    words = event_words.in_words(scene) if scene.claims == "event" else None
+    more: dict[str, Any] = {} if level == LEVEL else {"level": level}
+    return call(
+        cc.findings, scene.model.predictions, scene.bins, by=by, notion=scene.claims, words=words, stem="found", **more
+    )
+
+
 @EXHIBITS.register("findings", "Findings")
 @dataclass(frozen=True)
 class Findings(Exhibit):
@@ -47,11 +57,7 @@ class Findings(Exhibit):
     )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        by = () if too_many(scene) else None  # too many columns: slices are computed on request
-        words = event_words.in_words(scene) if scene.claims == "event" else None
-        return call(
-            cc.findings, scene.model.predictions, scene.bins, by=by, notion=scene.claims, words=words, stem="found"
-        )
+        return found(scene)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

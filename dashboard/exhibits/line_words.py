@@ -30,8 +30,8 @@ VALUE = (
 ESTIMATE = "The estimate is the median of the error's confidence distribution, or the nearest value in the interval"
 FLOOR = (
     "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
-    "share of such models with a raw value at least as large. “(mean gap)” after p: p is for the mean confidence or "
-    "risk minus the observed frequency. No error of this line can be smaller than this gap, so its p is also valid "
+    "share of such models with a raw value at least as large. “(mean gap)” after p: p is for the mean prediction "
+    "minus the observed frequency. No error of this line can be smaller than this gap, so its p is also valid "
     "here; likewise for another name in brackets. Of the tests of a line, "
     "the smallest p-value is shown, corrected for this choice. An estimate below the noise floor can be chance."
 )

@@ -134,7 +134,7 @@ class InTheLargeExhibit(Exhibit):
         differs = f"{'differ' if found.differs else 'do not differ'} significantly ({chance(found.p_value)})"
         caption = (
             f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
-            f"rows. Without correction for other tests, predicted and observed frequency {differs}."
+            f"rows. Predicted and observed frequency {differs}; p is corrected for the errors judged with it."
         )
         return Words(caption, f"Calibration in the large of {in_sentence(title)}. {caption}").also(
             f"{ENDS} The end towards a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "

@@ -69,7 +69,7 @@ def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False
         )
     return (
         f"Kinds of subsets tested: {listed(named)}. {how} A corrected p of at most 0.05 is significant. So the "
-        "probability of even one false alarm among all subsets is at most 5 %. This p-value is the same in every "
+        "probability of even one false alarm among these subsets is at most 5 %. This p-value is the same in every "
         "table, card and report."
     )
 

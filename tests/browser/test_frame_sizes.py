@@ -136,6 +136,10 @@ def test_every_other_picture_is_presented_as_high_as_the_window(open_page, serve
         settled(page)
         assert not page.evaluate(SCROLLS)
         picture = page.locator("[data-calib-chart=presented-picture]")
+        for _ in range(100):  # it grows a moment after the window
+            if height - 60 < bottom(picture) <= height:
+                break
+            page.wait_for_timeout(100)
         assert height - 60 < bottom(picture) <= height
     chips = page.locator(".st-key-presented-models [data-selected]")
     before = chips.inner_text()

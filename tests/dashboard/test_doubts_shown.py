@@ -133,7 +133,7 @@ def test_the_outcome_taken_is_named_with_the_option_that_changes_it(tmp_path: Pa
     (file := tmp_path / "risk.csv").write_bytes(table({"risk": RISK.tolist(), "died": OUTCOME.tolist()}))
     taken = run("gate", file, "--max-ece", "0.3")
     assert 'warning: "died" contains only 0 and 1, so it is read as the outcome. If the ' in taken.stderr
-    assert "give --label COLUMN" in taken.stderr
+    assert "add --label COLUMN" in taken.stderr
     assert "is read as the outcome" not in run("gate", file, "--max-ece", "0.3", "--label", "died").stderr
 
 

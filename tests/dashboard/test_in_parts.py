@@ -163,7 +163,7 @@ def test_what_is_read_is_not_lost(many):
     run("fit", "in.csv", "--calibrator", "temperature", "-o", "cal.json")
     before = Path("in.csv").read_bytes()
     many()
-    assert "would be lost" in run("apply", "cal.json", "in.csv", "-o", "in.csv", code=2).stderr
+    assert "would be overwritten" in run("apply", "cal.json", "in.csv", "-o", "in.csv", code=2).stderr
     assert Path("in.csv").read_bytes() == before
     run("apply", "cal.json", "in.csv", "-o", "in.csv", "--force")
     assert Path("in.csv").read_bytes() != before

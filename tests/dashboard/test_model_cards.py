@@ -47,7 +47,8 @@ def test_the_metadata_are_the_numbers_of_the_exhibits(handout: Handout) -> None:
         assert [metric["value"] for metric in result["metrics"]] == lines["point"].tolist()
         assert [metric["type"] for metric in result["metrics"]] == ["ece", "accuracy", "log_loss", "brier"]
         for name in ("low", "high", "level", "value", "floor", "p"):
-            assert [metric["args"][name] for metric in result["metrics"]] == lines[name].tolist()
+            told = "raw_value" if name == "value" else name
+            assert [metric["args"][told] for metric in result["metrics"]] == lines[name].tolist()
         first = result["metrics"][0]["args"]
         assert (first["verdict"], first["tolerance"], first["notion"]) == (
             lines["verdict"][0],

@@ -84,7 +84,7 @@ def test_findings_name_the_bins_of_the_diagram_and_the_bins_used(rare: Scene) ->
     bins = findings(rare)
     bins = bins[bins["kind"] == "bin"].sort_values("bin")
     notes = " ".join(exhibit.words(rare).notes)
-    assert f"Bins: {cc.diagrams.risk_diagram(rare.get(rare.model.predictions)).bins}." in notes
+    assert f"Bins: {cc.diagrams.risk_diagram(rare.get(rare.model.predictions)).bins}" in notes
     drawn = table(rare, "reliability")["bin"]
     given = [re.search(r"given a risk of (.*?),", finding) for finding in bins["finding"]]
     assert [found[1] for found in given if found] == drawn.tolist()

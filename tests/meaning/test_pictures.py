@@ -70,6 +70,8 @@ _FIELD = re.compile(r"([^%>{}]*)%\{customdata\.(\w+)")
 _PERCENT = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?= %| to | points?)")
 ELSEWHERE = {
     "class-bias": "marks stand at two classes",
+    "coverage": "cells stand at an estimator and a range of rows",
+    "rejection": "cells stand at an estimator and a notion",
     "in-the-large": "measures of different units share an axis without numbers",
 }
 """Pictures whose marks do not stand at the number that is told, with the reason."""

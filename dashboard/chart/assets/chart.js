@@ -54,8 +54,8 @@ class Chart {
     this.header = JSON.parse(text.slice(0, end));
     this.figure = text.slice(end + 1);
     this.send = send;
-    const { room } = this.header;
-    if (room) this.header.height = Math.max(this.header.height, window.innerHeight - room);
+    this.least = this.header.height;
+    this.fill();
     const { key, label, revision, focus, live } = this.header;
     if (this.memory?.key !== key) this.memory = new Memory(key);
     Object.assign(this.node.dataset, { calibChart: key, calibPending: revision });
@@ -65,6 +65,12 @@ class Chart {
     this.slider.show(live, revision);
     this.looking.show(focus);
     this.draw();
+  }
+
+  /** A presented figure is as high as the window leaves it. */
+  fill() {
+    const { room } = this.header;
+    if (room) this.header.height = Math.max(this.least, window.innerHeight - room);
   }
 
   /** The size of the figure where it follows the screen. */
@@ -180,7 +186,9 @@ class Chart {
     const width = this.node.clientWidth;
     if (!this.listening || width === 0 || !this.node.isConnected) return;
     const wanted = this.wanted();
-    const same = width === this.width && wanted?.inner === this.inner;
+    this.fill();
+    const filled = !this.header.room || this.header.height === this.tall;
+    const same = filled && width === this.width && wanted?.inner === this.inner;
     if (same) return;
     this.width = width;
     this.inner = wanted?.inner;

@@ -33,7 +33,8 @@ EVENT = (
     "For two classes the probability of the event is judged as a risk, on all rows. The verdict is “within” only "
     "if both the average error and the ratio of observed to expected events are within their tolerances. "
     "Intervals: observed to expected, exact for the effective sample size (Clopper and Pearson, 1934); "
-    "calibration slope, Firth's profile likelihood (Cox, 1958); AUROC, DeLong et al. (1988); ICI, E50 and E90, "
+    "calibration slope, Firth's profile likelihood (Cox, 1958). AUROC: the wider of the interval of DeLong et al. "
+    "(1988) and a score interval. ICI, E50 and E90: "
     "Austin and Steyerberg (2019)."
 )
 """Methods for the measures of an event's risk."""

@@ -83,7 +83,7 @@ def test_a_stretch_is_named_only_where_each_of_its_bins_is_off() -> None:
 
 
 @pytest.mark.parametrize("happened", ["died", ""])
-@pytest.mark.parametrize("kinds", [("over-confident",), ("over-confident", "under-confident")])
+@pytest.mark.parametrize("kinds", [("overconfident",), ("overconfident", "underconfident")])
 def test_the_example_of_a_headline_is_the_significant_bin_with_the_largest_gap(happened: str, kinds: Any) -> None:
     """Bins of few rows have the largest gaps, and are not significant."""
     says = np.array([0.05, 0.25, 0.35, 0.45, 0.95])

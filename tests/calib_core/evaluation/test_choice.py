@@ -277,7 +277,7 @@ def test_a_new_zero_loses_and_the_models_own_zeros_count_against_a_gain():
     assert (chosen.recalibrate, chosen.winner.key) == (False, "identity")
     found = chosen.frame().iloc[1]
     assert np.isnan(found[["score", "gain", "low", "high", "p"]].astype(float)).all()
-    assert found["note"].startswith("a probability of 0 for some class in ")
+    assert found["note"].startswith("a new probability of 0 for some class in ")
     zero = Predictions([[1.0, 0.0]] * 200, [0] * 180 + [1] * 20)
     found = choose(zero, ["temperature"])
     assert found.floored == 20
@@ -1034,7 +1034,7 @@ def test_a_candidate_that_may_lose_without_bound_has_no_gain_on_held_out_rows_ei
     fit, held_out = p.take(range(300)), p.take(range(300, 600))
     for found in (choose(fit, ["isotonic-ovr"]), choose(fit, ["isotonic-ovr"], held_out=held_out)):
         line = found.frame().iloc[1]
-        assert "a probability of 0" in line["note"]
+        assert "a new probability of 0" in line["note"]
         assert np.isnan(line[["score", "gain", "low", "high", "p", "p_holm", "gain_in_folds"]].astype(float)).all()
         assert np.isfinite(line["accuracy"])
 
