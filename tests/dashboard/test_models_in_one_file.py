@@ -139,7 +139,7 @@ def test_a_command_says_that_it_reads_the_models_of_a_file_as_one(files: dict[st
         assert result.exit_code == 0, result.output
         (line,) = [line for line in result.stderr.splitlines() if "names 2 models over the same 1,000" in line]
         assert line.startswith("both.jsonl: note: ")
-        assert "now they are read as one model." in line
+        assert "They are now read as one model." in line
 
 
 def test_recalibrated_models_of_a_file_are_judged_on_the_same_rows(tmp_path: Path) -> None:
