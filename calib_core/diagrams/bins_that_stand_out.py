@@ -18,7 +18,7 @@ from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.exact_sums import copies
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.diagrams.reliability import ReliabilityDiagram, pooled_marks, reliability
+from calib_core.diagrams.reliability import ReliabilityDiagram, is_pooled, pooled_marks, reliability
 from calib_core.estimators.base import Question, claimed_rows, judged_notion
 from calib_core.estimators.debiased import worth
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, groups_of, share_ends_of
@@ -287,7 +287,7 @@ class ReliabilityBands(Diagram):
         """One line per mark of the diagram: those of single bins are lines of ``frame``."""
         marks = pooled_marks(self.frame())
         if self.pooled is not None:
-            several = marks["bin"] != marks["last"]
+            several = is_pooled(marks)
             ends = ["accuracy_low", "accuracy_high", "band_low", "band_high"]
             marks.loc[several, ends] = self.pooled.frame().loc[several, ends]
         return marks
@@ -333,7 +333,7 @@ def reliability_bands(
 
     bands = banded(table)
     marks = pooled_marks(bands.frame()[["bin", "count"]])
-    if not (marks["bin"] != marks["last"]).any():
+    if not is_pooled(marks).any():
         return bands
     return replace(bands, pooled=banded(tabulate_at(mine, table.lower[0, marks["bin"].to_numpy()[1:]])))
 

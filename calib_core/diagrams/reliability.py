@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import BinTable, tabulate, tabulate_at
@@ -135,18 +135,28 @@ def pooled_marks(frame: pd.DataFrame) -> pd.DataFrame:
     if "upper" in frame:
         marks["upper"] = frame["upper"].to_numpy()[last]
     pooled = starts != last
-    rows = np.add.reduceat(count, starts) if len(count) else count
+    rows = np.add.reduceat(count, starts)
     for name in {"confidence", "accuracy"} & set(frame):
-        sums = np.add.reduceat(count * frame[name].to_numpy(), starts) if len(count) else count
+        sums = np.add.reduceat(count * frame[name].to_numpy(), starts)
         marks[name] = np.where(pooled, sums / rows, marks[name])
     return marks.assign(count=rows)
+
+
+def is_pooled(marks: pd.DataFrame) -> Bools:
+    """Mask of marks for several bins, among those of ``pooled_marks``."""
+    return (marks["bin"] != marks["last"]).to_numpy()
+
+
+def is_hollow(marks: pd.DataFrame) -> Bools:
+    """Mask of hollow marks: they are of bins with few rows."""
+    return is_pooled(marks) | (marks["count"] < FEW_ROWS).to_numpy()
 
 
 def _mark_starts(count: Float64s) -> Codes:
     """Positions of the first bins of marks."""
     thin, starts = count < FEW_ROWS, list[int]()
     for run in np.split(np.arange(len(count)), np.flatnonzero(np.diff(thin)) + 1):
-        if not len(run) or not thin[run[0]]:
+        if not thin[run[0]]:
             starts += run.tolist()
             continue
         of_run, rows = [int(run[0])], 0.0

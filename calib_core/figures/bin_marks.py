@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.diagrams.bins_that_stand_out import ReliabilityBands, edges_said
-from calib_core.diagrams.reliability import FEW_ROWS, ReliabilityDiagram
+from calib_core.diagrams.reliability import FEW_ROWS, ReliabilityDiagram, is_hollow, is_pooled
 from calib_core.figures.look import CALIBRATED, REFERENCE
 from calib_core.figures.marks import entry, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.probability_axis import ProbabilityAxis
@@ -97,8 +97,7 @@ class BinMarks:
     @cached_property
     def few(self) -> Bools:
         """Mask of hollow stars: they are of bins with few rows."""
-        marks = self.marks
-        return ((marks["count"] < FEW_ROWS) | (marks["bin"] != marks["last"])).to_numpy()
+        return is_hollow(self.marks)
 
     @property
     def symbols(self) -> NDArray[np.str_]:
@@ -108,11 +107,10 @@ class BinMarks:
     @cached_property
     def star_records(self) -> list[dict[str, object]]:
         """Record of each star: that of its bin, or of the range of several."""
-        marks = self.marks
-        places = np.searchsorted(self.frame["bin"].to_numpy(), marks["bin"].to_numpy()).tolist()
-        single = (marks["bin"] == marks["last"]).tolist()
-        pools = iter(self._pools(marks[marks["bin"] != marks["last"]]))
-        return [self.records[place] if alone else next(pools) for place, alone in zip(places, single, strict=True)]
+        marks, several = self.marks, is_pooled(self.marks)
+        places = np.searchsorted(self.frame["bin"].to_numpy(), marks["bin"].to_numpy())
+        pools = iter(self._pools(marks[several]))
+        return [next(pools) if many else self.records[place] for place, many in zip(places, several, strict=True)]
 
     def _pools(self, marks: pd.DataFrame) -> list[dict[str, object]]:
         """Records of stars of several bins. A click selects their range."""

@@ -16,7 +16,7 @@ from plotly.subplots import make_subplots
 
 from calib_core.diagrams.class_bias import MOST_CLASSES, ClassBias
 from calib_core.diagrams.class_list import ClassGaps, ClassTable, ranked_classes
-from calib_core.diagrams.reliability import FEW_ROWS, pooled_marks
+from calib_core.diagrams.reliability import FEW_ROWS, is_hollow, is_pooled, pooled_marks
 from calib_core.diagrams.small_diagrams import ClassCurves, ClassPanels, ClassValidity, SmallDiagrams
 from calib_core.figures.findings import findings
 from calib_core.figures.levels import steps
@@ -409,9 +409,9 @@ def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]
     names = {"count": "count", "confidence": "mean_score", "accuracy": "mean_outcome"}
     bins = {name: getattr(panels.bins, source)[c][filled] for name, source in names.items()}
     marks = pooled_marks(pd.DataFrame({"bin": filled, **bins}))
-    hollow = (marks["bin"] != marks["last"]) | (marks["count"] < FEW_ROWS)
-    own = marks["bin"].astype(object).where(marks["bin"] == marks["last"], None)
-    places = with_gaps(~hollow.to_numpy())
+    hollow = is_hollow(marks)
+    own = marks["bin"].astype(object).where(~is_pooled(marks), None)
+    places = with_gaps(~hollow)
     points = go.Scatter(
         x=taken(marks["confidence"], places),
         y=taken(marks["accuracy"], places),

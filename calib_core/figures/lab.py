@@ -216,9 +216,7 @@ def coverage_map(cells: pd.DataFrame) -> go.Figure:
         f"{percent(ALLOWED, 0)} or more in every case",
         f"below {percent(ALLOWED, 0)} in some case",
     )
-    shares = zip(low, cells["median"], strict=True)
-    texts = [(f"<b>{percent(lowest, 1)}</b>", f", median {percent(middle, 0)}") for lowest, middle in shares]
-    return _cells(cells, [f"{rows} rows" for rows in cells["rows"]], texts, kinds, words)
+    return _cells(cells, [f"{rows} rows" for rows in cells["rows"]], kinds, words, digits=0)
 
 
 def rejection_map(cells: pd.DataFrame) -> go.Figure:
@@ -233,15 +231,13 @@ def rejection_map(cells: pd.DataFrame) -> go.Figure:
         f"{percent(ACCURATE, 0)} or less, the accuracy of the simulation",
         f"more than {percent(ACCURATE, 0)} in some case",
     )
-    shares = zip(high, cells["median"], strict=True)
-    texts = [(f"<b>{percent(largest, 1)}</b>", f", median {percent(middle, 1)}") for largest, middle in shares]
-    return _cells(cells, cells["notion"].tolist(), texts, kinds, words)
+    return _cells(cells, cells["notion"].tolist(), kinds, words, digits=1)
 
 
 def _cells(
-    cells: pd.DataFrame, heads: list[str], texts: list[tuple[str, str]], kinds: NDArray[Any], words: tuple[str, ...]
+    cells: pd.DataFrame, heads: list[str], kinds: NDArray[Any], words: tuple[str, ...], digits: int
 ) -> go.Figure:
-    """Cells by estimator and column, colored by kind, with a text each; narrow columns show its first part."""
+    """Cells by estimator and column, colored by kind, with worst and median share; narrow columns show the worst."""
     lines = list(dict.fromkeys(cells["estimator"]))
     x, y = cells["column"].to_numpy(), np.array([lines.index(name) for name in cells["estimator"]])
     columns = [heads[int(np.flatnonzero(x == place)[0])] for place in range(int(x.max()) + 1)]
@@ -260,7 +256,8 @@ def _cells(
             hovertext=hovers,
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    whole, short = ["".join(parts) for parts in texts], [first for first, _ in texts]
+    short = [f"<b>{percent(worst, 1)}</b>" for worst in cells["worst"]]
+    whole = [f"{text}, median {percent(share, digits)}" for text, share in zip(short, cells["median"], strict=True)]
     figure.add_scatter(
         x=x, y=y, mode="text", text=whole, textfont={"size": 13}, hoverinfo="skip", showlegend=False, name=_IN_WORDS
     )

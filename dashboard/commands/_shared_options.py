@@ -10,7 +10,7 @@ import functools
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,13 +43,10 @@ class Share(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number; raise a usage error if it is out of range."""
-        try:
-            found = super().convert(value, param, ctx)
-        except click.BadParameter:
-            number = float(value) if str(value).replace(".", "", 1).isdigit() else 0.0
-            if 1 < number < 100:
-                self.fail(f"{value} is above 1. For {value} %, write {number / 100:g}.", param, ctx)
-            raise
+        with suppress(TypeError, ValueError):
+            if 1 < float(value) < 100:
+                self.fail(f"{value} is above 1. For {value} %, write {float(value) / 100:g}.", param, ctx)
+        found = super().convert(value, param, ctx)
         if found != found:
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return found

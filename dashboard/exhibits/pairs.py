@@ -14,6 +14,7 @@ from calib_core.defaults import LEVEL
 from calib_core.estimators import BY_DEFAULT, takes_bins
 from calib_core.inference import marked, unit_of
 from calib_core.inference.comparison.model_differences import DEFAULT, MARGIN
+from calib_core.inference.comparison.skills import ONE_MODEL
 from calib_core.registry.registry import Key, Range
 from calib_core.summaries import kept_together
 from calib_core.text import (
@@ -97,9 +98,7 @@ class PairsExhibit(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if len(scene.models.shown) < 2:
-            raise NotAnswerable(
-                "there is only one model; select a calibrator, or add another model (calib: --other FILE)"
-            )
+            raise NotAnswerable(ONE_MODEL)
         notion = self._notion(scene)
         if notion is None and "predictions" not in cc.ESTIMATORS[self.estimator].flags.takes:
             raise NotAnswerable("whole predictions can only be compared by scores; choose a score, or a notion")

@@ -66,6 +66,10 @@ def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level:
     return pd.DataFrame([{"model": name, **_line(rows, coverage, level)} for name, rows in models.items()])
 
 
+ONE_MODEL = "there is only one model; select a calibrator, or add another model (calib: --other FILE)"
+"""Reason why models cannot be compared."""
+
+
 def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -> pd.DataFrame:
     """Compare pairs of models in these measures on the same rows, one line per pair and measure.
 
@@ -84,7 +88,7 @@ def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -
     """
     as_share(level, "level")
     if len(models) < 2:
-        raise NotAnswerable("there is only one model; select a calibrator, or add another model (calib: --other FILE)")
+        raise NotAnswerable(ONE_MODEL)
     lines: list[dict[str, object]] = []
     for first, second in combinations(models, 2):
         line: dict[str, object] = {"first": first, "second": second}
