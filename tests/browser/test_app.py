@@ -134,6 +134,7 @@ def test_zoom_and_legend_survive_a_toggle(open_page, served) -> None:  # type: i
     drawn(page, "reliability")
     chart = node(page, "reliability")
     chart.evaluate("node => { node.marked = true; }")
+    settled(page)
     box = chart.locator(".nsewdrag").first.bounding_box()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
     page.mouse.down()

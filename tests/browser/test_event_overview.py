@@ -26,6 +26,7 @@ def test_the_sentence_follows_the_slider_of_a_risk(open_page, served) -> None:  
     local = local_frequency(rows)
     sentence, slider = page.locator(".calib-hero h1"), page.locator(".calib-hero input")
     assert plain(sentence.inner_text()) == local.answer(opening(rows)).headline
+    settled(page)  # Else the page may still move below the pointer.
     box = slider.bounding_box()
     last = int(slider.get_attribute("max"))
     middle, place = box["y"] + box["height"] / 2, lambda i: box["x"] + 12 + (box["width"] - 24) * i / last

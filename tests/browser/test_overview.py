@@ -28,6 +28,7 @@ def test_the_sentence_follows_the_slider_and_the_link_what_it_was_left_at(open_p
     assert plain(sentence.inner_text()) == local.answer(0.9).headline
     # Read once: the plain sentence is for those without the component.
     assert not page.locator(".st-key-hero-words").is_visible()
+    settled(page)  # Else the page may still move below the pointer.
     box = slider.bounding_box()
     low = int(slider.get_attribute("min"))
 
