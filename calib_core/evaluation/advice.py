@@ -53,9 +53,9 @@ def remaining(
 def smaller_error(choice: CalibratorChoice, left: Remaining, remaining: Callable[[Recipe], Remaining | None]) -> str:
     """Sentence on an equally good calibrator that leaves a clearly smaller error; empty if there is none, or no need.
 
-    It is needed if the error ``left`` by the recommended calibrator is above the tolerance. Calibrators that are equal
-    by their score can differ in calibration error. The simplest is named for which each of the two intervals is on its
-    own side of the other estimate.
+    It is needed if the error ``left`` by the recommended calibrator is above the tolerance, or if predicted classes are
+    off (``Remaining.off``). Calibrators that are equal by their score can differ in calibration error. The simplest is
+    named for which each of the two intervals is on its own side of the other estimate, or which leaves no class off.
     ``remaining`` returns the error that another calibrator leaves, None if it cannot be judged.
 
     >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
@@ -65,18 +65,22 @@ def smaller_error(choice: CalibratorChoice, left: Remaining, remaining: Callable
     ''
     """
     mine = left.line.line
-    if left.word != MISCALIBRATED or mine.low is None:
+    large = left.word == MISCALIBRATED and mine.low is not None
+    if not large and not left.off:
         return ""
-    name = inside(ESTIMATORS[choice.score].title)
     order = dict(zip(choice.recipes, choice.order, strict=True))
     for recipe in sorted(set(choice.equals) - {choice.recipe}, key=order.__getitem__):
-        other = remaining(recipe)
-        if other is not None and _below(line := other.line.line, mine):
+        if (other := remaining(recipe)) is None:
+            continue
+        leaves = []
+        if large and _below(line := other.line.line, mine):
             ends = f"{at_level(line.level)} interval {line.interval}"
-            return (
-                f"{begun(inside(recipe.title))}, about equally good by {name}, leaves an error estimated at "
-                f"{line.written(line.point)} ({ends})."
-            )
+            leaves.append(f"an error estimated at {line.written(line.point)} ({ends})")
+        if left.off and not other.off:
+            leaves.append("no predicted class significantly off by that much")
+        if leaves:
+            name = inside(ESTIMATORS[choice.score].title)
+            return f"{begun(inside(recipe.title))}, about equally good by {name}, leaves {listed(leaves)}."
     return ""
 
 
@@ -308,7 +312,7 @@ def sentences(
         effect = "" if off and choice.about == _own_recipe(choice, update) else choice.effect()
         words = " ".join(filter(None, (first, whose, effect, off)))
         return tuple(filter(None, (words, "" if off else _of_one_value(choice, update), error, held_out)))
-    effect = choice.effect("" if left is None else left.error)
+    effect = choice.effect("" if left is None else left.fall)
     words = " ".join(filter(None, (first, whose, effect)))
     return tuple(filter(None, (words, "" if left is None else left.sentence, _of_one_value(choice, update), held_out)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import rows_of, title_of
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
-from calib_core.defaults import LEVEL, RATIO, SEED, SIGNIFICANCE, TOLERANCE
+from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.candidate_ranking import BOLD, ENOUGH, Contest
 from calib_core.evaluation.candidates import (
@@ -31,19 +32,16 @@ from calib_core.evaluation.candidates import (
     simplicity,
 )
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
-from calib_core.evaluation.error_tests import ErrorTests
+from calib_core.evaluation.remaining_error import Remaining
 from calib_core.evaluation.update_gains import own_recipes
 from calib_core.inference.comparison.paired_differences import Difference
 from calib_core.inference.intervals.influence_functions import counting
 from calib_core.inference.significance.multiple_testing import holm
-from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
-from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.predictions.plausibility import blocking
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_words
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
-from calib_core.results.verdict_table import MISCALIBRATED, WITHIN
 from calib_core.text import at_level, begun, chance, count, inside, listed, points, rounded, short_percent, told_apart
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
@@ -59,121 +57,6 @@ HELD_OUT_REJECTS = (
     "the whole interval of its gain on them is above 0."
 )
 """Sentence on the role of the held-out rows in the choice."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Remaining(OneLine):
-    """The calibration error that remains after the recommended calibrator, judged on rows it was not fitted on.
-
-    ``before`` is the same measure of the same rows before recalibration, if known. ``slope`` is the calibration slope
-    afterwards with its interval and the p-value of a slope of 1, for the risk of an event. The p-value is corrected for
-    the tests for an error (``ErrorTests``), as in ``calib audit``. ``smaller`` is a sentence on another calibrator that
-    leaves a smaller error (``advice.smaller_error``).
-    """
-
-    line: PrimaryLine
-    before: PrimaryLine | None = None
-    slope: tuple[float, float, float, float] | None = None
-    smaller: str = ""
-
-    @classmethod
-    def of(cls, before: Predictions, after: Predictions, eps: float, level: float, ratio: float = RATIO) -> Remaining:
-        """Judge the same rows before and after recalibration."""
-        first = primary(before, eps, level, ratio=ratio)
-        slope = None
-        if after.event is not None and after.grain == "rows":
-            tests = ErrorTests(after, eps=eps, ratio=ratio, level=level)
-            if (found := tests.large) is not None:
-                slope = found.slope, found.slope_low, found.slope_high, tests.corrected.get("slope", float("nan"))
-        return cls(primary(after, eps, level, beside=first, ratio=ratio), first, slope)
-
-    @property
-    def error(self) -> str:
-        """Error before and after, the latter with its interval; empty if it does not fall.
-
-        An estimate of 0 without its interval would look like no remaining error. Also empty if one is unknown.
-        """
-        old, new = None if self.before is None else self.before.line, self.line.line
-        if old is None or not (isinstance(old.point, float) and isinstance(new.point, float)):
-            return ""
-        # NaN does not count as smaller.
-        if not (0 <= new.point < old.point < np.inf) or new.written(new.point) == old.written(old.point):
-            return ""
-        ends = "" if new.interval == "–" else f" ({at_level(new.level)} interval {new.interval})"
-        return f"from {old.written(old.point)} to {new.written(new.point)}{ends}"
-
-    @property
-    def word(self) -> str | None:
-        """The verdict, None if there is none."""
-        return self.line.line.verdict
-
-    @property
-    def sentence(self) -> str:
-        """Sentences on the remaining error (for an event also the ratio of events), and on a slope that is not 1."""
-        return " ".join(filter(None, (f"{self._of_tolerance}{self._of_slope}", self.smaller)))
-
-    @property
-    def _of_slope(self) -> str:
-        """Sentence on a calibration slope that differs significantly from 1; else empty."""
-        if self.slope is None:
-            return ""
-        point, low, high, p = self.slope
-        if not p <= SIGNIFICANCE:
-            return ""
-        what = (
-            "high risks are then too high and low risks too low"
-            if point < 1
-            else "high risks are then too low and low risks too high"
-        )
-        ends = f"{at_level(self.line.line.level)} interval {written(low)} to {written(high)}"
-        return f" The calibration slope afterwards is {written(point)} ({ends}): {what}."
-
-    @property
-    def _of_tolerance(self) -> str:
-        """Sentence on whether the remaining error (for an event also the ratio of events) is within the tolerance."""
-        line, limit = self.line.line, short_percent(self.line.eps)
-        if self.word is None:
-            return f"The remaining calibration error cannot be judged: {line.note}."
-        of_events = line.ratio_limit is not None
-        ratio = tolerated_ratios(line.ratio_limit) if line.ratio_limit else ""
-        also = f", and the ratio of observed to expected events within {ratio}" if of_events else ""
-        if self.word == WITHIN:
-            return f"The remaining calibration error is within the tolerance of {limit}{also}."
-        if self.word != MISCALIBRATED:
-            if not of_events or line.ratio_word == "within":
-                but = f"; the ratio of observed to expected events is, within {ratio}" if of_events else ""
-                error = f"the remaining calibration error is within the tolerance of {limit}"
-                return f"The rows do not show whether {error}{but}."
-            events = f"the remaining ratio of observed to expected events is within {ratio}"
-            if line.high is not None and line.high < (line.limit or self.line.eps):
-                return f"The rows do not show whether {events}; the remaining calibration error is within {limit}."
-            return (
-                f"The rows do not show whether the remaining calibration error is within {limit}. Nor do they show "
-                f"whether {events}."
-            )
-        by_ratio = line.low is not None and line.low <= self.line.eps
-        if by_ratio and line.ratio is not None and line.ratio_low is not None and line.ratio_high is not None:
-            assert line.ratio_limit is not None
-            return (
-                f"The remaining ratio of observed to expected events is still outside the tolerance of {ratio} "
-                f"({written(line.ratio)}, {at_level(line.level)} interval "
-                f"{ratio_range(line.ratio_low, line.ratio_high, line.ratio_limit)})."
-            )
-        return (
-            f"The remaining calibration error is still above the tolerance of {limit} "
-            f"({line.written(line.point)}, {at_level(line.level)} interval {line.interval}).{self._not_smaller}"
-        )
-
-    @property
-    def _not_smaller(self) -> str:
-        """Sentence on an error that was not larger before; empty if it was, or is unknown."""
-        old, new = None if self.before is None else self.before.line, self.line.line
-        if old is None or not (isinstance(old.point, float) and isinstance(new.point, float)):
-            return ""
-        return f" It was {old.written(old.point)} before recalibration." if old.point <= new.point else ""
-
-    def _line(self) -> str:
-        return self.sentence
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,7 +76,9 @@ class CalibratorChoice(OneLine):
     (nearly) 0. Its log loss there is at its maximum. ``order`` is the simplicity of each of ``recipes``, least for the
     simplest (``candidates.simplicity``). ``of_value`` is the number of rows that an update of one value of a column is
     fitted on. ``others`` is the gain of the recommended calibrator without the ``floored`` rows, by the same fits. It
-    is None without a recommendation or without floored rows. ``same_events``: whether calibration and held-out rows
+    is None without a recommendation or without floored rows. ``floored_fit`` is the number of such rows among the
+    calibration rows if others are held out. They can decide the fit: ``fitted_without`` is the gain of ``about`` if it
+    is fitted without them (None if there are none). ``same_events``: whether calibration and held-out rows
     have the same share of events. The gain of an update of the mean risk is then a little too large.
     """
 
@@ -221,6 +106,8 @@ class CalibratorChoice(OneLine):
     order: tuple[tuple[float, ...], ...] = ()
     of_value: int = 0
     others: Difference | None = None
+    floored_fit: int = 0
+    fitted_without: Difference | None = None
     same_events: bool = False
 
     def frame(self) -> pd.DataFrame:
@@ -262,6 +149,8 @@ class CalibratorChoice(OneLine):
             "gain": _plain(self.gain) | {"level": self.level, "tested": self.tested},
             "gain_of_choosing": _plain(self.choosing) | {"level": self.level, "tested": self.tested},
             "gain_without_floored_rows": None if self.others is None else _plain(self.others) | {"rows": self._rest},
+            "floored_calibration_rows": self.floored_fit,
+            "gain_fitted_without_them": None if self.fitted_without is None else _plain(self.fitted_without),
             "evidence": self.evidence if np.isfinite(self.evidence) else None,
             "rows": self.rows,
             "of_rows": self.among,
@@ -327,8 +216,8 @@ class CalibratorChoice(OneLine):
             return f"{verb} the risk {where} ({inside(self.recipe.without('by', 'only').title)})"
         return f"Use {inside(self.recipe.title)}"
 
-    def effect(self, error: str = "") -> str:
-        """Effect of the recommendation, in sentences; ``error``: the error before and after (``Remaining.error``)."""
+    def effect(self, fall: str = "") -> str:
+        """Effect of the recommendation, in sentences, after the one on the fall of the error (``Remaining.fall``)."""
         name = inside(ESTIMATORS[self.score].title)
         if not self.recalibrate:
             return self._reason()
@@ -342,7 +231,6 @@ class CalibratorChoice(OneLine):
             if self._contract.keeps_argmax
             else "Some predicted classes can change."
         )
-        first = f"The calibration error is estimated to fall {error}. {changes}" if error else changes
         among = ""
         if self.among_equals and self.recipe in self.equals:
             simplest = "the simpler" if len(self.equals) == 2 else "the simplest"
@@ -356,7 +244,7 @@ class CalibratorChoice(OneLine):
                 then += (
                     f" The gain depends on them: on the other {_rows(self._rest)} the interval of the gain includes 0."
                 )
-        return " ".join(filter(None, (first, among, then)))
+        return " ".join(filter(None, (fall, changes, among, then)))
 
     @property
     def _way(self) -> str:
@@ -447,7 +335,7 @@ class CalibratorChoice(OneLine):
     def price(self) -> tuple[str, ...]:
         """Gain with its interval and side effects, in sentences; or the number of rows needed to show a gain."""
         if not self.recalibrate:
-            return self._more_rows()
+            return tuple(filter(None, (self._of_floored_fit, *self._more_rows())))
         base, line = self._lines
         contract = self._contract
         needed = int(line["rows_needed"])
@@ -455,6 +343,7 @@ class CalibratorChoice(OneLine):
         texts = (
             f"On {self.judged_on}, {name} {self._way} by {written(abs(self.gain.point))} ({self._ends(self.gain)})."
             f"{self._same_events(self.about)}",
+            self._of_floored_fit,
             "" if contract.keeps_argmax else f"Accuracy {_moves(line, self.level)}.",
             self._best(),
             self._ranking(base, line),
@@ -467,6 +356,23 @@ class CalibratorChoice(OneLine):
             self._rows_to_fit(needed) if needed else "",
         )
         return tuple(filter(None, texts))
+
+    @property
+    def _of_floored_fit(self) -> str:
+        """Sentence on calibration rows of (almost) infinite log loss, and the gain of a fit without them; else empty.
+
+        A fit by log loss weighs each by its loss, so that one such row can outweigh hundreds of others.
+        """
+        if self.fitted_without is None:
+            return ""
+        rows = begun(floored_words(self.floored_fit, self.among).replace(" rows the", " calibration rows the"))
+        gain = self.fitted_without
+        way = "raise" if gain.point < 0 else "lower"
+        return (
+            f"{rows}. Such rows can decide the fit. Fitted without {'it' if self.floored_fit == 1 else 'them'}, "
+            f"{inside(self.about.title)} would {way} {inside(ESTIMATORS[self.score].title)} by "
+            f"{written(abs(gain.point))} ({self._ends(gain)})."
+        )
 
     def _rows_to_fit(self, needed: int) -> str:
         """Sentence on the number of rows that the recommended calibrator needs and has."""
@@ -827,6 +733,9 @@ class _Tried:
             tested = judged.weights is None and judged.row_groups is None
             found = found if _shown(lines[found]) else 0
         others = self._without_floored(found, predictions, held_out) if found and floored else None
+        floored_fit, fitted_without = 0, None
+        if held_out is not None and about:
+            floored_fit, fitted_without = self._fitted_without_floored(about, predictions, held_out)
         if not found:
             equals = sorted({0, *equals})  # no significant gain: the model is as good as any
         gain = Difference(*(float(str(lines[about][name])) for name in ("gain", "low", "high", "p")))
@@ -855,6 +764,8 @@ class _Tried:
             order=self.order,
             of_value=_of_value(counting(predictions), recipes[found]),
             others=others,
+            floored_fit=floored_fit,
+            fitted_without=fitted_without,
             same_events=held_out is not None and same_events(predictions, held_out),
         )
 
@@ -868,6 +779,23 @@ class _Tried:
         )
         seen = after.apply(there.rows)
         return there.without_floored(seen, there.gains(seen, None, judged=True))
+
+    def _fitted_without_floored(
+        self, about: int, predictions: Predictions, held_out: Predictions
+    ) -> tuple[int, Difference | None]:
+        """Return the number of calibration rows whose log loss is at its maximum, and a candidate's gain without them.
+
+        The gain is on the held-out rows; None if there are no such rows, or the others do not suffice for a fit.
+        """
+        fit = counting(predictions)
+        floored = self._judging(fit).floored
+        if not floored.any():
+            return 0, None
+        there = self._judging(counting(held_out))
+        with suppress(InputError, NotAnswerable):
+            after = as_calibrator(self.recipes[about]).fit_on(fit.take(np.flatnonzero(~floored))).apply(there.rows)
+            return int(floored.sum()), there.test(there.seen(after, None), there.gains(after, None, judged=True))[0]
+        return int(floored.sum()), None
 
     def _judging(self, judged: Predictions) -> FoldTrial:
         """Return the trial for rows on which candidates fitted elsewhere are evaluated."""

@@ -79,7 +79,8 @@ def findings(
 ) -> pd.DataFrame:
     """Return all tested places with a sentence each, the largest significant gap first.
 
-    All rows come first if they are significantly off and nearly all gaps have the same direction (``one_direction``).
+    All rows come first if they are significantly off and nearly all gaps have the same direction (``one_direction``),
+    and a predicted class comes before its bins in the same case (``off_as_a_whole``).
 
     The places:
 
@@ -134,10 +135,7 @@ def findings(
     table = pd.concat(list(_places(predictions, rows, notion, bins, by, level, fewest)), ignore_index=True)
     off, gap, p = (table[name].to_numpy() for name in ("stands_out", "gap", "p"))
     order = worst_first(off.astype(np.bool_), gap, p)
-    if one_direction(table):
-        every = int(np.flatnonzero(table["kind"] == OVERALL)[0])
-        order = np.concatenate([[every], order[order != every]])
-    table = table.iloc[order].reset_index(drop=True)
+    table = table.iloc[_wholes_first(table, order)].reset_index(drop=True)
     errors = table.pop("cancel")
     one_a_value = {
         CELL: cuts(bins_of(predictions, bins)).one_a_value,
@@ -153,8 +151,22 @@ def findings(
     return table.assign(slice=pd.Series(texts, dtype=object))
 
 
+def _wholes_first(table: pd.DataFrame, order: Codes) -> Codes:
+    """Return the order with all rows first, and each predicted class before its bins, if they are off as a whole."""
+    cells = table[table["kind"] == CELL]
+    for whole in np.flatnonzero((table["kind"] == PREDICTED) & table["stands_out"]):
+        parts = cells[cells["code"] == table["code"].iloc[whole]]
+        if off_as_a_whole(table.iloc[whole], parts):
+            first = int(np.flatnonzero(np.isin(order, [whole, *parts.index]))[0])
+            order = np.insert(order[order != whole], first, whole)
+    if one_direction(table):
+        every = int(np.flatnonzero(table["kind"] == OVERALL)[0])
+        order = np.concatenate([[every], order[order != every]])
+    return order
+
+
 OPPOSED = 0.1
-"""Largest share of rows in places off in the other direction where the model still counts as off as a whole."""
+"""Largest share of the total gap in places of the other direction where the model still counts as off as a whole."""
 CONCENTRATED = 0.5
 """Smallest share of the total gap in one place, of at least twice the mean gap, that makes this place the cause."""
 
@@ -162,23 +174,31 @@ CONCENTRATED = 0.5
 def one_direction(table: pd.DataFrame) -> bool:
     """True if all rows together are significantly off, and so, in this direction, are nearly all tested places.
 
-    Then the model is off as a whole, and the place with the largest gap is one of many.
-
-    - Places of the opposite direction are not significant, and contain at most ``OPPOSED`` of the rows in each kind of
-      places. The mean probabilities of the classes are not counted: their gaps sum to 0.
-    - No significant place has a gap of at least twice that of all rows, and ``CONCENTRATED`` of the total gap (rows
-      times gap). Such a place would be the cause.
+    The mean probabilities of the classes are not counted: their gaps sum to 0 (``off_as_a_whole``).
     """
-    tested = table[table["p"].notna() & table["kind"].ne(CLASS)]
-    every = tested[tested["kind"] == OVERALL]
-    if len(every) != 1 or not every["stands_out"].iloc[0]:
+    every = table["kind"] == OVERALL
+    return every.sum() == 1 and off_as_a_whole(table[every].iloc[0], table[~every & table["kind"].ne(CLASS)])
+
+
+def off_as_a_whole(whole: pd.Series, parts: pd.DataFrame) -> bool:
+    """True if a place is significantly off, and so, in this direction, are nearly all tested places within it.
+
+    Then the place with the largest gap among its ``parts`` is one of many.
+
+    - Parts of the opposite direction are not significant, and hold at most ``OPPOSED`` of the total gap (rows times
+      size of the gap) in each kind of places.
+    - No significant part has a gap of at least twice that of the whole, and ``CONCENTRATED`` of its rows times gap.
+      Such a part would be the cause.
+    """
+    if not whole["stands_out"]:
         return False
-    n, gap = float(every["rows"].iloc[0]), float(every["gap"].iloc[0])
-    opposed = tested[tested["gap"].gt(0) != (gap > 0)]
-    few = opposed.groupby("kind")["rows"].sum() <= OPPOSED * n
+    n, gap = float(whole["rows"]), float(whole["gap"])
+    tested = parts[parts["p"].notna()]
     size = tested["gap"].abs()
-    cause = tested["stands_out"] & (size >= 2 * abs(gap)) & (tested["rows"] * size >= CONCENTRATED * n * abs(gap))
-    return bool(few.all()) and not opposed["stands_out"].any() and not cause.any()
+    total, opposed = tested["rows"] * size, tested["gap"].gt(0) != (gap > 0)
+    few = (total * opposed).groupby(tested["kind"]).sum() <= OPPOSED * total.groupby(tested["kind"]).sum()
+    cause = tested["stands_out"] & (size >= 2 * abs(gap)) & (total >= CONCENTRATED * n * abs(gap))
+    return bool(few.all()) and not (opposed & tested["stands_out"]).any() and not cause.any()
 
 
 def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:

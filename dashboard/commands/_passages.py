@@ -19,11 +19,16 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 
 WITHIN, NOT_WITHIN = 0, 1
 COULD_NOT = "could not run"
+_OF_A_SUBSET = "The result is about all rows. Largest significant gap of a subset:"
+_SHOWS_ALL = "To see all subsets, use calib show FILE findings."
 
 
 @dataclass(frozen=True)
 class Passage:
-    """Result for one file: its check, or one sentence on why there is none, and the time taken."""
+    """Result for one file: its check, or one sentence on why there is none, and the time taken.
+
+    ``subset`` is the finding on the subset of rows with the largest significant gap, empty if there is none.
+    """
 
     path: Path
     name: str
@@ -32,6 +37,7 @@ class Passage:
     check: GateCheck | None = None
     why: str = ""
     judged_on: str = ""
+    subset: str = ""
 
     @property
     def passed(self) -> bool:
@@ -52,7 +58,10 @@ class Passage:
     @property
     def text(self) -> tuple[str, ...]:
         """Return the lines of the command's text output for the file."""
-        return (self.headline, self.check.sentence, self.check.about) if self.check is not None else (self.headline,)
+        if self.check is None:
+            return (self.headline,)
+        subset = f"{_OF_A_SUBSET} {self.subset} {_SHOWS_ALL}" if self.subset else ""
+        return tuple(filter(None, (self.headline, self.check.sentence, subset, self.check.about)))
 
     @property
     def remarks(self) -> list[str]:
@@ -65,6 +74,7 @@ class Passage:
         if self.check is not None and self.opened is not None:
             found = self.check.record(self.name) | {"file": self.opened.record()}
             found["judged"] = self.judged_on
+            found["subset"] = self.subset or None
         return found | {"path": _outputs.plain(self.path)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from calib_core.inference import Baseline
+    from dashboard.session import Scene
 
 
 @click.command("gate")
@@ -165,4 +167,23 @@ def _passage(
         _failures.trace()
         return Passage(path, name, time.perf_counter() - begun, why=_failures.sentence_of(why))
     judged_on = f"{_opened_models.judged_rows(scene, rows)}{opened.among}{opened.of_all(judged)}"
-    return Passage(path, name, time.perf_counter() - begun, opened, check, judged_on=judged_on)
+    seconds = time.perf_counter() - begun
+    subset = "" if form == "github" else _subset(scene, how["level"])
+    return Passage(path, name, seconds, opened, check, judged_on=judged_on, subset=subset)
+
+
+def _subset(scene: Scene, level: float) -> str:
+    """Return the finding on the subset with the largest significant gap; empty if there is none.
+
+    The gate is about all rows: they can pass although a class, a site or a range of risks is far off.
+    """
+    from calib_core import NotAnswerable
+    from calib_core.slices.findings import OVERALL
+    from dashboard.exhibits import findings
+
+    with suppress(NotAnswerable):
+        table = scene.get(findings.found(scene, level))
+        off = table[table["stands_out"] & (table["kind"] != OVERALL)]
+        if len(off):
+            return str(off["finding"].iloc[0])
+    return ""

@@ -1,12 +1,16 @@
 """`calib gate` on an audit's cases: four words, three exit codes, and a pass only with evidence."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from scipy.special import softmax
 from score_laws import sample
 from verdict_shares import more_than
 
+import calib_core as cc
 from calib_core.results.verdict_table import in_full
 from dashboard.cli import main
 
@@ -190,3 +194,27 @@ def test_a_ratio_that_cannot_be_judged_is_no_check():
     two = pd.DataFrame({"risk": risk, "died": (rng.random(300) < risk).astype(int)})
     assert gate(two, 0.9, "--max-ratio", "1.9")[0] == WITHIN
     assert gate(two, 0.9, "--max-ratio", "1.9", *CONFIDENCE)[0] == COULD_NOT_RUN
+
+
+def test_a_subset_that_is_far_off_is_named_beside_a_pass():
+    """All rows pass at .1; class 3 is 15 points too likely, and the gate says so with its finding, also as JSON."""
+    rng = np.random.default_rng(1)
+    logits = 2 * rng.normal(size=(4000, 4))
+    third = logits.argmax(axis=1) == 3
+    true = softmax(logits - 0.8 * np.where(third[:, None], np.eye(4)[3], 0.0), axis=1)
+    cases = {}
+    for name, chances in (("off", true), ("right", softmax(logits, axis=1))):
+        labels = np.array([rng.choice(4, p=row) for row in chances])
+        frame = matrix(softmax(logits, axis=1), labels)
+        _, text, _ = gate(frame, 0.1, "--judge", "all")
+        record = json.loads(gate(frame, 0.1, "--judge", "all", "--format", "json")[1])
+        cases[name] = text, record["checks"][0]["subset"], labels
+    text, subset, labels = cases["off"]
+    assert text.startswith("PASS")
+    table = cc.findings(cc.Predictions(softmax(logits, axis=1), labels), by=())
+    off = table[table["stands_out"] & (table["kind"] != "direction")]
+    assert off["kind"].iloc[0] == "predicted class"
+    assert subset == off["finding"].iloc[0]
+    assert f"Largest significant gap of a subset: {subset} " in text
+    assert cases["right"][1] is None
+    assert "subset" not in cases["right"][0]

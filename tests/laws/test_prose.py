@@ -378,7 +378,7 @@ RULES = [
               r"without error is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an "
               r"error of {half} % needs about {any_more}"),
     (of_own_error, r"leaves an error estimated at {any_left} % \({level} % interval {any_low} to {any_high} %\)"),
-    (of_own_error, r"The calibration error is estimated to fall from {point} % to {any_left} %"
+    (of_own_error, r"The calibration error(?: \([\w-]+ ECE\))? is estimated to fall from {point} % to {any_left} %"
                    r"(?: \({level} % interval {any_low} to {any_high} %\))?"),
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),

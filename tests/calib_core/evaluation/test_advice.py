@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
+from scipy.special import expit, softmax
 from scipy.stats import binom
 
 import calib_core as cc
+from calib_core.calibrators.base import as_calibrator
 from calib_core.defaults import SIGNIFICANCE
 from calib_core.evaluation.advice import (
     error_beyond_places,
@@ -23,6 +24,7 @@ from calib_core.evaluation.advice import (
     smaller_error,
 )
 from calib_core.evaluation.choice import CalibratorChoice, choose
+from calib_core.evaluation.remaining_error import classes_off
 from calib_core.inference import other_errors, primary
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe
@@ -284,3 +286,46 @@ def test_an_equally_good_calibrator_that_leaves_a_smaller_error_is_named():
     assert left[other].line.line.interval in sentence
     assert replace(left[found.recipe], smaller=sentence).sentence.endswith(sentence)
     assert smaller_error(replace(found, recipe=other), left[other], left.get) == ""
+
+
+def of_one_class_off(n=6_000, seed=0):
+    """Logits 1.3 times too large, and those of rows predicted as "d" nearly three times."""
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.normal(size=(n, 5))
+    true = np.where((logits.argmax(axis=1) == 3)[:, None], 0.45, 1.0) * logits
+    labels = np.array([rng.choice(5, p=row) for row in softmax(true, axis=1)])
+    return Predictions(softmax(1.3 * logits, axis=1), labels, class_names=list("abcde"))
+
+
+def test_a_class_that_one_map_for_all_leaves_off_is_named_with_an_equal_calibrator_that_does_not():
+    fit, held_out = of_one_class_off().split(0.5, random_state=0)
+    found = choose(fit, ["ensemble-temperature", "vector"], held_out=held_out)
+    assert found.recipe.key == "ensemble-temperature"
+    assert {recipe.key for recipe in found.equals} == {"ensemble-temperature", "vector"}
+    left = found.remaining(fit, held_out)
+    after = as_calibrator(found.recipe).fit_on(fit).apply(held_out)
+    rows = np.asarray(after.predicted) == 3
+    says, right = after.confidence[rows].mean(), after.correct[rows].mean()
+    assert left.off == (("d", pytest.approx(says), pytest.approx(right), rows.sum()),)
+    assert says - right > 0.1
+    assert (
+        f"Predictions of “d” are then significantly off by more than 2 %: mean confidence {100 * says:.0f} %, right "
+        f"{100 * right:.0f} % of the time ({rows.sum():,} rows)."
+    ) in left.sentence
+    sentence = smaller_error(found, left, lambda recipe: found.remaining(fit, held_out, recipe=recipe))
+    assert sentence.startswith("Vector scaling, about equally good by log loss, leaves ")
+    assert sentence.endswith("no predicted class significantly off by that much.")
+    # Its error in the words: which one, since there are several.
+    assert left.fall.startswith("The calibration error (confidence ECE) is estimated to fall from ")
+
+
+def test_classes_that_are_off_are_those_of_the_findings_beyond_the_tolerance():
+    p = of_one_class_off(3_000, 1)
+    table = cc.findings(p, by=())
+    mine = table[(table["kind"] == "predicted class") & table["stands_out"]]
+    for eps in (0.02, 0.1):
+        beyond = mine[mine["gap"].abs() > eps].sort_values("gap", key=lambda gap: -gap.abs())
+        assert [off.name for off in classes_off(p, eps)] == beyond["class"].tolist()
+    assert classes_off(p, 0.9) == ()
+    calibrated = Predictions(np.full((400, 4), 0.25), np.arange(400) % 4)
+    assert classes_off(calibrated) == ()

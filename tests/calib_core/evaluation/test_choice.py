@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -14,6 +15,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, choose, risk
 from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import Calibrator, Contract
+from calib_core.calibrators.base import as_calibrator
 from calib_core.estimators import LogLoss
 from calib_core.evaluation.candidate_ranking import Contest, bold_claims
 from calib_core.evaluation.candidates import COLUMNS, FEW, FoldTrial, candidates_for, rarity, rows_needed, simplicity
@@ -25,8 +27,10 @@ from calib_core.inference.comparison.paired_differences import Difference
 from calib_core.inference.comparison.score_differences import mean_gain
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
 from calib_core.predictions.plausibility import blocking
+from calib_core.predictions.proper_scores import log_losses
 from calib_core.registry.registry import Recipe, RegistryError
 from calib_core.text import chance, inside
+from calib_core.text import score as written
 
 FAST = ("temperature", "vector")
 NO_HELP = "No calibrator significantly helps"
@@ -922,7 +926,7 @@ def test_the_error_that_remains_has_its_interval_and_the_half_that_is_open_is_na
     left = choose(p, ["intercept"]).remaining(p)
     line = left.line.line
     assert line.verdict not in ("within", "miscalibrated")
-    assert line.interval in left.error
+    assert line.interval in left.fall
     open_ratio = line.ratio_word != "within"
     assert ("Nor do they show" in left.sentence) == open_ratio
     assert ("; the ratio of observed to expected events is, within" in left.sentence) == (not open_ratio)
@@ -1128,3 +1132,29 @@ def test_an_error_that_did_not_fall_is_named_with_what_it_was():
     assert "before recalibration" in better.sentence, "an equal error did not fall either"
     less = Predictions(np.column_stack([1 - 0.3 * risk, 0.3 * risk]), died)
     assert "before recalibration" not in Remaining.of(less, off, 0.02, 0.9).sentence
+
+
+def test_one_calibration_row_of_probability_0_that_decides_the_fit_is_named():
+    """Its log loss outweighs hundreds of rows: T = 1.9 with it, about 1.4 without."""
+    rng = np.random.default_rng(2)
+    logits = rng.normal(size=(600, 3)) * 2
+    true = softmax(logits, axis=1)
+    labels = np.array([rng.choice(3, p=row) for row in true])
+    stated = softmax(1.3 * logits, axis=1)
+    stated[5] = np.eye(3)[(labels[5] + 1) % 3]
+    p = Predictions(stated, labels)
+    fit, held_out = next(parts for seed in range(9) if (parts := p.split(0.5, random_state=seed))[0].probs.min() == 0)
+    found = choose(fit, ["temperature"], held_out=held_out)
+    (others,) = np.nonzero(fit.probs.min(axis=1) > 0)
+    assert (found.floored, found.floored_fit, len(others)) == (0, 1, fit.n_rows - 1)
+    after = as_calibrator("temperature").fit_on(fit.take(others)).apply(held_out)
+    gain = (log_losses(held_out) - log_losses(after)).mean()
+    assert found.fitted_without.point == pytest.approx(gain, rel=1e-9)
+    assert abs(gain - found.gain.point) > 0.005, "else nothing is decided by this row"
+    (sentence,) = (text for text in found.price if "Fitted without" in text)
+    assert sentence.startswith("In 1 of 300 calibration rows the model gives the true class a probability of 0")
+    assert f"by {written(abs(gain))} (90 % interval" in sentence
+    assert found.record()["floored_calibration_rows"] == 1
+    clean = choose(fit.take(others), ["temperature"], held_out=held_out)
+    assert (clean.floored_fit, clean.fitted_without) == (0, None)
+    assert not any("Fitted without" in text for text in clean.price)

@@ -9,6 +9,7 @@ import pytest
 from generated import full_predictions, of_kind, permuted
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
 from scipy.stats import binomtest
 
 import calib_core as cc
@@ -510,6 +511,34 @@ def test_a_model_off_in_one_half_opens_with_a_place():
     assert found.query("kind == 'direction'")["stands_out"].iloc[0]
     assert found["kind"].iloc[0] == "bin"
     assert "same direction" not in headline(found)[1]
+
+
+def of_a_class_off(n, seed, shift=0.0, local=False):
+    """Class 3 of four too likely by ``shift`` in its logit, or right in a quarter of its rows at 60 to 70 %."""
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.normal(size=(n, 4))
+    stated = softmax(logits, axis=1)
+    third = logits.argmax(axis=1) == 3
+    true = softmax(logits - shift * np.where(third[:, None], np.eye(4)[3], 0.0), axis=1)
+    if local:
+        true[third & (stated.max(axis=1) > 0.6) & (stated.max(axis=1) < 0.7)] = 0.25
+    return Predictions(stated, [rng.choice(4, p=row) for row in true])
+
+
+def test_a_class_off_as_a_whole_comes_before_its_bins():
+    for seed in range(5):
+        table = cc.findings(of_a_class_off(2_000, seed, shift=0.8), by=())
+        assert (table["kind"][0], table["class"][0]) == ("predicted class", "3")
+        largest = table[table["stands_out"] & (table["kind"] == "class and bin")]["gap"].abs().max()
+        assert not largest > 0 or largest > abs(table["gap"][0]), "by size a bin of few rows would come first"
+
+
+def test_a_class_off_in_one_bin_opens_with_this_bin():
+    for seed in range(5):
+        table = cc.findings(of_a_class_off(2_000, seed, local=True), by=())
+        assert (table["kind"][0], table["class"][0]) == ("class and bin", "3")
+        whole = table[(table["kind"] == "predicted class") & (table["class"] == "3")]
+        assert whole["stands_out"].all(), "the class is off in the mean, too"
 
 
 def test_slices_are_a_kind_of_places_only_where_a_column_divides_the_rows():
