@@ -277,18 +277,26 @@ def in_percent(share: float) -> str:
 def exact_range(low: float, high: float) -> str:
     """Format a range of confidences in percent with enough digits to be exact, so that no row between is excluded.
 
-    Ends are exact if two decimals of a percent suffice. Otherwise they have one decimal, or more if they would look
-    equal.
+    Ends are exact if two decimals of a percent suffice. Otherwise they have one decimal, or more if they would be off
+    by over a tenth of the range.
 
     >>> exact_range(0.87, 0.93), exact_range(13 / 15, 14 / 15), exact_range(0.985, 0.99), exact_range(14 / 15, 1.0)
     ('87 to 93 %', '86.7 to 93.3 %', '98.5 to 99 %', '93.3 to 100 %')
+    >>> exact_range(0.0, 0.00044), exact_range(0.00044, 0.00129)
+    ('0 to 0.04 %', '0.04 to 0.13 %')
     """
     texts: list[str] = []
     for least in range(1, 9):
-        texts = [short_percent(end, _exact_decimals(end, least)) for end in (low, high)]
-        if texts[0] != texts[1] or low == high:
+        decimals = [_exact_decimals(end, least) for end in (low, high)]
+        texts = [short_percent(end, places) for end, places in zip((low, high), decimals, strict=True)]
+        off = (abs(round(100.0 * end, d) - 100.0 * end) for end, d in zip((low, high), decimals, strict=True))
+        if low == high or max(off) <= _EDGE_OFF * 100.0 * (high - low):
             break
     return f"{texts[0].removesuffix(' %')} to {texts[1]}"
+
+
+_EDGE_OFF = 0.1
+"""Largest error of a printed end, as a share of its range."""
 
 
 def exact_end(end: float) -> str:

@@ -12,6 +12,7 @@ from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.choice import CalibratorChoice, Remaining
 from calib_core.evaluation.error_tests import ErrorTests
+from calib_core.evaluation.remaining_error import classes_off
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
 from calib_core.inference.verdicts.estimate_line import EstimateLine
 from calib_core.inference.verdicts.other_measures import other_errors_said
@@ -150,11 +151,11 @@ def shown_error(
     """Sentence on an error without a recommended calibrator; empty if no test shows one.
 
     It names the first that shows an error: mean risk, verdict (fixed in advance), calibration slope, Spiegelhalter's
-    test, or primary measure. Their p-values are corrected by Holm's rule for
-    the number of tests (``error_tests``), and an error is significant if its p-value is then at most .05. Without such
-    an error, the tests follow that are significant before this correction only. Other notions with an error are last
-    (``inference.other_errors``). ``event`` is the name of the event, by default its class. ``level`` is that of the
-    intervals; the rest as in ``inference.primary``.
+    test, primary measure, or a predicted class (``remaining_error.classes_off``, with its own correction). The p-values
+    of the others are corrected by Holm's rule for the number of tests (``error_tests``), and an error is significant if
+    its p-value is then at most .05. Without such an error, the tests follow that are significant before this correction
+    only. Other notions with an error are last (``inference.other_errors``). ``event`` is the name of the event, by
+    default its class. ``level`` is that of the intervals; the rest as in ``inference.primary``.
 
     >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0] * 90 + [1] * 10))[:60]
     'The model still shows an error. The mean predicted risk of c'
@@ -162,7 +163,7 @@ def shown_error(
     ''
     """
     rows = ErrorTests(predictions, event, eps, ratio, bins, level)
-    for fact in (_gap, _verdict, _slope, _any_size, _large_error):
+    for fact in (_gap, _verdict, _slope, _any_size, _large_error, _class_off):
         with suppress(NotAnswerable):
             if found := fact(rows):
                 return f"The model still shows an error. {found}"
@@ -249,6 +250,12 @@ def _any_size(rows: ErrorTests) -> str:
 
 def _large_error(rows: ErrorTests) -> str:
     return rows.large_error if rows.shows("error") else ""
+
+
+def _class_off(rows: ErrorTests) -> str:
+    """Sentence on the predicted class with the largest significant gap above the tolerance; else empty."""
+    off = classes_off(rows.predictions, rows.eps)
+    return f"Predictions of {called(off[0].name)} are significantly off: {off[0].numbers}." if off else ""
 
 
 def _before_correction(rows: ErrorTests) -> str:

@@ -291,11 +291,13 @@ class CalibratorChoice(OneLine):
         if self.why or not tried:
             return f"No gain can be shown because {self.why or 'there is no calibrator to try'}."
         if self.about == IDENTITY or not 0 < self.gain.point < np.inf:
-            return (
-                f"The only calibrator tried does not reliably lower the {name} on held-out rows."
+            where = "in cross-validation" + (" on the calibration rows" if self.held_out else "")
+            none = (
+                f"The only calibrator tried does not reliably lower the {name} {where}."
                 if tried == 1
-                else f"None of {tried} calibrators reliably lowers the {name} on held-out rows."
+                else f"None of {tried} calibrators reliably lowers the {name} {where}."
             )
+            return f"{none}{self._gains_not_shown_before}"
         # Another may lower it more: the simplest of the equally good is chosen, on the calibration rows only.
         nearest = f"Of {tried} calibrators, {inside(self.about.title)} is nearest to a recommendation. It"
         which = nearest if tried > 1 else begun(_ONE)
@@ -306,6 +308,16 @@ class CalibratorChoice(OneLine):
         else:
             why = ". This is too little evidence to change the model."
         return f"{lowers}{why}{self._same_events(self.about)}"
+
+    @property
+    def _gains_not_shown_before(self) -> str:
+        """Sentence on calibrators that gain on held-out rows, but not on the calibration rows; empty if none does."""
+        if not self.held_out or not (self.table["low"] > 0).any():
+            return ""
+        return (
+            " A gain on the held-out rows alone (table) is no reason to choose a calibrator: they are only the final "
+            "check, and the best of many gains is partly luck."
+        )
 
     def _same_events(self, *recipes: Recipe) -> str:
         """Note on gains that are slightly too large for recipes that change the mean risk of all rows; else empty."""

@@ -9,8 +9,10 @@ import numpy as np
 
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import RATIO, SIGNIFICANCE, TOLERANCE
+from calib_core.estimators.base import Estimate
 from calib_core.evaluation.error_tests import ErrorTests
 from calib_core.inference.significance.count_tests import predicted_classes
+from calib_core.inference.verdicts.estimate_line import EstimateLine
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.predictions.predictions import Predictions
@@ -66,6 +68,25 @@ def classes_off(rows: Predictions, eps: float = TOLERANCE) -> tuple[ClassOff, ..
     return tuple(sorted((off for off in found if off.gap > eps), key=lambda off: -off.gap))
 
 
+FEW_BINS = 3
+"""Number of filled bins up to which the error is also given in bins of equally many rows."""
+_FILLED = 0.01
+"""Smallest share of the rows in a bin that counts as filled."""
+
+
+def bins_filled(estimate: Estimate) -> int:
+    """Return the number of bins with at least 1 % of the rows, over all classes; large for an estimate without bins.
+
+    >>> from calib_core import estimate
+    >>> bins_filled(estimate(Predictions.from_confidence([0.6, 0.9] * 9, [True] * 18), "confidence", "ece"))
+    2
+    """
+    if estimate.bins is None:
+        return FEW_BINS + 1
+    rows = estimate.table.groupby("bin")["weight"].sum()
+    return int((rows >= _FILLED).sum())
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Remaining(OneLine):
     """The calibration error that remains after the recommended calibrator, judged on rows it was not fitted on.
@@ -73,14 +94,16 @@ class Remaining(OneLine):
     ``before`` is the same measure of the same rows before recalibration, if known. ``slope`` is the calibration slope
     afterwards with its interval and the p-value of a slope of 1, for the risk of an event. The p-value is corrected for
     the tests for an error (``ErrorTests``), as in ``calib audit``. ``off`` are the predicted classes that are then off
-    (``classes_off``), which a mean over all classes can hide. ``smaller`` is a sentence on another calibrator that
-    leaves a smaller error (``advice.smaller_error``).
+    (``classes_off``), which a mean over all classes can hide. ``even`` is the error in bins of equally many rows, if
+    the scores fill too few of the bins of ``line`` (``bins_filled``), in which gaps cancel. ``smaller`` is a sentence on
+    another calibrator that leaves a smaller error (``advice.smaller_error``).
     """
 
     line: PrimaryLine
     before: PrimaryLine | None = None
     slope: tuple[float, float, float, float] | None = None
     off: tuple[ClassOff, ...] = ()
+    even: EstimateLine | None = None
     smaller: str = ""
 
     @classmethod
@@ -92,7 +115,11 @@ class Remaining(OneLine):
             tests = ErrorTests(after, eps=eps, ratio=ratio, level=level)
             if (found := tests.large) is not None:
                 slope = found.slope, found.slope_low, found.slope_high, tests.corrected.get("slope", float("nan"))
-        return cls(primary(after, eps, level, beside=first, ratio=ratio), first, slope, classes_off(after, eps))
+        line = primary(after, eps, level, beside=first, ratio=ratio)
+        even = None
+        if line.notion != "event" and bins_filled(line.estimate) <= min(FEW_BINS, bins_filled(first.estimate) - 1):
+            even = primary(after, eps, level, "equal-mass", beside=first).line
+        return cls(line, first, slope, classes_off(after, eps), even)
 
     @property
     def _error(self) -> str:
@@ -125,7 +152,20 @@ class Remaining(OneLine):
     @property
     def sentence(self) -> str:
         """Sentences on the remaining error (for an event also the ratio of events), slope, and classes that are off."""
-        return " ".join(filter(None, (f"{self._of_tolerance}{self._of_slope}", self._of_classes, self.smaller)))
+        of_all = f"{self._of_tolerance}{self._of_slope}"
+        return " ".join(filter(None, (of_all, self._of_few_bins, self._of_classes, self.smaller)))
+
+    @property
+    def _of_few_bins(self) -> str:
+        """Sentence on scores that fill only a few bins, with the error in other bins; empty if they fill more."""
+        if self.even is None or self.even.point is None:
+            return ""
+        filled = bins_filled(self.line.estimate)
+        return (
+            f"The recalibrated confidences fill only {count(filled)} of these bins, and gaps within a bin cancel: in "
+            f"bins of equally many rows, the error is estimated at {self.even.written(self.even.point)} "
+            f"({at_level(self.even.level)} interval {self.even.interval})."
+        )
 
     @property
     def _of_classes(self) -> str:

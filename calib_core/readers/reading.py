@@ -142,7 +142,10 @@ class Reading:
         if self.score_sets:
             self._check_score_sets()
         elif self.model is not None and self.models is None:
-            raise InputError(f"model {quoted(self.model)} is chosen without a column of model names; choose models")
+            raise InputError(
+                f"model {quoted(self.model)} is chosen without a column of model names; choose models (the name of "
+                "that column), too"
+            )
         self._check_words()
         self._check_layout()
 

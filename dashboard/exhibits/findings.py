@@ -149,6 +149,8 @@ def _places(scene: Scene) -> str:
     """Describe the tested places, for the middle of a sentence."""
     if scene.claims == "event":
         return "every bin of the predicted risk and all rows"
+    if scene.get(scene.model.predictions).kind == "confidence":
+        return "every bin of the confidence and all rows"
     return (
         "every bin of the confidence; every predicted class, in each bin and overall; all rows; and the "
         "probability of every class over all rows, if known"

@@ -40,10 +40,10 @@ class IsotonicCurve(Exhibit):
 
     meanings = of.Meanings(
         {
-            "brier": "mean squared error of the confidence",
+            "brier": "mean squared distance of predictions from outcomes",
             "miscalibration": "Brier score minus that of the best non-decreasing curve",
             "discrimination": "uncertainty minus the Brier score of that curve",
-            "uncertainty": "accuracy times (1 minus accuracy)",
+            "uncertainty": "observed frequency times (1 minus observed frequency)",
         }
     )
 
@@ -52,7 +52,7 @@ class IsotonicCurve(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         parts = ("miscalibration", "discrimination", "uncertainty")
-        return (of.text("model"), of.number("Brier score of the confidence", "brier"), *map(of.number, parts))
+        return (of.text("model"), of.number("Brier score", "brier"), *map(of.number, parts))
 
     def figure(self, scene: Scene) -> Call[Any]:
         drawn = over(scene, self.band)
@@ -72,8 +72,9 @@ class IsotonicCurve(Exhibit):
             f"Isotonic reliability curve of {in_sentence(title)} over its stars.",
         ).also(
             about,
-            "Brier score of the confidence = miscalibration − discrimination + uncertainty. The fit follows noise: "
-            "with few rows, a calibrated model also has a miscalibration above 0.",
+            f"Brier score of the {'predicted risk' if scene.claims == 'event' else 'confidence'} = miscalibration − "
+            "discrimination + uncertainty. The fit follows noise: with few rows, a calibrated model also has a "
+            "miscalibration above 0.",
         )
 
 

@@ -77,7 +77,7 @@ def test_every_models_brier_score_is_taken_apart(scene: Scene) -> None:
     cells = printed(scene, "corp")
     assert tuple(cells["model"]) == scene.titles
     curves = [cc.diagrams.corp(scene.get(model.predictions)) for model in scene.models.shown]
-    assert cells["Brier score of the confidence"] == each(number_words.score, (curve.score for curve in curves))
+    assert cells["Brier score"] == each(number_words.score, (curve.score for curve in curves))
     for part in ("miscalibration", "discrimination", "uncertainty"):
         assert cells[part] == each(number_words.score, (getattr(curve, part) for curve in curves)), part
 

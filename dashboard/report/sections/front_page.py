@@ -14,7 +14,7 @@ from calib_core.evaluation.splitting import Division
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
 from calib_core.risk import InTheLarge
 from calib_core.slices import Slice
-from calib_core.text import begun, in_percent, inside, listed, short_percent
+from calib_core.text import begun, called, in_percent, inside, listed, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
 from dashboard.exhibits.hero import Hero, off_elsewhere
@@ -58,9 +58,18 @@ def _answer(request: Request) -> Generator[None, None, HeadlineAnswer]:
 
 
 def _among(request: Request, block: Headline) -> Headline:
-    """Return the headline with the slice named first, if one is selected."""
-    within = request.selection.source.within
-    return replace(block, text=f"Where {Slice.read(within).clause}: {inside(block.text)}") if within else block
+    """Return the headline with the slice named first, if one is selected, and the model, if there are several."""
+    within, text = request.selection.source.within, block.text
+    if within:
+        text = f"Where {Slice.read(within).clause}: {inside(text)}"
+    if of_several(request.scene):
+        text = f"Model {called(request.scene.titles[0])}: {inside(text)}"
+    return replace(block, text=text)
+
+
+def of_several(scene: Scene) -> bool:
+    """Return True if several models are reported, not only one before and after recalibration."""
+    return len({model.source for model in scene.models.shown}) > 1
 
 
 def _spoken(request: Request, answers: dict[str, LocalAnswer]) -> Headline:

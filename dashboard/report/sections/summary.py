@@ -15,7 +15,7 @@ from dashboard.report.document import Beside, Block, Folded, Heading, Headline, 
 from dashboard.report.exhibited import NUMBERS, ExhibitParts, shown
 from dashboard.report.request import Request
 from dashboard.report.sections import for_event
-from dashboard.report.sections.front_page import card, headline, limits
+from dashboard.report.sections.front_page import card, headline, limits, of_several
 from dashboard.session import Scene
 
 OVERLAID = 2
@@ -75,7 +75,12 @@ def _next_step(scene: Scene) -> tuple[Paragraph, ...]:
         return ()
     sentence, *_ = exhibit.advice(scene, found)
     despite = "" if found.recalibrate else event_words.beside_advice(scene)
-    return (Paragraph(" ".join(filter(None, (sentence, despite))), lead="Next step."),)
+    return (Paragraph(" ".join(filter(None, (sentence, despite))), lead=_lead(scene)),)
+
+
+def _lead(scene: Scene) -> str:
+    """Name the model of the advice if several are reported."""
+    return f"Next step for model {called(scene.titles[0])}." if of_several(scene) else "Next step."
 
 
 def _answer(request: Request, answers: dict[str, ExhibitParts]) -> Generator[None, None, Headline]:
