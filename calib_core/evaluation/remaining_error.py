@@ -95,8 +95,8 @@ class Remaining(OneLine):
     afterwards with its interval and the p-value of a slope of 1, for the risk of an event. The p-value is corrected for
     the tests for an error (``ErrorTests``), as in ``calib audit``. ``off`` are the predicted classes that are then off
     (``classes_off``), which a mean over all classes can hide. ``even`` is the error in bins of equally many rows, if
-    the scores fill too few of the bins of ``line`` (``bins_filled``), in which gaps cancel. ``smaller`` is a sentence on
-    another calibrator that leaves a smaller error (``advice.smaller_error``).
+    the scores fill too few of the bins of ``line`` (``bins_filled``), in which gaps cancel. ``smaller`` is a sentence
+    on another calibrator that leaves a smaller error (``advice.smaller_error``).
     """
 
     line: PrimaryLine
@@ -162,8 +162,8 @@ class Remaining(OneLine):
             return ""
         filled = bins_filled(self.line.estimate)
         return (
-            f"The recalibrated confidences fill only {count(filled)} of these bins, and gaps within a bin cancel: in "
-            f"bins of equally many rows, the error is estimated at {self.even.written(self.even.point)} "
+            f"The recalibrated confidences fill only {count(filled)} bins, and gaps within a bin cancel. In bins "
+            f"of equally many rows, the error is estimated at {self.even.written(self.even.point)} "
             f"({at_level(self.even.level)} interval {self.even.interval})."
         )
 
