@@ -30,8 +30,9 @@ import os
 import platform
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 FILE = Path(__file__).with_name("bits.txt")
@@ -40,6 +41,7 @@ FITTED = ("calibrators/", "binary-calibrators/", "choose/", "compare/", "exports
 """Subjects whose numbers depend on iterative fits."""
 MOST_SHOWN = 12
 """Maximum number of moved numbers printed per subject."""
+MOST_LETTERS = 240
 
 Bits = dict[str, str]
 
@@ -127,8 +129,8 @@ class Report:
     @property
     def text(self) -> str:
         """Return by subject how many moved and the first of them."""
-        how = "to the last bit" if self.exact else f"to {CLOSE:g} of their size (another machine, or other versions)"
-        lines = [f"{self.compared:,} numbers compared {how}; {len(self.moved):,} differ."]
+        how = "to the last bit" if self.exact else "to a tolerance (another machine, or other versions)"
+        lines = [f"{self.compared:,} lines compared {how}; {len(self.moved):,} differ."]
         if self.data:
             lines.append(f"OTHER DATA, so that other results say nothing: {', '.join(self.data)}")
         by_subject: dict[str, list[tuple[str, str, str]]] = {}
@@ -136,16 +138,27 @@ class Report:
             by_subject.setdefault(each[0].partition("/")[0], []).append(each)
         for subject, group in by_subject.items():
             lines.append(f"\n{subject}: {len(group):,}")
-            lines += [f"  {key}: {old} -> {new}" for key, old, new in group[:MOST_SHOWN]]
+            lines += [f"  {key}: {_shortened(old)} -> {_shortened(new)}" for key, old, new in group[:MOST_SHOWN]]
             if len(group) > MOST_SHOWN:
                 lines.append(f"  ... and {len(group) - MOST_SHOWN:,} more")
         return "\n".join(lines)
 
 
+def _shortened(text: str) -> str:
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
+
+
 MISSING = "(none)"
 
 
-def compare(old: Mapping[str, str], new: Mapping[str, str], *, exact: bool) -> Report:
+def close_to(key: str) -> float:
+    """Return how close a number has to be on another machine."""
+    return CLOSE_FITTED if key.startswith(FITTED) else CLOSE
+
+
+def compare(
+    old: Mapping[str, str], new: Mapping[str, str], *, exact: bool, close: Callable[[str], float] = close_to
+) -> Report:
     """Return the differences: other values, and keys that only one of the two has."""
     report = Report(exact)
     for key in sorted({*old, *new}):
@@ -155,14 +168,13 @@ def compare(old: Mapping[str, str], new: Mapping[str, str], *, exact: bool) -> R
                 report.data.append(key.removeprefix("data/"))
             continue
         report.compared += 1
-        tolerance = 0.0 if exact else CLOSE_FITTED if key.startswith(FITTED) else CLOSE
-        if not same(before, after, tolerance):
+        if not same(before, after, 0.0 if exact else close(key)):
             report.moved.append((key, before, after))
     return report
 
 
 def same(old: str, new: str, tolerance: float = 0.0) -> bool:
-    """Return True for equal texts; within a tolerance also for close numbers, and any two hashes.
+    """Return True for equal texts; within a tolerance also word by word for close numbers, and any two hashes.
 
     >>> same("0.1", "0.1"), same("0.1", "0.10000000000000002"), same("0.1", "0.10000000000000002", 1e-9)
     (True, False, True)
@@ -173,21 +185,23 @@ def same(old: str, new: str, tolerance: float = 0.0) -> bool:
         return True
     if not tolerance or MISSING in (old, new):
         return False
-    if old.startswith("sha256:") and new.startswith("sha256:"):
-        return old.split()[1:] == new.split()[1:]
-    kinds = {"f32 " if text.startswith("f32 ") else "" for text in (old, new)}
-    if len(kinds) > 1:
-        return False
+    before, after = old.split(), new.split()
+    return len(before) == len(after) and all(map(partial(_close, tolerance), before, after))
+
+
+def _close(tolerance: float, old: str, new: str) -> bool:
+    if old == new or (old.startswith("sha256:") and new.startswith("sha256:")):
+        return True
     try:
-        a, b = (float(text.removeprefix("f32 ")) for text in (old, new))
+        a, b = float(old), float(new)
     except ValueError:
         return False
     # Numbers near 0 are differences of shares: there the size is that of a share.
     return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance * 1e-3)
 
 
-def accepted(old: Mapping[str, str], new: Mapping[str, str], prefixes: Sequence[str]) -> Bits:
-    """Return the old numbers, with the current ones below the prefixes.
+def accepted(old: Mapping[str, str], new: Mapping[str, str], prefixes: Sequence[str], *, end: str = "") -> Bits:
+    """Return the old numbers, with the current ones below the prefixes whose keys have this end.
 
     A prefix is whole parts of a path: "bins/beta" is not above "bins/beta-grouped".
 
@@ -196,7 +210,8 @@ def accepted(old: Mapping[str, str], new: Mapping[str, str], prefixes: Sequence[
     """
 
     def below(key: str) -> bool:
-        return any(key == prefix or key.startswith(f"{prefix.rstrip('/')}/") for prefix in prefixes)
+        above = any(key == prefix or key.startswith(f"{prefix.rstrip('/')}/") for prefix in prefixes)
+        return above and key.endswith(end)
 
     kept = {key: value for key, value in old.items() if not below(key)}
     return kept | {key: value for key, value in new.items() if below(key)}
@@ -207,59 +222,78 @@ def say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@dataclass(frozen=True)
+class Net:
+    """Golden lines of one kind: the module that makes them, their file, subjects and computation, and tolerances."""
+
+    module: str
+    about: str
+    file: Path
+    subjects: Callable[[], tuple[str, ...]]
+    computed: Callable[[Sequence[str]], Bits]
+    close: Callable[[str], float]
+
+
+def _subjects_of_bits() -> tuple[str, ...]:
+    from tests.golden_bits import subjects
+
+    return (*subjects.OF, "guarantees")
+
+
+def main(arguments: Sequence[str] | None = None, net: Net | None = None) -> int:
     """Run the command; return 1 if a checked number moved."""
-    parser = argparse.ArgumentParser(prog="python -m tests.golden_bits.make", description=__doc__.partition("\n")[0])
+    net = net or Net(
+        "tests.golden_bits.make", str(__doc__).partition("\n")[0], FILE, _subjects_of_bits, computed, close_to
+    )
+    parser = argparse.ArgumentParser(prog=f"python -m {net.module}", description=net.about)
     parser.add_argument("--check", action="store_true", help="print what moved; nothing is written")
-    parser.add_argument("--accept", nargs="+", metavar="PREFIX", help="keep the new numbers below these prefixes alone")
+    parser.add_argument("--accept", nargs="+", metavar="PREFIX", help="keep the new lines below these prefixes alone")
+    parser.add_argument("--accept-words", nargs="+", metavar="PREFIX", help="keep the new words there, and no numbers")
     parser.add_argument("--threads", type=int, default=1, help="of linear algebra; kept are the numbers of one")
-    parser.add_argument("--only", nargs="+", metavar="SUBJECT", help="with --check: these subjects alone")
+    parser.add_argument("--only", nargs="+", metavar="SUBJECT", help="compute these subjects alone")
     given = parser.parse_args(arguments)
-    if given.only and not given.check:
-        parser.error("--only goes with --check")
+    accepting = given.accept or given.accept_words
+    if given.only and not (given.check or accepting):
+        parser.error("--only goes with --check or --accept")
     if given.threads != 1 and not given.check:
         parser.error("--threads goes with --check: kept are the numbers of one thread")
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(given.threads)  # NumPy, which reads it once, is not loaded yet
-    from tests.golden_bits import subjects
 
-    if unknown := set(given.only or ()) - {*subjects.OF, "guarantees"}:
-        parser.error(
-            f"no subject is called {', '.join(sorted(unknown))}; there are {', '.join(subjects.OF)}, guarantees"
-        )
-    now, new = fingerprint(), computed(given.only or ())
+    if unknown := set(given.only or ()) - {*net.subjects()}:
+        parser.error(f"no subject is called {', '.join(sorted(unknown))}; there are {', '.join(net.subjects())}")
+    now, new = fingerprint(), net.computed(given.only or ())
     crashed = [key for key, value in new.items() if value.startswith("!! ")]
     if crashed and not given.check:
         say(f"{len(crashed):,} of the numbers could not be made, so that nothing is kept; the first: {crashed[0]}")
         return 1
-    if not given.check and not given.accept:
-        write(now, new)
-        say(f"{len(new):,} numbers written to {FILE}")
+    if not given.check and not accepting:
+        write(now, new, net.file)
+        say(f"{len(new):,} lines written to {net.file}")
         return 0
-    head, old = read()
+    head, old = read(net.file)
+    others: Bits = {}
     if given.only:
-        old = {key: value for key, value in old.items() if key in new or _subject(key) in _subjects(new)}
-    report = compare(old, new, exact=head == now)
+        others = {key: value for key, value in old.items() if _subject(key) not in {*given.only, "data"}}
+        old = {key: value for key, value in old.items() if key in new or key not in others}
+    report = compare(old, new, exact=head == now, close=net.close)
     if given.check:
         say(report.text)
         return 0 if report.ok else 1
     if head != now:
         say("These bits are of another machine or other versions: accepting some would mix two; make them anew.")
         return 1
-    after = accepted(old, new, given.accept)
-    write(head, after)
+    after = accepted(old, new, given.accept or ())
+    after = accepted(after, new, given.accept_words or (), end="/words")
+    write(head, others | after, net.file)
     left = compare(after, new, exact=True)
     changed = len(compare(old, after, exact=True).moved)
-    say(f"{changed:,} numbers accepted; {len(left.moved):,} others differ still.")
+    say(f"{changed:,} lines accepted; {len(left.moved):,} others differ still.")
     return 0
 
 
 def _subject(key: str) -> str:
     return key.partition("/")[0]
-
-
-def _subjects(bits: Mapping[str, str]) -> set[str]:
-    return {_subject(key) for key in bits} - {"data"}
 
 
 if __name__ == "__main__":

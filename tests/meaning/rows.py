@@ -96,6 +96,11 @@ def held(name: str, part: str) -> str:
 @cache
 def scene(name: str, **choices: object) -> session.Scene:
     """Return the scene of these data, with calibrators that suit them."""
+    return session.scene_of(selection(name, **choices))
+
+
+def selection(name: str, **choices: object) -> Selection:
+    """Return the choices of a page about these data."""
     source = Source(data=held(name, "fit"), test="" if name == "judged" else held(name, "test"), by="share")
     keys = {
         "three": CALIBRATORS,
@@ -105,4 +110,4 @@ def scene(name: str, **choices: object) -> session.Scene:
     }[name]
     made = tuple(Recipe("CALIBRATORS", key) for key in keys)
     focus = {"cell": CELL, "code": CODE, "bin": ZOOM} if name == "three" else {}
-    return session.scene_of(Selection(source=source, calibrators=made, **{**focus, **choices}))  # type: ignore[arg-type]
+    return Selection(source=source, calibrators=made, **{**focus, **choices})  # type: ignore[arg-type]

@@ -1,0 +1,57 @@
+"""Golden answers: everything that is shown on fixed data, computed, checked, and accepted after changes.
+
+``answers.txt`` next to this file has one line per number, column or sentence. Its subjects are scenes (each exhibit
+with table, printed cells, emphasis, words and figure; the chapters of the report; the rooms of the dashboard), what
+the options of exhibits change, the commands, and answers of the library with its refusals. A sentence has a line for
+its numbers and one for its words, so that a new wording is accepted without any number::
+
+    python -m tests.golden_answers.make                             # all anew
+    python -m tests.golden_answers.make --check                     # what moved, by subject, old -> new
+    python -m tests.golden_answers.make --check --only grouped      # some subjects
+    python -m tests.golden_answers.make --accept grouped/bins       # only keys below these prefixes
+    python -m tests.golden_answers.make --accept-words grouped tested   # only their words
+
+Read what moved before it is accepted, as for golden bits, which this shares its comparison with
+(``tests.golden_bits.make``). Numbers have six digits. On another machine they have to agree to five, and hashes of
+long lines are ignored.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.golden_bits import make
+from tests.golden_bits.make import Bits, Net
+
+FILE = Path(__file__).with_name("answers.txt")
+SUBJECTS = ("tested", "grouped", "several", "stated", "judged", "counted", "options", "commands", "library")
+"""Subjects, each one test: they are divided among the workers."""
+
+
+def computed(only: Sequence[str] = ()) -> Bits:
+    """Return all current lines, or those of some subjects."""
+    sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("support", "meaning")]
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    from tests.golden_answers import subjects
+
+    found: Bits = {}
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        for subject in only or SUBJECTS:
+            for key, value in subjects.OF[subject]():
+                if key in found:
+                    raise ValueError(f"two lines are called {key}")
+                found[key] = value
+    return found
+
+
+ANSWERS = Net(
+    "tests.golden_answers.make", __doc__.partition("\n")[0], FILE, lambda: SUBJECTS, computed, lambda key: 1e-5
+)
+
+if __name__ == "__main__":
+    sys.exit(make.main(net=ANSWERS))
