@@ -1,4 +1,4 @@
-"""Scenes of the golden answers: each kind of data, with calibrators, a test file, groups, weights or several models."""
+"""Scenes of golden answers: each kind of data, with calibrators, a test file, groups, weights or several models."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from dashboard.session import Scene
 from tests.golden_bits import data
 from tests.laws import test_options_of_exhibits as options
 from tests.meaning import rows
+
+MODEL = "grouped.csv, Logistic recalibration"
 
 
 def _held(name: str, frame: pd.DataFrame) -> str:
@@ -48,17 +50,35 @@ def _chosen(name: str, one: pd.DataFrame, other: pd.DataFrame, *calibrators: str
 
 def grouped() -> Selection:
     """Return two models of an event, with groups and weights, evaluated by cross-fitting."""
-    return _chosen("grouped", _grouped(1.0), _grouped(1.6), "logistic-recalibration", by="folds", folds=3, bin=3)
+    return _chosen(
+        "grouped",
+        _grouped(1.0),
+        _grouped(1.6),
+        "logistic-recalibration",
+        by="folds",
+        folds=3,
+        seed=1,
+        bin=3,
+        model=MODEL,
+    )
 
 
 def several() -> Selection:
     """Return two models of three classes, the second in focus, with other bins and tolerance than by default."""
-    looked_at = {"model": "several-other", "code": 1, "bin": 6, "bins": 8, "binning": "equal-width", "eps": 0.04}
+    looked_at = {
+        "model": "several-other.csv",
+        "code": 1,
+        "bin": 6,
+        "bins": 8,
+        "binning": "equal-width",
+        "eps": 0.04,
+        "seed": 1,
+    }
     return _chosen("several", _three(1.0), _three(0.4), **looked_at)
 
 
 SELECTIONS: dict[str, Callable[[], Selection]] = {
-    "tested": lambda: rows.selection("three"),
+    "tested": lambda: rows.selection("three", model="Temperature scaling"),
     "grouped": grouped,
     "several": several,
     "stated": lambda: rows.selection("levels"),

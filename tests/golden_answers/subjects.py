@@ -120,11 +120,8 @@ def changed() -> Iterator[Line]:
         domain = param.domain.options if isinstance(param.domain, Choice) and option not in CONFIRMED else ()
         for recipe in dict.fromkeys([other, *(EXHIBITS.described(key, **on | {option: value}) for value in domain)]):
             if recipe != one:
-                value = dict(recipe.params).get(option, param.default)
-                found = exhibit("", recipe, scene)
-                yield from (
-                    (f"options/{key}/{option}={value}{path}", text) for path, text in found if usual.get(path) != text
-                )
+                value = " ".join(str(dict(recipe.params).get(option, param.default)).split())
+                yield from _moved(f"options/{key}/{option}={value}", usual, exhibit("", recipe, scene))
 
 
 ROOMS = {
@@ -134,6 +131,8 @@ ROOMS = {
     "stated": ("overview", "levels", "data"),
 }  # fmt: skip
 """Views of the dashboard by scene."""
+OF_MACHINE = "very large ones best as"
+"""Part of a sentence on the largest file, which depends on the memory."""
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 
 
@@ -151,16 +150,20 @@ def room(key: str, selection: Selection) -> Iterator[Line]:
         if what is None:
             continue
         places[kind] += 1
-        yield from told(
-            f"{key}/{kind}/{places[kind]:02}", [getattr(element, "label", ""), what] if kind == "metric" else what
-        )
+        if OF_MACHINE in str(what):
+            continue
+        if isinstance(what, str):  # signs that Markdown would read are escaped
+            what = what.replace("\\", "")
+        yield from told(f"{key}/{kind}/{places[kind]:02}", [element.label, what] if kind == "metric" else what)
     for name, sent in drawn(app).items():
         marks = {str(trace.get("name")): trace.get("y") for trace in sent.figure["data"]}
         yield from told(f"{key}/charts/{name}", {"label": sent.label, "focus": sent.focus, "marks": marks})
 
 
-WRITTEN = ("markdown", "caption", "info", "warning", "error", "success", "metric", "table", "arrow_data_frame",
-           "header", "subheader", "title", "text", "selectbox", "button_group", "number_input", "slider", "radio")  # fmt: skip
+WRITTEN = frozenset(
+    ("markdown", "caption", "info", "warning", "error", "success", "metric", "table", "arrow_data_frame", "header",
+     "subheader", "title", "text", "selectbox", "button_group", "number_input", "slider", "radio")
+)  # fmt: skip
 """Elements of a page that say something."""
 
 
@@ -183,10 +186,7 @@ def commands() -> Iterator[Line]:
             if one == other or f"commands/{command}" not in usual:
                 usual[f"commands/{command}"] = usual[one]
                 yield from ((f"commands/{command}{path}", text) for path, text in usual[one].items())
-            found = usual[other].items()
-            yield from (
-                (f"commands/{command}/{option}{path}", text) for path, text in found if usual[one].get(path) != text
-            )
+            yield from _moved(f"commands/{command}/{option}", usual[one], usual[other].items())
 
 
 NOT_ANSWERING = ("dashboard", "serve", "report", "reproduce", "export")

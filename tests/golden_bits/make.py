@@ -2,7 +2,7 @@
 
 ``bits.txt`` next to this file has one line per number: its path (subject/data/what) and the shortest decimal that reads
 back to the same bits. A decision is its word in quotes, and a refusal is ``!`` and its class. A long array is a hash
-with a few of its numbers. Sentences are not stored.
+with a few of its numbers. Sentences are not stored: what is shown is in ``tests/golden_answers``.
 
 Run at the root of the project::
 
