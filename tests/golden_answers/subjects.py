@@ -193,8 +193,8 @@ NOT_ANSWERING = ("dashboard", "serve", "report", "reproduce", "export")
 """Commands that start something, or whose answers are those of a report or of a table of the library."""
 LONG_CALLS = ("audit --slow", "audit --counting", "audit --folds", "audit --models-in", "summarise --scheduler",
               "choose --models-in", "show --test")  # fmt: skip
-READING = ("--debug", "--read", "--label", "--labels", "--key", "--by-place", "--rows", "--force", "-o")
-"""Options of reading and writing, whose answers are those of other rows."""
+READING = ("--debug", "--read", "--label", "--labels", "--key", "--by-place", "--rows", "--force", "-o", "--junit")
+"""Options of reading, whose answers are those of other rows, and of writing; a JUnit file has durations."""
 
 
 def _as_text(words: str, option: str) -> str:
