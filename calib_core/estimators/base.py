@@ -390,7 +390,7 @@ def titled(reduction: Recipe | None, estimator: Recipe, *, of_event: bool = Fals
     >>> from calib_core.reductions import REDUCTIONS
     >>> notions, score = map(REDUCTIONS.recipe, ("confidence", "event", "class-wise")), ESTIMATORS.recipe("log-loss")
     >>> [titled(notion, score) for notion in (None, *notions)]
-    ['Log loss', 'Log loss of right or wrong', 'Log loss', 'Class-wise Log loss']
+    ['Log loss', 'Log loss of the confidence', 'Log loss', 'Class-wise Log loss']
     >>> titled(REDUCTIONS.recipe("top-label"), ESTIMATORS.recipe("ece"))
     'Top-label ECE'
     >>> titled(None, ESTIMATORS.recipe("brier"), of_event=True)
@@ -403,7 +403,7 @@ def titled(reduction: Recipe | None, estimator: Recipe, *, of_event: bool = Fals
         return "Observed frequency"
     if is_score(estimator.key) and of in ("event", "top"):
         of_claims = of == "top" and ESTIMATORS[estimator.key].flags.judged == "losses"
-        return f"{estimator.title} of right or wrong" if of_claims else estimator.title
+        return f"{estimator.title} of the confidence" if of_claims else estimator.title
     return f"{reduction.title} {estimator.title}"
 
 

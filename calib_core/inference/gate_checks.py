@@ -41,7 +41,7 @@ _SAME = {"notion": "notions", "estimator": "estimators", "bins": "bins", "classe
          "about": "intervals"}  # fmt: skip
 _NUMBERS = re.compile(
     r"one group of all rows|[\d,]+ groups [^,]+|, classes of few rows pooled|[\d.,]+ %"
-    r"| or of the confidence \(larger here\)"
+    r"|,? or of the confidence(, which is | \()larger here\)?"
 )
 _LONGEST = 500
 _MANY = 2**53
@@ -204,8 +204,8 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
         if needed is not None and math.isfinite(needed):
             many = f" With about {rows(needed)} judged rows, a model without error would be, in 8 of 10 samples."
         text = (
-            f"Too few rows to tell: {found}. Even a perfectly calibrated model would usually not be shown to be below "
-            f"{limit_words} with these rows.{many}"
+            f"Too few rows to tell: {found}. With so few rows, even a perfectly calibrated model is usually not shown "
+            f"to be below {limit_words}.{many}"
         )
         return Increase(TOO_FEW, *ends, text, before, needed)
     return Increase(TOO_CLOSE, *ends, f"Too close to call: {found}, on both sides of {limit_words}.", before)

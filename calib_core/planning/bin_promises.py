@@ -217,7 +217,7 @@ class Balance(Plan):
         return f"With about {rows}, all bins are balanced in this sense with a probability of at least {level}."
 
 
-@PLANS.register("scaling-binning", "How the rows needed for scaling-binning grow", reference="P2 Theorem 4.1")
+@PLANS.register("scaling-binning", "Rows needed for scaling-binning, by number of bins", reference="P2 Theorem 4.1")
 @dataclass(frozen=True)
 class ScalingBinningPlan(Plan):
     """Rows for scaling-binning and histogram binning as the number of bins grows, relative to 10 bins.
@@ -258,7 +258,9 @@ class ScalingBinningPlan(Plan):
         )
 
 
-@PLANS.register("estimating", "How the rows needed to estimate an error grow", reference="P2 Theorems 5.3 and 5.4")
+@PLANS.register(
+    "estimating", "Rows needed to estimate an error, by number of bins", reference="P2 Theorems 5.3 and 5.4"
+)
 @dataclass(frozen=True)
 class Estimating(Plan):
     """Rows to estimate a squared error with an uncertainty of half its size, by number of bins, relative to 10 bins.

@@ -20,7 +20,7 @@ from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe, Registry, params_of
-from calib_core.text import Unit, at_level, between, in_percent, inside
+from calib_core.text import Unit, at_level, between, in_percent
 
 POINTS = 60
 """Number of points of a curve, without the marked ones."""
@@ -64,7 +64,7 @@ class Plan:
         for param in params_of(type(self)):
             if param.name in found and found[param.name] is None and param.name not in self.leaves:
                 raise NotAnswerable(
-                    f"the {inside(param.label)} is missing; give a number, or a file that determines it"
+                    f"“{param.label}” ({param.name}) is missing; give a number, or a file that determines it"
                 )
         return dataclasses.replace(self, **found)  # type: ignore[type-var]
 
@@ -270,7 +270,7 @@ def answers(
     A question without an answer has the reason as a note. Parameters as in `answer`; ``plans`` None: all.
 
     >>> answers(["miscoverage"])["note"][0]
-    'the correct rows held out is missing; give a number, or a file that determines it'
+    '“Correct rows held out” (rows) is missing; give a number, or a file that determines it'
     """
     lines: list[list[object]] = []
     for plan in PLANS if plans is None else plans:

@@ -336,9 +336,9 @@ class Verified(_OfTheData):
 
     def filled(self, rows: RowsInUse) -> Self:
         if rows.test is None and self.accuracy is None:
-            raise NotAnswerable("the mean confidence is missing; give a number, or a file that determines it")
+            raise NotAnswerable("“Mean confidence” (accuracy) is missing; give a number, or a file that determines it")
         if rows.test is None and self.rows is None:
-            raise NotAnswerable("the number of test rows is missing; give a number, or a file that determines it")
+            raise NotAnswerable("“Number of test rows” (rows) is missing; give a number, or a file that determines it")
         known = self.rows
         outputs = np.full(self.bins, self.accuracy or 0.5)
         if rows.test is not None:

@@ -520,8 +520,8 @@ models needs the same rows in the same order
     """
     if first.n_rows != second.n_rows:
         raise InputError(
-            f"one file has {first.n_rows} rows and the other {second.n_rows}; a comparison of models needs the same "
-            "rows"
+            f"one file has {first.n_rows:,} rows and the other {second.n_rows:,}; a comparison of models needs the "
+            "same rows"
         )
     if "confidence" in (first.kind, second.kind):
         return

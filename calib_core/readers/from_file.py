@@ -139,7 +139,7 @@ def _found_key(table: Table, labels: Table) -> tuple[str, ...]:
     if called:
         what = f"{listed(called)} could each be the key"
     else:
-        what = "no column of both files has each value only once in the labels, as a key must"
+        what = "no column of both files has unique values in the labels file, as a key needs"
     raise InputError(
         f"{table.name} and {labels.name}: {what}. Give the key, or join by row number (key=(), --by-place). "
         f"{table.name} has {table.contents()}; {labels.name} has {labels.contents()}"

@@ -318,7 +318,7 @@ class Multicalibration(Diagram):
         worst = self.found.iloc[place]
         many = len(self.found)
         groups = (
-            f"is the largest of the errors of {many:,} groups, each multiplied by the group's share of all rows. It is "
+            f"is the largest of the errors of {many:,} groups, each multiplied by the group's share of all rows; here, "
             if many > 1
             else "is "
         )

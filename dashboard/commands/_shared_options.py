@@ -171,8 +171,8 @@ read = click.option(
 models_in = click.option(
     "--models-in",
     metavar="COLUMN",
-    help="Column that names the model, if FILE contains several. All are judged on the rows they share. A table "
-    "of one model names it.",
+    help="Column that names the model, if FILE contains several. All are judged on the rows they share. Tables "
+    "of one model name the model.",
 )
 key = click.option(
     "--key",
@@ -263,8 +263,8 @@ judge = click.option(
     type=click.Choice(["auto", "held-out", "all"]),
     default="auto",
     show_default="all rows if there are at most 1,000, else a held-out half",
-    help="Judge held-out rows, or all rows. With all, calibrators are cross-fitted: each row is judged after "
-    "a fit to the others.",
+    help="Judge held-out rows, or all rows. With all, calibrators are cross-fitted: no row is judged by a "
+    "calibrator fitted to it.",
 )
 rows = click.option(
     "--rows",
@@ -286,7 +286,7 @@ division: Option = several(
         show_default=str(SHARE),
         help="Share of rows to fit calibrators on, if no column marks them.",
     ),
-    click.option("--folds", type=click.IntRange(2), help="Judge all rows by K-fold cross-fitting, with this K."),
+    click.option("--folds", type=click.IntRange(2), help="Judge all rows by cross-fitting, with this number of folds."),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the split."),
 )  # fmt: skip
 calibrators = member(
@@ -320,7 +320,7 @@ def check_division(
     if judge != "auto" and test is not None:
         raise click.UsageError("--judge does not go with --test: the rows of that file are judged.")
     if (judge == "all" and share is not None) or (judge == "held-out" and folds is not None):
-        raise click.UsageError("--judge all goes without --share, --judge held-out without --folds.")
+        raise click.UsageError("--judge all does not go with --share, nor --judge held-out with --folds.")
 
 
 # -- bins and verdicts ----------------------------------------------------------------------------------------

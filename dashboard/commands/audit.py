@@ -87,10 +87,11 @@ def command(
 ) -> None:
     """Measure calibration errors, with intervals and verdicts.
 
-    The answer opens with the verdict on one primary measure. The measure is chosen without looking at the outcomes. The
-    answer also states whether there is evidence of any error, however small. A table follows, with one row per notion
-    and estimator. It contains the estimate with its interval, the raw value, the noise floor, the p-value, and the
-    verdict at the tolerance. The noise floor is the value that 95 % of perfectly calibrated models are below.
+    The answer opens with the verdict on one primary measure, chosen without looking at the outcomes, and with the
+    evidence of any error, however small. A table follows. Its rows are pairs of a notion (which claims are judged) and
+    an estimator (how the error is computed). Each row has the estimate with its interval, the raw value, the noise
+    floor, the p-value, and the verdict at the tolerance. The noise floor is the raw value that 95 % of perfectly
+    calibrated models are below.
 
     \b
     Examples:

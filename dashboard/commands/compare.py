@@ -252,7 +252,7 @@ def _text(frame: pd.DataFrame, level: float, margin: float) -> list[str]:
     from calib_core.inference import marked, unit_of
     from calib_core.text import at_level
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.pairs import IN_GROUPS, VALUES_DIFFER, five_words
+    from dashboard.exhibits.pairs import IN_GROUPS, P_VALUES, VALUES_DIFFER, five_words
 
     answered = frame[frame["note"] == ""]
     marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
@@ -275,7 +275,7 @@ def _text(frame: pd.DataFrame, level: float, margin: float) -> list[str]:
         f"{_question(line)}{_rows_of(line)}: {line['note']}." for line in frame[frame["note"] != ""].to_dict("records")
     )
     grouped = [IN_GROUPS] if answered["about"].str.contains("groups of at least").any() else []
-    read = [VALUES_DIFFER, *grouped, five_words(margin)] if len(answered) else []
+    read = [VALUES_DIFFER, P_VALUES, *grouped, five_words(margin)] if len(answered) else []
     titles = [_title(*question) for question in zip(answered["notion"], answered["estimator"], strict=True)]
     lines = _outputs.aligned(columns, answered.assign(about=marks, unit=units, title=titles))
     return [*lines, *refused, *below, *read]

@@ -71,21 +71,20 @@ def command(
 ) -> None:
     """Check predictions against a limit (exit code 0, 1 or 2).
 
-    The verdict on one primary measure decides. The measure is chosen without looking at the outcomes. The exit code is
-    0 if the whole interval is below the limit (within). Otherwise it is 1. Miscalibrated: the whole interval is above
-    the limit, and p is at most 5 %. Too close to call: the interval includes the limit, or it is above and p is more
-    than 5 %. Too few rows to tell: the interval includes the limit, and with so few rows, the interval of a perfectly
-    calibrated model usually would too. The exit code is 2 if the check could not run. The point value never decides. Of
-    several files, all must pass. Two classes have a second limit, for the ratio of observed to expected events.
+    The exit code is 0 if the whole confidence interval of the error is below the limit (within). It is 1 for all other
+    verdicts. Miscalibrated: the whole interval is above the limit, and p is at most 5 %. Too few rows to tell: even the
+    interval of a perfectly calibrated model would usually include the limit. Too close to call: all other cases. The
+    exit code is 2 if the check could not run. The estimate itself never decides.
 
-    The gate judges the same rows as calib audit and the dashboard: all rows if there are at most
-    1,000, else a held-out half.
-    With --judge all it judges every row. The answer names the rows.
+    The error is that of one notion, chosen without looking at the outcomes (--notion). Two classes have a second limit,
+    for the ratio of observed to expected events. Of several files, all must pass.
 
-    With a baseline, the interval of the increase decides in the same way. It is valid whichever rows the two files
-    share, and therefore wide. With few rows, even an unchanged model fails at the default of one point. Set
-    --max-increase to at least the upper end that an unchanged model gets. To compare models on the same rows, use calib
-    compare.
+    The gate judges the same rows as calib audit and the dashboard: all rows if there are at most 1,000, else a held-out
+    half. With --judge all it judges every row.
+
+    With a baseline, the interval of the increase decides. It is valid whichever rows the two files share, and therefore
+    wide: with few rows, even an unchanged model fails at the default of one point. Set --max-increase to at least the
+    upper end of this interval for an unchanged model. To compare models on the same rows, use calib compare.
 
     \b
     Examples:

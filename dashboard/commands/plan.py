@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NUMBERS = {
-    "rows": (int, "Number of rows to calibrate on or to judge."),
+    "rows": (int, "Number of calibration rows, or of rows to judge."),
     "points": (int, "Rows per bin."),
-    "bins": (int, "Number of bins, or of output values."),
+    "bins": (int, "Number of bins, or of distinct outputs."),
     "classes": (int, "Number of classes."),
-    "error": (float, "Wanted error, bound or distance."),
+    "error": (float, "Target: an error, a bound or a distance from the truth."),
     "ratio": (float, "Two classes: tolerance for observed / expected events; 1.25 allows 0.8 to 1.25."),
-    "width": (float, "Wanted width of the interval."),
+    "width": (float, "Target width of the interval."),
     "level": (float, "Confidence level of the guarantee."),
-    "risk": (float, "Allowed probability of failure."),
-    "rate": (float, "Wanted rate of a model that abstains."),
-    "accuracy": (float, "Accuracy."),
+    "risk": (float, "Allowed probability that the guarantee fails."),
+    "rate": (float, "Target or true rate of a model that abstains (withholds some answers)."),
+    "accuracy": (float, "Expected accuracy, or another expected share."),
     "rarest": (float, "Share of rows in which the rarest class is predicted."),
-    "tied": (float, "Share of calibration rows with tied scores."),
+    "tied": (float, "Share of calibration rows whose score is not unique."),
     "withheld": (float, "Share of correct predictions that are withheld."),
     "missed": (float, "Share of wrong predictions that are answered."),
     "notion": (str, "Notion to recalibrate: top-label, confidence or class-wise."),
@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Find a sample size, or what a sample size guarantees.
 
-    QUESTION is one of the names listed below. If it is omitted, all questions are answered. FILE provides what
-    no option sets: numbers of calibration and test rows, classes, scores.
+    QUESTION is one of the names listed below; without it, all questions are answered. Options set the numbers of a
+    question. A FILE of predictions provides those that no option sets: numbers of rows and classes, and the scores.
 
     \b
     Examples:
@@ -124,5 +124,5 @@ def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:
         texts = [line["answer"], line["inverse"], line["basis"]] if line["answer"] else [f"No answer: {line['note']}."]
         lines += ([""] if lines else []) + [f"{line['question']} ({line['key']})", *filter(None, texts)]
     if hint and frame["note"].any():
-        lines += ["", "Give numbers as options, such as --rows 5000, or give a FILE."]
+        lines += ["", "Give numbers as options, such as --rows 5000 for “rows”, or give a FILE."]
     return lines

@@ -420,7 +420,8 @@ class ScoreParts(Exhibit):
             "below 0 by chance. Two fast calibrators and the uncalibrated model are tried; each fold uses the best "
             "on the other folds. Intervals treat the fitted calibrators as fixed and are not corrected for "
             "multiple testing.",
-            "For a calibrator that predicts only the top class, before and after are scored as right or wrong.",
+            "For a calibrator that predicts only the top class, the scores before and after are those of the "
+            "confidence.",
             "Rows are cross-fitted: calibrators share training rows across folds, so the remaining loss is a rough "
             "guide."
             if scene.cross_fitted

@@ -229,6 +229,7 @@ class ClassesStandingOut(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"{scene.model.title}. {scene.get(self.found(scene)).basis} Contribution: the class's share of rows "
-            "times its error beyond the average of calibrated models. p: an exact test over the bins of the class."
+            f"{scene.model.title}. {scene.get(self.found(scene)).basis} Calibrated: mean error of a perfectly "
+            "calibrated model. Contribution: the class's share of rows times its error beyond the average of "
+            "calibrated models. p: an exact test over the bins of the class."
         ).also(correction(scene))

@@ -24,21 +24,21 @@ from dashboard.session import Call, Scene, call
 
 AT_LEVEL = f"{at_level(LEVEL)} interval"
 VALUE = (
-    "Estimate: corrected for noise, and always in the interval. For a maximum error (MCE) it is the largest gap in any "
-    "group that the interval uses, and is not corrected. Raw value: the estimator's formula; noise inflates it."
+    "Estimate: corrected for noise, and always in the interval. A maximum error (MCE) is not corrected: its estimate "
+    "is the largest gap in the bins or groups that the interval is for. Raw value: the estimator's formula; noise "
+    "inflates it."
 )
 ESTIMATE = "The estimate is the median of the error's confidence distribution, or the nearest value in the interval"
 FLOOR = (
-    "Noise floor: the raw value is at most this in 95 % of perfectly calibrated models with these predictions. p: "
-    "share of such models with a raw value at least as large. “(mean gap)” after p: p is for the mean prediction "
-    "minus the observed frequency. No error of this line can be smaller than this gap, so its p is also valid "
-    "here; likewise for another name in brackets. Of the tests of a line, "
-    "the smallest p-value is shown, corrected for this choice. An estimate below the noise floor can be chance."
+    "Noise floor: 95 % of perfectly calibrated models with these predictions have at most this raw value. p: the share "
+    "of such models with a raw value at least as large. A name in brackets after p, such as “(mean gap)”: p is that of "
+    "this other error, which is never larger than the line's. The mean gap is the observed frequency minus the mean "
+    "prediction. Each line shows the smallest p-value of its tests, corrected for this choice."
 )
 OF_SCORES = (
-    "For accuracy, 95 % of calibrated models are above the noise floor. The p-value of accuracy or of a score, "
-    "marked “as bad or worse”, counts only calibrated models that perform as badly or worse. Spiegelhalter's test "
-    "on the Brier score is a different test: it is two-sided and also counts scores that are too good."
+    "For accuracy, 95 % of calibrated models are above the noise floor. “As bad or worse” after p: the share of "
+    "calibrated models with an accuracy or score as bad or worse. Spiegelhalter's test of the Brier score is "
+    "two-sided: it also counts scores that are too good."
 )
 GAP_ABOVE = (
     "The mean gap is the observed frequency minus the mean prediction. It is a raw value. The estimate of an error is "

@@ -38,19 +38,20 @@ from dashboard.session import Call, Scene, call
 WHOLE = "whole"
 """Instead of a notion: whole predictions, evaluated by scores."""
 VALUES_DIFFER = (
-    "The difference is corrected for noise, like its interval. It can deviate from the difference of the two raw "
-    "values, and from that of two separate estimates."
+    "The difference is corrected for noise, like its interval. So it can deviate from the difference of two raw values "
+    "or of two estimates."
 )
 IN_GROUPS = (
-    "Measures by class are computed in groups of similar scores here. In the bins of calib audit, the same rows have "
-    "other raw values; --bins 15 compares the models in such bins."
+    "Errors by class are measured in groups of rows with similar scores here, so their raw values differ from those of "
+    "calib audit. With --bins 15 they are measured in 15 bins."
 )
 """Note on values by class that differ from those of other tables."""
+P_VALUES = "p: the p-value of no difference. p, Holm: corrected for the number of pairs by Holm's method."
 _FIVE_WORDS = (
-    "Better or worse: p is at most 5 % and the interval excludes 0. Within margin: the interval is within the "
-    "margin of {} on both sides. Equivalent: within it, but neither better nor worse. Not worse: not "
-    "shown to be better or worse, but any disadvantage of the first model is smaller than the margin. Cannot tell: "
-    "none of these."
+    "Better or worse: p is at most 5 %, and the interval excludes 0. The margin is {}. “Within margin” after better "
+    "or worse: the whole interval is closer to 0 than the margin. Equivalent: the same, but neither better nor worse. "
+    "Not worse: neither, but the interval excludes that the first is worse by the margin or more. Cannot tell: it "
+    "does not exclude that."
 )
 
 
@@ -135,8 +136,8 @@ class PairsExhibit(Exhibit):
         refused = frame.loc[frame["note"] != "", "note"].value_counts(sort=False)
         return Words(
             f"{cc.ESTIMATORS[self.estimator].title} of {claims}: error of the first minus that of the second; below "
-            f"0, the first has the smaller error. Each {AT_LEVEL} is for one pair. {VALUES_DIFFER} p: for no "
-            f"difference. Holm: corrected for the number of pairs. {five_words(self.margin)}"
+            f"0, the first has the smaller error. Each {AT_LEVEL} is for one pair. {VALUES_DIFFER} {P_VALUES} "
+            f"{five_words(self.margin)}"
         ).also(
             self.which_rows(scene),
             *marked(_claims(frame))[1],

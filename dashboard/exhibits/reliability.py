@@ -325,7 +325,7 @@ class Reliability(Exhibit):
             return ()
         bands = scene.get(wanted)
         outside = f"{bands.outside} of {len(bands.frame())} bins outside the {percent(bands.level, 0)} consistency band"
-        return (f"{title}: {outside}; {percent(1 - bands.level, 0)} would be by chance.",)
+        return (f"{title}: {outside}; of a calibrated model, about {percent(1 - bands.level, 0)} would be.",)
 
     def _of_curve(self, scene: Scene) -> tuple[str, ...]:
         """Notes with the numbers of the curve."""

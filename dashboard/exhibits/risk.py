@@ -28,17 +28,15 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 
 ENDS = (
-    "The intervals of observed frequency, gap, ratio and intercept treat these rows and their predicted risks as "
-    "fixed. They agree with the interval of the calibration error, which is never smaller than the mean gap. "
-    "The intervals of slices are for new rows of the same kind (Clopper and Pearson 1934). They "
-    "are often wider."
+    "The intervals of observed frequency, gap, ratio and intercept take these rows and their predicted risks as given. "
+    "The intervals of slices are for new rows of the same kind (Clopper and Pearson 1934), so they are often wider."
 )
 """Explains what the intervals of a risk are for."""
 DISTANCES = (
-    "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth "
-    "curve of the observed frequency. Emax: the largest distance. Noise inflates distances. ICI, E50 and E90 "
-    "are corrected for noise if they have an interval. Such an estimate can be smaller than the mean gap, which is a "
-    "raw value. Noise floor: 95 % of perfectly calibrated models have a smaller uncorrected distance."
+    "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth curve "
+    "of the observed frequency. Emax: the largest distance. ICI, E50 and E90 with an interval are corrected for "
+    "noise, so they can be smaller than the mean gap, a raw value. Noise floor: 95 % of perfectly calibrated models "
+    "have a smaller uncorrected distance."
 )
 
 
@@ -265,7 +263,7 @@ class Gains(Exhibit):
         return Words(
             f"Evaluated on {scene.unseen(rows)}. {line_words.ESTIMATE}. Log loss is computed on "
             "the rows that a calibrator answers. If the file has only one confidence per row, it is the log loss of "
-            "being right or wrong. It is empty if a calibrator does not define one."
+            "the confidence. It is empty if a calibrator does not define one."
         ).also(*line_words.of_both(scene))
 
 

@@ -61,8 +61,8 @@ TERMS = {
         Term(
             "noise-floor",
             "Noise floor",
-            "With these predictions, 95 % of perfectly calibrated models show a smaller error. An error below the "
-            "noise floor can be chance.",
+            "With these predictions, 95 % of perfectly calibrated models show a smaller raw error. A raw error below "
+            "the noise floor can be chance.",
             sketches.noise_floor(),
             "A hatched bar from zero; nineteen of twenty dots are within its length, one is beyond.",
             r"\inf\bigl\{t : P(T^* \le t) \ge 0.95\bigr\}, \quad z^*_i \sim \mathrm{Bernoulli}(s_i)",
@@ -74,7 +74,7 @@ TERMS = {
             "tolerance",
             "Tolerance",
             "The largest error that does not matter to you. An interval below it means within tolerance, one "
-            "above it miscalibrated; one that includes it decides nothing.",
+            "above it miscalibrated; one that includes it shows neither.",
             sketches.tolerance(),
             "A dashed line: one interval is below it, one includes it, one is above it.",
             r"\text{within: } u < \varepsilon \qquad \text{miscalibrated: } \ell > \varepsilon",
@@ -276,8 +276,8 @@ TERMS = {
         Term(
             "overconfident",
             "Overconfident",
-            "Accuracy is lower than confidence: below the diagonal. Above it the model is underconfident: "
-            "accuracy is higher than confidence.",
+            "Accuracy is lower than confidence, so points are below the diagonal. If accuracy is higher, the model is "
+            "underconfident.",
             sketches.over_confident(),
             "All points are below the diagonal, further so at higher confidence.",
             r"P\bigl(Y = c(X) \mid h(X)\bigr) < h(X)",
@@ -359,7 +359,7 @@ TERMS = {
         Term(
             "row-group",
             "Grouped rows",
-            "Rows of one patient, question or author have similar errors. They count as one piece of evidence and "
+            "Rows of one patient, question or author can have similar errors. They are not counted as independent, and "
             "are on the same side of every split.",
             sketches.row_group(),
             "Dots in three rings of different sizes.",

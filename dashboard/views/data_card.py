@@ -47,7 +47,7 @@ def kind_sentence(predictions: Predictions) -> str:
     lacks = "classes" if predictions.n_classes is None else "the other classes' probabilities"
     return (
         f"Contains {what}. Not available: {', '.join(never)}, and everything else that needs {lacks}. The log loss "
-        "next to advice is that of being right or wrong."
+        "next to advice is that of the confidence, as the probability of being right."
     )
 
 

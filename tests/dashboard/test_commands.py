@@ -114,7 +114,7 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
         assert re.search(r"\s+".join(map(re.escape, [shown.title, shown.written(shown.point), shown.interval])), text)
         assert re.search(r"\s+".join([re.escape(value.replace("-", "−")), re.escape(floor)]), text)
     assert f"These {len(record['lines'])} p-values are not corrected" in text
-    (note,) = re.findall("Intervals are for .*", text)
+    note = "\n".join(re.findall("Mark .: the interval is for .*|Intervals are for .*", text))
     for about in {line["about"] for line in record["lines"]}:
         place = where_measured(about)
         assert note.count(place) == 1
@@ -471,8 +471,8 @@ def test_compare_opens_with_every_measure_that_contradicts_the_log_loss(tmp_path
     by_score = frame.droplevel("notion")["verdict"].to_dict()
     assert [by_score[key] for key in ("log-loss", "accuracy", "brier")] == ["better", "worse", "worse"], verdicts
     first, others = run("compare", *files).stdout.splitlines()[1:3]
-    assert first.startswith("By log loss of right or wrong, small.csv is better than large.csv")
-    named = {"accuracy", "brier score of right or wrong", "confidence debiased squared error"}
+    assert first.startswith("By log loss of the confidence, small.csv is better than large.csv")
+    named = {"accuracy", "brier score of the confidence", "confidence debiased squared error"}
     assert all(name in others.lower() for name in named)
     assert "large.csv is better" in others
 

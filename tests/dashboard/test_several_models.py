@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,9 @@ def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
     table = next(b for b in blocks if getattr(b, "name", "") == "differences")
     pd.testing.assert_frame_equal(table.frame, shown(selection, "pairs"))
     notes = [block.text for block in blocks if getattr(block, "aside", False)]
-    assert any(note.startswith("Intervals are for ") and "difference" in note for note in notes)
+    assert any(
+        re.match("Intervals are for |Mark .: the interval is for ", note) and "difference" in note for note in notes
+    )
     refused = reported(NOT_ANSWERED.replace(calibrators=()))
     assert not any(getattr(block, "name", "") == "differences" for block in refused)
     reasons = [block for block in refused if getattr(block, "lead", "") == "Not available."]

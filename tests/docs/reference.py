@@ -126,7 +126,7 @@ def _calibrator(key: str) -> str:
         f'calibrator = cc.CALIBRATORS.make("{key}").fit_on({before}fit)\n'
         f"after = calibrator.apply({before}test)\n"
         f'losses = [cc.estimate(each, "confidence", "log-loss").value for each in ({before}test, after)]\n'
-        'print("log loss of right or wrong: {:.3f} before, {:.3f} after".format(*losses))\n'
+        'print("log loss of the confidence: {:.3f} before, {:.3f} after".format(*losses))\n'
     )
 
 

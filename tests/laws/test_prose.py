@@ -374,7 +374,7 @@ def of_lines(w: World, model: str) -> dict[str, float]:
 
 RULES = [
     # Numbers computed only for the sentence have no column: required rows, and the remaining error.
-    (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\)\. With {any_rows} rows, a model "
+    (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\): then a model "
               r"without error is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an "
               r"error of {half} % needs about {any_more}"),
     (of_own_error, r"leaves an error estimated at {any_left} % \({level} % interval {any_low} to {any_high} %\)"),

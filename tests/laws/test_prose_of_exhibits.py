@@ -420,7 +420,7 @@ RULES: list[tuple[str, Collect, str]] = [
     # Counted only for the sentence.
     ("rows", of_parts, r"{any_rows} of {judged} test rows equal a calibration row in scores, label and 1"),
     ("bins", of_settings, r"{level} % consistency band|{chance} % would by chance"),
-    ("reliability", of_settings, r"{level} % consistency band; {chance} % would be by chance"),
+    ("reliability", of_settings, r"{level} % consistency band; of a calibrated model, about {chance} % would be"),
     ("bin", of_a_bin, r"simultaneous for the {listed} classes of this bin at {level} %"),
     ("corp", of_settings, r"at least {level} % of such bands"),
     ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),

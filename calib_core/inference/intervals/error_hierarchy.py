@@ -63,7 +63,7 @@ GIVEN = ", given these predictions"
 _OR_OF = ", or the {} in its own bins if that is larger"
 _OR_TOGETHER = ", or over all classes pooled if that is larger"
 _OR_EVENT = ", or over all classes pooled, or of the event, whichever is largest"
-_OR_CONFIDENCE = " or of the confidence (larger here)"
+_OR_CONFIDENCE = ", or of the confidence, which is larger here"
 _GAP, _OTHER_GAP = "mean gap", "mean gap of the confidence"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """Cached results of calibrated draws: every line of the same predictions needs them."""

@@ -255,20 +255,22 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     >>> marked([("the error in these bins", True)])
     ([''], ('Intervals are for the error in the bins of its raw value.',))
 
-    >>> marked([("one", True), ("", None), ("two", False)])
-    (['a', '', 'b*'], ('Intervals are for (a) one; (b) two.', '*: a rough guide; no simulation covers this case.'))
+    >>> marks, below = marked([("one", True), ("", None), ("two", False)])
+    >>> marks, *below  # doctest: +NORMALIZE_WHITESPACE
+    (['a', '', 'b*'], 'Mark a: the interval is for one.', 'Mark b: the interval is for two.',
+     '*: a rough guide; no simulation covers this case.')
 
     Errors of several kinds in the same cells share a letter, because the name of a line states its kind.
 
     >>> here = ", given these predictions"
     >>> lines = [(f"the error in 3 bins{here}", True), (f"the largest error in 3 bins{here}", True), ("x", True)]
-    >>> marked(lines)
-    (['a', 'a', 'b'], ('Intervals are for (a) the named error in 3 bins, given these predictions; (b) x.',))
+    >>> marked(lines)[0], marked(lines)[1][0]
+    (['a', 'a', 'b'], "Mark a: the interval is for the line's error in 3 bins, given these predictions.")
 
     Classes that share a group, and a second error that the interval can be for, have sentences of their own.
 
     >>> marked([("the error over 6 groups of rows, classes of few rows pooled", True), ("x", True)])[1][0]
-    'Intervals are for (a) the error over 6 groups of rows. Classes with few rows share a group. (b) x.'
+    'Mark a: the interval is for the error over 6 groups of rows. Classes with few rows share a group.'
     """
     every = _folded([(about and str(about), tested) for about, tested in intervals])
     abouts = list(dict.fromkeys(about for about, _ in every if about))
@@ -276,12 +278,12 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
     short, common = _without_repeats(abouts)
     short = [text.replace("in these bins", "in the bins of its raw value") for text in short]
-    between = ". " if any(". " in text for text in short) else "; "
-    targets = between.join(
-        f"({letters[about]}) {text}" if letters else text for about, text in zip(abouts, short, strict=True)
+    targets = (
+        f"Mark {letters[about]}: the interval is for {text}." if letters else f"Intervals are for {text}."
+        for about, text in zip(abouts, short, strict=True)
     )
     star = any("*" in mark for mark in marks)
-    return marks, (*([f"Intervals are for {targets}.{common}"] if targets else []), *([ROUGH_GUIDE] if star else []))
+    return marks, (*targets, *filter(None, [common]), *([ROUGH_GUIDE] if star else []))
 
 
 _GROUPS = "; errors within groups are not measured"
@@ -314,18 +316,18 @@ def _without_repeats(abouts: list[str]) -> tuple[list[str], str]:
         abouts = [about.replace(GIVEN, "") for about in abouts]
     for pattern, sentence in _ALTERNATIVES:
         abouts = [re.sub(pattern, sentence, about) for about in abouts]
-    fixed = " The intervals of errors take these predictions as given." if given else ""
-    return abouts, fixed + (" Errors within groups are not measured." if grouped else "")
+    fixed = "The intervals of errors take these predictions as given." if given else ""
+    return abouts, f"{fixed}{' Errors within groups are not measured.' if grouped else ''}".strip()
 
 
 def _folded(intervals: list[tuple[str, bool | None]]) -> list[tuple[str, bool | None]]:
-    """Describe errors of different kinds in the same cells, as "the named error" in these cells."""
+    """Describe errors of different kinds in the same cells, as "the line's error" in these cells."""
     places = [_after_kind(about or "") for about, _ in intervals]
     kinds: dict[str, set[str]] = {}
     for (about, _), place in zip(intervals, places, strict=True):
         kinds.setdefault(place, set()).add(about)
     return [
-        (f"the named error {place}" if place and len(kinds[place]) > 1 else about, tested)
+        (f"the line's error {place}" if place and len(kinds[place]) > 1 else about, tested)
         for (about, tested), place in zip(intervals, places, strict=True)
     ]
 

@@ -208,8 +208,8 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
         needed = rows_to_tell(question, limit, level)
         off = rows_with_error(question, limit, limit / 2, level)
         text = (
-            f"Too few rows to tell: {words}.{limits} With these rows, even a perfectly calibrated model would "
-            f"usually not be shown to be within {exact_tolerance(eps)}. "
+            f"Too few rows to tell: {words}.{limits} With so few rows, even a perfectly calibrated model is "
+            f"usually not shown to be within {exact_tolerance(eps)}. "
             f"{of_sample_size(needed, eps, off, judged=_independent_rows(estimate), independent=grouped)}"
         )
         return Verdict(TOO_FEW, eps, text, *ends, rows_needed=needed, rows_with_error=off)
@@ -237,8 +237,8 @@ def of_sample_size(
     65 to 88 % (on average 77 %) of 60 samples with the rows named were within.
 
     >>> print(of_sample_size(7310, 0.02, 14650, judged=750))
-    About 7,400 judged rows would be needed (there are 750). With 7,400 rows, a model without error is shown to be
-    within 2 % in 8 of 10 samples. A model with an error of 1 % needs about 15,000.
+    About 7,400 judged rows would be needed (there are 750): then a model without error is shown to be within 2 % in 8
+    of 10 samples. A model with an error of 1 % needs about 15,000.
     """
     more = (
         ""
@@ -250,7 +250,7 @@ def of_sample_size(
     if independent:
         more += " Rows in groups need more; how many more is unknown before outcomes are seen."
     return (
-        f"About {rows(needed)} {kind} would be needed{there}. With {rows(needed)} rows, a model without error is "
+        f"About {rows(needed)} {kind} would be needed{there}: then a model without error is "
         f"shown to be within {exact_tolerance(eps)} in 8 of 10 samples.{more}"
     )
 
@@ -286,7 +286,7 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
             f"{exact_tolerance(error.eps)}."
         )
     by_error = error.sentence.partition(": ")[2]
-    few = f"about {events(ratio.needed)} expected events would be needed"
+    few = f"About {events(ratio.needed)} expected events would be needed"
     if error.word == MISCALIBRATED:
         where = {"within": "within", "outside": "outside", "undecided": _PARTLY}[ratio.word]
         text = f"{error.sentence} {begun(found)}, {where} the tolerance of {tolerated}."
@@ -301,8 +301,8 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
     by_rows = error.rows_needed if error.word == TOO_FEW else None
     if not ratio.enough or by_rows is not None:
         needed = ratio.rows * ratio.needed / ratio.expected
-        why = f": {few}, and there are {_count(ratio.expected)}" if not ratio.enough else ""
-        text = f"Too few rows to tell: {found}, {_PARTLY} the tolerance of {tolerated}{why}. {begun(by_error)}"
+        why = f" {few}; there are {_count(ratio.expected)}." if not ratio.enough else ""
+        text = f"Too few rows to tell: {found}, {_PARTLY} the tolerance of {tolerated}.{why} {begun(by_error)}"
         most = max(needed if not ratio.enough else 0.0, by_rows or 0.0)
         return replace(error, word=TOO_FEW, ratio=ratio, sentence=f"{text}{scale}", rows_needed=most, shown=None)
     text = f"Too close to call: {found}, {_PARTLY} the tolerance of {tolerated}. {begun(by_error)}{scale}"
