@@ -91,11 +91,10 @@ def command(
     models: the column of --models-in names the model. Or each model has columns of its own, such as two risks of one
     event.
 
-    For every pair the table lists both errors and the first minus the second: below 0 is better for errors and losses,
-    above 0 for accuracy. It adds the interval of the difference, its p-value, and the p-value corrected for the number
-    of pairs (Holm). The conclusion is better, worse, or not worse by more than the margin. The correction for noise is
-    that of the difference, which can therefore deviate from the difference of two raw values or of two estimates.
-    Unless you choose bins, measures by class use groups of rows, and the output names them.
+    For every pair, the table has both values and their difference, the first minus the second. Below 0 the first is
+    better, or above 0 for accuracy. The difference has an interval, a p-value, and one corrected for the number of
+    pairs (Holm). The verdict is better, worse, equivalent, not worse, or cannot tell; the output defines these words.
+    Unless you choose bins, errors by class are measured in groups of rows with similar scores.
 
     For summaries there are two answers. One covers all rows and uses each model's own interval; it is valid whichever
     rows the models share. The other is paired, over the sampled rows, if these are the same (calib summarise --rows-of
