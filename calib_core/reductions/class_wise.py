@@ -88,8 +88,8 @@ class Event:
     """Among rows with risk p of the event, a fraction p should have it.
 
     Claims (p_i[e], 1{y_i = e}) for the event e of two classes (``predictions.event``), whichever class is predicted.
-    Abstained rows state no risk. What can mislead: the event is identified by its class name;
-    ``with_event`` changes it. Raises NotAnswerable if there are not two classes with probabilities.
+    Abstained rows state no risk. NotAnswerable if there are not two classes with probabilities. What can mislead: the
+    event is recognized by its class name, which can pick the wrong class; ``with_event`` changes it.
 
     References: Van Calster et al. 2016; P1 Table 1 with K = 2.
 

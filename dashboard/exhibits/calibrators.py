@@ -111,7 +111,7 @@ class Calibrators(Exhibit):
     def words(self, scene: Scene) -> Words:
         return Words(
             f"On {scene.judged_rows}. Empty cells: not defined, because the calibrator recalibrates only one claim "
-            f"per row. Bins: {scene.in_bins}."
+            f"per row. CW: class-wise; conf: confidence; TL: top-label. Bins: {scene.in_bins}."
         ).also(scene.rows_counted)
 
 

@@ -60,7 +60,7 @@ class ByClass(Exhibit):
             "error, *": "raw ECE of the class for the model",
             "calibrated, *": "mean raw ECE of calibrated models with these scores",
             "p, *": "probability of an error at least as large in a calibrated model",
-            "p_holm, *": "the same, corrected for classes and kinds of places",
+            "p_holm, *": "the same, corrected for classes and kinds of subsets",
         }
     )
 
@@ -252,7 +252,7 @@ class Classes(InOrder):
             f"{scene.in_bins}. "
             "Calibrated: mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as "
             "large in a calibrated model (exact test by bins). It is corrected for the number of classes and the "
-            "kinds of places; at most 0.05 is significant. With few rows, an error of a class is rarely "
+            "kinds of subsets; at most 0.05 is significant. With few rows, an error of a class is rarely "
             "significant."
         )
         return self.noted(words.also(self.rule(scene)), scene).also(*self.tests(scene)[1])

@@ -114,7 +114,7 @@ COMMON = {
     "notion": "notion of calibration",
     "p": "p-value: probability that a calibrated model shows at least as much",
     "p_of": "subject of p: another error, or models that perform as badly or worse",
-    "p_corrected": "Holm-corrected p-value, also corrected for the kinds of places and the columns",
+    "p_corrected": "Holm-corrected p-value, also corrected for the kinds of subsets and the columns",
     "p_holm": "Holm-corrected p-value for the number of tests",
     "P(*": "probability of the class",
     "place": "the place in words",

@@ -147,7 +147,7 @@ def added() -> dict[str, tuple[str, ...]]:
 def also_on(key: str) -> str:
     """Return what an exhibit's Python code needs besides the library, to follow "the library" in a sentence."""
     package = package_of(EXHIBITS[key].cls)
-    return f"and {package}" if package else "alone"
+    return f"and {package}" if package else "only"
 
 
 def broken(package: str, why: Exception) -> str:

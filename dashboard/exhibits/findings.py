@@ -164,9 +164,9 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     if rows.groups is not None:
         return (once,)
     return (
-        f"{once} This test also serves the verdicts on other errors, so it is more cautious. Its p-value is often "
-        "two to three times that of a test of the gap only. A slice with nearly all rows is tested for its gap "
-        "only, and may have a smaller p-value.",
+        f"{once} This test also serves the verdicts on other errors, so it is more cautious than that of a slice: its "
+        "p-value is often two to three times as large. A slice with nearly all rows can therefore have a smaller "
+        "p-value.",
         *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),
     )
 
@@ -202,7 +202,7 @@ class ClassesStandingOut(Exhibit):
             "error": "raw ECE of the class",
             "calibrated": "mean raw ECE of calibrated models with these confidences",
             "excess": "share of rows times (error minus calibrated)",
-            "p_holm": "p of the exact test, corrected for classes and kinds of places",
+            "p_holm": "p of the exact test, corrected for classes and kinds of subsets",
             "stands_out": "whether p_holm is at most 0.05",
         }
     )

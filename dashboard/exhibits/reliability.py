@@ -89,7 +89,10 @@ class BandedBins(Exhibit):
         title, bands = scene.model.title, scene.get(self._bands(scene))
         level, chance = percent(bands.level, 0), percent(1 - bands.level, 0)
         lie = "lies" if bands.outside == 1 else "lie"
-        outside = f"{bands.outside} of {len(bands.frame())} stars {lie} outside their band; {chance} would by chance."
+        outside = (
+            f"{bands.outside} of {len(bands.frame())} stars {lie} outside their band; "
+            f"of a calibrated model, about {chance} would."
+        )
         return Words(
             f"{title}. Calibrated models: {level} consistency band of each bin for a calibrated model with these "
             f"confidences (1,000 resamples). Interval of observed: exact {level} interval of the bin. {outside}",

@@ -135,8 +135,8 @@ class InTheLargeExhibit(Exhibit):
             f"rows. Predicted and observed frequency {differs}; p is corrected for the errors judged with it."
         )
         return Words(caption, f"Calibration in the large of {in_sentence(title)}. {caption}").also(
-            f"{ENDS} The end towards a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "
-            f"interval, because other errors are judged with it. The other end "
+            f"{ENDS} The end nearer to a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "
+            f"interval, because several errors are judged together. The other end "
             f"is that of a {at_level(found.level)} interval. Method: {found.method}.",
             "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
             "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, risks are "

@@ -79,9 +79,9 @@ def words(scene: Scene) -> Words:
         f"{own_interval(scene)}. Calibrated models: the range of {at_level(LEVEL)} of them, for each bin.",
         f"Observed frequency against predicted risk of {name}. {_largest(frame, title)}",
         headline=_headline(scene, scene.get(tested), happened),
-        key=f"Star: one bin. Gray band: calibrated models. Line: smooth curve with its band, drawn where 20 "
-        f"effective rows are near. Spikes below (square-root scale) count {rows}: upward with the event, downward "
-        "without it. Hollow: fewer than 10 rows. Triangle at the edge: beyond the axis.",
+        key="Star: one bin. Gray band: calibrated models. Line: smooth curve with its band, drawn where the effective "
+        f"sample size near a risk is at least 20. Spikes below (square-root scale) count {rows}: upward with the "
+        "event, downward without it. Hollow: fewer than 10 rows. Triangle at the edge: beyond the axis.",
     ).also(
         f"Bins: {mine.bins}{'' if scene.bins else ', chosen from the predicted risks alone'}.",
         bins_counted(scene),

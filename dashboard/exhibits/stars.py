@@ -41,8 +41,8 @@ def differences(diagram: ReliabilityDiagram) -> str:
         return ""
     if found.empty:
         joint = diagram.class_p_joint
-        still = ", but jointly they do" if joint <= SIGNIFICANCE else ""
-        how = f"bins tested: {tested}, corrected; jointly {chance(joint)}"
+        still = ", but all together they do" if joint <= SIGNIFICANCE else ""
+        how = f"bins tested: {tested}, corrected; all together {chance(joint)}"
         return f"in no bin do classes differ significantly{still} ({how})."
     where = [cc.diagrams.edges_said(low, high) for low, high in zip(found["lower"], found["upper"], strict=True)]
     more = f" and {len(where) - 3} more" if len(where) > 3 else ""

@@ -118,7 +118,7 @@ def settings_of(selection: Selection, place: int) -> None:
         widgets.change(calibrators=tuple(dict.fromkeys((*old[:place], new, *old[place + 1 :]))))
 
     with st.expander(markdown_plain(entry.title + (f" ({before + 1})" if before else ""))):
-        st.caption(markdown_plain(entry.caption) + (f" ({markdown_plain(entry.reference)})" if entry.reference else ""))
+        st.caption(markdown_plain(entry.caption) + (f" {markdown_plain(entry.reference)}." if entry.reference else ""))
         key = f"set.{recipe.key}.{before}"
         widgets.recipe_controls(recipe, key=key, changed=changed, class_names=_class_names(selection))
 

@@ -39,7 +39,7 @@ def opening() -> None:
     with sample, st.container(border=True, height="stretch", key="sample"):
         st.markdown("**A file looks like this**")
         st.markdown(_SAMPLE)
-        st.caption("Logits are fine, and so is one confidence with right or wrong.")
+        st.caption("Logits work as well, and so does one confidence with right or wrong.")
     with field:
         arrived = upload("data", "Drop a predictions file here. You can check and correct how each column is read.")
     if arrived:
@@ -87,7 +87,7 @@ def upload(role: Role, label: str) -> bool:
     widget = f"data.upload.{role}"
     file = uploads.uploader(label, key=widget, types=all_endings())
     endings = ", ".join(ending.upper() for ending in all_endings())
-    st.caption(f"{endings}; up to {size(terms().file_bytes)}, very large ones best as a float32 NPZ.")
+    st.caption(f"{endings}; up to {size(terms().file_bytes)}. Save very large ones as float32 NPZ.")
     if sentence(role):
         data_findings.sentence(sentence(role))
     if file is None:

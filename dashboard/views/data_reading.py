@@ -383,7 +383,7 @@ class _Panel:
             self._several("metadata", "Metadata columns, to look rows up", options, carried)
             return
         st.toggle(
-            f"Carry along {count(len(carried) or len(options))} other columns, to look rows up",
+            f"Include {count(len(carried) or len(options))} other columns, to look rows up",
             **self._tied("metadata", bool(carried), lambda on: options[:100] if on else ()),
         )
 

@@ -22,7 +22,7 @@ def missing() -> str:
         scene = session.scene_of(widgets.selection().replace(calibrators=()))
         if not scene.models.shown:
             return ""  # shown in place of the view
-        return "" if _marked(scene) else "no metadata column contains right or wrong for only some of the rows"
+        return "" if _marked(scene) else "no metadata column marks only some of the rows as right or wrong"
     except InputError:
         return ""  # unusable data: reported in place of the view
 

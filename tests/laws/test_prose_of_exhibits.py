@@ -146,7 +146,7 @@ FIXED = [
     r"Predictions of 95 % or more",
     r"with calibration rows: \d",
     r"correct rows withheld 0\.4",
-    r"sample size near a score is at least 20|where 20 effective rows are near",
+    r"sample size near a (?:score|risk) is at least 20",
 ]
 """Numbers of a method, the same for all data."""
 
@@ -419,7 +419,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("findings", of_settings, r"first {drawn} of|frequency in {drawn} subsets"),
     # Counted only for the sentence.
     ("rows", of_parts, r"{any_rows} of {judged} test rows equal a calibration row in scores, label and 1"),
-    ("bins", of_settings, r"{level} % consistency band|{chance} % would by chance"),
+    ("bins", of_settings, r"{level} % consistency band|of a calibrated model, about {chance} % would"),
     ("reliability", of_settings, r"{level} % consistency band; of a calibrated model, about {chance} % would be"),
     ("bin", of_a_bin, r"simultaneous for the {listed} classes of this bin at {level} %"),
     ("corp", of_settings, r"at least {level} % of such bands"),
@@ -427,7 +427,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("kernel-curve|class-kernel", of_curve, r"local calibration error at {at} % is {local} %"),
     ("kernel-curve|class-kernel", of_curve, r"{level} % or more of such"),
     ("reliability", of_settings, r"range of {level} % of (?:them|stars)"),
-    ("reliability", of_differences, r"bins tested: {tested}, corrected(?:; jointly p [=<] {joint})?"),
+    ("reliability", of_differences, r"bins tested: {tested}, corrected(?:; all together p [=<] {joint})?"),
     ("standing-out|class-errors|class-panels|classes", of_all_classes, r"jointly(?: they are)? \(p [=<] {joint}\)"),
     ("bin|bin-models", of_place, r"{lower} to {upper} %:"
                                   r"(?: {rows} rows, mean confidence {says} %, accuracy {right} %)?"),

@@ -20,4 +20,4 @@ def why_not(request: Request) -> str:
     scene = request.scene
     if not scene.undivided and scene.get(marking(scene)):
         return ""
-    return "no metadata column contains right or wrong for only some of the rows, as human labels would"
+    return "no metadata column marks only some of the rows as right or wrong, as human labels would"
