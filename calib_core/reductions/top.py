@@ -61,8 +61,8 @@ class TopLabel:
     """Among rows predicted as class l with confidence h, a fraction h should have label l.
 
     Claims (h_i, 1{y_i = c_i}) in one stratum per predicted class c_i, weighted by share of rows. On the same bins
-    this error is never below the confidence error (P1 Prop. 4). What can mislead: with few rows per class the
-    plug-in error is mostly noise.
+    this error is never below the confidence error (P1 Prop. 4). What can mislead: with few rows per class, the
+    raw error is mostly noise.
 
     References: P1 eq. (2).
 

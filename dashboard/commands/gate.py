@@ -83,7 +83,7 @@ def command(
     half. With --judge all it judges every row.
 
     With a baseline, the interval of the increase decides. It is valid whichever rows the two files share, and therefore
-    wide: with few rows, even an unchanged model fails at the default of one point. Set --max-increase to at least the
+    wide. With few rows, even an unchanged model fails at the default of one point. Set --max-increase to at least the
     upper end of this interval for an unchanged model. To compare models on the same rows, use calib compare.
 
     \b

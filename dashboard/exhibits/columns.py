@@ -327,7 +327,7 @@ def number_between(heading: str, low: str, high: str, marks: Sequence[str] = ())
 
 
 def ratio_between(heading: str, low: str, high: str, limit: str) -> Column:
-    """A column of intervals of observed to expected events, with ends distinguishable from the tolerance."""
+    """A column of intervals of observed to expected events, with ends distinguishable from the tolerance and from 1."""
 
     def both(low: Any, high: Any, limit: Any) -> str:
         return NOT_KNOWN if any(map(_missing, (low, high, limit))) else ratio_range(low, high, limit)

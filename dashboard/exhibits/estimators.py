@@ -74,8 +74,8 @@ class Estimators(Exhibit):
                 else ("the raw values are", "these errors are")
             )
             caption += (
-                f" {listed(titles)}: {values} not above the noise floor. The verdict is from the significant {error}, "
-                f"because {errors} never smaller."
+                f" {listed(titles)}: {values} not above the noise floor. The verdict is that of the significant "
+                f"{error}, because {errors} never smaller."
             )
         more = (
             f"{notion.caption} {line_words.READING} In the table, squared errors are without the root. "

@@ -164,7 +164,7 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     if rows.groups is not None:
         return (once,)
     return (
-        f"{once} This test also serves the verdicts on other errors, so it is more cautious than that of a slice: its "
+        f"{once} This test also serves the verdicts on other errors, so it is more cautious than that of a slice. Its "
         "p-value is often two to three times as large. A slice with nearly all rows can therefore have a smaller "
         "p-value.",
         *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),

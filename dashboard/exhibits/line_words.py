@@ -30,10 +30,11 @@ VALUE = (
 )
 ESTIMATE = "The estimate is the median of the error's confidence distribution, or the nearest value in the interval"
 FLOOR = (
-    "Noise floor: 95 % of perfectly calibrated models with these predictions have at most this raw value. p: the share "
-    "of such models with a raw value at least as large. A name in brackets after p, such as “(mean gap)”: p is that of "
-    "this other error, which is never larger than the line's. The mean gap is the observed frequency minus the mean "
-    "prediction. Each line shows the smallest p-value of its tests, corrected for this choice."
+    "Noise floor: 95 % of perfectly calibrated models with these predictions have at most this raw value. The p-value "
+    "(p) is the share of such models with a raw value at least as large. A name in brackets after p, such as “(mean "
+    "gap)”: p is that of this other error, which is never larger than the line's. The mean gap is the observed "
+    "frequency minus the mean prediction. Each line shows the smallest p-value of its tests, corrected for this "
+    "choice."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. “As bad or worse” after p: the share of "

@@ -50,7 +50,7 @@ def misleads(entry: Entry[Any]) -> str:
     """Return the documented pitfalls as running text; empty if there are none.
 
     >>> misleads(REDUCTIONS["top-label"])
-    'With few rows per class the plug-in error is mostly noise.'
+    'With few rows per class, the raw error is mostly noise.'
     """
     text = inspect.getdoc(entry.cls) or ""
     found = re.search(r"What can\s+mislead:\s*(.*?)(?:\n\n|\Z)", text, re.DOTALL)

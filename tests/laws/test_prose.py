@@ -570,7 +570,7 @@ def test_what_tables_leave_open_is_said(name: str) -> None:
     frame = w.frame("verdict")
     for word in ("too close to call", "too few rows to tell"):
         told = re.findall(
-            rf"Whether (.*?) (?:has an error|is within)[^.]*?(?:\.\d+[^.]*?)? is open \({word}\)\.", limits
+            rf"It is open whether (.*?) (?:has an error|is within)[^.]*?(?:\.\d+[^.]*?)? \({word}\)\.", limits
         )
         models = {model for text in told for model in re.split(", | or ", text)}
         models = {begun(model.removeprefix("the ")) if model.startswith("the ") else model for model in models}

@@ -331,12 +331,12 @@ def tolerated_ratios(tolerance: float) -> str:
 
 
 def ratio_range(low: float, high: float, tolerance: float) -> str:
-    """Format both ends of an O:E ratio's interval, with enough digits to show on which side of its limits they are.
+    """Format both ends of an O:E ratio's interval, each on its side of the limits and of 1.
 
-    >>> ratio_range(0.42, 0.589, 1.25), ratio_range(0.9, 1.2496, 1.25)
-    ('0.42 to 0.589', '0.9 to 1.2496')
+    >>> ratio_range(0.42, 0.589, 1.25), ratio_range(0.9, 1.2496, 1.25), ratio_range(0.866, 1.004, 1.25)
+    ('0.42 to 0.589', '0.9 to 1.2496', '0.866 to 1.004')
     """
-    limits = (1 / tolerance, tolerance)
+    limits = (1 / tolerance, 1.0, tolerance)
     return f"{score_apart(low, limits)} to {score_apart(high, limits)}"
 
 

@@ -253,7 +253,7 @@ def limits(scene: Scene, verdicts: ExhibitParts, stars: ExhibitParts) -> Iterato
 
 def _open(scene: Scene, verdicts: ExhibitParts) -> Iterator[str]:
     if verdicts.table is None:
-        yield f"Whether an error is within {short_percent(scene.tolerance)}."
+        yield f"It is open whether an error is within {short_percent(scene.tolerance)}."
         return
     frame = verdicts.table.frame
     for word in OPEN:
@@ -264,7 +264,7 @@ def _open(scene: Scene, verdicts: ExhibitParts) -> Iterator[str]:
                 if scene.claims == "event"
                 else f"has an error below {short_percent(scene.tolerance)}"
             )
-            yield f"Whether {listed(models, 'or')} {within} is open ({word})."
+            yield f"It is open whether {listed(models, 'or')} {within} ({word})."
 
 
 def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
