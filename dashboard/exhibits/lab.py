@@ -90,8 +90,8 @@ class LabCurve(Exhibit):
             of.text("claims", "stratum"),
             of.share("score"),
             of.share("observed frequency", "right"),
-            of.share("from", "low"),
-            of.share("to", "high"),
+            of.share("lower end", "low"),
+            of.share("upper end", "high"),
             of.whole("rows"),
         )
 
@@ -211,7 +211,7 @@ class LabErrors(Exhibit):
 
 
 _WRITTEN = (
-    of.text("of", "series"),
+    of.text("series"),
     of.text("calibrator"),
     of.text("notion", "reduction"),
     of.text("estimator"),
@@ -220,8 +220,8 @@ _WRITTEN = (
     of.number("value"),
     of.number("mean"),
     of.number_between(line_words.AT_LEVEL, "mean_low", "mean_high"),
-    of.number("from", "low"),
-    of.number("to", "high"),
+    of.number("lower end", "low"),
+    of.number("upper end", "high"),
     of.number("true error", "true"),
     of.number("bias"),
     of.number("95 % quantile of the distance", "worst"),
@@ -294,7 +294,7 @@ class LabDistances(Exhibit):
         return call("figures.error_distances", self.found())
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return (of.text("of", "series"), of.number("distance from", "low"), of.number("to", "high"),
+        return (of.text("series"), of.number("distance, lower end", "low"), of.number("upper end", "high"),
                 of.whole("samples", "draws"))  # fmt: skip
 
     def words(self, scene: Scene) -> Words:
