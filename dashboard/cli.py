@@ -77,7 +77,7 @@ def _version() -> str:
     "packages",
     multiple=True,
     metavar="PACKAGE",
-    help="Load this package of exhibits or methods (repeatable).",
+    help="Load this extension package (repeatable).",
 )
 def main(packages: tuple[str, ...]) -> None:
     """Find out whether a classifier's probabilities mean what they say."""

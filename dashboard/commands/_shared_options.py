@@ -164,15 +164,15 @@ read = click.option(
     "--read",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Set how the file is read (repeatable): kind=logits, label=y, scores=cat,dog, classes=cat,dog, split=, "
-    "missing=exclude, weights=w, weighting=sampling, group=patient, model=lr, "
-    "words='quite sure=0.8'. Separate list items by commas or repeat the name.",
+    help="Set how the file is read (repeatable): kind=logits, scores=cat,dog, classes=cat,dog, weights=w, "
+    "weighting=sampling, group=patient, missing=exclude, split= (ignores a split column), words='quite sure=0.8'. "
+    "A wrong name lists all.",
 )
 models_in = click.option(
     "--models-in",
     metavar="COLUMN",
-    help="Column that names the model, if FILE contains several. All are judged on the rows they share. Tables "
-    "of one model name the model.",
+    help="Column that names the model, if FILE contains several. All are judged on the rows they share. A table "
+    "about only one model names that model.",
 )
 key = click.option(
     "--key",

@@ -206,4 +206,4 @@ def test_without_a_file_it_says_how_numbers_are_given() -> None:
     answered = calib()
     assert answered.exit_code == 0
     assert "--rows 5000" in answered.stdout
-    assert "No answer: the number of calibration rows is missing" in answered.stdout
+    assert "No answer: “Number of calibration rows” (rows) is missing" in answered.stdout

@@ -313,7 +313,7 @@ def test_what_nobody_says_is_refused_by_name():
     frame = answers()
     assert frame["key"].tolist() == list(PLANS)
     assert (frame["note"] != "").sum() == len(PLANS) - 2
-    with pytest.raises(NotAnswerable, match=r"^the number of calibration rows is missing; "):
+    with pytest.raises(NotAnswerable, match=r"^“Number of calibration rows” \(rows\) is missing; "):
         answer("balance")
     with pytest.raises(NotAnswerable, match="a file of predictions is needed"):
         answer(PLANS.make("within", rows=100))
