@@ -410,7 +410,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows\. "
                             r"{picked} (?:was|were) significant"),
     ("slice-scan", of_scan, r"on the {half} confirmation rows"),
-    ("pairs", of_margin, r"margin of {margin} \({points} point of an error; {squared} for squared"),
+    ("pairs", of_margin, r"margin is {margin} \({points} point of an error; {squared} for squared"),
     ("slice-scan", of_scan, r"tested on {half} other rows: {confirmed} confirmed"),
     ("class-panels", of_classes, r"all {classes} classes|diagrams of {classes} classes"),
     ("bin", of_classes, r"(?:{off}|none) of {listed} predicted classes ha\w+ (?:an )?intervals? that exclude"),
@@ -445,7 +445,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("estimators|verdict|notions", of_settings, r"\(p < {smallest}, [a-z ]+\)"),
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
-    ("in-the-large", of_two_ends, r"is that of a {towards} % interval, because other errors are judged with it. "
+    ("in-the-large", of_two_ends, r"is that of a {towards} % interval, because several errors are judged together. "
                                   r"The other end is that of a {level} % interval"),
     ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
     ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
