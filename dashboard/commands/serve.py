@@ -99,7 +99,7 @@ def command(
     _check(address, hosts, base, user_header)
     for origin in framed_by:
         if not _ORIGIN.fullmatch(origin):
-            _refuse(f"{origin!r} is no origin of a page: give one such as https://intranet.example.org.")
+            _refuse(f"{origin!r} is not an origin: give one such as https://intranet.example.org.")
     sys.argv = [str(launch.APP)]
     machine.keep_memory_whole()
     launch.preload()
@@ -151,16 +151,18 @@ def _check(address: str, hosts: tuple[str, ...], base: str, user_header: str) ->
     try:
         loopback = ipaddress.ip_address("127.0.0.1" if address == "localhost" else address).is_loopback
     except ValueError:
-        _refuse(f"{address!r} is no address: give one of this computer, such as 127.0.0.1, or 0.0.0.0 for all of them.")
+        _refuse(
+            f"{address!r} is not an address: give one of this computer, such as 127.0.0.1, or 0.0.0.0 for all of them."
+        )
     for name in hosts:
         if not _NAME.fullmatch(name):
-            _refuse(f"{name!r} is no name of a host: give it without scheme and port, such as calib.example.org.")
+            _refuse(f"{name!r} is not a host name: give one without scheme and port, such as calib.example.org.")
     if not loopback and not hosts:
         _refuse(f"{address} can be reached from other machines: give its name with --host, such as calib.example.org.")
     if not _BASE.fullmatch(base):
-        _refuse(f"{base!r} is no path: give one such as /calib, of letters, digits and . _ ~ -.")
+        _refuse(f"{base!r} is not a path: give one such as /calib, of letters, digits and . _ ~ -.")
     if user_header and not _HEADER.fullmatch(user_header):
-        _refuse(f"{user_header!r} is no name of a header: give one such as X-User.")
+        _refuse(f"{user_header!r} is not a header name: give one such as X-User.")
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -213,20 +213,20 @@ def test_as_a_space_it_knows_its_name_and_who_frames_it(started: list[Start], mo
     assert under.framed_by == ("https://intranet.example.org:81", "https://huggingface.co")
     assert set_to["server.port"] == 7860
     monkeypatch.setenv("SPACE_HOST", "x y")
-    assert run("serve")[1].startswith("calib serve: 'x y' is no name of a host")
+    assert run("serve")[1].startswith("calib serve: 'x y' is not a host name")
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (("--address", "0.0.0.0"), "0.0.0.0 can be reached from other machines: give its name with --host"),
-        (("--address", "here"), "'here' is no address"),
-        (("--host", "https://x"), "'https://x' is no name of a host"),
-        (("--host", "*"), "'*' is no name of a host"),
-        (("--base-path", "a b"), "'/a b' is no path"),
-        (("--framed-by", "example.org"), "'example.org' is no origin of a page"),
-        (("--framed-by", "https://x; script-src *"), "'https://x; script-src *' is no origin of a page"),
-        (("--user-header", "X User"), "'X User' is no name of a header"),
+        (("--address", "here"), "'here' is not an address"),
+        (("--host", "https://x"), "'https://x' is not a host name"),
+        (("--host", "*"), "'*' is not a host name"),
+        (("--base-path", "a b"), "'/a b' is not a path"),
+        (("--framed-by", "example.org"), "'example.org' is not an origin"),
+        (("--framed-by", "https://x; script-src *"), "'https://x; script-src *' is not an origin"),
+        (("--user-header", "X User"), "'X User' is not a header name"),
         (
             ("--memory-gb", "0.75", "--processes", "3"),
             "805 MB of memory are too few: the server and its 3 processes take 881 MB; give --memory-gb 0.9 or more",
