@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
     default="auto",
-    show_default="all rows that are not held out",
+    show_default="all rows except held-out rows",
     help="Rows to choose on.",
 )
 @_shared_options.judge
