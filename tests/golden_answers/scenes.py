@@ -77,15 +77,40 @@ def several() -> Selection:
     return _chosen("several", _three(1.0), _three(0.4), **looked_at)
 
 
+def quiet() -> Selection:
+    """Return a calibrated model of three classes, in which hardly anything is significant."""
+    stream = data.rng(9)
+    chances = data.rounded(stream.dirichlet([1.0, 2.0, 3.0], 180))
+    label = (stream.random(180)[:, None] > chances.cumsum(axis=1)).sum(axis=1)
+    frame = pd.DataFrame(chances / chances.sum(axis=1, keepdims=True), columns=["ant", "bee", "cat"])
+    named = np.array(["ant", "bee", "cat"])
+    return Selection(source=Source(data=_held("quiet", frame.assign(label=named[label.clip(0, 2)]))))
+
+
+def _risky(tilt: float) -> pd.DataFrame:
+    """Return the risk of an event, far too high at one of three sites."""
+    stream = data.rng(11)
+    risk, site = data.rounded(stream.beta(2, 4, 480)), np.arange(480) % 3
+    event = (stream.random(480) < np.where(site == 2, 0.3, 1.0) * risk).astype(int)
+    return pd.DataFrame({"risk": data.rounded(risk**tilt), "died": event, "site": np.array(list("abc"))[site]})
+
+
+def risky() -> Selection:
+    """Return two models of an event that differ, with significant slices and bins."""
+    return _chosen("risky", _risky(1.0), _risky(0.5))
+
+
 SELECTIONS: dict[str, Callable[[], Selection]] = {
     "tested": lambda: rows.selection("three", model="Temperature scaling"),
     "grouped": grouped,
     "several": several,
     "stated": lambda: rows.selection("levels"),
+    "risky": risky,
 }
 """Choices of pages, whose scenes have reports and rooms."""
 SCENES: dict[str, Callable[[], Scene]] = {
     **{name: lambda made=made: session.scene_of(made()) for name, made in SELECTIONS.items()},
+    "quiet": lambda: session.scene_of(quiet()),
     "judged": lambda: rows.scene("judged"),
     "counted": lambda: options.scene_of("one counted", (), ()),
 }

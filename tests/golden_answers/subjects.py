@@ -129,6 +129,7 @@ ROOMS = {
     "grouped": ("overview", "reliability", "calibrators", "data"),
     "several": ("overview", "findings"),
     "stated": ("overview", "levels", "data"),
+    "risky": ("overview", "slices"),
 }  # fmt: skip
 """Views of the dashboard by scene."""
 OF_MACHINE = "very large ones best as"
@@ -187,10 +188,18 @@ def commands() -> Iterator[Line]:
                 usual[f"commands/{command}"] = usual[one]
                 yield from ((f"commands/{command}{path}", text) for path, text in usual[one].items())
             yield from _moved(f"commands/{command}/{option}", usual[one], usual[other].items())
+        for words in TOGETHER:
+            yield from told(f"commands/{words.replace('/', ' ')}", _run(words))
 
 
 NOT_ANSWERING = ("dashboard", "serve", "report", "reproduce", "export")
 """Commands that start something, or whose answers are those of a report or of a table of the library."""
+TOGETHER = (
+    "slices three.csv --by site --worst-group --parts 2 --level 0.8",
+    "compare three.csv second.csv --level 0.8 --margin 0.05",
+    "gate risk.csv --max-ece 0.3 --level 0.8",
+)
+"""Calls with options that matter together."""
 LONG_CALLS = ("audit --slow", "audit --counting", "audit --folds", "audit --models-in", "summarise --scheduler",
               "choose --models-in", "show --test")  # fmt: skip
 READING = ("--debug", "--read", "--label", "--labels", "--key", "--by-place", "--rows", "--force", "-o", "--junit")
