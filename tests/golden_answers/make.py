@@ -27,7 +27,19 @@ from tests.golden_bits import make
 from tests.golden_bits.make import Bits, Net
 
 FILE = Path(__file__).with_name("answers.txt")
-SUBJECTS = ("tested", "grouped", "several", "stated", "risky", "quiet", "judged", "counted", "options", "commands", "library")
+SUBJECTS = (
+    "tested",
+    "grouped",
+    "several",
+    "stated",
+    "risky",
+    "quiet",
+    "judged",
+    "counted",
+    "options",
+    "commands",
+    "library",
+)
 """Subjects, each one test: they are divided among the workers."""
 
 
