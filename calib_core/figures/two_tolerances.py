@@ -19,6 +19,8 @@ from calib_core.text import plain, score, short_percent
 
 ROW, LOW_ROW, HEAD, TICKS = 38, 28, 22, 24
 """Pixels of a row of both axes, of the part above an axis, and of its numbers."""
+FEW, CLOSE_ROW = 2, 24
+"""Number of models up to which a row of the lower axis has its full height, and its height with more models."""
 _LONGEST = 24
 _RATIOS = (0.1, 0.2, 0.25, 0.33, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0)
 _APART = 0.11
@@ -30,7 +32,7 @@ _CUT = 12.0
 def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure:
     """Draw both axes with a row per model; the verdict's word and icon are below the model's name."""
     n = len(strip.names)
-    above, below = ROW * n, LOW_ROW * n
+    above, below = ROW * n, (LOW_ROW if n <= FEW else CLOSE_ROW) * n
     height = 2 * (HEAD + TICKS) + above + below
     inner = height - HEAD - TICKS  # between the margins
     split = (below / inner, (inner - above) / inner)

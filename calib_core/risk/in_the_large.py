@@ -461,7 +461,7 @@ def summary(
         middle[["measure", "title", "note"]] = [
             ["ici", "ICI (mean distance)", str(why)],
             ["e50", "E50 (median distance)", str(why)],
-            ["e90", "E90 (90 % point of the distance)", str(why)],
+            ["e90", "E90 (90 % quantile)", str(why)],
             ["emax", "Emax (largest distance)", str(why)],
         ]
     parts = [first, middle, _lines(rows, predictions, level)]

@@ -184,11 +184,11 @@ LOCAL = {"loess": loess, "lowess": lowess}
 
 
 MEASURES = ("ici", "e50", "e90")
-"""Mean, median and 90 % point of the distance between the curve and the diagonal."""
+"""Mean, median and 90 % quantile of the distance between the curve and the diagonal."""
 TITLES = {
     "ici": "ICI (mean distance)",
     "e50": "E50 (median distance)",
-    "e90": "E90 (90 % point of the distance)",
+    "e90": "E90 (90 % quantile)",
     "emax": "Emax (largest distance)",
 }
 UNSTEADY = 1.0

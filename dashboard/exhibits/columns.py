@@ -76,7 +76,7 @@ class Declared:
     meaning: str
 
 
-UNITS = {"percent": "share", "localized": "count", "%.2g": "p-value", "plain": "as in the file", "": "words"}
+UNITS = {"percent": "share", "points": "share", "localized": "count", "%.2g": "p-value", "plain": "as in the file", "": "words"}
 """Units of printed columns by their printf format; of all others a number without a unit."""
 
 COMMON = {
@@ -245,7 +245,7 @@ def gap(name: str = "gap") -> Column:
 
 def points(heading: str, name: str | None = None) -> Column:
     """A column of differences of shares, in percentage points."""
-    return Column(heading, (name or heading,), _known(number_words.points), digits="percent")
+    return Column(heading, (name or heading,), _known(number_words.points), digits="points")
 
 
 def measured(heading: str, name: str | None = None, unit: str = "unit") -> Column:
@@ -297,7 +297,7 @@ def level(heading: str, name: str | None = None) -> Column:
 
 def between(heading: str, low: str, high: str) -> Column:
     """A column of intervals of probabilities or shares, from two columns of the frame."""
-    return Column(heading, (low, high), span, digits="percent", end=_known(_end))
+    return Column(heading, (low, high), span, digits="percent", end=_known(_one_decimal))
 
 
 def bin_ends(heading: str, low: str, high: str) -> Column:
@@ -307,7 +307,7 @@ def bin_ends(heading: str, low: str, high: str) -> Column:
         known = not (_missing(lower) or _missing(upper))
         return edges_said(max(0.0, float(lower)), min(1.0, float(upper))) if known else NOT_KNOWN
 
-    return Column(heading, (low, high), ends, digits="percent", end=_known(_end))
+    return Column(heading, (low, high), ends, digits="percent", end=_known(_one_decimal))
 
 
 def number_between(heading: str, low: str, high: str, marks: Sequence[str] = ()) -> Column:

@@ -40,7 +40,8 @@ def _judged(selection: Selection) -> None:
         return
     words = {"event": f"risk of \u201c{named.title}\u201d", "confidence": "confidence"}
     judged = event.claims(selection)
-    with widgets.popover(st, f"Judged: **{markdown_plain(words[judged])}**", key="frame.judged", type="tertiary"):
+    # The event is named in the line above, next to the file.
+    with widgets.popover(st, f"Judged: **{'risk' if judged == 'event' else 'confidence'}**", key="frame.judged", type="tertiary"):
         st.radio(
             "Judged",
             tuple(words),

@@ -28,13 +28,23 @@ def _sheets(present: bool) -> str:
     return _palette() + "".join(file.read_text("utf-8") for file in files if present or file.name != _PRESENT)
 
 
+_COLUMNS = 16
+"""Columns of a table written as text that can be set to the right; no exhibit has more."""
+
+
 def _palette() -> str:
-    """Return the colors of figures as style sheets name them: by the number in an element's key."""
+    """Return the colors of figures, and the columns set to the right, as style sheets name them: by numbers in a key."""
     models = (
         f'[class*="-colour{i}-"] {{ --model-colour: light-dark({colour}, {ON_DARK[colour]}); }}'
         for i, colour in enumerate(COLOURS)
     )
-    return f":root {{ --reference: {REFERENCE}; }} {' '.join(models)}\n"
+    # Streamlit aligns each cell in its own style attribute.
+    right = (
+        f'[class*="-right{i}-"] :is(td:nth-of-type({i + 1}), thead th:nth-of-type({i + 2})) '
+        "{ text-align: right !important; font-variant-numeric: tabular-nums; }"
+        for i in range(_COLUMNS)
+    )
+    return f":root {{ --reference: {REFERENCE}; }} {' '.join((*models, *right))}\n"
 
 
 def dress(*, present: bool, opens: bool, also: str = "") -> None:

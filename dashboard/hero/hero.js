@@ -3,7 +3,9 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const heroes = new WeakMap();
-const RIGHT = 150, TOP = 40, ROW = 48, FIRST = 56;
+const RIGHT = 166, TOP = 40, ROW = 48, FIRST = 56;
+// With more models the rows and the words beside them are closer, so that the verdict stays on the first screen.
+const FEW = 2, CLOSE_ROW = 40;
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const hero = heroes.get(parentElement) ?? new Hero(parentElement);
@@ -78,6 +80,7 @@ class Hero {
 
   say(asked) {
     const [first, ...others] = this.data.models;
+    this.node.classList.toggle("many", others.length >= FEW);
     const title = element("h1");
     title.append(...marked(first, asked, first.stated[asked]));
     const parts = [title, text("p", `${first.basis[asked]}.`, "basis")];
@@ -100,7 +103,8 @@ class Hero {
     const low = 100 * places[this.data.low], top = 100 * places[this.data.last];
     const width = this.picture.clientWidth;
     if (!width) return;
-    const height = TOP + FIRST + ROW * (models.length - 1) + 60;
+    const step = models.length > FEW ? CLOSE_ROW : ROW;
+    const height = TOP + FIRST + step * (models.length - 1) + 60;
     const left = width > 520 ? 150 : 118;
     const span = width - left - RIGHT;
     const x = (percent) => left + (span * Math.min(Math.max(percent - low, 0), top - low)) / (top - low);
@@ -120,8 +124,8 @@ class Hero {
       line(left, bottom, x(top), bottom, { opacity: 0.5 }),
     ];
     if (at - left > 7.3 * words.drag.length + 20) marks.push(write(left, TOP - 22, words.drag, { opacity: 0.85 }));
-    const step = (10 * span) / (100 - low) < 44 ? 20 : 10; // a label is about 40 pixels wide
-    const ticks = this.data.ticks ?? Array.from({ length: 11 }, (_, i) => 100 - step * i).filter((percent) => percent >= low);
+    const apart = (10 * span) / (100 - low) < 44 ? 20 : 10; // a label is about 40 pixels wide
+    const ticks = this.data.ticks ?? Array.from({ length: 11 }, (_, i) => 100 - apart * i).filter((percent) => percent >= low);
     let free = Infinity; // from the right, where the sentence is most often
     for (const percent of [...ticks].sort((a, b) => b - a)) {
       marks.push(line(x(percent), bottom, x(percent), bottom + 5, { opacity: 0.5 }));
@@ -129,7 +133,7 @@ class Hero {
       free = x(percent) - 44;
       marks.push(write(x(percent), bottom + 20, `${percent} %`, { "text-anchor": "middle", "font-size": 13.5 }));
     }
-    models.forEach((model, i) => marks.push(...this.row(model, asked, x, x(top), left, TOP + FIRST + ROW * i, at)));
+    models.forEach((model, i) => marks.push(...this.row(model, asked, x, x(top), left, TOP + FIRST + step * i, at)));
     marks.push(drawn("circle", { class: "knob", cx: at, cy: TOP, r: 8.5, stroke: "currentColor", "stroke-width": 7 }));
     this.svg.replaceChildren(...marks);
   }

@@ -26,22 +26,35 @@
   }
   fit();
   window.addEventListener("resize", fit);
-  // What does not fit on a page begins the next: figures of the page before grow into the room that this leaves.
+  // What does not fit on a page begins the next: figures of the page before grow into the room that this leaves. After
+  // a page without figures, the next figure shrinks a little and fits, where that is enough.
   const PAGE = (269 / 25.4) * 96; // pixels of a page between the margins of page.css
-  const BLANK = 0.2, MOST = 1.75, SPARE = 12; // share of a page, growth of a figure, pixels
+  const BLANK = 0.2, MOST = 1.75, LEAST = 0.8, SPARE = 12; // share of a page, growth and shrinking of a figure, pixels
   async function fill() {
-    const second = document.querySelector("h3.page"); // page one is as it is
+    const second = document.querySelector("h3.page"); // page one ends above it
     const later = places.filter((place) => !second || second.compareDocumentPosition(place) & 4);
     const left = later.filter((place) => !keepsShape(specs[place.dataset.figure].layout));
+    if (second) await resize(onPaper(() => firstPage(second)));
     for (let page = 0; page >= 0; ) {
       const gap = onPaper(() => firstGap(page, left));
       page = gap ? gap.page : -1;
-      for (const { place, more } of gap ? gap.growing : []) {
-        const height = specs[place.dataset.figure].layout.height + more;
-        specs[place.dataset.figure].layout.height = height;
-        await Plotly.relayout(place, { height });
-      }
+      if (gap) await resize(gap.resized);
     }
+  }
+  async function resize(figures) {
+    for (const { place, more } of figures) {
+      const height = specs[place.dataset.figure].layout.height + more;
+      specs[place.dataset.figure].layout.height = height;
+      await Plotly.relayout(place, { height });
+    }
+  }
+  // How much the diagram of page one grows into the room below it.
+  function firstPage(second) {
+    const columns = second.parentElement.querySelector(".beside.main");
+    const place = columns && columns.querySelector("[data-figure]");
+    if (!place) return [];
+    const room = second.getBoundingClientRect().top - columns.getBoundingClientRect().bottom;
+    return room > BLANK * PAGE ? shared([[place]], room - SPARE) : [];
   }
   function keepsShape(layout) {
     return Object.values(layout).some((axis) => axis && axis.scaleanchor);
@@ -58,7 +71,7 @@
     for (const [list, text] of media) list.mediaText = text;
     return found;
   }
-  // The first page after this one that ends with a gap, and how much each of its figures grows.
+  // The first page after this one that ends with a gap, and how much each of its figures grows, or the next one shrinks.
   function firstGap(after, left) {
     let [page, start, last] = [1, document.querySelector("header").getBoundingClientRect().top, 0];
     let rows = [];
@@ -66,7 +79,10 @@
       const top = chain[0].getBoundingClientRect().top, bottom = chain.at(-1).getBoundingClientRect().bottom;
       if (bottom > start + PAGE && whole(chain.at(-1))) {
         const room = start + PAGE - last;
-        if (page > after && room > BLANK * PAGE && rows.length) return { page, growing: shared(rows, room - SPARE) };
+        if (page > after && room > BLANK * PAGE) {
+          const resized = rows.length ? shared(rows, room - SPARE) : shrunk(chain.at(-1), left, bottom - top + SPARE - room);
+          if (resized.length) return { page, resized };
+        }
         [page, start, rows] = [page + 1, top, []];
       }
       for (const end of ends(chain.at(-1), top)) {
@@ -120,6 +136,13 @@
         return { place, more: Math.round(Math.min(room / rows.length, (MOST - 1) * height)) };
       })
     );
+  }
+  // The figures of a block, so much lower; none if that would be too low.
+  function shrunk(block, left, less) {
+    const own = left.filter((place) => block.contains(place));
+    const heights = own.map((place) => specs[place.dataset.figure].layout.height);
+    const fits = heights.every((height) => height - less >= LEAST * height);
+    return own.length === block.querySelectorAll("[data-figure]").length && fits ? own.map((place) => ({ place, more: -Math.ceil(less) })) : [];
   }
   Promise.all(drawn)
     .then(fill)

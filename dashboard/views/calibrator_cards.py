@@ -69,10 +69,13 @@ def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | No
     ticked = {recipe.key for recipe in widgets.selection().calibrators}
     left, right = st.columns([0.66, 0.34], vertical_alignment="center")
     name = first_named(scene)
-    of = f"{name}, " if name else ""
+    of, of_model = (f"{name}, ", f"{name}: ") if name else ("", "")
     left.markdown(f"#### Which calibrator helps?\n:gray[{markdown_plain(of + _as_it_is(scene))}]")
     if found is not None:
-        st.caption(markdown_plain(f"{name + ': ' if name else ''}{_advice(found, scene)}"))
+        advice, *evidence = next_step.words(found, scene)
+        st.markdown(f"**{markdown_plain(of_model + advice)}**")
+        with st.expander("How to read this", key="drawer.advice"):
+            st.caption(markdown_plain(" ".join(filter(None, evidence))))
     if doubted:
         return
     with right.container(horizontal=True, horizontal_alignment="right"):
@@ -82,11 +85,6 @@ def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | No
             disabled=not first or set(first) <= ticked,
             key="drawer.recommended",
         )
-
-
-def _advice(found: CalibratorChoice, scene: Scene) -> str:
-    """Return the advice, and its evidence."""
-    return " ".join(filter(None, next_step.words(found, scene)))
 
 
 _NUMBERS = {0: "ones", 1: "one", 2: "two", 3: "three", 4: "four"}

@@ -42,7 +42,7 @@ WHOLE = 18
 """Number of lines up to which a table is not cut: scrolling for the last few is not worth it."""
 SHOWN = 5000
 """Maximum number of lines on screen; the download has all of them."""
-WRITTEN = 1000
+WRITTEN = 2000
 """Number of lines whose cells are formatted individually; a longer table has one format per column, which is fast."""
 MANY = 10
 """Number of columns up to which a table fits next to the pane; for a wider one a note mentions scrolling."""
@@ -102,6 +102,10 @@ def grid(
         st.caption(f"The first {count(SHOWN)} rows are shown; the download has all {count(len(frame))}.")
 
 
+_FORMATS = {"percent": PERCENT, "points": "%+.1f points"}
+"""printf formats of shares, which are numbers in percent then."""
+
+
 def _picked(key: str, pick: Callable[[int], None]) -> None:
     """Report the chosen line; nothing if a choice was undone."""
     for line in st.session_state[key].selection.rows:
@@ -121,7 +125,7 @@ def words_added(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFram
 
 def in_percent(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
     """Return the frame with its shares in percent, for columns with one format in place of a text per cell."""
-    shares = [name for column in columns if column.digits == "percent" for name in column.numbers]
+    shares = [name for column in columns if column.digits in _FORMATS for name in column.numbers]
     return frame.assign(**{name: 100 * frame[name] for name in shares})
 
 
@@ -168,7 +172,7 @@ def _settings(column: Column, first: bool, whole: bool, means: Mapping[str, str 
         )
     for name, heading in column.headings().items():
         # A format would override the cells' texts.
-        form = None if whole else PERCENT if column.digits == "percent" else column.digits
+        form = None if whole else _FORMATS.get(column.digits, column.digits)
         yield name, st.column_config.NumberColumn(heading, format=form, help=means[name])
 
 
@@ -258,7 +262,7 @@ def exhibited(
         click = chart(figure, key=name, label=words.alt, height=height, focus=scene.focus.place)
     with st.expander("The numbers") if folded else st.container():
         plain = exhibit.static or turned is not None
-        _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick, least)
+        _written(exhibit, frame, name, bool(turned), linked) if plain else grid(exhibit, frame, name, pick, least)
         _marks_told(exhibit, frame)
     # A headline is the one sentence of its picture; how its marks are read is in the menu.
     notes = tuple(filter(None, (words.below_figure, *words.notes))) if words.headline else words.notes
@@ -343,9 +347,9 @@ def _named(what: str) -> str:
 
 
 def _written(
-    exhibit: Exhibit, frame: pd.DataFrame, turned: bool, linked: Callable[[Any], Selection] | None = None
+    exhibit: Exhibit, frame: pd.DataFrame, name: str, turned: bool, linked: Callable[[Any], Selection] | None = None
 ) -> None:
-    """Draw the table as text, with a heading for each line, which may be a link."""
+    """Draw the table as text, with a heading for each line, which may be a link; columns of numbers to the right."""
     columns = exhibit.columns(frame)
     cells = [[markdown_plain(cell) for cell in line] for line in written(frame, columns)]
     for i, j in best_cells(frame, columns):
@@ -355,7 +359,9 @@ def _written(
             line[0] = f"[{line[0]}](?{urlencode(widgets.link_query(linked(row)))})"
     headings = [markdown_plain(column.heading) for column in columns[1:]]
     table = pd.DataFrame([line[1:] for line in cells], [line[0] for line in cells], headings)
-    st.table(table.T if turned else table)
+    right = range(len(table)) if turned else [i for i, column in enumerate(columns[1:]) if column.numeric]
+    with st.container(key=f"written-{name}{''.join(f'-right{i}-' for i in right)}"):
+        st.table(table.T if turned else table)
 
 
 def _marks_told(exhibit: Exhibit, frame: pd.DataFrame) -> None:
@@ -393,6 +399,6 @@ def numbers(key: str, scene: Scene, notes: tuple[str, ...] = (), terms: tuple[st
     """Draw the table of an exhibit whose figure is elsewhere, its export, and notes on reading it."""
     exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
     frame = scene.get(exhibit.table(scene))
-    _written(exhibit, frame, len(frame) <= MOST_TURNED)  # whole: there is no room to scroll in
+    _written(exhibit, frame, f"menu-{key}", len(frame) <= MOST_TURNED)  # whole: there is no room to scroll in
     _marks_told(exhibit, frame)
     take_home(exhibit, scene, frame, key, notes, terms)

@@ -27,6 +27,8 @@ from dashboard.views.workspace import model_in_focus
 
 KEY = "Hatched: noise floor of the raw value (tick)."
 """Meaning of the marks below the intervals."""
+FEW = 2
+"""Models up to which a sentence below the verdicts, else in their menu, states who is within both tolerances."""
 LEGEND = 22
 """Pixels of the legend's line in the figure of verdicts."""
 
@@ -106,6 +108,7 @@ def _large(scene: Scene) -> None:
                 numbers("in-the-large", scene, _notes(words))
         chart(figure, key="in-the-large", label=words.alt, height=figure.layout.height)
         st.caption(markdown_plain(exhibit.scores(scene)))
+        _better(scene)  # next to the scores, where there is room
 
 
 def _verdicts(scene: Scene) -> None:
@@ -119,6 +122,7 @@ def _verdicts(scene: Scene) -> None:
             except NotAnswerable as why:
                 st.markdown(f"**No verdict.** {markdown_plain(f'{why}.')}")
                 return
+        folded = (strip.within_both,) if strip.within_both and len(strip.names) > FEW else ()
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 notion = line_words.primary_notion(scene)
@@ -130,20 +134,26 @@ def _verdicts(scene: Scene) -> None:
                     st.markdown(_error_meant(notion))
                     st.caption(KEY)
             with st.container(horizontal=True, width="content", gap="small"), menu(st, "verdict"):
-                numbers("verdict", scene, _notes(words), exhibit.terms)
+                numbers("verdict", scene, (*_notes(words), *folded), exhibit.terms)
         if figure.layout.showlegend is not False:  # its line is above the picture
             room = {"b": figure.layout.margin.b - LEGEND}
             figure = go.Figure(figure).update_layout(
                 showlegend=False, height=figure.layout.height - LEGEND, margin=room
             )
         chart(figure, key="verdict", label=words.alt, height=figure.layout.height)
-        for sentence in better(scene):
-            st.markdown(f":material/balance: {markdown_plain(sentence)}")
-        if strip.within_both:
+        if scene.claims != "event":
+            _better(scene)
+        if strip.within_both and not folded:
             st.caption(markdown_plain(strip.within_both))
         if len(strip.names) < len(scene.titles):
             for sentence in line_words.answering(scene)[1]:
                 st.caption(markdown_plain(sentence))
+
+
+def _better(scene: Scene) -> None:
+    """Draw the comparison of the uncalibrated models of several files."""
+    for sentence in better(scene):
+        st.markdown(f":material/balance: {markdown_plain(sentence)}")
 
 
 def _notes(words: Words) -> tuple[str, ...]:

@@ -192,7 +192,7 @@ def _by_class(scene: Scene) -> None:
             claim,
             f"{begun(basis.removesuffix(').'))}. No class is significantly off over all its bins.",
         )
-        leading("classes", "Open this place", **place_detail.place(place, scene))
+        leading("classes", "Open this subset", **place_detail.place(place, scene))
         return
     picture = (
         class_spark(found),

@@ -203,8 +203,10 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     app = opened(PLAIN)
     assert f"tick.{folded[0]}" in {box.key for box in app.checkbox}
     assert pieces(app).count("Recommended") == 1
-    said = " ".join(caption.value for caption in app.caption).replace("\\", "")
-    assert "This. " in said
+    assert "**This.**" in pieces(app)
+    (fold,) = (each for each in app.expander if each.label == "How to read this" and each.caption)
+    said = " ".join(caption.value for caption in fold.caption).replace("\\", "")
+    assert said.startswith("That. ")
     assert "So much. Chosen by cross-validation on the 1,234 calibration rows" in said
     assert cc.evaluation.choice.HELD_OUT_REJECTS in said
     assert "uncalibrated, on the held-out rows: error" in pieces(app)

@@ -386,7 +386,7 @@ def _lines(made: Report, name: str) -> pd.DataFrame:
 
 def test_a_report_without_a_section_is_refused_with_the_reason() -> None:
     others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "simplex")
-    with pytest.raises(InputError, match=r"^There is nothing to report\. Three classes on the simplex: .* only two"):
+    with pytest.raises(InputError, match=r"^There is nothing to report\. Simplex: .* only two"):
         report.build(chosen(source=Source(data="demo:breast-cancer-svm")), Options(left_out=others))
 
 

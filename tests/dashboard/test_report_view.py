@@ -107,12 +107,12 @@ def test_sections_are_ticked(app: AppTest) -> None:
 
 
 def test_a_section_that_cannot_be_made_is_not_offered_and_says_why(app: AppTest) -> None:
-    assert "Three classes on the simplex" in app.button_group("report.sections").options
+    assert "Simplex" in app.button_group("report.sections").options
     app = opened_on("demo:breast-cancer-svm")
-    assert "Three classes on the simplex" not in app.button_group("report.sections").options
+    assert "Simplex" not in app.button_group("report.sections").options
     slices, triangle = view._sections(app.session_state["calib.selection"])[1]
     assert slices.startswith("No section “Results by slice”: ")
-    assert triangle.startswith("No section “Three classes on the simplex”: ")
+    assert triangle.startswith("No section “Simplex”: ")
     assert {markdown_plain(why) for why in (slices, triangle)} <= {caption.value for caption in app.caption}
 
 

@@ -87,7 +87,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         marked_by_people.why_not,
         rare=True,
     ),
-    Chapter("simplex", "Three classes on the simplex", simplex.blocks, simplex.why_not),
+    Chapter("simplex", "Simplex", simplex.blocks, simplex.why_not),
     Chapter("calibrators", "Effects of recalibration", calibrators.blocks),
     Chapter("estimators", "Estimators, intervals and tests", estimators.blocks),
     Chapter("planner", "Sample size", how_many_rows.blocks, on_request=True),
