@@ -5,6 +5,7 @@ The module also draws gaps of every class by predicted class: all pairs, or the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, TypeVar
@@ -40,6 +41,9 @@ NOISE = "rgba(128, 128, 128, 0.35)"
 """Color of a calibrated model's mean error."""
 _LINE, _APART = 24, 0.56
 """Pixels of a class's line, and the part of it with the models' marks."""
+_FEWEST, _LEGEND, _SIGN = 2, 560, 46
+"""Lines that the marks have at least, as the legend has at most half of the height; pixels of its line on a narrow
+page, and of a sign in it."""
 _HOVER = (
     "<b>%{hovertext}</b><br>error %{x:.2~%}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.2%} of all"
     "<extra></extra>"
@@ -88,7 +92,7 @@ def class_table(
     ]
     return finished(
         figure,
-        height=96 + _LINE * len(chosen),
+        height=76 + _LINE * max(len(chosen), _FEWEST) + _legend_height([title for _, title, _ in models]),
         barmode="overlay",
         annotations=numbers_at_right(facts, ("predicted %", "observed %", "rows")),
         margin={"r": 194, "t": 28},
@@ -103,6 +107,13 @@ def class_table(
         meta={"columns": columns},
         uirevision="class errors",
     )
+
+
+def _legend_height(titles: Sequence[str]) -> int:
+    """Pixels of the legend below marks of these models; Plotly sets entries that need several lines in columns."""
+    widths = [_SIGN + text_width(name, 14) for name in ("calibrated model", *titles)]
+    columns = len(widths) if sum(widths) <= _LEGEND else max(1, int(_LEGEND / max(widths)))
+    return 20 * math.ceil(len(widths) / columns)
 
 
 def _noise(tests: pd.DataFrame, chosen: np.ndarray[Any, Any], places: np.ndarray[Any, Any]) -> go.Bar:

@@ -26,6 +26,9 @@ __all__ = [
 CELLS = (*COLOURS, "#8C8C8C", "#999933", "#A65E3A")
 """Ten colors for the cells of a partition, used cyclically: adjacent cells differ, cells ten apart may not."""
 
+DARK_PAGE = ON_DARK | {"#A65E3A": "#C97B54"}
+"""Colors that are replaced on the dark page, with their replacements, each 4.5:1 or better there."""
+
 REFERENCE = "#808080"
 """Color of references (the diagonal, zero lines), with a contrast of 3.9:1 or better on both pages."""
 

@@ -472,9 +472,9 @@ def _names_of_lines(figure: go.Figure, axis: ProbabilityAxis, others: list[Float
             xanchor=xanchor,
             yanchor=yanchor,
             showarrow=False,
-            opacity=0.85,
             name=DIRECT,
-            **({"font": {"color": drawn[name].line.color}} if name in CURVES else {}),
+            # Of a curve in its color, which has just the contrast of text; others are gray.
+            **({"font": {"color": drawn[name].line.color}} if name in CURVES else {"opacity": 0.85}),
         )
         drawn[name].update(_entry(labelled=True))
 

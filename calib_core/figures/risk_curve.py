@@ -407,7 +407,8 @@ def _step(low: float, high: float) -> float:
 
 def _axis(low: float, high: float, few: bool = False) -> dict[str, Any]:
     """Range and ticks of an axis, optionally only every second tick."""
-    step, room = _step(low, high) * (2 if few else 1), _ROOM * (high - low)
+    # A narrow axis has more room, for the same half of a mark.
+    step, room = _step(low, high) * (2 if few else 1), _ROOM * (2.5 if few else 1) * (high - low)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     ticks = [i * step for i in range(first, last + 1)]
     return {"range": [low - room, high + room], "zeroline": False, **percent_ticks(ticks)}

@@ -15,8 +15,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.io.json import to_json_plotly
 
-from calib_core.figures.look import figure_template, spaced_percent
-from calib_core.palette import ON_DARK
+from calib_core.figures.look import DARK_PAGE, figure_template, spaced_percent
 from dashboard.chart import click as clicks
 from dashboard.chart import larger
 from dashboard.chart.click import Click
@@ -63,7 +62,7 @@ def payload(
         + b',"templates":'
         + _templates(times)
         + b',"onDark":'
-        + _json(ON_DARK)
+        + _json(DARK_PAGE)
         + b"}\n"
         + body
     )

@@ -76,7 +76,14 @@ class Declared:
     meaning: str
 
 
-UNITS = {"percent": "share", "points": "share", "localized": "count", "%.2g": "p-value", "plain": "as in the file", "": "words"}
+UNITS = {
+    "percent": "share",
+    "points": "share",
+    "localized": "count",
+    "%.2g": "p-value",
+    "plain": "as in the file",
+    "": "words",
+}
 """Units of printed columns by their printf format; of all others a number without a unit."""
 
 COMMON = {

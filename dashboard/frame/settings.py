@@ -41,7 +41,9 @@ def _judged(selection: Selection) -> None:
     words = {"event": f"risk of \u201c{named.title}\u201d", "confidence": "confidence"}
     judged = event.claims(selection)
     # The event is named in the line above, next to the file.
-    with widgets.popover(st, f"Judged: **{'risk' if judged == 'event' else 'confidence'}**", key="frame.judged", type="tertiary"):
+    with widgets.popover(
+        st, f"Judged: **{'risk' if judged == 'event' else 'confidence'}**", key="frame.judged", type="tertiary"
+    ):
         st.radio(
             "Judged",
             tuple(words),

@@ -33,7 +33,7 @@ _COLUMNS = 16
 
 
 def _palette() -> str:
-    """Return the colors of figures, and the columns set to the right, as style sheets name them: by numbers in a key."""
+    """Return the colors of figures and the columns set to the right, as style sheets name them: by numbers in keys."""
     models = (
         f'[class*="-colour{i}-"] {{ --model-colour: light-dark({colour}, {ON_DARK[colour]}); }}'
         for i, colour in enumerate(COLOURS)

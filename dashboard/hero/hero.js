@@ -3,7 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const heroes = new WeakMap();
-const RIGHT = 166, TOP = 40, ROW = 48, FIRST = 56;
+const RIGHT = { wide: 166, narrow: 150 }, TOP = 40, ROW = 48, FIRST = 56;
 // With more models the rows and the words beside them are closer, so that the verdict stays on the first screen.
 const FEW = 2, CLOSE_ROW = 40;
 
@@ -105,8 +105,8 @@ class Hero {
     if (!width) return;
     const step = models.length > FEW ? CLOSE_ROW : ROW;
     const height = TOP + FIRST + step * (models.length - 1) + 60;
-    const left = width > 520 ? 150 : 118;
-    const span = width - left - RIGHT;
+    const wide = width > 520, left = wide ? 150 : 118;
+    const span = width - left - (wide ? RIGHT.wide : RIGHT.narrow);
     const x = (percent) => left + (span * Math.min(Math.max(percent - low, 0), top - low)) / (top - low);
     // The knob is at the number of the sentence: its rows' mean can be a little beside the slider's place.
     const at = x(100 * knob[asked]);

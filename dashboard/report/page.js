@@ -27,9 +27,11 @@
   fit();
   window.addEventListener("resize", fit);
   // What does not fit on a page begins the next: figures of the page before grow into the room that this leaves. After
-  // a page without figures, the next figure shrinks a little and fits, where that is enough.
+  // a page without figures, the next figure shrinks a little and fits; where that is not enough, rows of the page's
+  // tables are further apart.
   const PAGE = (269 / 25.4) * 96; // pixels of a page between the margins of page.css
-  const BLANK = 0.2, MOST = 1.75, LEAST = 0.8, SPARE = 12; // share of a page, growth and shrinking of a figure, pixels
+  const BLANK = 0.2, MOST = 1.75, LEAST = 0.8; // share of a page, growth and shrinking of a figure
+  const SPARE = 12, AIR = 8, MARGIN = 8; // pixels: below a figure, between rows, the empty end of page one
   async function fill() {
     const second = document.querySelector("h3.page"); // page one ends above it
     const later = places.filter((place) => !second || second.compareDocumentPosition(place) & 4);
@@ -39,6 +41,7 @@
       const gap = onPaper(() => firstGap(page, left));
       page = gap ? gap.page : -1;
       if (gap) await resize(gap.resized);
+      for (const table of gap ? gap.airy : []) table.style.setProperty("--air", `${gap.air}px`);
     }
   }
   async function resize(figures) {
@@ -71,26 +74,32 @@
     for (const [list, text] of media) list.mediaText = text;
     return found;
   }
-  // The first page after this one that ends with a gap, and how much each of its figures grows, or the next one shrinks.
+  // The first page after this one that ends with a gap, and how much each of its figures grows, or the next one
+  // shrinks, or each row of its tables gets.
   function firstGap(after, left) {
     let [page, start, last] = [1, document.querySelector("header").getBoundingClientRect().top, 0];
-    let rows = [];
+    const first = start;
+    let rows = [], tables = [];
     for (const chain of chains()) {
       const top = chain[0].getBoundingClientRect().top, bottom = chain.at(-1).getBoundingClientRect().bottom;
+      if (chain[0].matches("h3.page") && top <= first + PAGE + MARGIN) [page, start, rows, tables] = [2, top, [], []];
       if (bottom > start + PAGE && whole(chain.at(-1))) {
         const room = start + PAGE - last;
         if (page > after && room > BLANK * PAGE) {
           const resized = rows.length ? shared(rows, room - SPARE) : shrunk(chain.at(-1), left, bottom - top + SPARE - room);
-          if (resized.length) return { page, resized };
+          const lines = tables.flatMap((table) => Array.from(table.tBodies[0].rows)).length;
+          const air = Math.min(AIR, (room - BLANK * PAGE) / lines);
+          if (resized.length || lines) return { page, resized, air, airy: resized.length ? [] : tables };
         }
-        [page, start, rows] = [page + 1, top, []];
+        [page, start, rows, tables] = [page + 1, top, [], []];
       }
       for (const end of ends(chain.at(-1), top)) {
         if (end.bottom <= start + PAGE) continue;
-        [page, start, rows] = [page + 1, end.top, []];
+        [page, start, rows, tables] = [page + 1, end.top, [], []];
       }
       const own = left.filter((place) => chain.at(-1).contains(place));
       if (own.length) rows.push(own);
+      if (top >= start) tables.push(...chain.at(-1).querySelectorAll("table"));
       last = bottom;
     }
     return null;

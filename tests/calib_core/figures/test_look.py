@@ -8,7 +8,7 @@ import plotly.io as pio
 import pytest
 from hostile import NAMES
 
-from calib_core.figures.look import CELLS, DIVERGING, REFERENCE, figure_template, spaced_percent
+from calib_core.figures.look import CELLS, DARK_PAGE, DIVERGING, REFERENCE, figure_template, spaced_percent
 from calib_core.palette import COLOURS, ON_DARK, looks, preferred_look, style
 from calib_core.text import plain
 
@@ -36,6 +36,7 @@ def test_on_the_dark_page_models_have_the_contrast_of_text() -> None:
     assert set(ON_DARK) == set(COLOURS)
     assert all(contrast(colour, DARK) >= 4.5 for colour in ON_DARK.values())
     assert len(set(ON_DARK.values())) == len(COLOURS)
+    assert all(contrast(DARK_PAGE.get(colour, colour), DARK) >= 4.5 for colour in (*CELLS, REFERENCE))
 
 
 @pytest.mark.parametrize("page", [LIGHT, DARK])
