@@ -122,6 +122,7 @@ def _panels(
 ) -> go.Figure:
     """Draw a panel per model on shared axes, with the first model's curve in gray behind it."""
     figure, columns = go.Figure(), min(_COLUMNS, len(models))
+    x = x[0], min(1.0, x[1] + 0.03 * (x[1] - x[0]))  # on a narrow axis half a mark is a larger part
     lines = math.ceil(len(models) / columns)
     height = lines * _PANEL + 90
     across, up = (1 + 0.06) / columns, (1 + 0.22 * (lines > 1)) / lines
@@ -407,8 +408,7 @@ def _step(low: float, high: float) -> float:
 
 def _axis(low: float, high: float, few: bool = False) -> dict[str, Any]:
     """Range and ticks of an axis, optionally only every second tick."""
-    # A narrow axis has more room, for the same half of a mark.
-    step, room = _step(low, high) * (2 if few else 1), _ROOM * (2.5 if few else 1) * (high - low)
+    step, room = _step(low, high) * (2 if few else 1), _ROOM * (high - low)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     ticks = [i * step for i in range(first, last + 1)]
     return {"range": [low - room, high + room], "zeroline": False, **percent_ticks(ticks)}

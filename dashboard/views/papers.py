@@ -55,7 +55,8 @@ def _entry(scene: Scene) -> None:
         if not ready and not wanted(f"{KEY} {table.key}", how_long, "Run"):
             return
     drawn = _drawn(entry.link)
-    left, right = st.columns([0.42, 0.58], gap="medium") if drawn else (None, st.container())
+    with st.container(key="papers-entry"):
+        left, right = st.columns([0.42, 0.58], gap="medium") if drawn else (None, st.container())
     with right:
         exhibited(KEY, scene, title=None, controls=False)
         place.empty()  # there is nothing left to cancel

@@ -59,6 +59,15 @@ def test_the_knob_the_line_and_the_number_are_at_one_place(open_page, served) ->
     slider.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("old => document.querySelector('.calib-hero h1').textContent !== old", arg=answer.headline)
+    # Of four models, too, the next step is on the first screen.
+    ticked = ",".join(f'{{"key":"{key}"}}' for key in ("temperature", "logistic-recalibration", "intercept"))
+    page.goto(f"{served().url}/{ADDRESS}&calibrators=[{ticked}]")
+    drawn(page, "verdict")
+    step = page.locator(".st-key-next-step")
+    step.wait_for()
+    settled(page)
+    box = step.bounding_box()
+    assert box["y"] + box["height"] <= 900
 
 
 def test_another_event_and_the_confidence_are_one_choice_away(open_page, served) -> None:  # type: ignore[no-untyped-def]

@@ -40,6 +40,13 @@ def test_the_controls_are_one_row_and_every_model_is_behind_a_button(open_page, 
     page.get_by_role("button", name="More calibrators", exact=False).click()
     for name in ("Temperature scaling", "Vector scaling", "Dirichlet calibration"):
         expect(page.get_by_test_id("stPopoverBody").get_by_role("button", name=name, exact=True)).to_be_visible()
+    # The most tabs, the longest settings, and two names that are cut.
+    ticked = '[{"key":"temperature"},{"key":"logistic-recalibration"}]'
+    page.goto(f"{served().url}/?view=tests&data=demo:breast-cancer-svm&calibrators={ticked}")
+    settled(page)
+    assert page.locator(".st-key-view-tests").bounding_box()["y"] <= TOP[width]
+    right = page.locator(".st-key-frame-settings").bounding_box()
+    assert right["x"] + right["width"] <= width
 
 
 def test_the_menu_of_a_picture_has_all_that_can_be_done_with_it(open_page, served) -> None:  # type: ignore[no-untyped-def]
@@ -71,6 +78,8 @@ def test_the_pane_is_folded_until_a_bin_is_opened_and_fits_the_window(open_page,
     assert pane.bounding_box()["width"] == pytest.approx(380, abs=1)
     assert bottom(pane) <= 880
     assert max(bottom(each) for each in pane.get_by_role("button").all() if each.is_visible()) <= 880
+    cells = pane.locator("[data-testid=stTable] tbody td").all()
+    assert {cell.evaluate("node => getComputedStyle(node).textAlign") for cell in cells} == {"right"}
     lines = [row.bounding_box()["height"] for row in pane.locator("[data-testid=stTable] tbody tr").all()]
     assert lines
     assert max(lines) <= 26

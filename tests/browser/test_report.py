@@ -193,8 +193,8 @@ OVERPRINTED = """() => Array.from(document.querySelectorAll('.plot')).flatMap(pl
 """Pairs of words in figures that are drawn over each other."""
 PAGE, SIDE = 1016, 672
 """Height and width of a printed page between its margins in CSS pixels, as page.css and page.js have them."""
-BLANK, OF_TABLES = 0.25, 0.4
-"""Largest part that is empty of a page but the last: figures fill pages, tables have the height that they have."""
+BLANK = 0.25
+"""Largest part that is empty of a page but the last."""
 CALIBRATORS = ("temperature", "vector", "dirichlet", "matrix", "isotonic-ovr", "top-label-hb")
 OF_RISK = ("intercept", "logistic-recalibration", "temperature", "venn-abers", "isotonic-ovr", "vector")
 
@@ -276,8 +276,7 @@ def in_pdf(file: Path, headings: set[str]) -> None:
     first = " ".join(texts[0].split())
     assert all(text in first for text in ("Figure 1.", "Figure 2.", "Data card", "errors that cancel within a bin."))
     assert "Basis of the verdicts" not in first
-    empty = [(blank(page), BLANK if "Figure " in text else OF_TABLES) for page, text in zip(pdf, texts, strict=True)]
-    assert [each for each in empty[:-1] if each[0] > each[1]] == []
+    assert [empty for empty in map(blank, list(pdf)[:-1]) if empty > BLANK] == []
     for text in texts:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         assert lines[-3] not in headings, lines[-3:]

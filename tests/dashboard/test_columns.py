@@ -106,6 +106,15 @@ def test_a_grid_is_as_high_as_its_lines_up_to_a_limit(scene: Scene, monkeypatch:
     assert heights == [35 * 4 + 3, exhibited.TALLEST]
 
 
+def test_a_long_table_has_percent_and_points_too() -> None:
+    columns = of.share("observed"), of.gap()
+    frame = pd.DataFrame({"observed": [0.5], "gap": [-0.125]})
+    shown = exhibited.in_percent(frame, columns)
+    forms = [dict(exhibited._settings(column, False, False, dict.fromkeys(frame, None))) for column in columns]
+    printed = [settings[name]["type_config"]["format"] % shown[name][0] for settings in forms for name in settings]
+    assert printed == ["50.0\N{NO-BREAK SPACE}%", "-12.5 points"]
+
+
 def test_levels_have_a_decimal_where_there_is_one() -> None:
     frame = pd.DataFrame({"level": [0.97, 0.975, np.nan]})
     assert of.written(frame, (of.level("its level", "level"),)) == [["97 %"], ["97.5 %"], ["–"]]

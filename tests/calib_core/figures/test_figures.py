@@ -502,6 +502,18 @@ def test_a_mark_says_what_it_stands_for(predictions: Predictions) -> None:
     assert [(one["code"], one["bin"]) for one in points(small)[0]] == [(2, b) for b in known]
 
 
+def test_a_legend_of_long_names_has_room_below_two_classes() -> None:
+    rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)
+    names = [f"file {i}.csv, Logistic recalibration" for i in range(4)]
+    short, long = (
+        figures.class_table({name: diagrams.class_table(rows, bins=5) for name in each}).layout.height
+        for each in (["a", "b", "c", "d"], names)
+    )
+    # Two entries in a line, and Plotly gives a legend at most half of the height.
+    assert long == short + 2 * 20
+    assert long / 2 >= 3 * 20
+
+
 def test_figures_have_the_names_of_the_diagrams_they_draw() -> None:
     functions = {
         name: getattr(diagrams, name) for name in diagrams.__all__ if inspect.isfunction(getattr(diagrams, name))
