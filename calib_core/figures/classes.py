@@ -41,9 +41,10 @@ NOISE = "rgba(128, 128, 128, 0.35)"
 """Color of a calibrated model's mean error."""
 _LINE, _APART = 24, 0.56
 """Pixels of a class's line, and the part of it with the models' marks."""
-_FEWEST, _LEGEND, _SIGN = 2, 560, 46
-"""Lines that the marks have at least, as the legend has at most half of the height; pixels of its line on a narrow
-page, and of a sign in it."""
+_FEWEST = 2
+"""Minimum number of lines for which the figure has room: Plotly gives a legend at most half of its height."""
+_LEGEND, _SIGN = 560, 46
+"""Pixels of a legend's line on a narrow page, and of a sign in it."""
 _HOVER = (
     "<b>%{hovertext}</b><br>error %{x:.2~%}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.2%} of all"
     "<extra></extra>"
@@ -159,6 +160,8 @@ _GAPS, _HEAD, _FOOT = 230, 40, 16
 """Pixels of a model's axes, above them for its heading, and below them without the names of classes."""
 _SHORT, _LETTER = 12, 7
 """Maximum letters of the name of a class below its line, and pixels of a letter."""
+_CLOSE = 60
+"""Number of classes above which names are in two rows, by turns: in one, those of a narrow page would overlap."""
 
 
 @draws(ClassGaps)
@@ -170,7 +173,8 @@ def class_gaps(gaps: ClassGaps | Mapping[str, ClassGaps], *, looks: Mapping[str,
     """
     models = numbered(gaps, looks)
     letters = max(len(name[:_SHORT]) for _, _, each in models for name in each.names)
-    high, n = _HEAD + _GAPS + _FOOT + _LETTER * letters, len(models)
+    rows = 1 + any(len(each.code) > _CLOSE for _, _, each in models)
+    high, n = _HEAD + _GAPS + _FOOT + rows * _LETTER * letters, len(models)
     figure, columns = go.Figure(), list[dict[str, object]]()
     least = min(float(np.nanmin([each.score, each.outcome, each.low], initial=1.0)) for _, _, each in models)
     floor = max(0.0, np.floor(10 * least) / 10)
@@ -186,9 +190,9 @@ def class_gaps(gaps: ClassGaps | Mapping[str, ClassGaps], *, looks: Mapping[str,
                 f"xaxis{x[1:]}": {
                     "anchor": y,
                     "tickvals": places.tolist(),
-                    "ticktext": [plain(name[:_SHORT]) for name in each.names],
+                    "ticktext": _by_turns([plain(name[:_SHORT]) for name in each.names], rows, letters),
                     "tickangle": -90,
-                    "tickfont": {"size": 11 if len(places) <= 60 else 10},
+                    "tickfont": {"size": 11 if len(places) <= _CLOSE else 10},
                     "range": [-0.7, len(places) - 0.3],
                     "showgrid": False,
                     "ticks": "",
@@ -221,6 +225,12 @@ def class_gaps(gaps: ClassGaps | Mapping[str, ClassGaps], *, looks: Mapping[str,
         meta={"columns": columns},
         uirevision="class gaps",
     )
+
+
+def _by_turns(names: Sequence[str], rows: int, letters: int) -> list[str]:
+    """Names on vertical lines, every second one below the others if there are two rows: spaces keep it there."""
+    below = "\N{NO-BREAK SPACE}" * (3 * letters)  # a space has a third of a letter's width
+    return [f"{name}{below}" if rows > 1 and j % 2 else name for j, name in enumerate(names)]
 
 
 def _gap_words(gaps: ClassGaps) -> list[str]:

@@ -641,6 +641,11 @@ def test_a_line_per_class_joins_predicted_and_observed_beside_the_range_of_calib
     )
     assert [column["record"]["code"] for column in figure.layout.meta["columns"]] == [*order, *order]
     assert len(diagrams.class_gaps(rows, classes=[0] * 150).code) == 100
+    # Of a hundred names every second one is below the others: in one row they would overlap.
+    for few, shifted in ((30, 0), (100, 50)):
+        names = figures.class_gaps({"a": diagrams.class_gaps(rows, classes=[0] * few)}).layout.xaxis.ticktext
+        assert [name.rstrip("\N{NO-BREAK SPACE}") for name in names] == ["0"] * few
+        assert sum(name != "0" for name in names) == shifted
 
 
 def test_a_validity_axis_ends_at_the_largest_99_percent_quantile() -> None:
