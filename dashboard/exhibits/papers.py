@@ -217,7 +217,7 @@ class Reproduced(Exhibit):
             of.number("here", "ours"),
             of.number("difference", "apart"),
             of.number("tolerance"),
-            of.Column("", ("within", "ours"), _verdict, numeric=False),
+            of.Column("result", ("within", "ours"), _verdict, numeric=False),
         )
 
     def words(self, scene: Scene) -> Words:

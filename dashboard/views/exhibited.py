@@ -359,9 +359,11 @@ def _written(
             line[0] = f"[{line[0]}](?{urlencode(widgets.link_query(linked(row)))})"
     headings = [markdown_plain(column.heading) for column in columns[1:]]
     table = pd.DataFrame([line[1:] for line in cells], [line[0] for line in cells], headings)
+    # No heading is empty, for those who hear it before each line.
+    table = table.rename_axis(markdown_plain(columns[0].heading))
     right = range(len(table)) if turned else [i for i, column in enumerate(columns[1:]) if column.numeric]
     with st.container(key=f"written-{name}{''.join(f'-right{i}-' for i in right)}"):
-        st.table(table.T if turned else table)
+        st.table(table.T.rename_axis(index="measure", columns=None) if turned else table)
 
 
 def _marks_told(exhibit: Exhibit, frame: pd.DataFrame) -> None:
