@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import calib_core as cc
+from tests.support.source_trees import nodes_of, tree_of
 
 ROOT = Path(__file__).parents[1]
 Arrows = dict[str, set[str]]
@@ -35,7 +36,7 @@ def sources(package: str) -> dict[str, str]:
 
 def imported(text: str, modules: set[str]) -> Iterator[str]:
     """Yield modules of the package that a text imports, anywhere in it."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(tree_of(text)):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names if each.name in modules)
         elif isinstance(node, ast.ImportFrom) and node.module in modules:
@@ -150,7 +151,7 @@ def anys_in_signatures() -> tuple[int, int]:
     """Return the number of annotations of public functions that contain ``Any``, and of all annotations."""
     anys = every = 0
     for text in sources("calib_core").values():
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes_of(tree_of(text)):
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 said = [ast.unparse(a.annotation) for a in given if a.annotation] + (
@@ -166,7 +167,7 @@ def classes_named_twice() -> list[str]:
     seen: dict[str, int] = {}
     for package in ("calib_core", "dashboard"):
         for text in sources(package).values():
-            for node in ast.parse(text).body:
+            for node in tree_of(text).body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     seen[node.name] = seen.get(node.name, 0) + 1
     return sorted(name for name, times in seen.items() if times > 1)

@@ -17,6 +17,7 @@ import pytest
 
 import calib_core
 from tests import house
+from tests.support.source_trees import nodes_of, tree_of
 
 ROOT = Path(__file__).parents[1]
 LIBRARY = ("calib_core/",)
@@ -47,16 +48,6 @@ def texts():
 
 
 # ---- walking source ----------------------------------------------------------------------------------------
-
-
-tree_of = functools.cache(ast.parse)
-"""Cached parser: every gate reads the same files."""
-
-
-@functools.cache
-def nodes_of(tree):
-    """Return every node of a tree."""
-    return tuple(ast.walk(tree))
 
 
 def dotted(node):
@@ -493,7 +484,7 @@ def test_rooms_have_an_order_and_classes_a_name_of_their_own():
 def bound_twice(text: str) -> list[str]:
     """Return names that a module binds at top level more than once: the later one replaces the earlier."""
     seen: list[str] = []
-    for node in ast.parse(text).body:
+    for node in tree_of(text).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
         parts = [each for target in targets for each in (target.elts if isinstance(target, ast.Tuple) else [target])]
         seen += [name for each in parts if (name := getattr(each, "id", getattr(each, "name", None)))]

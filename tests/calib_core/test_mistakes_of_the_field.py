@@ -19,6 +19,7 @@ from calib_core.diagrams import reliability
 from calib_core.estimators import Binned
 from calib_core.reductions import Confidence
 from calib_core.registry.registry import Part
+from tests.support.source_trees import nodes_of, tree_of
 
 
 def flat(scores, outcomes, **more):
@@ -117,7 +118,7 @@ def modules():
 
 def test_no_generator_without_a_seed_and_no_print_anywhere():
     for module in modules():
-        for node in ast.walk(ast.parse(inspect.getsource(module))):
+        for node in nodes_of(tree_of(inspect.getsource(module))):
             if not isinstance(node, ast.Call):
                 continue
             name = ast.unparse(node.func)

@@ -1,6 +1,7 @@
 """Declared capabilities of methods are true, and no module of the library infers them from a method's type."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from calib_core.claims.probability_vectors import Vectors
 from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.reductions import scope
 from calib_core.registry.registry import FAMILIES
+from tests.support.source_trees import nodes_of, tree_of
 
 ROOT = Path(calib_core.__file__).parent
 PROTOCOLS = {"Estimator", "Reduction", "IntervalScheme", "SimplexScheme", "PoolingScheme", "NormOfResiduals", "Claims"}
@@ -67,8 +69,8 @@ def method_names():
 def type_tests(source, names):
     """Yield (line, function, kind) of every type test: isinstance, type(x) is, hasattr, getattr, except."""
     owner = {}
-    tree = ast.parse(source)
-    for node in ast.walk(tree):  # outer functions come first, so that the innermost has the last word
+    nodes = nodes_of(tree_of(source))
+    for node in nodes:  # outer functions come first, so that the innermost has the last word
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             owner |= {id(inner): node.name for inner in ast.walk(node)}
 
@@ -79,7 +81,7 @@ def type_tests(source, names):
             if isinstance(n, (ast.Name, ast.Attribute))
         }
 
-    for node in ast.walk(tree):
+    for node in nodes:
         kind = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in ("isinstance", "issubclass") and named(node.args[1]) & names:
@@ -94,12 +96,16 @@ def type_tests(source, names):
             yield node.lineno, owner.get(id(node), ""), kind
 
 
+@cache
 def found_in_the_library():
+    """Return module, line, function and kind of every type test outside the readers, which know no method."""
+    names = method_names()
+    found = []
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        if not name.startswith("readers/"):  # they look at bytes and tables, and know no method
-            for line, function, kind in type_tests(path.read_text("utf-8"), method_names()):
-                yield name, line, function, kind
+        if not name.startswith("readers/"):
+            found += [(name, *test) for test in type_tests(path.read_text("utf-8"), names)]
+    return found
 
 
 def test_no_module_tests_a_methods_type():

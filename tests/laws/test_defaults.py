@@ -11,6 +11,7 @@ from calib_core.diagrams.bins_that_stand_out import bins_standing_out
 from calib_core.guarantees.bounds import marginal_eps
 from calib_core.inference import unbinned_bound
 from calib_core.inference.comparison.model_differences import paired_difference
+from tests.support.source_trees import nodes_of, tree_of
 
 ROOT = Path(__file__).parents[2]
 HELD = {
@@ -25,7 +26,7 @@ HELD = {
 
 def literals(source: str) -> Iterator[tuple[int, str, object]]:
     """Yield parameters of functions, and fields of classes, that repeat values of ``defaults``."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(tree_of(source)):
         pairs: list[tuple[str, ast.expr | None]] = []
         if isinstance(node, ast.FunctionDef):
             given = [*node.args.posonlyargs, *node.args.args]

@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.source_trees import nodes_of, tree_of
+
 ROOT = Path(__file__).parents[2]
 CODE = ("calib_core", "dashboard")
 DOCUMENTED = (*CODE, "tests")
@@ -48,20 +50,16 @@ class Text(NamedTuple):
     text: str
 
 
-def parsed(folder: str) -> Iterator[tuple[Path, ast.Module]]:
-    """Yield every module of a folder, parsed."""
-    return ((path, ast.parse(path.read_text())) for path in sorted((ROOT / folder).rglob("*.py")))
+def modules(folder: str) -> Iterator[tuple[Path, Sequence[ast.AST]]]:
+    """Yield every module of a folder with its nodes; those of the code are kept, which other tests read too."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        text = path.read_text()
+        yield path, nodes_of(tree_of(text)) if folder in CODE else tuple(ast.walk(ast.parse(text)))
 
 
-@cache
-def trees(folder: str) -> tuple[tuple[Path, ast.Module], ...]:
-    """Return all modules of a folder that is read more than once."""
-    return tuple(parsed(folder))
-
-
-def _documented(tree: ast.Module) -> Iterator[ast.Constant]:
+def _documented(nodes: Sequence[ast.AST]) -> Iterator[ast.Constant]:
     """Yield docstrings, also those of attributes: strings that are statements."""
-    for node in ast.walk(tree):
+    for node in nodes:
         for statement in getattr(node, "body", None) or () if not isinstance(node, ast.Lambda | ast.IfExp) else ():
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 yield statement.value
@@ -71,12 +69,12 @@ def _documented(tree: ast.Module) -> Iterator[ast.Constant]:
 def strings(*folders: str) -> tuple[Text, ...]:
     """Return every string of three words or more that is no docstring; values in it are written as ``{}``."""
     found = []
-    for path, tree in (each for folder in folders for each in trees(folder)):
-        taken = {id(constant) for constant in _documented(tree)}
-        for node in ast.walk(tree):
+    for path, nodes in (each for folder in folders for each in modules(folder)):
+        taken = {id(constant) for constant in _documented(nodes)}
+        for node in nodes:
             if isinstance(node, ast.JoinedStr):
                 taken.update(id(part) for part in node.values)
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.JoinedStr):
                 text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in taken:
@@ -97,8 +95,8 @@ def docstrings(*folders: str) -> tuple[Text, ...]:
 def _docstrings(folder: str) -> tuple[Text, ...]:
     return tuple(
         Text(f"{path.relative_to(ROOT)}:{constant.lineno}", inspect.cleandoc(constant.value))
-        for path, tree in (trees if folder in CODE else parsed)(folder)
-        for constant in _documented(tree)
+        for path, nodes in modules(folder)
+        for constant in _documented(nodes)
         if isinstance(constant.value, str)
     )
 

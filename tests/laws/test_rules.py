@@ -11,6 +11,7 @@ from calib_core.readers import RULES, Finding
 from calib_core.readers.checks.examination import CHECKS
 from dashboard.glossary import TERMS
 from tests.laws.test_words import code_in
+from tests.support.source_trees import nodes_of, tree_of
 
 ROOT = Path(__file__).parents[2]
 COMPOSED = {
@@ -30,7 +31,7 @@ def codes() -> set[str]:
     """Return the codes of all findings in the source."""
     made = set()
     for path in (*ROOT.glob("calib_core/readers/**/*.py"), *ROOT.glob("dashboard/**/*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(tree_of(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
                 code = node.args[1] if len(node.args) > 1 else None
                 if isinstance(code, ast.Constant):
