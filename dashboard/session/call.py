@@ -216,7 +216,9 @@ def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options
     empty = inspect.Parameter.empty
     needed = tuple(_frozen(value) for n, value in given.items() if parameters[n].default is empty)
     chosen = {n: _frozen(value) for n, value in given.items() if parameters[n].default is not empty}
-    differing = {n: value for n, value in chosen.items() if repr(value) != repr(_frozen(parameters[n].default))}
+    differing = {
+        n: value for n, value in chosen.items() if _identity(value) != _identity(_frozen(parameters[n].default))
+    }
     return Call(name, needed, tuple((differing | {n: _frozen(v) for n, v in more.items()}).items()), stem)
 
 
@@ -372,6 +374,13 @@ def _free(stem: str, taken: Iterable[str]) -> str:
 
 def _key(part: Any) -> str:
     return part.python() if isinstance(part, Recipe) else str(part.key)
+
+
+def _identity(value: Any) -> str:
+    """Return a text that only equal values share; that of an expression is its key, however much is in it."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_identity, value))})"
+    return repr(value) if isinstance(value, Recipe) or not _is_part(value) else _key(value)
 
 
 def _is_part(value: Any) -> bool:
