@@ -23,7 +23,7 @@ from calib_core.inference.intervals.inversion import (
     CellGaps,
     Noise,
     absolute_high,
-    absolute_high_reaches,
+    highs_reaching,
 )
 from calib_core.inference.intervals.simulated_domain import Facts
 from calib_core.inference.noise.redrawn_errors import of_counts
@@ -95,8 +95,7 @@ class _Pooled:
     def within(self, limit: float) -> bool:
         """True if the median upper end is at most the limit: faster, as no end is computed that is not close to it."""
         above = float(np.nextafter(limit, np.inf))
-        beyond = (absolute_high_reaches(cells, noise, LEVEL, self.errors, above) for cells, noise in self.drawn)
-        return 2 * sum(beyond) < len(self.drawn)
+        return 2 * highs_reaching(self.drawn, LEVEL, self.errors, above) < len(self.drawn)
 
 
 def _pooled(rows: Float64s, score: Float64s, outcome: Float64s, codes: Codes) -> _Pooled:

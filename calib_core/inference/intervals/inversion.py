@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
 
-from calib_core._base.arrays import BLOCK_BYTES, Bools, Float64s
+from calib_core._base.arrays import BLOCK_BYTES, LARGE_BLOCK_BYTES, Bools, Codes, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.notebook_display import OneLine
 from calib_core.inference.intervals.elementary import beyond, surplus
@@ -64,6 +63,11 @@ class CellGaps(OneLine):
         n = self.rows
         q = (n * self.outcome + 2.0 * self.score) / (n + 2.0)
         return np.sqrt(np.maximum(q * (1.0 - q), 0.0) / n / (1.0 - n / (n + 2.0) ** 2))
+
+    @property
+    def spread(self) -> Float64s:
+        """Root mean square of the deviations."""
+        return np.asarray(np.sqrt((self.weight * np.square(self.deviation)).sum(axis=-1)))
 
     @property
     def claimed_deviation(self) -> Float64s:
@@ -174,26 +178,55 @@ def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) 
     return _inverted_high(gaps, 1, level, gaps.deviation * errors) + noise.unit * surplus(noise.outcome, tail)
 
 
-def absolute_high_reaches(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, limit: float) -> bool:
-    """True if ``absolute_high`` is at least ``limit``; in clear cases, laws are computed near the limit only.
+def highs_reaching(samples: Sequence[tuple[CellGaps, Noise]], level: float, errors: Float64s, limit: float) -> int:
+    """Number of samples of outcomes in the same cells whose ``absolute_high`` is at least ``limit``.
 
-    The result is that of the end itself, which is computed if the limit is within the precision of its bisection.
+    In clear cases, the laws of all samples are computed near the limit only. The result is that of the ends themselves:
+    an end is computed if the limit is within the precision of its bisection.
     """
-    if not gaps.rich or _size(gaps, gaps.gap, 1) == 0.0:
-        return absolute_high(gaps, noise, level, errors) >= limit
-    tail = (1.0 - level) / 2
-    more = noise.unit * surplus(noise.outcome, tail)
-    if limit - more > 1.0:
-        return False
-    laws, top = _high_laws(gaps, 1, gaps.deviation * errors)
-    near = False
-    for law in map(cache, laws):
-        # Most ends lie clearly below the limit: laws fall, so one that has not crossed before it does not after it.
-        if _crosses_beyond(law, tail, top, limit - more - _PRECISE):
-            if _crosses_beyond(law, tail, top, limit - more + _PRECISE):
-                return True
-            near = True
-    return near and min(1.0, max(_crossing(law, tail, top) for law in laws)) + more >= limit
+    cells, tail = samples[0][0], (1.0 - level) / 2
+    if not cells.rich:
+        return sum(absolute_high(gaps, noise, level, errors) >= limit for gaps, noise in samples)
+    more = np.array([noise.unit * surplus(noise.outcome, tail) for _, noise in samples])
+    every = replace(cells, outcome=np.stack([gaps.outcome for gaps, _ in samples]))
+    reaching, near = _high_sides(every, limit - more, tail, errors)
+    close = (sample for sample, is_near in zip(samples, near, strict=True) if is_near)
+    return int(reaching.sum()) + sum(absolute_high(gaps, noise, level, errors) >= limit for gaps, noise in close)
+
+
+def _high_sides(gaps: CellGaps, theta: Float64s, tail: float, errors: Float64s) -> tuple[Bools, Bools]:
+    """Whether ``_inverted_high`` is clearly above theta, and whether only the end itself can tell, for each sample.
+
+    Outcomes are (samples, cells), and theta is (samples,). A law crosses the tail beyond theta if it is above the tail
+    there, because laws fall. At 0 each is at least one half.
+    """
+    step = max(1, LARGE_BLOCK_BYTES // errors.nbytes)
+    parts = [slice(i, i + step) for i in range(0, len(theta), step)]
+    sides = [_sides(replace(gaps, outcome=gaps.outcome[part]), theta[part], tail, errors) for part in parts]
+    above, near = map(np.concatenate, zip(*sides, strict=True))
+    return above, near
+
+
+def _sides(gaps: CellGaps, theta: Float64s, tail: float, errors: Float64s) -> tuple[Bools, Bools]:
+    weight, deviation = gaps.weight, gaps.deviation
+    size, scale = np.abs(gaps.gap) @ weight, deviation @ weight
+    noise = deviation[:, None] * errors
+    shown = np.maximum(size, np.median(np.abs(noise) @ weight, axis=1))
+    top = shown + 6.0 * gaps.spread + 1e-9
+
+    def crosses(way: Float64s, error: Float64s, of: Codes) -> Bools:
+        moved = (noise if len(of) == len(noise) else noise[of]) + (error[of, None] * way[of])[:, None]
+        share = (np.abs(moved, out=moved) @ weight <= shown[of, None] * (1.0 + 1e-12)).mean(axis=1)
+        return np.asarray((error[of] < 0.0) | ((error[of] < top[of]) & (share > tail)))
+
+    above, near = np.zeros(len(size), dtype=bool), np.asarray((size == 0.0) | (scale == 0.0))
+    for way in (_evened(gaps, size[:, None], scale[:, None]), deviation):
+        way = way / np.maximum(np.abs(way) @ weight, 1e-300)[:, None]
+        of = np.flatnonzero((theta <= 1.0) & ~above & ~near)
+        of = of[crosses(way, theta - _PRECISE, of)]
+        beyond = crosses(way, theta + _PRECISE, of)
+        above[of[beyond]], near[of[~beyond]] = True, True
+    return above, near & (theta <= 1.0)
 
 
 def square_ends(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, null: Float64s) -> Ends:
@@ -298,7 +331,7 @@ def _size(gaps: CellGaps, way: Float64s, order: int) -> float:
 
 def _top(gaps: CellGaps, size: float) -> float:
     """More than any error that could have shown as little as ``size``."""
-    return size + 6.0 * float(np.sqrt((gaps.weight * np.square(gaps.deviation)).sum())) + 1e-9
+    return size + 6.0 * float(gaps.spread) + 1e-9
 
 
 def _clear(gaps: CellGaps, deviation: Float64s) -> Bools:
@@ -334,12 +367,17 @@ def _high_ways(gaps: CellGaps, order: int) -> list[Float64s]:
     deviations, and the deviations only, which noise hides best. Over many cells, observed gaps are more uneven than
     true ones, and the more uneven an error is, the less of it folds into noise.
     """
-    d, deviation = gaps.gap, gaps.deviation
     if order == 2:
-        return [d]
-    evened = 0.5 * deviation * (_size(gaps, d, 1) / max(_size(gaps, deviation, 1), 1e-300))
-    observed = np.asarray(np.sign(d) * (np.abs(d) + evened))
-    return [observed, deviation] if deviation.any() else [observed]
+        return [gaps.gap]
+    observed = _evened(gaps, _size(gaps, gaps.gap, 1), _size(gaps, gaps.deviation, 1))
+    return [observed, gaps.deviation] if gaps.deviation.any() else [observed]
+
+
+def _evened(gaps: CellGaps, size: Float64s | float, noise: Float64s | float) -> Float64s:
+    """The observed gaps plus half as much again in proportion to the deviations; the sums of both are given."""
+    return np.asarray(
+        np.sign(gaps.gap) * (np.abs(gaps.gap) + 0.5 * gaps.deviation * (size / np.maximum(noise, 1e-300)))
+    )
 
 
 def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s) -> Law:
@@ -381,8 +419,3 @@ def _crossing(law: Law, target: float, top: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if law(middle) > target else (low, middle)
     return (low + high) / 2
-
-
-def _crosses_beyond(law: Law, target: float, top: float, theta: float) -> bool:
-    """True if a falling law passes the target above theta; one that starts below passes at 0."""
-    return theta < 0.0 or (theta < top and law(theta) > target and law(0.0) > target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -19,8 +19,8 @@ from calib_core.inference.intervals.inversion import (
     CellGaps,
     Noise,
     absolute_high,
-    absolute_high_reaches,
     binomial_null,
+    highs_reaching,
 )
 
 POWER = 0.8
@@ -175,12 +175,12 @@ def _number_within(
 ) -> int:
     weight, rows, score = map(np.frombuffer, parts)
     drawn, errors = drawn_cells(CellGaps(weight, rows, score, score), error, draws, stream)
-    return sum(not absolute_high_reaches(cells, noise, level, errors, limit) for cells, noise in drawn)
+    return draws - highs_reaching(drawn, level, errors, limit)
 
 
 def drawn_cells(
     gaps: CellGaps, error: float, count: int, stream: Streams
-) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
+) -> tuple[list[tuple[CellGaps, Noise]], Float64s]:
     """These cells as models fill them that are too confident by ``error``, with their noise; and their normal errors.
 
     In each cell claims come true less often than stated, or more often where they are stated less often than that.
@@ -193,8 +193,7 @@ def drawn_cells(
     each = np.square(gaps.weight / unit) / gaps.rows
     errors = stream(3).standard_normal((_ERRORS, len(s))) if gaps.rich else NO_ERRORS
 
-    def noise(z: Float64s) -> Noise:
-        residual = float((each * (z * np.square(1.0 - s) + (1.0 - z) * np.square(s))).sum())
-        return Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
-
-    return ((replace(gaps, outcome=z), noise(z)) for z in drawn), errors
+    residual = (each * (drawn * np.square(1.0 - s) + (1.0 - drawn) * np.square(s))).sum(axis=1)
+    moved = (each * drawn * (1.0 - drawn)).sum(axis=1)
+    noise = (Noise(unit, *sums) for sums in zip(residual.tolist(), moved.tolist(), strict=True))
+    return [(CellGaps(gaps.weight, gaps.rows, z, s), of) for z, of in zip(drawn, noise, strict=True)], errors

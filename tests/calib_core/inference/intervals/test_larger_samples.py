@@ -42,7 +42,7 @@ def test_samples_counted_are_those_whose_upper_end_lies_below_the_limit(n, k, no
 
 
 def test_a_count_of_one_draw_would_be_caught(monkeypatch):
-    monkeypatch.setattr(larger_samples, "absolute_high_reaches", lambda *_: False)
+    monkeypatch.setattr(larger_samples, "highs_reaching", lambda *_: 0)
     bins = bins_of(400, 30, "top-label")
     assert bins.within_with(1.0, LEVEL, float(np.median(highs(bins, 1.0, 0.0)))) == DRAWS
 
