@@ -11,6 +11,7 @@ from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, reads_bins
 from calib_core.inference.verdicts.estimate_line import recalled
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine
+from calib_core.inference.verdicts.verdict import error_is_above
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, scope
 from calib_core.results.verdict_table import MISCALIBRATED, VERDICTS, WITHIN
@@ -90,7 +91,7 @@ def _shows_an_error(line: PrimaryLine, notion: str) -> bool:
     bins = None if question.free else question.estimator.binning
     try:
         estimate = recalled(question.predictions, notion, line.estimate.recipe[1].key, bins)
-        return not interval_takes_long(estimate) and estimate.verdict(line.eps, line.level).word == MISCALIBRATED
+        return not interval_takes_long(estimate) and error_is_above(estimate, line.eps, line.level)
     except NotAnswerable:
         return False
 

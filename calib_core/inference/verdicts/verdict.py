@@ -20,7 +20,7 @@ from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.events_needed import EventSampleSize, event_sample_size, events_needed
 from calib_core.predictions.event_names import title_of_event
 from calib_core.reductions.base import scope
-from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
+from calib_core.results.uncertainty import EventRatio, Interval, TestOfCalibration, Verdict
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
 from calib_core.text import (
     at_level,
@@ -170,14 +170,27 @@ def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
     return replace(found, p_value=found.ratio.p_value)
 
 
-def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
-    """Verdict from the interval of the error only."""
-    question = estimate.question
-    if question is not None and "predictions" in traits(question.estimator).takes:
+def error_is_above(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> bool:
+    """True if the error alone makes the verdict ``miscalibrated``: without the sample sizes that other words need."""
+    return _is_above(estimate, _judged_interval(estimate, level).low, eps, level)
+
+
+def _is_above(estimate: Estimate, low: float, eps: float, level: float) -> bool:
+    return low > on_scale_of(estimate, eps) and estimate.p_value_at(level) <= (1.0 - level) / 2
+
+
+def _judged_interval(estimate: Estimate, level: float) -> Interval:
+    if estimate.question is not None and "predictions" in traits(estimate.question.estimator).takes:
         raise NotAnswerable(why_no_verdict(estimate))
-    assert question is not None
     span = estimate.interval(level)
     _sane(estimate, span.low, span.point, span.high)
+    return span
+
+
+def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
+    """Verdict from the interval of the error only."""
+    span, question = _judged_interval(estimate, level), estimate.question
+    assert question is not None
     limit = on_scale_of(estimate, eps)
     low, point, high = (on_tolerance_scale(estimate, end) for end in (span.low, span.point, span.high))
     found = f"({at_level(level)} interval {between(low, high, eps)})"
@@ -192,13 +205,12 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
             WITHIN, eps, f"Within tolerance: {words}, below the tolerance of {exact_tolerance(eps)}.{limits}", *ends
         )
     if span.low > limit:
-        p = estimate.p_value_at(level)
-        if p <= (1.0 - level) / 2:
+        if _is_above(estimate, span.low, eps, level):
             text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}.{limits}"
             return Verdict(MISCALIBRATED, eps, text, *ends)
         text = (
-            f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but {chance(p)}. "
-            f"Calibrated models exceed this value too often.{limits}"
+            f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but "
+            f"{chance(estimate.p_value_at(level))}. Calibrated models exceed this value too often.{limits}"
         )
         return Verdict(TOO_CLOSE, eps, text, *ends)
     # The dependence within groups is unknown before outcomes are seen; grouped rows are worth at most as many.
