@@ -36,8 +36,9 @@ LOCAL = {"localhost", "127.0.0.1"}
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark everything in this directory as a browser test."""
+    here = f"{Path(__file__).parent}{os.sep}"
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.browser)
 
 
