@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -52,9 +54,14 @@ def ticked(app: AppTest) -> tuple[Recipe, ...]:
 def advised(app: AppTest) -> Recipe | None:
     """Return the calibrator chosen for these rows by the library itself."""
     selection: Selection = app.session_state["calib.selection"]
-    parts = session.parts(selection.source)
+    return chosen(selection.source)
+
+
+@cache
+def chosen(source: Source) -> Recipe | None:
+    parts = session.parts(source)
     held_out = None if parts.note else parts.test
-    found = cc.choose(parts.fit, random_state=selection.source.seed, held_out=held_out)
+    found = cc.choose(parts.fit, random_state=source.seed, held_out=held_out)
     return found.recipe if found.recalibrate else None
 
 
