@@ -56,7 +56,8 @@ def smaller_error(choice: CalibratorChoice, left: Remaining, remaining: Callable
 
     It is needed if the error ``left`` by the recommended calibrator is above the tolerance, or if predicted classes are
     off (``Remaining.off``). Calibrators that are equal by their score can differ in calibration error. The simplest is
-    named for which each of the two intervals is on its own side of the other estimate, or which leaves no class off.
+    named that leaves no class off, or a clearly smaller error. Then each of the two intervals is on its own side of the
+    other estimate.
     ``remaining`` returns the error that another calibrator leaves, None if it cannot be judged.
 
     >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
@@ -150,12 +151,12 @@ def shown_error(
 ) -> str:
     """Sentence on an error without a recommended calibrator; empty if no test shows one.
 
-    It names the first that shows an error: mean risk, verdict (fixed in advance), calibration slope, Spiegelhalter's
-    test, primary measure, or a predicted class (``remaining_error.classes_off``, with its own correction). The p-values
-    of the others are corrected by Holm's rule for the number of tests (``error_tests``), and an error is significant if
-    its p-value is then at most .05. Without such an error, the tests follow that are significant before this correction
-    only. Other notions with an error are last (``inference.other_errors``). ``event`` is the name of the event, by
-    default its class. ``level`` is that of the intervals; the rest as in ``inference.primary``.
+    It names the first of these that shows an error: mean risk, verdict (fixed in advance), calibration slope,
+    Spiegelhalter's test, and primary measure. Their p-values are corrected by Holm's rule (``error_tests``). An error
+    is significant if its p-value is then at most .05. Otherwise a predicted class that is significantly off is named
+    (``remaining_error.classes_off``), else the tests that are significant before this correction only. Other notions
+    with an error are last (``inference.other_errors``). ``event`` is the name of the event, by default its class.
+    ``level`` is that of the intervals; the rest as in ``inference.primary``.
 
     >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0] * 90 + [1] * 10))[:60]
     'The model still shows an error. The mean predicted risk of c'

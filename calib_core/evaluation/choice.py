@@ -315,8 +315,8 @@ class CalibratorChoice(OneLine):
         if not self.held_out or not (self.table["low"] > 0).any():
             return ""
         return (
-            " A gain on the held-out rows alone (table) is no reason to choose a calibrator: they are only the final "
-            "check, and the best of many gains is partly luck."
+            " Gains on the other rows only (table) do not count: those rows are the final check, and the largest of "
+            "many gains is partly luck."
         )
 
     def _same_events(self, *recipes: Recipe) -> str:

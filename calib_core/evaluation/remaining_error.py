@@ -94,9 +94,9 @@ class Remaining(OneLine):
     ``before`` is the same measure of the same rows before recalibration, if known. ``slope`` is the calibration slope
     afterwards with its interval and the p-value of a slope of 1, for the risk of an event. The p-value is corrected for
     the tests for an error (``ErrorTests``), as in ``calib audit``. ``off`` are the predicted classes that are then off
-    (``classes_off``), which a mean over all classes can hide. ``even`` is the error in bins of equally many rows, if
-    the scores fill too few of the bins of ``line`` (``bins_filled``), in which gaps cancel. ``smaller`` is a sentence
-    on another calibrator that leaves a smaller error (``advice.smaller_error``).
+    (``classes_off``), which a mean over all classes can hide. ``even`` is the error in bins of equally many rows. It
+    is there if the scores fill only ``FEW_BINS`` bins (``bins_filled``), in which gaps cancel. ``smaller`` is a
+    sentence on another calibrator that leaves a smaller error (``advice.smaller_error``).
     """
 
     line: PrimaryLine

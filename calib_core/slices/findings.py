@@ -79,8 +79,8 @@ def findings(
 ) -> pd.DataFrame:
     """Return all tested places with a sentence each, the largest significant gap first.
 
-    All rows come first if they are significantly off and nearly all gaps have the same direction (``one_direction``),
-    and a predicted class comes before its bins in the same case (``off_as_a_whole``).
+    All rows come first if they are significantly off and nearly all gaps have the same direction (``one_direction``).
+    In the same case, a predicted class comes before its bins (``off_as_a_whole``).
 
     The places:
 
@@ -185,8 +185,8 @@ def off_as_a_whole(whole: pd.Series, parts: pd.DataFrame) -> bool:
 
     Then the place with the largest gap among its ``parts`` is one of many.
 
-    - Parts of the opposite direction are not significant, and hold at most ``OPPOSED`` of the total gap (rows times
-      size of the gap) in each kind of places.
+    - Parts of the opposite direction are not significant. In each kind of places they hold at most ``OPPOSED`` of the
+      total gap, the sum of rows times size of the gap.
     - No significant part has a gap of at least twice that of the whole, and ``CONCENTRATED`` of its rows times gap.
       Such a part would be the cause.
     """

@@ -1,15 +1,13 @@
 """Golden answers: everything that is shown on fixed data, computed, checked, and accepted after changes.
 
-``answers.txt`` next to this file has one line per number, column or sentence. Its subjects are scenes (each exhibit
-with table, printed cells, emphasis, words and figure; the chapters of the report; the rooms of the dashboard), what
-the options of exhibits change, the commands, and answers of the library with its refusals. A sentence has a line for
-its numbers and one for its words, so that a new wording is accepted without any number::
+``answers.txt`` next to this file has one line per number, column or sentence. Most of its subjects are scenes. A scene
+has each exhibit with table, printed cells, emphasis, words and figure, the chapters of the report, and rooms of the
+dashboard. The others are what the options of exhibits change, the commands, and answers of the library with its
+refusals. A sentence has a line for its numbers and one for its words. So a new wording is accepted without any number.
 
-    python -m tests.golden_answers.make                             # all anew
-    python -m tests.golden_answers.make --check                     # what moved, by subject, old -> new
-    python -m tests.golden_answers.make --check --only grouped      # some subjects
-    python -m tests.golden_answers.make --accept grouped/bins       # only keys below these prefixes
-    python -m tests.golden_answers.make --accept-words grouped tested   # only their words
+Options are those of golden bits, and ``--accept-words PREFIX...`` accepts words only::
+
+    python -m tests.golden_answers.make --check
 
 Read what moved before it is accepted, as for golden bits, which this shares its comparison with
 (``tests.golden_bits.make``). Numbers have six digits. On another machine they have to agree to five, and hashes of

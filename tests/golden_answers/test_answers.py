@@ -1,4 +1,4 @@
-"""What is shown does not move by accident: golden answers are recomputed subject by subject and compared.
+"""Golden answers, recomputed subject by subject and compared: what is shown does not move by accident.
 
 Record an intended change as described in ``make.py``.
 """

@@ -1,7 +1,7 @@
 """Conversion of anything that is shown to lines of text: numbers, words, tables, figures, and results of the library.
 
-A sentence has two lines: its numbers in order (``.../numbers``), and its words with ``#`` for each number
-(``.../words``), so that a changed word does not hide a changed number. A list or column of plain values is one
+A sentence has two lines, so that a changed word does not hide a changed number. ``.../numbers`` are its numbers in
+order, and ``.../words`` its words with ``#`` for each number. A list or column of plain values is one
 sentence. Numbers have six digits; long lines are a hash with their beginning, or with a few of their numbers.
 """
 

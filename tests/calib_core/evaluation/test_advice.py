@@ -135,7 +135,8 @@ def test_tests_of_all_rows_name_the_error_that_the_advice_names(name):
     smallest, significant = min(p, key=p.get), words.partition("Significant: ")[2]
     assert (len(p) * p[smallest] <= SIGNIFICANCE) == bool(significant) == (smallest in significant)
     miscalibrated = line.line.verdict == "miscalibrated"
-    assert error.startswith(STILL) == (bool(significant) or miscalibrated)
+    off = bool(classes_off(rows))
+    assert error.startswith(STILL) == (bool(significant) or miscalibrated or off)
     assert ("verdict" in words) == miscalibrated
     kinds = {"mean predicted risk": "mean gap", "calibration slope": "calibration slope", "Spiegelhalter": "Spieg"}
     for start, test in kinds.items():
