@@ -30,7 +30,7 @@ from dashboard.cli import main
 from dashboard.commands import _outputs, _recalibrated_files, audit, compare, gate
 from dashboard.exhibits import line_words
 from dashboard.exhibits.columns import NOT_KNOWN
-from dashboard.exhibits.pairs import IN_GROUPS, VALUES_DIFFER
+from dashboard.exhibits.pairs import IN_GROUPS, P_VALUES, VALUES_DIFFER
 
 INSTALLED = Path(sys.executable).with_name("calib")
 
@@ -229,7 +229,8 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     said = run(*asked, code=code).stdout
     p = cc.read_predictions("g.csv")
     line = cc.inference.estimate_line(cc.estimate(p, "confidence"), limit)
-    head, reasons, about, *terms = said.splitlines()
+    head, reasons, *subset, about, ece, confidence = said.splitlines()
+    assert len(subset) == bool(off), "a gap of .2 is significant in some subset"
     assert head == (
         f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} ({line.interval}), "
         f"maximum {limit:.0%}; "
@@ -237,7 +238,7 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     ).replace("%;", " %;")
     assert reasons.startswith(line.sentence.replace("tolerance of 5 %", "maximum of 5 %"))
     assert line.interval in reasons
-    assert [term.partition(":")[0] for term in terms] == ["ECE", "Confidence"]
+    assert [term.partition(":")[0] for term in (ece, confidence)] == ["ECE", "Confidence"]
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
     assert reasons.endswith("Judged by confidence, as requested.")
     subject = line.about.replace("in these bins", "in the bins of its raw value")
@@ -424,7 +425,9 @@ def test_compare_says_what_the_library_says(file):
     for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
         assert line[name] == wanted[name]
     assert line["about"] == wanted["about"]
-    rows, sentence, *lines, about, values, grouped, _words = run("compare", file, "after.csv").stdout.splitlines()
+    rows, sentence, *lines, values, p_values, grouped, _words = run("compare", file, "after.csv").stdout.splitlines()
+    about = " ".join(line for line in lines if line.startswith("Mark "))
+    lines = [line for line in lines if not line.startswith("Mark ")]
     assert rows == f"Compared on all {models['p.csv'].n_rows:,} rows."
     by_log_loss = cc.compare(models, None, "log-loss").iloc[0]
     values_of = [score(by_log_loss[name]) for name in ("first_value", "second_value")]
@@ -447,7 +450,7 @@ def test_compare_says_what_the_library_says(file):
     assert " ".join(lines[1].split()).startswith(" ".join([NOT_KNOWN, "Accuracy", *models, *numbers]))
     # Claims by class are judged in groups of rows, and each subject of intervals is described once.
     assert about.count("groups of at least 20 rows") == 1
-    assert (values, grouped) == (VALUES_DIFFER, IN_GROUPS)
+    assert (values, p_values, grouped) == (VALUES_DIFFER, P_VALUES, IN_GROUPS)
     _, _, *rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
     assert rough[1].split()[-1] == rough[0].split()[-1].replace("mark", "*")
     assert ROUGH_GUIDE in rough

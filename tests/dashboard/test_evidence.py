@@ -60,13 +60,13 @@ def test_a_verdict_of_a_line_within_its_noise_floor_is_explained() -> None:
     _, _, explained = exhibit.words(scene).caption.partition("one line per estimator. ")
     titles, _, rest = explained.partition(":")
     assert titles.split(" and ") == list(within.index)
-    assert f"from the significant {within['p_of'].iloc[0]}," in rest
+    assert f"that of the significant {within['p_of'].iloc[0]}," in rest
     figure = scene.get(exhibit.figure(scene))
     marks = {record["title"]: record for trace in figure.data if trace.customdata for record in trace.customdata}
     assert marks["MCE"]["chance"] == f" ({chance(within['p'].iloc[0])}, {within['p_of'].iloc[0]})"
     assert all("customdata.chance" in trace.hovertemplate for trace in figure.data)
     caption = EXHIBITS.make("estimators").words(session.scene_of(Selection(source=WINE))).caption
-    assert "from the significant" not in caption
+    assert "that of the significant" not in caption
 
 
 def test_a_button_makes_the_missing_intervals() -> None:

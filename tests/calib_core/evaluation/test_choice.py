@@ -974,9 +974,9 @@ def test_an_error_that_does_not_fall_is_not_printed_as_one_that_does():
     left = choose(p, ["intercept"]).remaining(p)
     assert left.before is not None
     assert left.line.line.point < left.before.line.point
-    assert left.error
-    assert type(left)(left.before, left.line).error == ""
-    assert type(left)(left.line, left.line).error == ""
+    assert left.fall
+    assert type(left)(left.before, left.line).fall == ""
+    assert type(left)(left.line, left.line).fall == ""
 
 
 def test_a_gain_of_one_value_that_may_be_none_is_no_sentence_and_the_contrast_names_its_rows():
