@@ -207,13 +207,18 @@ class Question(OneLine):
         return len(self.claims.scores) // self.predictions.answered.n_rows if listed else 1
 
     @cached_property
+    def computed(self) -> dict[Any, Any]:
+        """Intermediate results of intervals and verdicts about it, by their key."""
+        return {}
+
+    @cached_property
     def written_out(self) -> Question:
         """The question with whole-number weights expanded to copies."""
         rows = self.predictions.written_out()
         return self if rows is self.predictions else replace(self, predictions=rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Only the fields: claims and copies can be large, and are recomputed on request."""
+        """Only the fields: claims, copies and intermediate results can be large, and are recomputed on request."""
         return {f.name: self.__dict__[f.name] for f in fields(self)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.claims.exact_sums import Moments, copies
 from calib_core.claims.row_covariance import SharedRows
-from calib_core.estimators.base import Question
+from calib_core.estimators.base import Question, error_scale
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import worth
 from calib_core.inference.intervals.bins_of_interval import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
@@ -93,18 +94,22 @@ class InBins:
         self.seed = random_state
         self._stream = Streams(random_state)
         self._ends: dict[tuple[Any, ...], Ends] = {}
+        self._highs: dict[tuple[Any, ...], Float64s] = {}
 
     def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
         """The upper end that a ``share`` of calibrated models stay below, over this number of draws of all outcomes."""
+        key = error_scale(estimator), level, count
+        if key not in self._highs:
+            self._highs[key] = np.array([bins.high(estimator, level) for bins in self._drawn(count)])
+        return float(np.quantile(self._highs[key], share))
+
+    def _drawn(self, count: int) -> Iterator[InBins]:
+        """The same bins with outcomes drawn from the scores."""
         if counts_suffice(self._claims, self._ranks):
-            every = FineCells(self._claims, self._table).moments(self._stream(4), count)
-            drawn = map(self._with, every)
-        elif not self.disjoint and self._of_cells is not None:
-            drawn = map(self._calibrated, self._of_cells(self._stream(4), count))
-        else:
-            many = calibrated_claims(self._question.written_out, count, self.seed)
-            drawn = map(self._with_outcomes, many)
-        return float(np.quantile([bins.high(estimator, level) for bins in drawn], share))
+            return map(self._with, FineCells(self._claims, self._table).moments(self._stream(4), count))
+        if not self.disjoint and self._of_cells is not None:
+            return map(self._calibrated, self._of_cells(self._stream(4), count))
+        return map(self._with_outcomes, calibrated_claims(self._question.written_out, count, self.seed))
 
     def _with_outcomes(self, claims: Any) -> InBins:
         """The same bins with other outcomes, those of these claims, for their ``high``.
@@ -139,8 +144,10 @@ class InBins:
     def _of(self, outcome: Float64s) -> InBins:
         _ = self._unit, self._normals
         other = copy(self)
-        for kept in ("gaps", "_noise", "_pairs", "_several", "_moments"):
-            other.__dict__.pop(kept, None)
+        # Normal errors are of these outcomes, whatever was computed before; with many rows they hardly depend on them.
+        own = () if self.gaps.rich else ("_errors",)
+        for name in ("gaps", "_noise", "_pairs", "_several", "_moments", *own):
+            other.__dict__.pop(name, None)
         other._table = replace(self._table, tally=replace(self._table.tally, outcome=outcome))
         return other
 

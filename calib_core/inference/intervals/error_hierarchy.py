@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -117,8 +117,11 @@ class Chain:
 
     @classmethod
     def of(cls, question: Question, random_state: int) -> Chain:
-        """The lines that a question about a binned error belongs to."""
-        return cls(InBins(question, random_state))
+        """The lines that a question about a binned error belongs to; interval and verdict share them."""
+        key = cls, random_state
+        if key not in question.computed:
+            question.computed[key] = cls(InBins(question, random_state))
+        return cast(Chain, question.computed[key])
 
     def interval(self, estimator: object, level: float) -> Interval:
         """The interval of an estimator in these bins; for mean absolute errors it includes all lines below.
