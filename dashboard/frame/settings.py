@@ -85,15 +85,19 @@ def _bins() -> None:
 
 
 def _tolerance(of_event: bool) -> None:
+    def chosen(percent: float | None) -> None:
+        if percent is not None:
+            widgets.change(eps=round(percent / 100, 6))
+
     st.number_input(
-        "Tolerance",
-        min_value=0.0001,
-        max_value=0.5,
-        step=0.005,
+        "Tolerance in percent",
+        min_value=0.01,
+        max_value=50.0,
+        step=0.5,
         format="%g",
         help="The largest error that does not matter. The verdict is one of: within tolerance, miscalibrated, too "
         "close to call, too few rows to tell.",
-        **widgets.bound("eps"),
+        **widgets.tied("choice.eps", round(100 * widgets.selection().eps, 4), chosen),
     )
     if of_event:
         st.number_input(

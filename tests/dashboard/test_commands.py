@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -584,42 +583,6 @@ def test_help_stays_quick():
     heavy += "print([m for m in ('numpy', 'pandas', 'calib_core', 'streamlit', 'plotly') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-@pytest.mark.parametrize("name", ["audit", "fit", "apply", "compare", "gate"])
-def test_the_examples_of_the_help_can_be_run(name):
-    examples = re.findall(rf"^ +calib ({name} .+)$", run(name, "--help").stdout, re.MULTILINE)
-    assert len(examples) >= 2
-    for example in examples:
-        line, _, target = example.partition("&&")[0].partition(" > ")
-        words = shlex.split(line)
-        _files_for(words)
-        result = CliRunner().invoke(main, words)
-        assert result.exit_code == 0 or (name == "gate" and result.exit_code == 1), (example, result.output)
-        if target:
-            Path(target).write_text(result.stdout, encoding="utf-8")
-
-
-def _files_for(words):
-    """Return the files that an example names, as it reads them."""
-    probs, labels = ordinary_rows(150, 3)
-    for word in words:
-        if word.endswith(".csv"):
-            table(150, 2 if "--max-ratio" in words else 3).to_csv(word, index=False)
-        elif word.endswith(".parquet"):
-            table(150).to_parquet(word)
-        elif word.endswith(".npz"):
-            scores = np.log(np.maximum(probs, 1e-9)) if "kind=logits" in words else probs
-            np.savez(word, scores=scores, labels=labels)
-        elif word.endswith(".jsonl"):
-            lines = pd.DataFrame({"conf": probs.max(1), "ok": (probs.argmax(1) == labels).astype(int)})
-            if "--models-in" in words:
-                lines = lines.set_axis(["confidence", "correct"], axis=1).assign(model=["old", "new"] * 75)
-            lines.to_json(word, orient="records", lines=True)
-        elif word == "cal.json" and words[0] == "apply":
-            names = [f"class {j}" for j in range(3)]
-            p = cc.Predictions(probs, labels, class_names=names)
-            Path(word).write_text(cc.CALIBRATORS.make("temperature").fit_on(p).to_json())
 
 
 def test_terminal_text_is_told_plainly():
