@@ -35,8 +35,9 @@ from dashboard.session import Call, Scene, call, in_sentence
 
 OF_CLASSES = (
     of.error("error by predicted class", "delta"),
-    of.between("classes within noise", "null_low", "null_high"),
-    of.probability("p that classes differ", "class_p"),
+    of.error("difference of classes", "class_difference"),
+    of.error("at most by noise", "class_edge"),
+    of.probability("p of no difference", "class_p"),
 )
 """Printed columns on the predicted classes of each bin."""
 
@@ -227,7 +228,7 @@ class Reliability(Exhibit):
             alt,
             headline=cc.diagrams.headline(scene.get(claim), names),
             key=how_to_read(self.plusses if by_class else "none", bool(self._bands(scene))),
-        ).also(bins_counted(scene))
+        ).also(*((BY_CLASS,) if by_class else ()), bins_counted(scene))
         if self._grouped:
             alone = "The sentence above uses each model's own bins."
             return words.also(grouped(grouping(scene).title), alone, *self._shown(scene)[1], *silences(scene))

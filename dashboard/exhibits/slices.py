@@ -77,7 +77,7 @@ def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False
 def bins_counted(scene: Scene) -> str:
     """Note on which bins the sentence above a diagram counts."""
     test = "an exact test" if counts_rows(scene.get(scene.model.predictions)) else "Hoeffding's bound (1963)"
-    counted = f"The first sentence counts the bins that are significantly off by {test}."
+    counted = f"The first sentence names bins only if they are significantly off by {test}."
     return f"{counted} {correction(scene, scene.claims)}"
 
 

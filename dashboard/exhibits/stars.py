@@ -12,12 +12,21 @@ from dashboard.exhibits import event_words
 from dashboard.session import Call, Model, Scene, call, in_sentence
 
 IN_BINS = "Mean confidence and accuracy of the rows in each bin."
-BY_CLASS = "Error by predicted class: mean absolute gap of the bin's predicted classes."
+BY_CLASS = (
+    "Error by predicted class: mean absolute gap of the bin's predicted classes. Difference of classes: mean distance "
+    "of their gaps from the gap of the whole bin. If the classes do not differ, it is at most the next column's number "
+    "in 95 % of samples (corrected for the number of bins)."
+)
 _STAR = "Star: one bin{}."
 _INTERVAL = f" with its {at_level(LEVEL)} interval"
 _BAND = f"Gray: range of {at_level(LEVEL)} of stars of calibrated models."
-_STEM = "Strong plus: the bin's classes differ by more than noise (dotted)."
-_PALE = "Pale plus: mean absolute gap of its predicted classes, with its range by noise."
+_STEM = (
+    "Strong plus: the bin's classes differ, on average by its distance from the star; noise explains the dotted part."
+)
+_PALE = (
+    "Pale plus: no clear difference; its distance from the diagonal is the mean absolute gap of the classes, with its "
+    "range by noise."
+)
 _PRINTED = (
     "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the error by predicted class. With few "
     "rows of each class, most of it is noise."
