@@ -525,9 +525,25 @@ LEVEL = 0.83
 """Level that is no default."""
 AT_DEFAULT = re.compile(
     rf"{in_percent(DEFAULT)}[^.;,0-9]*(interval|level)|level[^.;,0-9]*{in_percent(DEFAULT)}|\({in_percent(DEFAULT)}\)"
+    rf"|one-sided {in_percent((1 + DEFAULT) / 2)}"
 )
+ADDING = [
+    (name, option.opts[0])
+    for name, command in commands(main)
+    for option in command.params
+    if isinstance(option, click.Option)
+    and option.is_flag
+    and option.opts[0] not in COMMON
+    and option.opts[0] != "--slow"
+]
+"""Flags of one command, which add to its answer."""
 LEVELS = {
-    command: CASES.get(f"{command} --level", (BASE[command].replace("FILE", "three.csv"), "", ""))[0]
+    command: " ".join(
+        (
+            CASES.get(f"{command} --level", (BASE[command].replace("FILE", "three.csv"), "", ""))[0],
+            *(flag for name, flag in ADDING if name == command),
+        )
+    )
     for command, option in OPTIONS
     if option == "--level"
 }

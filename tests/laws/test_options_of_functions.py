@@ -899,13 +899,20 @@ def test_an_option_changes_the_answer(function: str, option: str) -> None:
     if option == "level":
         assert not {*echoes(first, option)} & {*echoes(second, option)}, "the answer repeats another level"
     if option == "level" and function not in OF_INTERVALS:
-        assert not {*ends(first).items()} & {*ends(second).items()}, "an interval ends where one of another level does"
+        same = {*ends(first).items()} & {*ends(second).items()}
+        may_be = 0.5 * len(ends(first)) if function in OF_STEPS else 0.0
+        assert len(same) <= may_be, f"an interval ends where one of another level does: {sorted(same)[:9]}"
     if function not in (*UNPAIRED, *UNDIVIDED) and f"{function}.{option}" not in OF_ROWS:
         assert not forgotten((one, other), function, (first, second), kept), "counts forget it"
 
 
 OF_INTERVALS = {"diagrams.slice_dots": "draws the intervals of a table"}
 """Functions that receive the level of intervals computed elsewhere."""
+OF_STEPS = {
+    "diagrams.decision_curve": "of few rows above a high threshold, an end is that of the scale",
+    "diagrams.risk_diagram": "ends of the band are shares of few rows, so that two levels have some in common",
+}
+"""Functions some of whose ends do not depend on the level, with the reason."""
 
 
 # ---- counts instead of rows ----------------------------------------------------------------------------------

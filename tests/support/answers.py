@@ -101,12 +101,21 @@ def beyond(answer: Any, name: str) -> list[Leaf]:
 def ends(answer: Any) -> dict[tuple[str, ...], str]:
     """Return the ends of its intervals: leaves called low or high, except noise floors and ends of a scale.
 
+    Each line of a column counts: one line whose interval is of another level is easily overlooked among others.
+
     >>> ends({"low": 0.0, "gap_high": 0.25, "point": 0.1})
-    {('gap_high',): '0.25'}
+    {('gap_high', '0'): '0.25'}
+    >>> ends(pd.DataFrame({"low": [0.0, 0.5], "high": [float("nan"), 0.75]}))
+    {('low', '1'): '0.5', ('high', '1'): '0.75'}
     """
     named = {path: text for path, text in leaves_of(answer) if path and path[-1].rpartition("_")[2] in ("low", "high")}
     named = {path: text for path, text in named.items() if "noise_floor" not in path}
-    return {path: text for path, text in named.items() if set(re.findall(r"[\d.]+", text)) - {"0.0", "1.0", "1"}}
+    return {
+        (*path, str(i)): number
+        for path, text in named.items()
+        for i, number in enumerate(re.findall(r"-?\d[\d.]*(?:e[+-]?\d+)?|nan|inf", re.sub(r"^\([\d, ]*\) ", "", text)))
+        if number not in ("0.0", "1.0", "-1.0", "0", "1", "nan", "inf")
+    }
 
 
 def other_value(param: Param) -> Any:
