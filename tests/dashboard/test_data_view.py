@@ -357,6 +357,18 @@ def test_whole_weights_are_copies_with_a_warning_until_their_meaning_is_chosen()
     assert "weight" not in source(app).reading
 
 
+@pytest.mark.parametrize("chosen", [False, True])
+def test_the_header_counts_the_warnings_that_are_listed_and_no_notes(chosen: bool) -> None:
+    app = upload(opened(), "mine.csv", good(weights=[2] * 30 + [1] * 30, w=[4, 20, 20] * 20))
+    if chosen:
+        sound(app.selectbox(key="data.data.weights").set_value("w").run())
+    listed = sum(text.startswith("Warning.") for text in said(app.warning))
+    assert listed == chosen
+    assert chosen or any(text.startswith("Note.") for text in said(app.markdown)), "a note could not be counted"
+    counted = re.findall(r"(\d+) warning", app.button(key="frame.data").label)
+    assert counted == [str(listed)] * bool(listed)
+
+
 def test_a_reading_that_cannot_be_read_does_not_replace_the_one_in_use() -> None:
     app = upload(opened(), "mine.csv", good())
     before = source(app)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import math
 import os
 import re
 import subprocess
@@ -682,6 +683,16 @@ def test_page_one_of_two_classes_is_about_the_event(of_risk: Report) -> None:
     printed_now = [block for block in first.blocks if not isinstance(block, Folded)]
     said = " ".join(getattr(block, "text", "") + getattr(block, "caption", "") for block in within(printed_now))
     assert "confidence" not in said.replace("confidence interval", "")
+
+
+@pytest.mark.parametrize("part", [0.6, 0.95, 1.05])
+def test_an_interval_is_called_wider_than_its_tolerance_where_it_is(part: float) -> None:
+    """On a log scale, an interval from 0.8 to 1.25 has the width of the tolerance of 1.25."""
+    large = cc.risk.in_the_large(judged(session.scene_of(Selection(source=Source(data=risks(1)))).models.shown[0]))
+    width = math.log(large.ratio_high) - math.log(large.ratio_low)
+    scene = session.scene_of(Selection(source=Source(data=risks(1)), ratio=math.exp(width / 2 / part)))
+    texts = for_event.limits(scene, SimpleNamespace(table=None))  # type: ignore[arg-type]
+    assert any("wider than its tolerance" in text for text in texts) == (part > 1)
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (1, 2), (0.6, 1), (1, 0.7)])

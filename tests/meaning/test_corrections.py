@@ -10,7 +10,10 @@ from compared import data_of
 from scipy.stats import binom
 
 import calib_core as cc
+from calib_core.evaluation.error_tests import ErrorTests
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli, holm
+from calib_core.inference.verdicts.verdict import any_size
+from calib_core.results.uncertainty import TestOfCalibration
 from dashboard.exhibits import EXHIBITS, slices
 
 pytestmark = pytest.mark.law
@@ -68,6 +71,16 @@ def test_what_stands_out_is_corrected_by_as_many_as_were_looked_at():
     assert frame["p"].tolist() == pytest.approx(p)
     assert frame["p_holm"].tolist() == pytest.approx(by_hand.holm(p))
     assert set(frame["stands_out"]) == {""}
+
+
+@pytest.mark.parametrize("part", [0.25, 0.9, 1.1, 1.9, 2.1, 3.9])
+def test_evidence_says_that_it_is_uncorrected_where_it_matters_in_an_audit(part):
+    """A p-value that is not significant among the tests that an audit lists for a risk is marked, and no other."""
+    tests = len(ErrorTests(data_of("risk").scene.get(data_of("risk").scene.model.predictions)).p_values)
+    shown = TestOfCalibration("", 2.0, part * 0.05 / tests)
+    said = any_size(None, shown)
+    assert "evidence of some error" in said
+    assert ("not corrected for other tests" in said) == (min(by_hand.holm([shown.p_value] * tests)) > 0.05)
 
 
 @pytest.mark.parametrize("bins", [5, 15])

@@ -1158,3 +1158,15 @@ def test_one_calibration_row_of_probability_0_that_decides_the_fit_is_named():
     clean = choose(fit.take(others), ["temperature"], held_out=held_out)
     assert (clean.floored_fit, clean.fitted_without) == (0, None)
     assert not any("Fitted without" in text for text in clean.price)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_so_many_rows_show_the_gain_in_four_of_five_samples(level):
+    """The p-value has both sides: it gives the standard error, and the interval excludes 0 from a gain of z of them."""
+    fit, held_out = rows(300, sharp=1.3, seed=30).split(0.5, random_state=0)
+    found = choose(fit, ["temperature"], held_out=held_out, level=level)
+    (text,) = found._more_rows()
+    needed = float(re.search(r"^About ([\d,]+) held-out rows", text)[1].replace(",", ""))
+    error = found.gain.point / norm.ppf(1 - found.gain.p_value / 2) * (held_out.n_rows / needed) ** 0.5
+    shown = norm.sf(norm.ppf((1 + level) / 2), found.gain.point / error)
+    assert shown == pytest.approx(0.8, abs=0.01)

@@ -1,10 +1,12 @@
 """Comparison with a released model whose rows are gone: the increase by hand, refusals, and the simulated level."""
 
 import json
+from bisect import bisect_left
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from score_laws import sample
 from verdict_shares import more_than
 
@@ -70,6 +72,20 @@ def test_rows_are_too_few_by_the_smallest_error_that_the_baseline_can_have(beyon
     found = increase(after, before, usual - before.low + beyond)
     assert found.low < found.allowed < found.high
     assert found.word == ("too few rows to tell" if beyond < 0 else "too close to call")
+
+
+def test_with_as_many_rows_as_are_needed_four_of_five_models_without_error_pass():
+    before = replace(baseline(OLD), low=0.004, point=0.03, high=0.06)
+
+    def passes(n, right):
+        return increase(estimate(sure(n, right), "confidence"), before, 0.03).word == "within"
+
+    needed = increase(estimate(sure(400, 352), "confidence"), before, 0.03).rows_needed
+    for n, least, most in ((round(needed), 0.75, 0.85), (round(0.7 * needed), 0.0, 0.75)):
+        middle, far = round(0.9 * n), n // 12  # the upper end of the error grows with the distance from the middle
+        fewest = middle - bisect_left(range(far), True, key=lambda k: not passes(n, middle - k)) + 1
+        largest = middle + bisect_left(range(far), True, key=lambda k: not passes(n, middle + k)) - 1
+        assert least <= binom.cdf(largest, n, 0.9) - binom.cdf(fewest - 1, n, 0.9) <= most
 
 
 @pytest.mark.parametrize(
