@@ -14,6 +14,9 @@ _WIDTH, _LETTER, _HEIGHT = 0.03, 0.0125, 0.05
 """Size of a label as shares of the figure: its ends, a letter, a line."""
 _AWAY = 0.035
 
+_Box = tuple[float, float, float, float]
+"""Left, bottom, right and top."""
+
 
 def label_places(names: Mapping[str, Float64s], others: Iterable[Float64s]) -> dict[str, tuple[float, float, str, str]]:
     """Positions of labels next to one of their points: x, y and the anchored sides; without room there is no entry.
@@ -26,22 +29,24 @@ def label_places(names: Mapping[str, Float64s], others: Iterable[Float64s]) -> d
     """
     drawn = [*names.values(), *others]
     everything = np.concatenate([each for each in drawn if len(each)] or [np.empty((0, 2))])
+    across, up = everything[np.argsort(everything[:, 0])].T
     found: dict[str, tuple[float, float, str, str]] = {}
-    boxes: list[tuple[float, float, float, float]] = []
+    boxes: list[_Box] = []
+
+    def free(box: _Box) -> bool:
+        left, bottom, right, top = box
+        if left < 0 or right > 1 or bottom < 0 or top > 1 or any(_meet(box, other) for other in boxes):
+            return False
+        heights = up[np.searchsorted(across, left, "right") : np.searchsorted(across, right)]
+        return not bool(((heights > bottom) & (heights < top)).any())
+
     for name, points in names.items():
         width = _WIDTH + _LETTER * len(name)
-        best = None
-        for x, y in points[::-1]:
-            for anchor, (left, bottom), place in _sides(float(x), float(y), width):
-                box = (left, bottom, left + width, bottom + _HEIGHT)
-                if left < 0 or box[2] > 1 or bottom < 0 or box[3] > 1 or any(_meet(box, other) for other in boxes):
-                    continue
-                inside = (everything > box[:2]).all(axis=1) & (everything < box[2:]).all(axis=1)
-                if best is None or inside.sum() < best[0]:
-                    best = int(inside.sum()), (*place, *anchor), box
-        if best is not None and best[0] == 0:
-            found[name] = best[1]
-            boxes.append(best[2])
+        for anchor, (left, bottom), place in (side for x, y in points[::-1].tolist() for side in _sides(x, y, width)):
+            if free(box := (left, bottom, left + width, bottom + _HEIGHT)):
+                found[name] = *place, *anchor
+                boxes.append(box)
+                break
     return found
 
 
@@ -65,5 +70,5 @@ def _sides(x: float, y: float, width: float) -> list[tuple[tuple[str, str], tupl
     ]
 
 
-def _meet(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+def _meet(a: _Box, b: _Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -19,7 +19,9 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
 from tests.golden_bits import make
 from tests.golden_bits.make import Bits, Net
@@ -44,12 +46,16 @@ SUBJECTS = (
 def computed(only: Sequence[str] = ()) -> Bits:
     """Return all current lines, or those of some subjects."""
     sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("support", "meaning")]
+    from streamlit.components.v2 import manifest_scanner as components
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     from tests.golden_answers import subjects
 
     found: Bits = {}
-    with warnings.catch_warnings(), threadpool_limits(1):
+    searched_once = mock.patch.object(
+        components, "scan_component_manifests", cache(components.scan_component_manifests)
+    )
+    with warnings.catch_warnings(), threadpool_limits(1), searched_once:  # AppTest would search in every room
         warnings.simplefilter("ignore")
         for subject in only or SUBJECTS:
             for key, value in subjects.OF[subject]():

@@ -110,11 +110,14 @@ def _printed(block: Block) -> Any:
 
 def changed() -> Iterator[Line]:
     """Yield what each option of an exhibit changes, at every value of a choice and at another value of a number."""
+    usual_of: dict[tuple[Recipe, int], Lines] = {}
     for key, option in options.OPTIONS:
         if f"{key}.{option}" in options.LONG:
             continue
         one, other, scene = options.asked(key, option)
-        usual = dict(exhibit("", one, scene))
+        if (one, id(scene)) not in usual_of:
+            usual_of[one, id(scene)] = dict(exhibit("", one, scene))
+        usual = usual_of[one, id(scene)]
         param = next(each for each in EXHIBITS[key].params if each.name == option)
         on = dict(options.case(key, option).also)
         domain = param.domain.options if isinstance(param.domain, Choice) and option not in CONFIRMED else ()

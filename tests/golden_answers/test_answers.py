@@ -3,17 +3,26 @@
 Record an intended change as described in ``make.py``.
 """
 
+from functools import cache
+
 import pytest
 
 from tests.golden_answers import make, told
 from tests.golden_bits.make import accepted, compare, fingerprint, read
 
 
+@cache
+def stored():
+    """Return whether lines are of this machine, and all of them: read once for all subjects."""
+    head, kept = read(make.FILE)
+    return head == fingerprint(), kept
+
+
 @pytest.mark.parametrize("subject", make.SUBJECTS)
 def test_no_answer_has_moved(subject):
-    head, kept = read(make.FILE)
+    exact, kept = stored()
     kept = {key: value for key, value in kept.items() if key.startswith(f"{subject}/")}
-    report = compare(kept, make.computed([subject]), exact=head == fingerprint(), close=make.ANSWERS.close)
+    report = compare(kept, make.computed([subject]), exact=exact, close=make.ANSWERS.close)
     moved = sorted({"/".join(key.split("/")[:2]) for key, _, _ in report.moved})
     command = f"python -m {make.ANSWERS.module} --only {subject} --accept{{}} {' '.join(moved[:9])}"
     intended = f"\nIf all of it is intended: {command.format('')}\nIf only words are: {command.format('-words')}"
