@@ -140,7 +140,7 @@ FIXED = [
     r"most confident 80 %|AUROC; 0\.5:|above 50 %|side of 50 %|\(E50\)|\(E90\)|90 % quantile|E50 and E90|at 50 %",
     r"minus 1 for each",
     r"p is more than 5 %|0\.0001 for squared errors",
-    r"at least 90 % of the largest",
+    r"at least 90 % of the largest|in 95 % of samples",
     r"1,000 resamples|Table \d|§\d",
     r"within 10 points|1 the best|log\(1 \+",
     r"Predictions of 95 % or more",
