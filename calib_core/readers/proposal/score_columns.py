@@ -148,10 +148,22 @@ def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.int
         advice = f' For ratings up to {steps[-1]}, choose kind "words" and words {listed(words, 2)}, or your own.'
     elif np.isposinf(value) and reading.kind != "logits":
         advice = " Correct the value, or remove its row from the file."
+    sums = _of_sums(scores, len(rows)) if reading.kind == "probabilities" and value > high else ""
     return (
         f"{table.name}, column {quoted(names[j])}, {table.place(row)}: {value:.6g} is {bound}; "
-        f"{affected(len(rows), len(scores))}.{advice}"
+        f"{affected(len(rows), len(scores))}.{sums}{advice}"
     )
+
+
+def _of_sums(scores: Array, beyond: int) -> str:
+    """Sentence on rows that do not sum to 1, if these are more than the ``beyond`` rows with a score above 1."""
+    sums = survey(scores).sums
+    off = sums[np.isfinite(sums) & (np.abs(sums - 1) > RESCALED)]
+    if scores.shape[1] == 1 or len(off) <= beyond:
+        return ""
+    low, high = f"{off.min():.4g}", f"{off.max():.4g}"
+    ends = f"each sums to {low}" if low == high else f"their sums are {low} to {high}"
+    return f" {len(off):,} of {len(sums):,} rows do not sum to 1: {ends}."
 
 
 def sums_off(table: Table, probs: Array, kept: Kept) -> str:

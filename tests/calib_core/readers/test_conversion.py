@@ -105,6 +105,14 @@ def test_labels_by_number(labels: str, coding: str, message: str) -> None:
     assert matches(said(text, label_coding=coding), f"preds.csv, column {message}")
 
 
+def test_scores_above_one_are_refused_with_the_sums_of_their_rows() -> None:
+    lines = "\n".join(f"{1.5 * p},{1.5 * q},{1.5 * (1 - p - q)},{y}" for p, q, y in [(0.8, 0.1, 0), *SPREAD])
+    text = said(f"p_cat,p_dog,p_owl,label\n{lines}")
+    n = len(SPREAD) + 1
+    assert f"1.2 is above 1; 2 of {n} rows affected. {n} of {n} rows do not sum to 1: each sums to 1.5." in text
+    assert "do not sum" not in said(rows("1.7,0.3,cat")), "the score above 1 is the whole fault"
+
+
 @pytest.mark.parametrize("factor", [0.9, 0.95])
 def test_columns_without_a_common_name_are_refused_for_their_sums(factor: float) -> None:
     lines = "\n".join(f"{factor * p},{factor * q},{factor * (1 - p - q)},{y}" for p, q, y in SPREAD)
