@@ -66,7 +66,8 @@ def test_what_is_kept_is_shown_without_a_run():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["p9"], "there is no reproduction 'p9'"),
+        (["p9"], "there is no reproduction 'p9'; the command calib reproduce lists all keys"),
+        (["p1-tabel-2"], "did you mean 'p1-table-2' or"),
         (["p1-table-2"], "(`calib reproduce p1-table-2 --files FOLDER`)"),
         (["p1-example-1", "--files", "."], "p1-example-1 needs no files: leave them out"),
         (["p1-example-1", "--quick", "--kept"], "--quick and --kept exclude each other"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -264,9 +265,11 @@ def duration(seconds: float) -> str:
 
 
 def entry_of(key: str) -> Reproduction:
-    """Return an entry by its key; InputError lists the known keys."""
+    """Return an entry by its key; InputError names similar keys and the list of all."""
     if key not in REPRODUCTIONS:
-        raise InputError(f"there is no reproduction {key[:80]!r}; choose one of {', '.join(REPRODUCTIONS)}")
+        near = difflib.get_close_matches(key, REPRODUCTIONS, n=3)
+        hint = f"; did you mean {' or '.join(map(repr, near))}? The" if near else "; the"
+        raise InputError(f"there is no reproduction {key[:80]!r}{hint} command calib reproduce lists all keys")
     return REPRODUCTIONS[key]
 
 
