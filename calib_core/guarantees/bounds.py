@@ -120,6 +120,7 @@ def conditional_eps(points: int, rows: int, alpha: float, delta: float = 0.0) ->
     >>> round(conditional_eps(50, 5000, 0.1), 4)  # sqrt(log(2000) / 98)
     0.2785
     """
+    _check(points, alpha)
     return simultaneous_eps(points, rows / points, alpha, delta)
 
 

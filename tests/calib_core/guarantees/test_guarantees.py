@@ -126,6 +126,8 @@ def test_likely_deviation_inverts_equations_4_and_7():
 def test_impossible_requests_are_refused():
     with pytest.raises(ValueError, match="points is 1; a bound needs at least 2 points"):
         guarantees.marginal_eps(1, 0.1)
+    with pytest.raises(ValueError, match="points is 0; a bound needs at least 2 points"):
+        guarantees.conditional_eps(0, 10, 0.1)
     with pytest.raises(ValueError, match="alpha is 1; it must be a number between 0 and 1, both excluded"):
         guarantees.conditional_eps(50, 100, 1)
     with pytest.raises(ValueError, match="no number of rows is enough"):
