@@ -16,14 +16,15 @@ from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.levels import MOST_LEVELS
-from calib_core.estimators.base import claimed_rows, event_name, notion_looked_at
+from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.inference.intervals.clustered_rows import GROUPED, GroupsInCells, share_ends_of
 from calib_core.inference.intervals.elementary import COUNTED, WEIGHED, share_ends, share_test
+from calib_core.predictions.event_names import HasClasses, event_phrase
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import claims_of
 from calib_core.results.verdict_table import TOO_FEW
-from calib_core.text import at_level, between, called, in_percent, inside, rounded, share_range, short_percent
+from calib_core.text import at_level, between, in_percent, inside, rounded, share_range, short_percent
 
 NARROWEST, WIDEST = 3, 12
 """Half-widths of the window around the requested confidence, in points: smallest and largest."""
@@ -213,17 +214,18 @@ class LocalAnswer(OneLine):
 class EventWords(OneLine):
     """Names of rows and their event in a sentence: "Of ``noun`` given a risk of about 30 %, 14 % ``phrase``."
 
-    >>> EventWords.of("died"), EventWords.of("1")
-    (EventWords(of rows some were “died”), EventWords(of rows some were of class 1))
+    >>> EventWords.of(Predictions([[0.7, 0.3]], [0], class_names=["died", "survived"]))
+    EventWords(of rows some died)
     """
 
     noun: str
     phrase: str
 
     @classmethod
-    def of(cls, name: str) -> EventWords:
-        """Default wording, from the name of the class."""
-        return cls("rows", f"were {'of ' if name.isdigit() else ''}{called(name)}")
+    def of(cls, predictions: HasClasses) -> EventWords:
+        """Default wording, from the name of the event's class, or of the outcome if the class is a code."""
+        assert predictions.event is not None
+        return cls("rows", event_phrase((predictions.class_names or ())[predictions.event], predictions.outcome))
 
     def _line(self) -> str:
         return f"of {self.noun} some {self.phrase}"
@@ -376,7 +378,7 @@ def local_frequency(
     >>> died = np.r_[np.arange(200) < 28, np.arange(400) < 40].astype(int)
     >>> p = Predictions(np.column_stack([1 - risk, risk]), died, class_names=["survived", "died"])
     >>> local_frequency(p).answer(0.3).headline
-    'Of rows given a risk of about 30 %, 14 % were “died”.'
+    'Of rows given a risk of about 30 %, 14 % died.'
     >>> local_frequency(p, words=("patients", "died")).answer(0.3).headline
     'Of patients given a risk of about 30 %, 14 % died.'
     """
@@ -423,7 +425,7 @@ def updated_frequency(
 
 def _named(words: EventWords | tuple[str, str] | None, predictions: Predictions) -> EventWords:
     named = EventWords(*words) if isinstance(words, tuple) else words
-    return named or EventWords.of(event_name(predictions))
+    return named or EventWords.of(predictions)
 
 
 def opening(predictions: Predictions, notion: str | None = None) -> float:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from calib_core.text import called
+
 NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
 POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
 """Names of the positive class in yes/no codings."""
@@ -76,6 +78,38 @@ def event_title(name: str, column: str) -> str:
     if not is_code(name) or column.casefold() in ("", *NO_NAME):
         return name
     return column if name.casefold() in POSITIVE else f"{column} = {name}"
+
+
+_DID_WORDS = """
+died survived relapsed recovered responded progressed deteriorated churned defaulted converted clicked bought purchased
+subscribed unsubscribed failed left quit resigned renewed reoffended recidivated
+"""
+_WAS_WORDS = """
+readmitted admitted hospitalized hospitalised infected arrested rearrested hired fired accepted rejected approved denied
+diagnosed injured delayed canceled cancelled returned treated intubated ventilated
+"""
+_DID = frozenset(_DID_WORDS.split())
+"""Names of columns and classes that describe what somebody did."""
+_WAS = frozenset(_WAS_WORDS.split())
+"""Names of columns and classes that describe what was done to somebody."""
+
+
+def event_phrase(name: str, column: str = "") -> str:
+    """Describe what happened to the rows of an event, by its class and the outcome column, as the end of a sentence.
+
+    >>> event_phrase("1", "died"), event_phrase("readmitted", "outcome"), event_phrase("positive"), event_phrase("1")
+    ('died', 'were readmitted', 'were “positive”', 'were of class 1')
+    >>> event_phrase("1", "sepsis")
+    'had “sepsis” = 1'
+    """
+    word = event_title(name, column)
+    if word.casefold() in _DID:
+        return word.casefold()
+    if word.casefold() in _WAS:
+        return f"were {word.casefold()}"
+    if word != name:
+        return f"had {called(column)} = {name}"
+    return f"were {'of ' if name.isdigit() else ''}{called(name)}"
 
 
 class HasClasses(Protocol):

@@ -175,7 +175,7 @@ class Predictions(Stored, Shown):
     abstained : (n,) True if the model declines to answer (Meta-Cal's uniform rows). Such a row predicts no class, so it
         makes no claim in any notion and is excluded from the accuracy; its share is always reported.
 
-    ``outcome`` is the name of the column of the labels, empty if unknown (``with_outcome``).
+    ``outcome`` is the name of the column of the labels: that of a Series, else given (``with_outcome``) or empty.
     ``discrete`` marks the output of a calibrator with few output values (``as_discrete``). It is declared rather than
     detected, so other predictions are not marked, however few values they have.
 
@@ -495,6 +495,8 @@ class Predictions(Stored, Shown):
         y = frozen(as_codes(labels, names, len(matrix), "labels"))
         top = (frozen(classes[:, None]), frozen(confidence[:, None]))
         self._fill(kind, Rows(matrix), top, classes == y, y, names, weights, metadata, groups, notes)
+        if isinstance(labels, pd.Series) and isinstance(labels.name, str):
+            object.__setattr__(self, "outcome", labels.name)
 
 
 def _of_columns(

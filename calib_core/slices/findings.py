@@ -23,7 +23,7 @@ from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.class_list import gaps_cancel
 from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.diagrams.overall_gap import overall_gap
-from calib_core.estimators.base import claimed_rows, event_name, notion_looked_at
+from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.elementary import share_ends, share_test
 from calib_core.inference.significance.count_tests import (
@@ -128,9 +128,9 @@ def findings(
     as_share(level, "level")
     as_whole(fewest, "fewest", 1)
     notion = notion or notion_looked_at(predictions)
-    named = EventWords(*words) if isinstance(words, tuple) else words
-    called_so = None if notion != "event" else named or EventWords.of(event_name(predictions))
     rows = claimed_rows(predictions, notion).answered
+    named = EventWords(*words) if isinstance(words, tuple) else words
+    called_so = None if notion != "event" else named or EventWords.of(predictions)
     counted = counts_rows(rows)
     table = pd.concat(list(_places(predictions, rows, notion, bins, by, level, fewest)), ignore_index=True)
     off, gap, p = (table[name].to_numpy() for name in ("stands_out", "gap", "p"))

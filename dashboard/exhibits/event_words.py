@@ -8,26 +8,13 @@ import numpy as np
 
 import calib_core as cc
 from calib_core import InputError
-from calib_core.diagrams import EventWords
-from calib_core.predictions.event_names import NO_NAME, event_title, is_code
+from calib_core.predictions.event_names import event_phrase, event_title
 from calib_core.risk import InTheLarge
-from calib_core.text import called, percent, points, short_percent, told_apart
+from calib_core.text import percent, points, short_percent, told_apart
 from dashboard import session
 from dashboard.session import Call, Model, Scene, call
 from dashboard.session.result_cache import RESULTS
 
-_DID_WORDS = """
-died survived relapsed recovered responded progressed deteriorated churned defaulted converted clicked bought purchased
-subscribed unsubscribed failed left quit resigned renewed reoffended recidivated
-"""
-_WAS_WORDS = """
-readmitted admitted hospitalized hospitalised infected arrested rearrested hired fired accepted rejected approved denied
-diagnosed injured delayed canceled canceled returned treated intubated ventilated
-"""
-_DID = frozenset(_DID_WORDS.split())
-"""Names of columns and classes that describe what somebody did."""
-_WAS = frozenset(_WAS_WORDS.split())
-"""Names of columns and classes that describe what was done to somebody."""
 _NOUNS = {
     "patient": "patients", "customer": "customers", "client": "clients", "applicant": "applicants", "loan": "loans",
     "student": "students", "employee": "employees", "user": "users", "borrower": "borrowers",
@@ -43,7 +30,7 @@ def in_words(scene: Scene) -> tuple[str, str]:
     rows = scene.get(scene.models.shown[0].predictions)
     assert rows.event is not None
     name = (rows.class_names or ())[rows.event]
-    return noun(scene), _phrase(name, _outcome(scene))
+    return noun(scene), event_phrase(name, _outcome(scene))
 
 
 def noun(scene: Scene) -> str:
@@ -122,22 +109,6 @@ def beside_advice(scene: Scene) -> str:
     event = "" if scene.get(rows).event is None else of_scene(scene)
     judged = {"event": event, "eps": scene.tolerance, "ratio": scene.ratio, "bins": scene.bins}
     return str(scene.get(call(cc.evaluation.advice.shown_error, rows, **judged, stem="error")))
-
-
-def _phrase(name: str, column: str) -> str:
-    """Describe what happened to the rows of the event, as the end of a sentence.
-
-    >>> _phrase("1", "died"), _phrase("readmitted", "outcome"), _phrase("positive", "test"), _phrase("1", "sepsis")
-    ('died', 'were readmitted', 'were “positive”', 'had “sepsis” = 1')
-    """
-    word = event_title(name, column)
-    if word.casefold() in _DID:
-        return word.casefold()
-    if word.casefold() in _WAS:
-        return f"were {word.casefold()}"
-    if is_code(name) and column.casefold() not in ("", *NO_NAME):
-        return f"had {called(column)} = {name}"
-    return EventWords.of(name).phrase
 
 
 def _outcome(scene: Scene) -> str:

@@ -98,7 +98,7 @@ def examples(rows):
         inference.primary(rows),
         inference.event_ratio(cc.estimate(cc.Predictions([[0.7, 0.3]] * 9, [0, 1, 0] * 3), "event").question),
         event_sample_size(estimate(two, "event").question, 0.05),
-        diagrams.EventWords.of("died"),
+        diagrams.EventWords.of(two),
         inference.mean_gap(rows),
         (large := risk.in_the_large(two)),
         risk.ratio_verdict(large),

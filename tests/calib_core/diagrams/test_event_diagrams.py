@@ -78,7 +78,9 @@ def test_findings_are_said_in_words_of_the_event(clinic):
     texts = " ".join(table["finding"])
     assert "Where site is north, the mean risk is" in texts
     assert "Of rows given a risk of 20 to 40 %," in texts
-    assert "were “died”" in texts
+    assert "% died (" in texts
+    coded = cc.Predictions(rows.probs, pd.Series(rows.labels, name="died"), metadata=rows.metadata)
+    assert findings(coded, 5)["finding"].tolist() == table["finding"].tolist(), "0 and 1 of a column with this name"
     assert "right" not in texts
     assert "says" not in texts
     assert findings_headline(table)[0].startswith(("Where site is north", "Over all rows", "Of rows"))
