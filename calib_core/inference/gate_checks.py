@@ -18,6 +18,7 @@ from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import Estimate
 from calib_core.inference.comparison.model_differences import MARGIN
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, typical_high
+from calib_core.inference.significance.calibration_tests import impossible_rows
 from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE, EstimateLine, marked
 from calib_core.inference.verdicts.other_measures import other_errors_said
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding
@@ -31,7 +32,7 @@ from calib_core.inference.verdicts.verdict import (
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import RegistryError
 from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW, WITHIN, WORSE, IncreaseWord, in_full
-from calib_core.text import at_level, exact_tolerance, in_points, points, rows, score, short_percent
+from calib_core.text import at_level, count, exact_tolerance, in_points, points, rows, score, short_percent
 
 SCHEMA = "calib-gate/1"
 """Schema name in a gate's JSON; incremented by incompatible changes."""
@@ -373,7 +374,25 @@ class GateCheck(OneLine):
             return f"{growth} {self.first.reason}"
         given = exact_tolerance(self.limit)
         first = self.first.sentence.replace(f"he tolerance of {given}", f"he maximum of {given}")
-        return " ".join(filter(None, (first, other_errors_said(self.first), growth)))
+        return " ".join(filter(None, (first, self._of_impossible, other_errors_said(self.first), growth)))
+
+    @cached_property
+    def impossible_rows(self) -> int:
+        """Number of rows in which the observed outcome had a predicted probability of 0."""
+        question = self.first.estimate.question
+        return 0 if question is None else impossible_rows(question.predictions)
+
+    @property
+    def _of_impossible(self) -> str:
+        """Sentences on why such rows do not fail the check; empty without a pass or such rows."""
+        if not self.passed or not self.impossible_rows:
+            return ""
+        number = self.impossible_rows
+        return (
+            "The check passes nevertheless, because the maximum is for the calibration error over all rows. In "
+            f"{count(number)} {'row' if number == 1 else 'rows'}, the observed outcome had a predicted probability of "
+            "0, so the log loss is infinite. No option of calib gate limits the number of such rows."
+        )
 
     @property
     def about(self) -> str:
@@ -398,6 +417,7 @@ class GateCheck(OneLine):
             "sentence": self.sentence,
             "about": self.about,
             "reason": self.first.reason,
+            "impossible_rows": self.impossible_rows,
             "limit": self.limit,
             "max_ratio": self.line.ratio_limit,
             "line": self.line.record(),

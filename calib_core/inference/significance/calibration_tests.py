@@ -168,8 +168,7 @@ def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
     name = "Spiegelhalter's Z, Brier score" + (" of whole predictions" if whole else " of the claims")
     if (counted := counts(predictions)) is not None:
         return _of_sums(name, counted.losses["brier"], careful=True)
-    judged = predictions.answered if whole else _claimed(predictions.answered)
-    judged = judged.written_out()
+    judged = _scored(predictions)
     n = judged.n_rows
     weight = np.ones(n) if judged.weights is None else judged.weights
     each = label_losses(Brier(), judged)
@@ -193,6 +192,27 @@ def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
     drawn = _drawn_excess(judged.take(order), weight[order], mean[order], random_state)
     simulated = f"{len(drawn):,} simulated samples"
     return TestOfCalibration(name, z, NoiseFloor(abs(excess), np.abs(drawn)).p_value, simulated)
+
+
+def impossible_rows(predictions: Predictions) -> int:
+    """Number of rows in which the observed outcome had a predicted probability of 0.
+
+    The outcome is the label; if only a claim is known (``shown_at_all``), it is whether the claim was right.
+
+    >>> impossible_rows(Predictions.from_confidence([1.0, 1.0, 0.9], [True, False, False]))
+    1
+    """
+    if (counted := counts(predictions)) is not None:
+        return counted.losses["brier"].impossible
+    judged = _scored(predictions)
+    weight = 1.0 if judged.weights is None else judged.weights
+    return int(((proper_scores.label_probs(judged) == 0) & (np.asarray(weight) > 0)).sum())
+
+
+def _scored(predictions: Predictions) -> Predictions:
+    """Return the answered rows with copies expanded: whole predictions, or the claims where only these are known."""
+    answered = predictions.answered
+    return (answered if predictions.kind == "full" else _claimed(answered)).written_out()
 
 
 def _claimed(predictions: Predictions) -> Predictions:

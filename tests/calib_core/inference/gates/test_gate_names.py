@@ -33,3 +33,15 @@ def test_the_bins_named_beside_an_estimate_are_those_it_is_over() -> None:
     assert grouped.bins not in grouped.cells
     assert "these bins" in binned.about
     assert binned.bins in binned.cells
+
+
+def test_a_pass_beside_an_impossible_outcome_says_why() -> None:
+    wrong = Predictions.from_confidence([1.0] * 3 + [0.9] * 1000, [False, False, True] + [True] * 900 + [False] * 100)
+    check = gate_check(wrong, 0.1)
+    assert check.passed
+    assert check.record()["impossible_rows"] == 2
+    assert "(p = 0)" in check.sentence
+    assert "passes nevertheless" in check.sentence
+    assert "In 2 rows, the observed outcome had a predicted probability of 0" in check.sentence
+    assert "nevertheless" not in gate_check(wrong, 0.001).sentence, "a check that fails has nothing to reconcile"
+    assert "nevertheless" not in gate_check(wrong.take(range(2, 1003)), 0.1).sentence
