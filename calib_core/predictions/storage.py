@@ -178,8 +178,8 @@ class Stored(ReadOnly):
         """Predicted class c of each row, shape (n,), codes 0..K-1."""
         if self._top[0] is None:
             raise NotAnswerable(
-                "these predictions have only (confidence, correct), so predicted classes are unknown. Give predicted "
-                "classes and labels for top-label analyses"
+                "these predictions have only (confidence, correct), so predicted classes are unknown. For results by "
+                "class, add columns with the predicted class and the label to the data"
             )
         return self._top[0][:, 0]
 

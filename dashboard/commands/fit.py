@@ -10,6 +10,11 @@ from dashboard.commands import _failures, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
+_JUDGE_ON_OTHERS = (
+    "Judge it on rows of another file: on these rows, its errors look too small. To hold rows out, mark them in a "
+    "column split (calibration or test), or use calib audit FILE --calibrator KEY, which does."
+)
+
 
 @click.command("fit")
 @click.argument("file", type=_shared_options.FILE)
@@ -89,4 +94,4 @@ def command(
         with _shared_options.of_confidences(recipe, given):
             number, text = given.n_rows, calibrator.fit_on(given).to_json()
     _outputs.write(output, text.encode())
-    _outputs.warn([f"{recipe.title} fitted on {number:,} rows of {file.name}: {output}"])
+    _outputs.warn([f"{recipe.title} fitted on {number:,} rows of {file.name}: {output}", _JUDGE_ON_OTHERS])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dashboard.commands import _exhibit_output, _shared_options
 from dashboard.commands._failures import careful
+
+if TYPE_CHECKING:
+    from dashboard.session import Scene
 
 
 @click.command("slices")
@@ -81,4 +85,26 @@ def command(
     else:
         recipe = EXHIBITS.described("slice-columns")
     selection = _opened_models.selection(file, model=model, **given).with_exhibit(recipe)
-    _exhibit_output.show(recipe.build(), scene_of(selection), form, _shared_options.named_fields(given))
+    scene = scene_of(selection)
+    _refuse_scores(scene, by)
+    _exhibit_output.show(recipe.build(), scene, form, _shared_options.named_fields(given))
+
+
+def _refuse_scores(scene: Scene, by: Sequence[str]) -> None:
+    """InputError if a column to slice by contains the predictions, whose ranges are bins."""
+    from calib_core import InputError
+    from calib_core.columns.conditions import columns_of
+    from dashboard import session
+
+    if not (by and scene.models.shown):
+        return
+    source = scene.sources[0]
+    reading = session.reading(source.data, source.reading)
+    scores = {"confidence", "risk", str(reading.confidence), *reading.scores}
+    given = [name for name in by if name in scores - set(columns_of(scene.get(scene.models.shown[0].predictions)))]
+    if given:
+        raise InputError(
+            f"--by takes columns that describe the rows, but {given[0]} is the prediction itself. For errors by its "
+            "value, use calib show bins FILE, or calib show findings FILE, which names the ranges that are "
+            "significantly off"
+        )

@@ -709,3 +709,20 @@ def test_a_refusal_names_the_option_that_answers_it(columns, command, option, tm
     assert "read_models" not in refused.stderr
     result = CliRunner().invoke(main, [*words, "--read", option], prog_name="calib")
     assert result.exit_code in (0, 1), result.output
+
+
+def test_a_fit_says_on_which_rows_to_judge_it(file):
+    said = run("fit", file, "--calibrator", "temperature", "-o", "cal.json").stderr
+    assert "fitted on 300 rows" in said
+    assert "on these rows, its errors look too small" in said
+    assert "calib audit FILE --calibrator KEY" in said
+
+
+@pytest.mark.parametrize("name", ["confidence", "p_class 0"])
+def test_a_prediction_is_no_column_to_slice_by(file, name):
+    said = run("slices", file, "--by", name, code=2).stderr
+    assert f"{name} is the prediction itself" in said
+    assert "calib show bins FILE" in said
+    assert run("show", "bins", file).stdout.strip()
+    table().assign(confidence=np.arange(300) % 2).to_csv("own.csv", index=False)
+    assert run("slices", "own.csv", "--by", "confidence").exit_code == 0, "a column of this name is one to slice by"

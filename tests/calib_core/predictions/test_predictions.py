@@ -240,7 +240,7 @@ def test_what_a_kind_does_not_know_it_says():
     for ask, expected in (
         (
             lambda: bare.predicted,
-            "these predictions have only (confidence, correct), so predicted classes are unknown*",
+            "these predictions have only (confidence, correct), so predicted classes are unknown. *add columns*label*",
         ),
         (
             lambda: bare.true_labels,
