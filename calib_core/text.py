@@ -231,16 +231,18 @@ def _decimals(share: float) -> int:
 def between(low: float, high: float, apart: float | None = None) -> str:
     """Format a range in percent, with enough digits to distinguish its ends, and both from ``apart`` if given.
 
-    Near 100, the digits of an end are limited by the width of the range.
+    Near 100, the digits of an end are limited by the width of the range, and by those of the other end.
 
-    >>> between(0.004, 0.0123), between(0.0062, 0.99985), between(0.999, 0.99985)
-    ('0.4 to 1.2 %', '0.62 to 100 %', '99.9 to 99.985 %')
+    >>> between(0.004, 0.0123), between(0.0062, 0.99985), between(0.999, 0.99985), between(0.986, 0.9927)
+    ('0.4 to 1.2 %', '0.62 to 100 %', '99.9 to 99.985 %', '98.6 to 99.3 %')
     >>> between(0.01997, 0.13451, apart=0.02)
     '1.997 to 13 %'
     """
     width = 100 * abs(high - low)
     enough = max(1, 1 - math.floor(math.log10(width))) if 0 < width < math.inf else 8
     own = [min(_decimals(end), enough if end > 0.5 else 8) if end else 0 for end in (low, high)]
+    if min(low, high) > 0.5 and (fewest := min(own)) and all(short_percent(e, fewest) != "100 %" for e in (low, high)):
+        own = [fewest, fewest]
     for decimals in range(9):
         first, last = (_clear(end, max(decimals, least), apart) for end, least in zip((low, high), own, strict=True))
         if first != last or low == high:

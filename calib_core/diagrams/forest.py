@@ -25,6 +25,7 @@ from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.text import (
     at_level,
+    begun,
     chance,
     first_few,
     in_percent,
@@ -161,7 +162,7 @@ def _placed(line: Column, notion: str, eps: float) -> dict[str, Any]:
     sure = math.isfinite(low)
     point = estimate if sure else value
     first, middle, last = in_points([low, point, high] if sure else [math.nan, point, math.nan], eps if sure else None)
-    title = str(line["title"]).removeprefix(f"{REDUCTIONS[notion].title} ").removesuffix(" (squared)")
+    title = begun(str(line["title"]).removeprefix(f"{REDUCTIONS[notion].title} ")).removesuffix(" (squared)")
     return {
         "estimator": key,
         "title": f"{title}, root" if root else title,

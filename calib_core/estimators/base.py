@@ -40,6 +40,7 @@ from calib_core.reductions.base import (
 )
 from calib_core.registry.registry import Recipe, Registry, RegistryError
 from calib_core.results.uncertainty import Interval, NoiseFloor, Verdict
+from calib_core.text import inside
 
 T = TypeVar("T")
 
@@ -395,7 +396,7 @@ def titled(reduction: Recipe | None, estimator: Recipe, *, of_event: bool = Fals
     >>> from calib_core.reductions import REDUCTIONS
     >>> notions, score = map(REDUCTIONS.recipe, ("confidence", "event", "class-wise")), ESTIMATORS.recipe("log-loss")
     >>> [titled(notion, score) for notion in (None, *notions)]
-    ['Log loss', 'Log loss of the confidence', 'Log loss', 'Class-wise Log loss']
+    ['Log loss', 'Log loss of the confidence', 'Log loss', 'Class-wise log loss']
     >>> titled(REDUCTIONS.recipe("top-label"), ESTIMATORS.recipe("ece"))
     'Top-label ECE'
     >>> titled(None, ESTIMATORS.recipe("brier"), of_event=True)
@@ -409,7 +410,7 @@ def titled(reduction: Recipe | None, estimator: Recipe, *, of_event: bool = Fals
     if is_score(estimator.key) and of in ("event", "top"):
         of_claims = of == "top" and ESTIMATORS[estimator.key].flags.judged == "losses"
         return f"{estimator.title} of the confidence" if of_claims else estimator.title
-    return f"{reduction.title} {estimator.title}"
+    return f"{reduction.title} {inside(estimator.title)}"
 
 
 def is_score(estimator: str) -> bool:

@@ -51,13 +51,17 @@ def remaining(
     return Remaining.of(before, after, eps, level, ratio)
 
 
+MOST_TRIED = 4
+"""Largest number of equally good calibrators whose remaining error is computed."""
+
+
 def smaller_error(choice: CalibratorChoice, left: Remaining, remaining: Callable[[Recipe], Remaining | None]) -> str:
     """Sentence on an equally good calibrator that leaves a clearly smaller error; empty if there is none, or no need.
 
     It is needed if the error ``left`` by the recommended calibrator is above the tolerance, or if predicted classes are
     off (``Remaining.off``). Calibrators that are equal by their score can differ in calibration error. The simplest is
     named that leaves no class off, or a clearly smaller error. Then each of the two intervals is on its own side of the
-    other estimate.
+    other estimate. Each calibrator tried costs a fit, so only the ``MOST_TRIED`` simplest are.
     ``remaining`` returns the error that another calibrator leaves, None if it cannot be judged.
 
     >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
@@ -71,7 +75,7 @@ def smaller_error(choice: CalibratorChoice, left: Remaining, remaining: Callable
     if not large and not left.off:
         return ""
     order = dict(zip(choice.recipes, choice.order, strict=True))
-    for recipe in sorted(set(choice.equals) - {choice.recipe}, key=order.__getitem__):
+    for recipe in sorted(set(choice.equals) - {choice.recipe}, key=order.__getitem__)[:MOST_TRIED]:
         if (other := remaining(recipe)) is None:
             continue
         leaves = []
@@ -256,7 +260,7 @@ def _large_error(rows: ErrorTests) -> str:
 def _class_off(rows: ErrorTests) -> str:
     """Sentence on the predicted class with the largest significant gap above the tolerance; else empty."""
     off = classes_off(rows.predictions, rows.eps)
-    return f"Predictions of {called(off[0].name)} are significantly off: {off[0].numbers}." if off else ""
+    return off[0].sentence() if off else ""
 
 
 def _before_correction(rows: ErrorTests) -> str:

@@ -530,10 +530,11 @@ class CalibratorChoice(OneLine):
             f"{self._other_picks()}",
             self._corrected(),
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
-            f"interval of its gain in cross-validation is above 0. Second, the outcomes are over {np.exp(ENOUGH):.1f} "
-            "times as likely under a weighted average of all calibrators as under the model (here "
-            f"{_times(self.evidence)} times). With few rows, one likelihood-ratio test can replace these two "
-            f"conditions.{third}{self._not_met()}"
+            "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
+            "predicts the outcomes of these rows clearly better than the model does. The probability that it gives "
+            f"to all these outcomes together must be more than {np.exp(ENOUGH):.1f} times the model's; here it is "
+            f"{_times(self.evidence)} times the model's. With few rows, one likelihood-ratio test can replace these "
+            f"two conditions.{third}{self._not_met()}"
             if np.isfinite(self.evidence)
             else "",
             "The interval is for new test rows; it treats the fitted calibrators as fixed. "

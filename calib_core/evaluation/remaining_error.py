@@ -39,6 +39,10 @@ class ClassOff(NamedTuple):
         """Mean confidence and accuracy in words."""
         return "mean confidence {}, right {} of the time".format(*told_apart(self.says, self.right))
 
+    def sentence(self, off: str = "significantly off", more: str = "") -> str:
+        """Sentence that the class's predictions are ``off``, with its numbers and what is to follow them."""
+        return f"Predictions of {called(self.name)} are {off}: {self.numbers}{more}."
+
 
 def classes_off(rows: Predictions, eps: float = TOLERANCE) -> tuple[ClassOff, ...]:
     """Return the predicted classes that are significantly off by more than ``eps``, the largest gap first.
@@ -74,17 +78,47 @@ _FILLED = 0.01
 """Smallest share of the rows in a bin that counts as filled."""
 
 
-def bins_filled(estimate: Estimate) -> int:
-    """Return the number of bins with at least 1 % of the rows, over all classes; large for an estimate without bins.
+def bins_filled(estimate: Estimate) -> int | None:
+    """Return the number of bins with at least 1 % of the rows, over all classes; None for an estimate without bins.
 
     >>> from calib_core import estimate
     >>> bins_filled(estimate(Predictions.from_confidence([0.6, 0.9] * 9, [True] * 18), "confidence", "ece"))
     2
     """
     if estimate.bins is None:
-        return FEW_BINS + 1
+        return None
     rows = estimate.table.groupby("bin")["weight"].sum()
     return int((rows >= _FILLED).sum())
+
+
+def in_few_bins(before: PrimaryLine, after: PrimaryLine) -> str:
+    """Sentence on recalibrated scores that fill only a few bins, with the error in other bins; else empty.
+
+    The lines are those of the same rows ``before`` and ``after`` recalibration.
+    """
+    return _few_bins_said(after, _in_even_bins(before, after))
+
+
+def _in_even_bins(before: PrimaryLine, after: PrimaryLine) -> EstimateLine | None:
+    """The error after recalibration in bins of equally many rows; None if the scores fill enough bins."""
+    old, new = bins_filled(before.estimate), bins_filled(after.estimate)
+    if after.notion == "event" or old is None or new is None or new > min(FEW_BINS, old - 1):
+        return None
+    assert after.estimate.question is not None
+    rows = after.estimate.question.predictions
+    return primary(rows, after.eps, after.level, "equal-mass", beside=before).line
+
+
+def _few_bins_said(line: PrimaryLine, even: EstimateLine | None) -> str:
+    """Sentence on scores that fill only a few bins, with the error in bins of equally many rows; empty without it."""
+    filled = bins_filled(line.estimate)
+    if even is None or even.point is None or filled is None:
+        return ""
+    return (
+        f"The recalibrated confidences fill only {count(filled)} {'bin' if filled == 1 else 'bins'}, and gaps within a "
+        f"bin cancel. In bins of equally many rows, the error is estimated at {even.written(even.point)} "
+        f"({at_level(even.level)} interval {even.interval})."
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,10 +150,7 @@ class Remaining(OneLine):
             if (found := tests.large) is not None:
                 slope = found.slope, found.slope_low, found.slope_high, tests.corrected.get("slope", float("nan"))
         line = primary(after, eps, level, beside=first, ratio=ratio)
-        even = None
-        if line.notion != "event" and bins_filled(line.estimate) <= min(FEW_BINS, bins_filled(first.estimate) - 1):
-            even = primary(after, eps, level, "equal-mass", beside=first).line
-        return cls(line, first, slope, classes_off(after, eps), even)
+        return cls(line, first, slope, classes_off(after, eps), _in_even_bins(first, line))
 
     @property
     def _error(self) -> str:
@@ -158,14 +189,7 @@ class Remaining(OneLine):
     @property
     def _of_few_bins(self) -> str:
         """Sentence on scores that fill only a few bins, with the error in other bins; empty if they fill more."""
-        if self.even is None or self.even.point is None:
-            return ""
-        filled = bins_filled(self.line.estimate)
-        return (
-            f"The recalibrated confidences fill only {count(filled)} bins, and gaps within a bin cancel. In bins "
-            f"of equally many rows, the error is estimated at {self.even.written(self.even.point)} "
-            f"({at_level(self.even.level)} interval {self.even.interval})."
-        )
+        return _few_bins_said(self.line, self.even)
 
     @property
     def _of_classes(self) -> str:
@@ -177,10 +201,8 @@ class Remaining(OneLine):
         more = (
             f", and so {'is 1 other class' if others == 1 else f'are {count(others)} other classes'}" if others else ""
         )
-        return (
-            f"Predictions of {called(most.name)} are then significantly off by more than "
-            f"{short_percent(self.line.eps)}: {most.numbers} ({count(most.rows)} rows){more}."
-        )
+        how = f"then significantly off by more than {short_percent(self.line.eps)}"
+        return most.sentence(how, f" ({count(most.rows)} rows){more}")
 
     @property
     def _of_slope(self) -> str:

@@ -35,6 +35,18 @@ def floored_words(number: int, rows: int) -> str:
     return f"in {of_rows} the model gives the true class a probability of 0, or nearly 0"
 
 
+def floored_note(predictions: Predictions) -> str:
+    """Clause on the rows whose log loss is the floor's and on what each adds; empty without such rows.
+
+    >>> floored_note(Predictions([[1.0, 0.0], [0.5, 0.5]], [1, 0]))[:60]
+    'in 1 of 2 rows the model gives the true class a probability '
+    """
+    if predictions.grain == "counts" or not (number := floored_rows(predictions)):
+        return ""
+    words = floored_words(number, predictions.n_rows)
+    return f"{words}; each adds {FLOOR_LOSS} to the sum that the log loss averages"
+
+
 def brier_scores(predictions: Predictions) -> Float64s:
     """Squared distance of each row from its one-hot label, summed over classes: 0 to 2 for distributions.
 

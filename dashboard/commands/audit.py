@@ -195,6 +195,20 @@ class _Audit:
         return {str(name): tuple(sentences) for name, sentences in found}
 
     @cached_property
+    def few_bins(self) -> dict[str, str]:
+        """Return, by recalibrated model, a sentence on scores that fill only a few bins, with the error in others."""
+        from calib_core.evaluation.remaining_error import in_few_bins
+
+        if self.bins is not None:
+            return {}
+        found = {}
+        for model in self.scene.models.recalibrated:
+            before, after = (self.deciding.get(each.title) for each in (model.base, model))
+            if before is not None and after is not None and (sentence := in_few_bins(before, after)):
+                found[model.title] = sentence
+        return found
+
+    @cached_property
     def large(self) -> dict[str, pd.DataFrame]:
         """Return every measure of the event's risk by model, as on the page, if there is an event."""
         from calib_core import NotAnswerable, risk
@@ -331,16 +345,14 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame, tests: 
 def _floored(found: _Audit) -> list[str]:
     """Notes on rows in which a model gave the outcome a probability of 0, which its log loss nevertheless counts."""
     from calib_core.evaluation.candidates import SINGLE, right_or_wrong
-    from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_rows, floored_words
+    from calib_core.predictions.proper_scores import floored_note
     from calib_core.text import begun
 
     notes = []
     for name, model in found.models.items():
         rows = right_or_wrong(model) if model.kind in SINGLE else model
-        if rows.kind != "full" or rows.grain == "counts" or not (number := floored_rows(rows)):
-            continue
-        words = f"{begun(floored_words(number, rows.n_rows))}. The log loss counts at most {FLOOR_LOSS} for a row."
-        notes.append(f"{name}: {words}" if len(found.models) > 1 else words)
+        if rows.kind == "full" and (words := floored_note(rows)):
+            notes.append(f"{name}: {words}." if len(found.models) > 1 else f"{begun(words)}.")
     return notes
 
 
@@ -359,6 +371,7 @@ def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:
                 "line": found.deciding[name].line.record(),
                 "shown": vars(found.deciding[name].shown),
                 "others": list(found.others.get(name, ())),
+                "few_bins": found.few_bins.get(name),
             },
             "in_the_large": found.large[name].to_dict("records") if name in found.large else None,
             "error_tests": found.tests.get(name),
@@ -388,9 +401,9 @@ def _text(found: _Audit) -> list[str]:
     head = f"{opened.file.title}: judged on {found.which}{opened.among}{judged.worth_note}{opened.of_all(judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
-        opening = " ".join((sentence, *found.others.get(name, ())))
+        opening = " ".join((sentence, *found.others.get(name, ()), found.few_bins.get(name, ""))).strip()
         sentences = (opening, " ".join(found.places.get(name, ())), *found.bounds_of(name))
-        texts += [f"{name}. {text}" if len(models) > 1 else text for text in filter(None, sentences)]
+        texts += [f"{name}:"] * (len(models) > 1) + list(filter(None, sentences))
     texts += _large_lines(found.large, found.verdicts, found.tests)
     answered = lines[lines["value"].notna()]
     names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))

@@ -302,21 +302,17 @@ def _conclusions(frame: pd.DataFrame, level: float) -> list[str]:
 
 def _title(notion: str | None, estimator: str) -> str:
     """Return the title of a score by what it scores, or of an error by its name with the notion's."""
-    from calib_core import ESTIMATORS, REDUCTIONS
-    from calib_core.estimators import is_score, titled
+    from calib_core.estimators import is_score
 
-    scored = notion if is_score(estimator) else None
-    return titled(None if scored is None else REDUCTIONS.recipe(scored), ESTIMATORS.recipe(estimator))
+    return _full_title(notion if is_score(estimator) else None, estimator)
 
 
 def _full_title(notion: str | None, estimator: str) -> str:
     """Return the title of a line outside the table, with the notion of an error."""
-    from calib_core import REDUCTIONS
-    from calib_core.estimators import is_score
-    from calib_core.text import inside
+    from calib_core import ESTIMATORS, REDUCTIONS
+    from calib_core.estimators import titled
 
-    title = _title(notion, estimator)
-    return title if notion is None or is_score(estimator) else f"{REDUCTIONS[notion].title} {inside(title)}"
+    return titled(None if notion is None else REDUCTIONS.recipe(notion), ESTIMATORS.recipe(estimator))
 
 
 def _question(line: dict[Any, Any]) -> str:

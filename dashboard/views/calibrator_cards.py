@@ -13,7 +13,7 @@ from calib_core.calibrators import FAMILY_TITLES, Contract
 from calib_core.evaluation.candidates import rarity
 from calib_core.evaluation.choice import CalibratorChoice
 from calib_core.palette import COLOURS
-from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_rows, floored_words
+from calib_core.predictions.proper_scores import floored_note
 from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.text import between, score, short_percent
 from dashboard import frame, session, widgets
@@ -110,9 +110,8 @@ def _as_it_is(scene: Scene) -> str:
 
 def _endless(rows: Predictions) -> str:
     """Return a note on rows whose log loss is clipped; empty if there are none."""
-    if rows.grain == "counts" or not (number := floored_rows(rows)):
-        return ""
-    return f" ({floored_words(number, rows.n_rows)}; each adds {FLOOR_LOSS} to the sum that the log loss averages)"
+    note = floored_note(rows)
+    return f" ({note})" if note else ""
 
 
 def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:

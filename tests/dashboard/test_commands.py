@@ -726,3 +726,22 @@ def test_a_prediction_is_no_column_to_slice_by(file, name):
     assert run("show", "bins", file).stdout.strip()
     table().assign(confidence=np.arange(300) % 2).to_csv("own.csv", index=False)
     assert run("slices", "own.csv", "--by", "confidence").exit_code == 0, "a column of this name is one to slice by"
+
+
+def test_an_audit_says_where_a_map_sends_the_rows_into_one_bin():
+    rng = np.random.default_rng(3)
+    confidence = rng.uniform(0.5, 1, 900)
+    right = (rng.random(900) < np.where(confidence > 0.75, 0.72, 0.68)).astype(int)
+    pd.DataFrame({"confidence": confidence, "correct": right}).to_csv("flat.csv", index=False)
+    platt = json.dumps({"key": "confidence", "params": {"binary": "platt"}})
+    options = ("audit", "flat.csv", "--calibrator", platt, "--judge", "held-out")
+    record = json.loads(run(*options, "--json").stdout)["models"]
+    (mapped,) = set(record) - {"Uncalibrated model"}
+    before, after = record["Uncalibrated model"], record[mapped]
+    assert before["primary"]["few_bins"] is None
+    assert after["primary"]["few_bins"].startswith("The recalibrated confidences fill only 1 bin, ")
+    lines = run(*options).stdout.splitlines()
+    assert lines[lines.index(f"{mapped}:") + 1].endswith(after["primary"]["few_bins"])
+    assert lines[lines.index("Uncalibrated model:") + 1].startswith(("Miscalibrated", "Too", "Within")), (
+        "one sentence, without the name before it"
+    )

@@ -67,6 +67,9 @@ def test_the_rows_of_high_risk_are_those_at_or_above_the_risk_that_is_named() ->
     other = frame.assign(model="n", count=1)
     scene, table = SimpleNamespace(titles=("m", "n")), SimpleNamespace(frame=pd.concat([other, frame[::-1]]))
     (text,) = _high_risks(scene, SimpleNamespace(table=table))  # type: ignore[arg-type]
+    thirds = SimpleNamespace(frame=frame.assign(lower=[0.0, 4 / 15, 8 / 15, 0.8]))
+    (exact,) = _high_risks(SimpleNamespace(titles=("m",)), SimpleNamespace(table=thirds))  # type: ignore[arg-type]
+    assert exact.startswith("Only 37 rows have a risk above 53.3 %;"), "not 53 %, above which more rows are"
     assert text.startswith("Only 37 rows have a risk above 50 %; the intervals of the bins there are wider than")
 
 

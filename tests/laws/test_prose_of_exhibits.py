@@ -456,8 +456,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("plans?", of_parts, r"(?:it takes|needs) about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|(?:the|[Oo]n) {test} held-out rows|"
                                   r"all {judged} rows|have {fit}"),
-    ("recommendation", of_choice, r"over {enough} times as likely under a weighted average of all "
-                                     r"calibrators as under the model \(here (?:over a million|{evidence}) times\)|"
+    ("recommendation", of_choice, r"more than {enough} times the model's; here it is (?:over a million|{evidence}) "
+                                     r"times the model's|"
                                      r"upper end of its interval, about {any_rows} are enough"),
     ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds} repetitions|of "
                                      r"{candidates} calibrators"),

@@ -203,7 +203,7 @@ def impossible_rows(predictions: Predictions) -> int:
     1
     """
     if (counted := counts(predictions)) is not None:
-        return counted.losses["brier"].impossible
+        return int(counted.losses["brier"].impossible)
     judged = _scored(predictions)
     weight = 1.0 if judged.weights is None else judged.weights
     return int(((proper_scores.label_probs(judged) == 0) & (np.asarray(weight) > 0)).sum())

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from calib_core import NotAnswerable
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.risk import InTheLarge
-from calib_core.text import between, called, exact_tolerance, measured_between, points, score, short_percent
+from calib_core.text import between, called, exact_end, exact_tolerance, measured_between, points, score, short_percent
 from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.risk import InTheLargeExhibit as Large
 from dashboard.report.document import FactList
@@ -132,7 +132,7 @@ def _high_risks(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
     last = frame.iloc[first:]
     if 0 < len(last) < len(frame):
         rows = float(last["count"].sum())
-        start = short_percent(float(last["lower"].iloc[0]), 0)
+        start = exact_end(float(last["lower"].iloc[0]))
         are = "row has" if rows == 1 else "rows have"
         those = (
             "the intervals of the bins there are"

@@ -14,6 +14,7 @@ import calib_core as cc
 from calib_core.calibrators.base import as_calibrator
 from calib_core.defaults import SIGNIFICANCE
 from calib_core.evaluation.advice import (
+    MOST_TRIED,
     error_beyond_places,
     error_tests,
     headline,
@@ -316,6 +317,12 @@ def test_a_class_that_one_map_for_all_leaves_off_is_named_with_an_equal_calibrat
     sentence = smaller_error(found, left, lambda recipe: found.remaining(fit, held_out, recipe=recipe))
     assert sentence.startswith("Vector scaling, about equally good by log loss, leaves ")
     assert sentence.endswith("no predicted class significantly off by that much.")
+    tried = []
+    more = tuple(cc.CALIBRATORS.described("grid", cells=5 + i) for i in range(9))
+    simplicity = (*found.order, *((100.0 + i,) for i in range(9)))
+    many = replace(found, equals=(*found.equals, *more), recipes=(*found.recipes, *more), order=simplicity)
+    assert smaller_error(many, left, lambda recipe: tried.append(recipe)) == ""
+    assert len(tried) == MOST_TRIED, "each costs a fit"
     # Its error in the words: which one, since there are several.
     assert left.fall.startswith("The calibration error (confidence ECE) is estimated to fall from ")
 
