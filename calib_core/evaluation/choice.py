@@ -532,7 +532,7 @@ class CalibratorChoice(OneLine):
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
             "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
             "predicts the outcomes of these rows clearly better than the model does. The probability that it gives "
-            f"to all these outcomes together must be more than {np.exp(ENOUGH):.1f} times the model's; here it is "
+            f"to all these outcomes must be more than {np.exp(ENOUGH):.1f} times the model's; here it is "
             f"{_times(self.evidence)} times the model's. With few rows, one likelihood-ratio test can replace these "
             f"two conditions.{third}{self._not_met()}"
             if np.isfinite(self.evidence)
