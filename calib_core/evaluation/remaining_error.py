@@ -96,29 +96,39 @@ def in_few_bins(before: PrimaryLine, after: PrimaryLine) -> str:
 
     The lines are those of the same rows ``before`` and ``after`` recalibration.
     """
-    return _few_bins_said(after, _in_even_bins(before, after))
+    even, filled = _in_even_bins(before, after), _filled_said(after)
+    if even is None or not isinstance(even.after.line.point, float):
+        return ""
+    line = even.after.line
+    return (
+        f"{filled}, and gaps within a bin cancel. In bins of equally many rows, the error is estimated at "
+        f"{line.written(line.point)} ({at_level(line.level)} interval {line.interval})."
+    )
 
 
-def _in_even_bins(before: PrimaryLine, after: PrimaryLine) -> EstimateLine | None:
-    """The error after recalibration in bins of equally many rows; None if the scores fill enough bins."""
+class _Pair(NamedTuple):
+    """The same measure of the same rows before and after recalibration."""
+
+    before: PrimaryLine | None
+    after: PrimaryLine
+
+
+def _in_even_bins(before: PrimaryLine, after: PrimaryLine) -> _Pair | None:
+    """The errors in bins of equally many rows; None if the recalibrated scores fill enough of the usual bins."""
     old, new = bins_filled(before.estimate), bins_filled(after.estimate)
     if after.notion == "event" or old is None or new is None or new > min(FEW_BINS, old - 1):
         return None
-    assert after.estimate.question is not None
-    rows = after.estimate.question.predictions
-    return primary(rows, after.eps, after.level, "equal-mass", beside=before).line
+    made = []
+    for line in (before, after):
+        assert line.estimate.question is not None
+        made.append(primary(line.estimate.question.predictions, line.eps, line.level, "equal-mass", beside=before))
+    return _Pair(*made)
 
 
-def _few_bins_said(line: PrimaryLine, even: EstimateLine | None) -> str:
-    """Sentence on scores that fill only a few bins, with the error in bins of equally many rows; empty without it."""
-    filled = bins_filled(line.estimate)
-    if even is None or even.point is None or filled is None:
-        return ""
-    return (
-        f"The recalibrated confidences fill only {count(filled)} {'bin' if filled == 1 else 'bins'}, and gaps within a "
-        f"bin cancel. In bins of equally many rows, the error is estimated at {even.written(even.point)} "
-        f"({at_level(even.level)} interval {even.interval})."
-    )
+def _filled_said(line: PrimaryLine) -> str:
+    """In words, without its period: how many bins the recalibrated scores fill."""
+    filled = bins_filled(line.estimate) or 0
+    return f"The recalibrated confidences fill only {count(filled)} {'bin' if filled == 1 else 'bins'}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,16 +138,17 @@ class Remaining(OneLine):
     ``before`` is the same measure of the same rows before recalibration, if known. ``slope`` is the calibration slope
     afterwards with its interval and the p-value of a slope of 1, for the risk of an event. The p-value is corrected for
     the tests for an error (``ErrorTests``), as in ``calib audit``. ``off`` are the predicted classes that are then off
-    (``classes_off``), which a mean over all classes can hide. ``even`` is the error in bins of equally many rows. It
-    is there if the scores fill only ``FEW_BINS`` bins (``bins_filled``), in which gaps cancel. ``smaller`` is a
-    sentence on another calibrator that leaves a smaller error (``advice.smaller_error``).
+    (``classes_off``), which a mean over all classes can hide. ``even`` are both errors in bins of equally many rows.
+    They are there if the scores fill only ``FEW_BINS`` bins (``bins_filled``), in which gaps cancel, and then all
+    sentences are about them. ``smaller`` is a sentence on another calibrator that leaves a smaller error
+    (``advice.smaller_error``).
     """
 
     line: PrimaryLine
     before: PrimaryLine | None = None
     slope: tuple[float, float, float, float] | None = None
     off: tuple[ClassOff, ...] = ()
-    even: EstimateLine | None = None
+    even: _Pair | None = None
     smaller: str = ""
 
     @classmethod
@@ -153,9 +164,15 @@ class Remaining(OneLine):
         return cls(line, first, slope, classes_off(after, eps), _in_even_bins(first, line))
 
     @property
+    def _judged(self) -> _Pair:
+        """The errors that the sentences are about."""
+        return self.even or _Pair(self.before, self.line)
+
+    @property
     def _error(self) -> str:
         """The error in words: with several classes which one."""
-        which = "" if self.line.notion == "event" else f" ({inside(self.line.line.title)})"
+        bins = " in bins of equally many rows" if self.even else ""
+        which = "" if self.line.notion == "event" else f" ({inside(self.line.line.title)}{bins})"
         return f"calibration error{which}"
 
     @property
@@ -164,7 +181,7 @@ class Remaining(OneLine):
 
         An estimate of 0 without its interval would look like no remaining error. Also empty if one is unknown.
         """
-        old, new = None if self.before is None else self.before.line, self.line.line
+        old, new = self._lines
         if old is None or not (isinstance(old.point, float) and isinstance(new.point, float)):
             return ""
         # NaN does not count as smaller.
@@ -176,9 +193,14 @@ class Remaining(OneLine):
         )
 
     @property
+    def _lines(self) -> tuple[EstimateLine | None, EstimateLine]:
+        before, after = self._judged
+        return None if before is None else before.line, after.line
+
+    @property
     def word(self) -> str | None:
         """The verdict, None if there is none."""
-        return self.line.line.verdict
+        return self._judged.after.line.verdict
 
     @property
     def sentence(self) -> str:
@@ -188,8 +210,10 @@ class Remaining(OneLine):
 
     @property
     def _of_few_bins(self) -> str:
-        """Sentence on scores that fill only a few bins, with the error in other bins; empty if they fill more."""
-        return _few_bins_said(self.line, self.even)
+        """Sentence on scores that fill only a few bins; empty if they fill more."""
+        if self.even is None:
+            return ""
+        return f"{_filled_said(self.line)} of equal width, where gaps would cancel."
 
     @property
     def _of_classes(self) -> str:
@@ -223,7 +247,7 @@ class Remaining(OneLine):
     @property
     def _of_tolerance(self) -> str:
         """Sentence on whether the remaining error (for an event also the ratio of events) is within the tolerance."""
-        line, limit = self.line.line, short_percent(self.line.eps)
+        line, limit = self._judged.after.line, short_percent(self.line.eps)
         error = "calibration error" if self.fall else self._error
         if self.word is None:
             return f"The remaining {error} cannot be judged: {line.note}."
@@ -260,7 +284,7 @@ class Remaining(OneLine):
     @property
     def _not_smaller(self) -> str:
         """Sentence on an error that was not larger before; empty if it was, or is unknown."""
-        old, new = None if self.before is None else self.before.line, self.line.line
+        old, new = self._lines
         if old is None or not (isinstance(old.point, float) and isinstance(new.point, float)):
             return ""
         return f" It was {old.written(old.point)} before recalibration." if old.point <= new.point else ""

@@ -31,8 +31,8 @@ MOST_LONG_SENTENCES = {"strings": 47, "docstrings": 72, "docstrings of tests": 1
 MOST_SAYINGS = 82
 """Limit on strings with dialect verbs (says, tells, holds, stands, keeps) outside the headline."""
 
-BRITISH_NAMES = ("summarise", "normalised", "writeable")
-"""Public names, options and columns that stay as they are."""
+BRITISH_NAMES = ("summarise", "normalised", "writeable", "cancelled")
+"""Public names, options and columns that stay as they are, and a word that files contain."""
 
 RIDDLE = re.compile(
     r"(?:What|How|Where|Which|Who|Why|Is|Are|Does|Do|Can|May|Has|Have|Was|Were|Nobody|Of|So|And)\b|[^.]*\?\s*(?:$|\n)"
