@@ -159,7 +159,7 @@ class RiskUpdate(Calibrator):
     """Base class of risk updates; see ``InterceptUpdate`` and ``LogisticRecalibration``."""
 
     by: Annotated[
-        str, Text(200), "Separate updates by", "metadata column with a separate update per value; empty: one for all"
+        str, Text(200), "By column", "metadata column with a separate update per value; empty: one for all"
     ] = ""
     only: Annotated[
         str,

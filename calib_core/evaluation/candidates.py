@@ -40,6 +40,8 @@ SINGLE = ("top-label", "confidence")
 """Kinds of rows that claim one probability, of being right."""
 _ZERO = -np.log(LOG_FLOOR)
 """The log loss of a row in which happened what was given a probability of 0."""
+NEW_ZERO = "a new probability of 0 in"
+"""Beginning of the note on a candidate without a score; the number of rows follows."""
 _UNKNOWN = Difference(float("nan"), float("nan"), float("nan"), float("nan"))
 
 
@@ -244,10 +246,7 @@ class FoldTrial:
         gain, _, note = self.test(seen := self.seen(after, None), apart)
         if new:
             rows = "1 row" if new == 1 else f"{count(new)} rows"
-            note = (
-                f"a new probability of 0 for some class in {rows}. It has no log loss here, because the log loss would "
-                "be infinite if that class occurred"
-            )
+            note = f"{NEW_ZERO} {rows}"
         line = self._named(recipe) | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
         line |= {"score": self.mean(self.losses) - gain.point, "mean_confidence": after.mean_confidence, "note": note}
         event = self.rows.event

@@ -25,6 +25,7 @@ from calib_core.evaluation.candidates import (
     COLUMNS,
     EACH_FOLD,
     IDENTITY,
+    NEW_ZERO,
     SCORES,
     FoldTrial,
     candidates_for,
@@ -75,7 +76,8 @@ class CalibratorChoice(OneLine):
     predictions. ``floored`` is the number of judged rows in which the model gave the true class a probability of
     (nearly) 0. Its log loss there is at its maximum. ``order`` is the simplicity of each of ``recipes``, least for the
     simplest (``candidates.simplicity``). ``of_value`` is the number of rows that an update of one value of a column is
-    fitted on. ``others`` is the gain of the recommended calibrator without the ``floored`` rows, by the same fits. It
+    fitted on. ``update`` is its slope and shift of the log-odds, if it is recommended. ``others`` is the gain of the
+    recommended calibrator without the ``floored`` rows, by the same fits. It
     is None without a recommendation or without floored rows. ``floored_fit`` is the number of such rows among the
     calibration rows if others are held out. They can decide the fit: ``fitted_without`` is the gain of ``about`` if it
     is fitted without them (None if there are none). ``same_events``: whether calibration and held-out rows
@@ -105,6 +107,7 @@ class CalibratorChoice(OneLine):
     why: str = ""
     order: tuple[tuple[float, ...], ...] = ()
     of_value: int = 0
+    update: tuple[float, float] = (1.0, 0.0)
     others: Difference | None = None
     floored_fit: int = 0
     fitted_without: Difference | None = None
@@ -212,7 +215,7 @@ class CalibratorChoice(OneLine):
                 where = f"separately by {params['by']}"
             if params.get("only"):
                 where = f"of {title_of(str(params['by']), str(params['only']))} only"
-            verb, _ = _UPDATES[self.recipe.key]
+            verb = _UPDATES[self.recipe.key]
             return f"{verb} the risk {where} ({inside(self.recipe.without('by', 'only').title)})"
         return f"Use {inside(self.recipe.title)}"
 
@@ -223,7 +226,7 @@ class CalibratorChoice(OneLine):
             return self._reason()
         only = dict(self.recipe.params).get("only")
         changes = (
-            f"{_UPDATES[self.recipe.key][1]}, and the risk of all other rows is unchanged."
+            f"{self._moved()} The risk of all other rows is unchanged."
             if only
             else self._of_risks()
             if self.of_event
@@ -245,6 +248,14 @@ class CalibratorChoice(OneLine):
                     f" The gain depends on them: on the other {_rows(self._rest)} the interval of the gain includes 0."
                 )
         return " ".join(filter(None, (fall, changes, among, then)))
+
+    def _moved(self) -> str:
+        """Effect of the recommended update on the log-odds of the rows of its value."""
+        slope, shift = self.update
+        odds = f"their odds are {'divided' if shift < 0 else 'multiplied'} by {written(float(np.exp(abs(shift))))}"
+        if slope == 1.0:
+            return f"The log-odds of these rows all change by {_signed(shift)}: {odds}."
+        return f"The log-odds of these rows are all multiplied by {written(slope)}; then {odds}."
 
     @property
     def _way(self) -> str:
@@ -502,9 +513,9 @@ class CalibratorChoice(OneLine):
         if not self.recalibrate or not line["p_holm"] > SIGNIFICANCE:
             return ""
         return (
-            f"Corrected for all calibrators, {inside(self.about.title)} has {chance(line['p_holm'])}. This "
-            "correction is for a search for the largest gain. The recommendation uses the interval of the gain of "
-            "one calibrator, chosen by cross-validation."
+            f"The corrected {chance(line['p_holm'])} of {inside(self.about.title)} answers another question: is the "
+            "calibrator with the largest gain of all better than the model? The recommendation is about one "
+            "calibrator, chosen by cross-validation, so the interval of its gain applies."
         )
 
     def _not_met(self) -> str:
@@ -552,7 +563,10 @@ class CalibratorChoice(OneLine):
             if self.floored
             else "",
             "" if self._same_events(self.about) else self._same_events(*self.recipes).strip(),
-            *(f"{line.title}: {line.note}." for line in left.itertuples()),
+            *(
+                f"{line.title}: {line.note}.{_INFINITE if str(line.note).startswith(NEW_ZERO) else ''}"
+                for line in left.itertuples()
+            ),
         )
         return tuple(filter(None, texts))
 
@@ -576,15 +590,17 @@ def auroc_heading(table: pd.DataFrame) -> str:
 
 
 _UPDATES = {
-    "intercept": ("Shift", "The log-odds of these rows all change by the same amount"),
-    "logistic-recalibration": (
-        "Shift and stretch",
-        "The log-odds of these rows are all multiplied by one number and shifted",
-    ),
+    "intercept": "Shift",
+    "logistic-recalibration": "Shift and stretch",
 }
-"""Verb of an update of a risk in the headline, and its effect on the rows that it changes."""
+"""Verb of an update of a risk in the headline."""
 _WITH_TILTS = ("logistic-recalibration", "vector", "dirichlet")
 """Calibrators whose maps include those of temperature scaling and, for an event, of an intercept update."""
+_INFINITE = (
+    " It gives some class a probability of 0 although the model does not. The log loss would be infinite if that class "
+    "occurred, so it is not computed."
+)
+"""Consequence of a new probability of 0."""
 _SAME_EVENTS = (
     "The held-out rows have, by design, the event rate of the calibration rows. In new data the rate varies, so an "
     "update of the mean risk gains slightly less than shown."
@@ -777,6 +793,7 @@ class _Tried:
             why=why,
             order=self.order,
             of_value=_of_value(counting(predictions), recipes[found]),
+            update=_update(counting(predictions), recipes[found]),
             others=others,
             floored_fit=floored_fit,
             fitted_without=fitted_without,
@@ -940,6 +957,14 @@ def _of_value(rows: Predictions, recipe: Recipe) -> int:
     if not params.get("only") or rows.metadata is None:
         return 0
     return int(rows_of(rows.metadata[str(params["by"])], str(params["only"])).sum())
+
+
+def _update(rows: Predictions, recipe: Recipe) -> tuple[float, float]:
+    """Slope and shift of an update of one column value, fitted on all rows; 1 and 0 for other calibrators."""
+    if not dict(recipe.params).get("only"):
+        return 1.0, 0.0
+    fitted: Any = as_calibrator(recipe).fit_on(rows)
+    return float(fitted.slopes_[0]), float(fitted.intercepts_[0])
 
 
 def _folds(rows: Predictions, folds: int | None) -> int:

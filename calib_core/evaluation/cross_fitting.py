@@ -16,7 +16,8 @@ from calib_core.registry.registry import Recipe
 
 CROSS_FITTED = (
     "Each row is recalibrated by a calibrator fitted on the other folds. The final calibrator is "
-    "fitted on all rows and is usually slightly better. Intervals and tests treat the calibrators as fixed, so they "
+    "fitted on all rows, so it is usually slightly better than these results. If it was also chosen on these "
+    "rows, that makes them slightly optimistic. Intervals and tests treat the calibrators as fixed, so they "
     "are approximate and do not include the variation of the fits."
 )
 """Caveat for cross-fitted rows."""

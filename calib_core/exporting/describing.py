@@ -95,8 +95,8 @@ def described(calibrator: Calibrator, state: State) -> State:
     """Return the state after this calibrator; abstained rows are unchanged."""
     if state.kind == "ranked" or (state.kind == "per-class" and not calibrator.binary_maps):
         raise NotAnswerable(
-            f"{_title(calibrator)} after a calibrator of single claims has no export, because it needs rows that sum "
-            "to one"
+            f"{_title(calibrator)} after a calibrator of single claims has no export as Python or ONNX, because it "
+            "needs rows that sum to one"
         )
     after = steps_of(calibrator, replace(state, abstained=None))
     if state.abstained is None:
@@ -112,15 +112,17 @@ def described(calibrator: Calibrator, state: State) -> State:
 @singledispatch
 def steps_of(calibrator: Calibrator, state: State) -> State:
     """Return the state after this calibrator; register a function here for a custom one."""
-    raise NotAnswerable(f"{_title(calibrator)} has no export; save it as JSON, which calib_core.load_calibrator reads")
+    raise NotAnswerable(
+        f"{_title(calibrator)} has no export as Python or ONNX; save it as JSON, which calib_core.load_calibrator reads"
+    )
 
 
 @steps_of.register(Lece)
 @steps_of.register(Lecd)
 def _neighbours(calibrator: Calibrator, state: State) -> State:
     raise NotAnswerable(
-        f"{_title(calibrator)} has no export, because it needs all calibration rows for each prediction. Save it as "
-        "JSON, which calib_core.load_calibrator reads"
+        f"{_title(calibrator)} has no export as Python or ONNX, because it needs all calibration rows for each "
+        "prediction. Save it as JSON, which calib_core.load_calibrator reads"
     )
 
 
@@ -163,8 +165,8 @@ def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State)
 def _risk_update(calibrator: RiskUpdate, state: State) -> State:
     if calibrator.by:
         raise NotAnswerable(
-            f"{_title(calibrator)} by the values of {calibrator.by!r} has no export, because a row of probabilities "
-            "does not contain that column. Save it as JSON, which calib_core.load_calibrator reads"
+            f"{_title(calibrator)} by the values of {calibrator.by!r} has no export as Python or ONNX, because a row "
+            "of probabilities does not contain that column. Save it as JSON, which calib_core.load_calibrator reads"
         )
     intercepts = np.zeros(2)
     intercepts[calibrator.event_] = calibrator.intercept_
@@ -229,7 +231,9 @@ def _by_rank(calibrator: Reduced, maps: tuple[Map, ...], k: int) -> tuple[tuple[
     declared = scope(calibrator.reduction)
     if declared.of not in ("top", "ranks"):
         name, why = type(calibrator.reduction).__name__, ", because it returns no prediction for a whole row"
-        raise NotAnswerable(f"a calibrator of {name} claims has no export{why * (declared.of != 'event')}")
+        raise NotAnswerable(
+            f"a calibrator of {name} claims has no export as Python or ONNX{why * (declared.of != 'event')}"
+        )
     of_one_rank = k if declared.by_class else 1
     return tuple(maps[start : start + of_one_rank] for start in range(0, len(maps), of_one_rank))
 

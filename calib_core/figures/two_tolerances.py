@@ -129,7 +129,7 @@ def _names(strip: VerdictStrip) -> list[dict[str, Any]]:
         place | {"yref": "y2", "y": i, "text": plain(_short(name)), "font": {"size": 13}}
         for i, name in enumerate(strip.names)
     ] + [
-        place | {"yref": "y domain", "y": 0, "yanchor": "top", "yshift": -3, "text": "average error, %", **small},
+        place | {"yref": "y domain", "y": 0, "yanchor": "top", "yshift": -3, "text": "calibration error, %", **small},
         place | {"yref": "y2 domain", "y": 0, "yanchor": "top", "yshift": -3, "text": "observed : expected", **small},
     ]
 

@@ -42,7 +42,7 @@ _SAME = {"notion": "notions", "estimator": "estimators", "bins": "bins", "classe
          "about": "intervals"}  # fmt: skip
 _NUMBERS = re.compile(
     r"one group of all rows|[\d,]+ groups [^,]+|, classes of few rows pooled|[\d.,]+ %"
-    r"|,? or of the confidence(, which is | \()larger here\)?"
+    r"|,? or of the confidence(, which is | \()larger here\)?|; errors .+ not measured"
 )
 _LONGEST = 500
 _MANY = 2**53

@@ -110,10 +110,7 @@ def _enough_classes(predictions: Predictions) -> None:
         raise NotAnswerable("the probabilities of a row need not sum to one here, so rows are not points of a simplex")
     predictions.rows  # noqa: B018  raises with the reason where only the top class or the confidence is known
     if (predictions.n_classes or 0) < 3:
-        raise NotAnswerable(
-            "there are only two classes, so the simplex is a line, which the reliability diagram shows completely. A "
-            "triangle needs at least three classes"
-        )
+        raise NotAnswerable("there are only two classes; a triangle of predictions needs at least three")
 
 
 def _triple(predictions: Predictions, three: Sequence[int | str]) -> Triple:

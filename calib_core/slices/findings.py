@@ -226,9 +226,13 @@ def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
     if tests > 1 and one_direction(table):
         more = f" {_NEARLY_ALL}{more}"
     whole = bool(table.loc[table["kind"] == OVERALL, "stands_out"].any())
-    return first, count_words(looked, found, more, "subset", "all rows" if whole else "")
+    off = table[table["stands_out"]]
+    named = listed(off["place"].tolist()) if 1 < found <= _NAMED and off["kind"].isin([SLICE, OVERALL]).all() else ""
+    return first, count_words(looked, found, more, "subset", "all rows" if whole else "", named)
 
 
+_NAMED = 3
+"""Maximum number of significant slices that the headline names."""
 _NEARLY_ALL = "Nearly all gaps have the same direction, so the finding over all rows comes first."
 _NOUNS = {BIN: "bins", CELL: "classes", PREDICTED: "classes", CLASS: "classes", SLICE: "slices", OVERALL: "all rows"}
 _CANCEL = " Gaps at different confidences cancel in this mean: over the bins, the average gap is {}."

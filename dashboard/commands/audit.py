@@ -308,19 +308,24 @@ def _answers(
     return [answer for answer in found if answer.whole or isinstance(answer.estimate, str)]
 
 
+_ANSWERS = {"within": "yes", "outside": "no", "undecided": "undecided"}
+"""Answers to whether a ratio is within its tolerance, by its verdict."""
+
+
 def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame, tests: Mapping[str, str]) -> list[str]:
     """Return calibration-in-the-large as text, with the verdict on observed : expected and notes on missing numbers."""
     from calib_core.evaluation.study import stacked
-    from calib_core.text import at_level
+    from calib_core.inference.verdicts.verdict import tolerated_ratios
+    from calib_core.text import at_level, inside
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.risk import DISTANCES, ENDS
+    from dashboard.exhibits.risk import DISTANCES, ENDS, MEASURES
 
     if not large:
         return []
     frame = stacked(large)
     words = first.set_index("model")["ratio_word"].to_dict()
     frame["word"] = [
-        words.get(model) if measure == "ratio" else None
+        _ANSWERS.get(str(words.get(model))) if measure == "ratio" else None
         for model, measure in zip(frame["model"], frame["measure"], strict=True)
     ]
     limits = first.set_index("model")["ratio_limit"].to_dict()
@@ -329,12 +334,12 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame, tests: 
     level = f"{at_level(first['level'].iloc[0])} interval"
     columns = (
         *([of.text("model")] if len(large) > 1 else []),
-        of.text("calibration in the large", "title"),
+        of.text(inside(MEASURES), "title"),
         of.number("value"),
         of.number_between(level, "low", "high", ("reference", "least", "most")),
         of.number("noise floor", "floor"),
         of.number("calibrated model", "reference"),
-        *([of.text("tolerance", "word")] if frame["word"].notna().any() else []),
+        *([of.text(f"within {tolerated_ratios(frame['most'].max())}?", "word")] if frame["word"].notna().any() else []),
     )
     noted = frame[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
     missing = (f"{', '.join(titles)}: {note}." for note, titles in noted.items())

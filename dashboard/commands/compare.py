@@ -94,7 +94,7 @@ def command(
     For every pair, the table has both values and their difference, the first minus the second. Below 0 the first is
     better, or above 0 for accuracy. The difference has an interval, a p-value, and one corrected for the number of
     pairs (Holm). The verdict is better, worse, equivalent, not worse, or cannot tell; the output defines these words.
-    Unless you choose bins, errors by class are measured in groups of rows with similar scores.
+    Unless you choose bins, errors by class are measured in groups of rows with similar predictions.
 
     For summaries there are two answers. One covers all rows and uses each model's own interval; it is valid whichever
     rows the models share. The other is paired, over the sampled rows, if these are the same (calib summarise --rows-of

@@ -255,6 +255,11 @@ def points(heading: str, name: str | None = None) -> Column:
     return Column(heading, (name or heading,), _known(number_words.points), digits="points")
 
 
+def size(heading: str, name: str | None = None) -> Column:
+    """A column of sizes of gaps: in percentage points like these, without a sign."""
+    return Column(heading, (name or heading,), _known(_size), digits="points")
+
+
 def measured(heading: str, name: str | None = None, unit: str = "unit") -> Column:
     """A column of estimates, each in the unit given by the frame's column ``unit``."""
     write = _known(number_words.measured)
@@ -431,6 +436,10 @@ def _one_decimal(value: float) -> str:
     """
     near = min(abs(value), abs(1.0 - value))
     return number_words.percent(value) if near >= 0.001 else number_words.short_percent(value)
+
+
+def _size(value: float) -> str:
+    return number_words.points_of(number_words.short_percent(value))
 
 
 def _chance(p: float) -> str:

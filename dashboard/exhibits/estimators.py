@@ -86,7 +86,7 @@ class Estimators(Exhibit):
             caption += f" None of these is the primary measure: {_rests_on(scene)}."
         verdict, *rest = drawn.sentences
         if scene.claims == "event" and scene.ratio < math.inf:
-            verdict = f"By the average error only, {inside(verdict)}"
+            verdict = f"By the calibration error only, {inside(verdict)}"
         words = Words(caption, drawn.headline, headline=(verdict, *rest), key=key)
         frame = scene.get(self.table(scene))
         read: tuple[str, ...] = ()
@@ -218,9 +218,10 @@ class Sweep(Exhibit):
         numbers = f"{swept.bins[0]} to {swept.bins[-1]}"
         kind = cc.BINNINGS[self.kind].title.lower()
         over = f"{numbers} rows in each bin" if self._by_rows else f"{numbers} bins of {kind}"
-        lines = ", ".join(
+        several = ", ".join(
             f"{dash}: {REDUCTIONS[key].title.lower()}" for dash, key in zip(("dashed", "solid"), notions, strict=False)
         )
+        lines = several if len(notions) > 1 else REDUCTIONS[notions[0]].title.lower()
         words = Words(
             f"{title} for {over}; {lines}. Gray: noise floor; 95 % of calibrated models with the predictions of "
             f"{in_sentence(swept.models[0])} are below it.",

@@ -23,23 +23,29 @@ from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
 
 AT_LEVEL = f"{at_level(LEVEL)} interval"
+INFLATED = (
+    "Noise inflates it, except for debiased errors: their formula subtracts noise, so their raw value can be below the "
+    "estimate."
+)
+"""Effect of noise on a raw value."""
 VALUE = (
     "Estimate: corrected for noise, and always in the interval. A maximum error (MCE) is not corrected: its estimate "
-    "is the largest gap in the bins or groups that the interval is for. Raw value: the estimator's formula; noise "
-    "inflates it."
+    "is the largest gap in the bins or groups that the interval is for. Raw value: the result of the estimator's "
+    f"formula. {INFLATED}"
 )
 ESTIMATE = "The estimate is the median of the error's confidence distribution, or the nearest value in the interval"
 FLOOR = (
     "Noise floor: 95 % of perfectly calibrated models with these predictions have at most this raw value. The p-value "
-    "(p) is the share of such models with a raw value at least as large. A name in brackets after p, such as “(mean "
-    "gap)”: p is that of this other error, which is never larger than the line's. The mean gap is the observed "
-    "frequency minus the mean prediction. Each line shows the smallest p-value of its tests, corrected for this "
-    "choice."
+    "(p) is the share of such models with a raw value at least as large. If the name of an error follows p in "
+    "parentheses, such as “(mean gap)”, p is from the test of that error. The line's error is never smaller, so this "
+    "test also counts for the line. The mean gap is the observed frequency minus the mean prediction. If a line has "
+    "several tests, its p is the smallest, corrected for the choice among them, but not for the number of lines."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. “As bad or worse” after p: the share of "
     "calibrated models with an accuracy or score as bad or worse. Spiegelhalter's test of the Brier score is "
-    "two-sided: it also counts scores that are too good."
+    "two-sided. A score better than that of a calibrated model is also evidence of an error: probabilities that are "
+    "too cautious, for example, score better than expected."
 )
 GAP_ABOVE = (
     "The mean gap is the observed frequency minus the mean prediction. It is a raw value. The estimate of an error is "
@@ -48,6 +54,9 @@ GAP_ABOVE = (
 """Note added where a printed mean gap exceeds an error that contains it."""
 _PART_OF = {"event": ("event", "top-label", "class-wise"), "confidence": ("confidence", "top-label")}
 """Notions whose errors contain the mean gap of the event (two classes) or of the confidence."""
+_OF_PREDICTED = ("confidence", "top-label")
+"""Notions whose definition uses the confidence."""
+_CONFIDENCE = "The confidence is the probability of the predicted class."
 MOST_NAMED = 4
 """Maximum number of estimators without a value that a note names; they have lines in the table."""
 NO_VERDICT = "no verdict is possible"
@@ -64,8 +73,8 @@ OF_ERROR = (
     "expected events to be within its tolerance."
 )
 OF_BOTH = (
-    "The verdict on the event uses two tolerances: one for the average error, one for the ratio of observed to "
-    "expected events. A model passes only if it is within both."
+    "The verdict on the event uses two tolerances: one for the calibration error (Event ECE), one for the ratio of "
+    "observed to expected events. A model passes only if it is within both."
 )
 
 
@@ -150,7 +159,10 @@ def _defined(errors: Iterable[Entry[Any]], notions: Iterable[Entry[Any]]) -> tup
     """Definitions of abbreviated errors, and of notions: one text each."""
     groups = [entry for entry in errors if entry.title.isupper()], list(notions)
     texts = (" ".join(f"{entry.title}: {inside(entry.caption)}" for entry in group) for group in groups)
-    return tuple(filter(None, texts))
+    found = tuple(filter(None, texts))
+    if any(entry.key in _OF_PREDICTED for entry in groups[1]):
+        return *found[:-1], f"{found[-1]} {_CONFIDENCE}"
+    return found
 
 
 def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:

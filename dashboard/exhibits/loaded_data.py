@@ -90,10 +90,10 @@ class RowsExhibit(Exhibit):
         }.get(split_by(source), "")
         judged = f"{scene.judged_rows} with {divided.where}" if divided.where else scene.judged_rows
         column = reading(source.data, source.reading).split if scene.cross_fitted else None
-        fitted = (
-            "Every row is a test row. Every" if divided.note else "Calibrators are fitted on calibration rows; every"
-        )
-        return Words(f"Division of the rows: {divided.rule}{how}. {fitted} number is for {judged}.").also(
+        rule = f"Division of the rows: {divided.rule}{how}. Calibrators are fitted on calibration rows; every"
+        if divided.note:
+            rule = f"All rows are judged. Only calibrators are {divided.rule}{how}. Every"
+        return Words(f"{rule} number is for {judged}.").also(
             divided.note,
             repeated.message if repeated else "",
             divided.warning,

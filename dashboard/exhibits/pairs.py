@@ -42,8 +42,8 @@ VALUES_DIFFER = (
     "or of two estimates."
 )
 IN_GROUPS = (
-    "Errors by class are measured in groups of rows with similar scores here, so their raw values differ from those of "
-    "calib audit. With --bins 15 they are measured in 15 bins."
+    "Errors by class are measured in groups of rows with similar predictions here, so their raw values differ from "
+    "those of calib audit. With --bins 15 they are measured in 15 bins."
 )
 """Note on values by class that differ from those of other tables."""
 P_VALUES = "p: the p-value of no difference. p, Holm: corrected for the number of pairs by Holm's method."

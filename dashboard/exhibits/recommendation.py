@@ -219,7 +219,11 @@ def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str
             f"Chosen by cross-validation on the {count(found.among)} calibration rows. All other results are "
             f"for the held-out rows, unless cross-validation is named. {cc.evaluation.choice.HELD_OUT_REJECTS}"
         )
-    judged = f"Chosen by cross-validation on all {count(found.among)} rows. The judged rows are the same"
+    judged = f"Chosen by cross-validation on all {count(found.among)} rows. The judged rows are the same."
     if not found.recalibrate:
-        return f"{judged}."
-    return f"{judged}, so the results of calibrators are slightly optimistic."
+        return judged
+    return (
+        f"{judged} The results of calibrators have two small biases in opposite directions. They are slightly "
+        "optimistic, because the calibrator was chosen on the judged rows. They are slightly pessimistic, because the "
+        "final calibrator is fitted on more rows than those evaluated."
+    )

@@ -23,13 +23,19 @@ from dashboard.exhibits.slices import correction
 from dashboard.exhibits.verdict import Overall, VerdictExhibit
 from dashboard.session import Call, Scene, call, in_sentence
 
-NO_EVENT = "calibration in the large needs an event of two classes; these rows have none"
+NO_EVENT = "measures of a risk need an event of two classes; these rows have none"
 _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "log-loss": "log loss"}
 
 
+MEASURES = "Measures of the risk"
+"""Heading of the table: calibration, discrimination and scores."""
+GIVEN = "Intervals of observed frequency, ratio and intercept: for these rows only, not for new ones."
+"""Short form of ``ENDS``, below a few of these intervals."""
 ENDS = (
-    "The intervals of observed frequency, gap, ratio and intercept take these rows and their predicted risks as given. "
-    "The intervals of slices are for new rows of the same kind (Clopper and Pearson 1934), so they are often wider."
+    "The intervals of observed frequency, gap, ratio and intercept include only the chance in the outcomes of these "
+    "very rows, given their predicted risks. So they are often narrower than the usual interval of a frequency. They "
+    "are not intervals of the event rate in new rows. The interval of a slice's observed frequency is the usual exact "
+    "one, for new rows like these (Clopper and Pearson 1934)."
 )
 """Explains what the intervals of a risk are for."""
 DISTANCES = (
@@ -59,7 +65,7 @@ def scores_line(measures: pd.DataFrame) -> str:
     return f"{parts['auroc']} · {parts['brier']}{scaled} · {parts['log-loss']}"
 
 
-@EXHIBITS.register("in-the-large", "Calibration in the large", reference="Van Calster et al. 2019")
+@EXHIBITS.register("in-the-large", MEASURES, reference="Van Calster et al. 2019")
 @dataclass(frozen=True)
 class InTheLargeExhibit(Exhibit):
     """Predicted and observed events, calibration intercept and slope, and scores of the event's risk."""
@@ -132,9 +138,10 @@ class InTheLargeExhibit(Exhibit):
         differs = f"{'differ' if found.differs else 'do not differ'} significantly ({chance(found.p_value)})"
         caption = (
             f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
-            f"rows. Predicted and observed frequency {differs}; p is corrected for the errors judged with it."
+            f"rows. Predicted and observed frequency {differs}; p is corrected for the other errors judged on the same "
+            "rows."
         )
-        return Words(caption, f"Calibration in the large of {in_sentence(title)}. {caption}").also(
+        return Words(caption, f"{MEASURES} by {in_sentence(title)}. {caption}").also(
             f"{ENDS} The end nearer to a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "
             f"interval, because several errors are judged together. The other end "
             f"is that of a {at_level(found.level)} interval. Method: {found.method}.",

@@ -215,7 +215,8 @@ class Slices(BySlice):
             (
                 how_tested(scene),
                 f"{correction(scene, notion_of(scene), of_slices=True)} Crossed columns and other cut points that you "
-                "try are additional tests; the scan corrects for all of them.",
+                "try are additional tests; calib slices --scan (dashboard: “Search in all columns and crossings”) "
+                "corrects for all of them.",
             ),
             (f"{found.headline}.", found.basis),
             marks(scene),
@@ -261,7 +262,7 @@ def tested_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
         of.share("observed", "right"),
         of.between("90 % interval", "low", "high"),
         of.gap(),
-        of.error("noise floor", "floor"),
+        of.size("noise floor", "floor"),
         of.points("against the rest", "beyond"),
         of.flag("differs from the rest", "differs"),
     )

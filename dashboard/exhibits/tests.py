@@ -108,7 +108,7 @@ def unseen(gaps: Mapping[str, cc.diagrams.OverallGap]) -> str:
         return ""
     models = ", ".join(f"{inside(title)} ({p})" for title, p in shown.items())
     return (
-        f"The mean gap is nevertheless significant: {models}. These tests can miss it; calibration in the large "
+        f"The mean gap is nevertheless significant: {models}. These tests can miss it; the measures of the risk "
         "tests it directly. "
     )
 

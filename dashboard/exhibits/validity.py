@@ -30,10 +30,10 @@ def _cut(scene: Scene, plots: Mapping[str, Call[Any]]) -> str:
     return f" The axis ends where every line has {percent(CUT, 0)} of its rows; the largest error is {write(most)}."
 
 
-@EXHIBITS.register("validity", "Share of rows with an error of at most epsilon", reference="P1 App. F")
+@EXHIBITS.register("validity", "Rows in bins with a small error", reference="P1 App. F")
 @dataclass(frozen=True)
 class Validity(Exhibit):
-    """Share of rows whose calibration error is at most epsilon, in the selected notion."""
+    """Share of rows in bins with at most this error, in the selected notion."""
 
     reads = "counts"
     printed = 10
@@ -66,9 +66,10 @@ class Validity(Exhibit):
         title, (plots, refused) = REDUCTIONS[scene.notion].title.lower(), self._plots(scene)
         unless = "" if scene.notion == "event" else ", unless a predicted class changes"
         return Words(
-            f"Validity, {title}: share of rows whose calibration error is at most epsilon. A model and its "
+            f"Validity, {title}: for each error on the axis, the share of rows in bins with at most this error. The "
+            "error of a bin is the distance between its mean prediction and its observed frequency. A model and its "
             f"recalibrated version use the same bins{unless}.{_cut(scene, plots)}",
-            f"Share of rows whose calibration error is at most epsilon, {title}, one line per model.",
+            f"Share of rows in bins with at most the error on the axis, {title}, one line per model.",
             refused,
         )
 
@@ -138,10 +139,10 @@ class CanonicalValidity(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "Share of test rows whose cell has an error of at most epsilon, before and after recalibration by "
-            "cell. Error: L1 distance between the mean prediction of a cell's test rows and their observed class "
-            f"frequencies.{_cut(scene, self._plots(scene.triangle))}",
-            "Share of test rows whose cell has an L1 error of at most epsilon, before and after recalibration.",
+            "For each error on the axis: the share of test rows in cells with at most this error, before and after "
+            "recalibration by cell. Error: L1 distance between the mean prediction of a cell's test rows and their "
+            f"observed class frequencies.{_cut(scene, self._plots(scene.triangle))}",
+            "Share of test rows in cells with at most the L1 error on the axis, before and after recalibration.",
         ).also(*self._pairs(scene.triangle)[1])
 
     def _pairs(self, scene: Scene) -> tuple[dict[str, Call[ValidityPair]], tuple[str, ...]]:

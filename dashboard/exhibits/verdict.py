@@ -95,8 +95,8 @@ class VerdictExhibit(Exhibit):
         ratio = tolerated_ratios(scene.ratio)
         both = f", and of {ratio} for observed to expected events: both must be met" if scene.ratio < math.inf else ""
         return (
-            f"Verdicts at a tolerance of {exact_tolerance(scene.tolerance)} for the average error of the risk{both}. "
-            f"The measures were fixed before looking at the outcomes. {line_words.READING}"
+            f"Verdicts at a tolerance of {exact_tolerance(scene.tolerance)} for the calibration error of the "
+            f"risk{both}. The measures were fixed before looking at the outcomes. {line_words.READING}"
         )
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:

@@ -138,9 +138,11 @@ def _model(title: str, local: LocalAccuracy, look: int, first: LocalAccuracy) ->
         "near": [int(answer.near) for answer in answers],
         "enough": [int(answer.enough) for answer in answers],
     }
-    lead = f"After {inside(title)}, their mean risk is " if local.updated and ", " not in title else f"{title}: "
-    if local.updated and ", " in title:
-        lead += "their mean risk is "
+    lead = f"{title}: "
+    if local.updated:
+        noun = "rows" if local.event is None else local.event.noun
+        after = lead if ", " in title else f"After {inside(title)}, "
+        lead = f"{after}the mean risk of the same {noun} is "
     return (
         {
             "title": title,

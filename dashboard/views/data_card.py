@@ -43,7 +43,7 @@ def kind_sentence(predictions: Predictions) -> str:
             f"Counts of rows that contain {what}, and a sample of the rows. Views that need all rows are not available."
         )
     if not never:
-        return f"Contains {what}. Every analysis is available."
+        return f"Contains {what}. Every calibration error can be computed."
     lacks = "classes" if predictions.n_classes is None else "the other classes' probabilities"
     return (
         f"Contains {what}. Not available: {', '.join(never)}, and everything else that needs {lacks}. The log loss "

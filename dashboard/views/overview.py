@@ -14,6 +14,7 @@ from dashboard.chart import chart
 from dashboard.exhibits import Words, line_words
 from dashboard.exhibits.hero import EXPLAINED, Hero, left_out, off_elsewhere
 from dashboard.exhibits.pairs import better
+from dashboard.exhibits.risk import ENDS, GIVEN, MEASURES
 from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.glossary import term
 from dashboard.hero import hero
@@ -95,10 +96,10 @@ def _large(scene: Scene) -> None:
             try:
                 figure, words = watched.get(exhibit.figure(watched)), exhibit.words(watched)
             except NotAnswerable as why:
-                st.markdown(f"**Calibration in the large:** {markdown_plain(f'{why}.')}")
+                st.markdown(f"**{MEASURES}:** {markdown_plain(f'{why}.')}")
                 return
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.markdown(f"**{named('Calibration in the large', scene)}**")
+            st.markdown(f"**{named(MEASURES, scene)}**")
             with st.container(horizontal=True, width="content", gap="small"), menu(st, "in-the-large"):
                 widgets.recipe_controls(
                     widgets.selection().exhibit("in-the-large"),
@@ -108,6 +109,7 @@ def _large(scene: Scene) -> None:
                 numbers("in-the-large", scene, _notes(words))
         chart(figure, key="in-the-large", label=words.alt, height=figure.layout.height)
         st.caption(markdown_plain(exhibit.scores(scene)))
+        st.caption(GIVEN, help=ENDS)
         _better(scene)  # next to the scores, where there is room
 
 

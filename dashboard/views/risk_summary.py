@@ -14,6 +14,7 @@ from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.text import begun, between, score, short_percent
 from dashboard.exhibits import EXHIBITS, Exhibit, line_words
 from dashboard.exhibits.fitted_curves import CURVE, LARGE
+from dashboard.exhibits.risk import ENDS, GIVEN, MEASURES
 from dashboard.session import Scene, call
 from dashboard.theme import markdown_plain
 from dashboard.views.card_words import verdict_badge
@@ -38,11 +39,12 @@ def draw(scene: Scene) -> None:
         for _, line in _lines(found, CURVE)
     ]
     _table(lines, ("distance, %", "90 % interval", "noise floor"))
-    st.markdown("**Calibration in the large**")
+    st.markdown(f"**{MEASURES}**")
     large: list[tuple[str, ...]] = [
         (str(line["title"]), _number(line["value"]), _ends(line, _number)) for _, line in _lines(found, LARGE)
     ]
     _table(large, ("value", "90 % interval"))
+    st.caption(GIVEN, help=ENDS)
     for text in _reasons(found):
         st.caption(markdown_plain(text))
 
@@ -81,7 +83,7 @@ def _verdict(scene: Scene) -> None:
 def _in_short(line: Any, scene: Scene) -> str:
     """Return both measures of the verdict with their tolerances."""
     ends = between(line["low"], line["high"], scene.tolerance).removesuffix(" %")
-    error = f"Average error {short_percent(line['point'])} ({ends}); tolerance {short_percent(scene.tolerance)}."
+    error = f"Calibration error {short_percent(line['point'])} ({ends}); tolerance {short_percent(scene.tolerance)}."
     if not all(math.isfinite(line.get(key) or math.nan) for key in ("ratio", "ratio_low", "ratio_high", "ratio_limit")):
         return error
     limit = float(line["ratio_limit"])

@@ -66,7 +66,7 @@ def scores() -> Iterator[BadFile]:
         "one column": (
             pd.DataFrame({"p": P[:, 0], "y": (Y == 0).astype(int)}).to_csv(index=False).encode(),
             "binary",
-            'is read as the probability of class "1"',
+            'is read as the probability that "y" is 1',
         ),
         "decimal commas": (
             pd.DataFrame({"p_a": P[:, 0], "p_b": P[:, 1] + P[:, 2], "label": (Y > 0).astype(int)})

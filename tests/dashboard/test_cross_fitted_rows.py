@@ -291,7 +291,7 @@ def test_the_report_says_that_rows_are_cross_fitted(tmp_path: Path) -> None:
         words = ("report", patients(tmp_path), "-o", page, "--folds", 3, *recalibrated, "--only", "data")
         assert run(*words).exit_code == 0
         assert (CROSS_FITTED in page.read_text("utf-8")) == bool(recalibrated)
-    assert front_page._rows(session.parts(WINE)) == "178 to judge, cross-fitted"
+    assert front_page._rows(session.parts(WINE)) == "178, all judged"
 
 
 # ---- screen --------------------------------------------------------------------------------------------------

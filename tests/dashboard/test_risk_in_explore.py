@@ -91,8 +91,8 @@ def test_the_summary_beside_the_diagram_has_the_numbers_of_its_tables() -> None:
             assert told == pytest.approx(wanted, rel=0.06), (key, told, wanted)
             assert len({round(number, 6) for number in wanted}) == len(wanted), "or cells could stand for one another"
     verdict = scene.get(EXHIBITS.make("verdict").table(scene)).iloc[0]
-    (line,) = (text for text in texts(app).split("\n") if text.startswith("Average error "))
-    assert line.startswith(f"Average error {short_percent(verdict['point'])} (")
+    (line,) = (text for text in texts(app).split("\n") if text.startswith("Calibration error "))
+    assert line.startswith(f"Calibration error {short_percent(verdict['point'])} (")
     assert short_percent(verdict["value"]) != short_percent(verdict["point"]), "or one could stand for the other"
     assert numbers(line)[1:3] == pytest.approx([100 * verdict["low"], 100 * verdict["high"]], rel=0.05)
 
@@ -107,8 +107,8 @@ def test_the_verdict_beside_the_diagram_is_of_the_model_looked_at(too_high: str,
     found = session.scene_of(chosen).get(EXHIBITS.make("verdict").table(session.scene_of(chosen)))
     line = found.set_index("model").loc[title]
     assert len(set(found["verdict"])) == len(found) == 2, "or one could stand for the other"
-    (told,) = (text for text in texts(app).split("\n") if text.startswith("Average error "))
-    assert told.startswith(f"Average error {short_percent(line['point'])} (")
+    (told,) = (text for text in texts(app).split("\n") if text.startswith("Calibration error "))
+    assert told.startswith(f"Calibration error {short_percent(line['point'])} (")
     assert any(verdict_badge(str(line["verdict"])) == each.value for each in app.markdown)
 
 

@@ -87,7 +87,7 @@ def test_what_is_declared_not_to_refit_says_what_a_new_fit_would_say() -> None:
 
 def test_no_export_is_said_and_json_keeps_it(tmp_path: Path) -> None:
     fitted = cc.calls.fitted(cc.calls.divide(cc.read_predictions(*cc.datasets.demo("wine-logistic"))), TICKED[0])
-    with pytest.raises(NotAnswerable, match="has no export; save it as JSON"):
+    with pytest.raises(NotAnswerable, match="has no export as Python or ONNX; save it as JSON"):
         python_source(fitted)
     (tmp_path / "cal.json").write_text(fitted.to_json(), encoding="utf-8")
     again = cc.load_calibrator(tmp_path / "cal.json")

@@ -423,7 +423,7 @@ RULES = [
     (of_large, r": {observed} of {rows} rows \({rate} %\)"),
     (of_large, r"contain only {observed} events"),
     (of_rows, r"{fit} to fit, {test} to judge"),
-    (of_rows, r"{judged} to judge"),
+    (of_rows, r"{judged} to judge|{judged}, all judged"),
     (of_rows, r"(?:in {folds} random folds|at random, stratified by class), seed {seed}"),
     (of_bins, r"{bins} bins? contains? fewer than {few} rows \({in_few} rows? in all"),
     (of_bins, r"Only {rows_above} rows have a risk above {above} %; the intervals of the bins there are wider than "
@@ -517,7 +517,7 @@ def without_cells(w: World, text: str) -> str:
         groups = [each.partition(" over ")[2] for each in about]
         bins = [f"in {bins_noun(label)}" for label in frame["bins"] if label]
         for cell in (*frame["bins"], *about, *bins, *filter(None, groups)):
-            text = text.replace(cell.partition(" (")[0], "").replace(cell.removesuffix(" with similar scores"), "")
+            text = text.replace(cell.partition(" (")[0], "").replace(cell.removesuffix(" with similar predictions"), "")
     return text
 
 

@@ -461,7 +461,7 @@ RULES: list[tuple[str, Collect, str]] = [
                                      r"upper end of its interval, about {any_rows} are enough"),
     ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds} repetitions|of "
                                      r"{candidates} calibrators"),
-    ("recommendation", of_choice, r"for some class in {any_rows} rows|About {any_rows} held-out rows would show"),
+    ("recommendation", of_choice, r"new probability of 0 in {any_rows} rows|About {any_rows} held-out rows would show"),
     ("recommendation|calibrators", of_held_out, r"{stated} % predicted, {observed} % observed"),
     ("tests", of_shown_errors, r"{shown} of {tests} tests show|None of {tests} tests"),
     ("bin-balance", of_balance, r"{half} to {twice} % of the rows"),

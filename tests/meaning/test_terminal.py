@@ -17,9 +17,9 @@ OF_COMMANDS = {"compare": "pairs", "audit": "estimators", "choose": "recommendat
 """Exhibits whose columns a command prints."""
 OWN = {
     "about": "^mark$",
-    "title": "error|calibration in the large|calibrator",
+    "title": "error|measures of the risk|calibrator",
     "reference": "calibrated model",
-    "word": "tolerance",
+    "word": "within",
 }
 
 

@@ -86,7 +86,7 @@ def grouping(question, claims):
 def judged(made, claims):
     """Return the claims of the interval and their cells: the bins of the value unless its words name others."""
     about = made.interval().about
-    pooled = "with similar scores" in about or "one group of all rows" in about
+    pooled = "with similar predictions" in about or "one group of all rows" in about
     cells = grouping(made.question, claims) if pooled else bin_cells(claims, made.bins)
     if "two or more rows" not in about:
         return claims, cells

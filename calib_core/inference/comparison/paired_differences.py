@@ -19,6 +19,7 @@ from calib_core.binning.base import cuts
 from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.claims.exact_sums import Tally
 from calib_core.estimators.base import Question, error_scale
+from calib_core.inference.intervals.binned_errors import CANCELLING, SIMILAR
 from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.inference.intervals.clustered_rows import groups_of
 from calib_core.inference.intervals.elementary import beyond
@@ -396,10 +397,7 @@ def _where(binning: Any, bins_of: BinsOf, cells: tuple[int, int], alone: int) ->
     """Over which bins errors are compared, in words."""
     number = f"{cells[0]}" if bins_of != "each" or cells[0] == cells[1] else f"{cells[0]} and {cells[1]}"
     if cuts(binning).pools:
-        what = (
-            f"over {number} groups of at least {binning.rows} rows with similar scores; errors within groups are not "
-            "measured"
-        )
+        what = f"over {number} groups of at least {binning.rows} rows {SIMILAR}{CANCELLING}"
     else:
         what = f"in {number} bins" if number == f"{cells[0]}" else f"in each model's own bins ({number})"
         what += ", one per value" if cuts(binning).one_a_value else ""

@@ -65,7 +65,11 @@ _WHAT: dict[int | str, str] = {
 KINDS = tuple(sorted(_WHAT.values(), key=len, reverse=True))
 """Beginnings of what an interval is about; where the error is measured follows."""
 _GIVEN = "in these bins, given these predictions"
-_WITHIN_GROUPS = "given these predictions; errors within groups are not measured"
+SIMILAR = "with similar predictions"
+"""The property that the rows of a group share."""
+CANCELLING = "; errors that cancel within such a group of rows are not measured"
+"""End of what an interval in groups is about."""
+_WITHIN_GROUPS = f"given these predictions{CANCELLING}"
 
 
 def one_claim_a_row(question: Question) -> bool:
@@ -350,7 +354,7 @@ class InBins:
             number = len(self.gaps.rows)
             few = self._claims.same_rows or self._by_variance
             each = "of rows" if few else f"of at least {FEW_ROWS} rows"
-            groups = "one group of all rows" if number == 1 else f"{number:,} groups {each} with similar scores"
+            groups = "one group of all rows" if number == 1 else f"{number:,} groups {each} {SIMILAR}"
             pooled = "" if self._table.joined is None else ", classes of few rows pooled"
             return f"{what} over {groups}{pooled}, {_WITHIN_GROUPS}"
         if order == 2 and self._of_pairs and (share := self._pairs.share) <= 1 - 1e-9:

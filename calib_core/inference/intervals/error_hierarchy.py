@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -64,6 +65,15 @@ _OR_OF = ", or the {} in its own bins if that is larger"
 _OR_TOGETHER = ", or over all classes pooled if that is larger"
 _OR_EVENT = ", or over all classes pooled, or of the event, whichever is largest"
 _OR_CONFIDENCE = ", or of the confidence, which is larger here"
+_WHERE = r"^the (?:line's )?error ((?:over|in) .+?)(, classes of few rows pooled)?"
+_LARGEST_OF = (
+    (_WHERE + _OR_EVENT, r"the largest of three errors (\1, over all classes together, and of the event)\2"),
+    (
+        _WHERE + _OR_CONFIDENCE,
+        r"the larger of two errors (of the risk \1, and of the confidence; here that of the confidence)\2",
+    ),
+)
+"""Descriptions of the largest of several errors, and the same for sentences: all of these errors together."""
 _GAP, _OTHER_GAP = "mean gap", "mean gap of the confidence"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """Cached results of calibrated draws: every line of the same predictions needs them."""
@@ -577,6 +587,20 @@ def joint_event_ends(
         return joint_ends(rows, predictions, level, tail), tail, grouped_p_value(rows)
     found = mean_gap(predictions, "event", level, bins)
     return joint_ends(rows, predictions, level, found.tail), found.tail, found.p_value
+
+
+def in_sentences(about: str) -> str:
+    """Return what an interval is about for use in sentences: "the largest of three errors", and which.
+
+    The description itself is stored with the baselines of gates, so it does not change with our wording.
+
+    >>> print(in_sentences(f"the error over 9 groups of rows{_OR_CONFIDENCE}{GIVEN}"))
+    the larger of two errors (of the risk over 9 groups of rows, and of the confidence; here that of the confidence),
+    given these predictions
+    """
+    for pattern, words in _LARGEST_OF:
+        about = re.sub(pattern, words, about)
+    return about
 
 
 def notion_of(question: Question) -> str:

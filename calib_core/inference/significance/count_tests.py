@@ -231,10 +231,11 @@ def worst_first(off: Bools, gap: Float64s, p: Float64s) -> Codes:
     return np.asarray(np.lexsort((np.where(np.isnan(p), 2.0, p), size, ~off)), dtype=np.intp)
 
 
-def count_words(looked: str, found: int, more: str, place: str, except_for: str = "") -> str:
+def count_words(looked: str, found: int, more: str, place: str, except_for: str = "", named: str = "") -> str:
     """Describe how many of the places ``looked`` at are off, with a caveat if none is.
 
-    ``except_for`` names a place that is off and whose p-value is not corrected.
+    ``except_for`` names a place that is off and whose p-value is not corrected. ``named`` lists the places that are
+    off.
 
     >>> count_words("Of 7 places", 1, "", "place")
     'Of 7 places, 1 is significantly off (corrected for multiple testing).'
@@ -243,7 +244,8 @@ def count_words(looked: str, found: int, more: str, place: str, except_for: str 
         return f"{looked}, none is significantly off.{more} With few rows, an error of a {place} is rarely significant."
     be = "is" if found == 1 else "are"
     but = f"; the test over {except_for} needs no correction" if except_for else ""
-    return f"{looked}, {found:,} {be} significantly off (corrected for multiple testing{but}).{more}"
+    places = f": {named}" if named else ""
+    return f"{looked}, {found:,} {be} significantly off{places} (corrected for multiple testing{but}).{more}"
 
 
 def counts_rows(predictions: Predictions) -> bool:

@@ -22,15 +22,15 @@ from calib_core.estimators.base import (
     is_score,
     titled,
 )
-from calib_core.inference.intervals.binned_errors import KINDS
-from calib_core.inference.intervals.error_hierarchy import GIVEN
+from calib_core.inference.intervals.binned_errors import CANCELLING, KINDS
+from calib_core.inference.intervals.error_hierarchy import GIVEN, in_sentences
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.validation import rows_and_copies
 from calib_core.reductions.base import REDUCTIONS, Reduction
 from calib_core.results.uncertainty import RatioWord, Verdict
 from calib_core.results.verdict_table import Word
-from calib_core.text import Unit, at_level, chance, measured, measured_between
+from calib_core.text import Unit, at_level, begun, chance, measured, measured_between
 
 ONE_SIDED = "as bad or worse"
 """Marks the one-sided p-values of accuracy and scores; Spiegelhalter's test on the Brier score is two-sided."""
@@ -286,13 +286,8 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     return marks, (*targets, *filter(None, [common]), *([ROUGH_GUIDE] if star else []))
 
 
-_GROUPS = "; errors within groups are not measured"
 _ALTERNATIVES = (
     (", classes of few rows pooled", ". Classes with few rows share a group"),
-    (
-        ", or over all classes pooled, or of the event, whichever is largest",
-        ". The interval is for the largest of this error, the error over all classes together, and that of the event",
-    ),
     (
         ", or over all classes pooled if that is larger",
         ". If the error over all classes together is larger, the interval is for that error",
@@ -307,17 +302,19 @@ _ALTERNATIVES = (
 
 def _without_repeats(abouts: list[str]) -> tuple[list[str], str]:
     """Return descriptions without the endings that several share, and the sentences that replace these endings."""
+    abouts = list(map(in_sentences, abouts))
     several = any(re.search(pattern, about) for about in abouts for pattern, _ in _ALTERNATIVES)
     given = sum(GIVEN in about for about in abouts) > (0 if several else 1)
-    grouped = sum(about.endswith(_GROUPS) for about in abouts) > (0 if several else 1)
+    grouped = sum(about.endswith(CANCELLING) for about in abouts) > (0 if several else 1)
     if grouped:
-        abouts = [about.removesuffix(_GROUPS) for about in abouts]
+        abouts = [about.removesuffix(CANCELLING) for about in abouts]
     if given:
         abouts = [about.replace(GIVEN, "") for about in abouts]
     for pattern, sentence in _ALTERNATIVES:
         abouts = [re.sub(pattern, sentence, about) for about in abouts]
     fixed = "The intervals of errors take these predictions as given." if given else ""
-    return abouts, f"{fixed}{' Errors within groups are not measured.' if grouped else ''}".strip()
+    unmeasured = f"{begun(CANCELLING.removeprefix('; '))}." if grouped else ""
+    return abouts, f"{fixed} {unmeasured}".strip()
 
 
 def _folded(intervals: list[tuple[str, bool | None]]) -> list[tuple[str, bool | None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, Question, error_scale, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
-from calib_core.inference.intervals.error_hierarchy import GIVEN, joint_event_ends
+from calib_core.inference.intervals.error_hierarchy import GIVEN, in_sentences, joint_event_ends
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.significance.calibration_tests import shown_at_all
@@ -304,7 +305,7 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
         text = f"{error.sentence} {begun(found)}, {where} the tolerance of {tolerated}."
         return replace(error, ratio=ratio, sentence=f"{text}{scale}")
     if ratio.word == "outside":
-        but = f"the average error is within {exact_tolerance(error.eps)}, but " if error.word == WITHIN else ""
+        but = f"the calibration error is within {exact_tolerance(error.eps)}, but " if error.word == WITHIN else ""
         text = f"Miscalibrated: {but}{found}, outside the tolerance of {tolerated}. {begun(by_error)}"
         return replace(error, word=MISCALIBRATED, ratio=ratio, sentence=f"{text}{scale}", rows_needed=None, shown=None)
     if ratio.word == "within":
@@ -406,7 +407,7 @@ def _what(estimate: Estimate, about: str) -> str:
     """Return what the interval is about, as the subject of a sentence."""
     question = estimate.question
     assert question is not None
-    subject = about.partition(GIVEN)[0]
+    subject = in_sentences(about).partition(GIVEN)[0]
     subject = subject.replace("in these bins", f"in {_bins(estimate)}")
     subject = subject.replace("this estimator's noiseless value", f"the noiseless {estimate.recipe[1].title}")
     if _scale(estimate)[1] < 1.0:
@@ -418,7 +419,9 @@ def _what(estimate: Estimate, about: str) -> str:
     among = "" if rows.abstained is None else f" (of the {rows.answered.n_rows:,} of {rows.n_rows:,} rows answered)"
     if rows.row_groups is not None:
         among += f", of rows in {rows.row_groups.words}"
-    return f"{subject}{among}{',' if ', ' in subject + among else ''}"
+    subject = re.sub("^the error ", "the calibration error ", subject)
+    whole = f"{subject}{among}"
+    return f"{whole}{',' if ', ' in whole and not whole.endswith(')') else ''}"
 
 
 def _bins(estimate: Estimate) -> str:

@@ -120,18 +120,22 @@ def _one_column(subject: Subject) -> Finding:
     """Report the class that a single score column belongs to; a warning if score and outcome names may disagree."""
     positive, negative = subject.reading.classes[-1], subject.reading.classes[0]
     score, label = subject.reading.scores[0], subject.reading.label[0]
-    opposite = other_class(score, label) if {positive, negative} == {"0", "1"} else False
-    sentence = f"{quoted(score)} is read as the probability of class {quoted(positive)}"
+    coded = {positive, negative} == {"0", "1"}
+    opposite = other_class(score, label) if coded else False
+    this, other = f"of class {quoted(positive)}", f"of {quoted(negative)}"
+    if coded:
+        this, other = (f"that {quoted(label)} is {value}" for value in (positive, negative))
+    sentence = f"{quoted(score)} is read as the probability {this}"
     if opposite is None:
-        sentence += f" of {quoted(label)}, but their names may refer to opposite outcomes"
+        sentence += ", but their names may refer to opposite outcomes"
     elif opposite:
-        sentence += f" of {quoted(label)}, because their names refer to opposite outcomes"
+        sentence += ", because their names refer to opposite outcomes"
     return Finding(
         "note" if opposite is False else "warning",
         "binary",
         f"{sentence}.",
         {"classes": (positive, negative), "label_coding": "names"},
-        f"It is the probability of {quoted(negative)}",
+        f"It is the probability {other}",
     )
 
 

@@ -18,7 +18,7 @@ from dashboard.report import document, recipe
 from dashboard.report.document import Block, Code, Heading, Paragraph, TypesetTable
 from dashboard.report.request import Request
 from dashboard.report.sections import other_packages
-from dashboard.selection import Source
+from dashboard.selection import Selection, Source
 
 
 def settings_table(request: Request) -> TypesetTable:
@@ -37,8 +37,7 @@ def settings_table(request: Request) -> TypesetTable:
         "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
         "band of curves": curve.band.replace("-", " "),
-        "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
-        "minimum rows for an arrow": f"{selection.exhibit('triangle').build().min_rows}",
+        **({} if request.of_event else _triangle(selection)),
         "slow estimators": "with intervals and floors" if selection.exhibit("estimators").params else "values only",
         **_division(source),
         **({"test rows judged": part} if (part := session.parts(source).where) else {}),
@@ -49,6 +48,14 @@ def settings_table(request: Request) -> TypesetTable:
     return TypesetTable(
         "settings", "All settings behind the numbers.", frame, (document.text("setting"), document.text("value"))
     )
+
+
+def _triangle(selection: Selection) -> dict[str, str]:
+    """Return the settings of the triangle, which needs three classes."""
+    return {
+        "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
+        "minimum rows for an arrow": f"{selection.exhibit('triangle').build().min_rows}",
+    }
 
 
 def _division(source: Source) -> dict[str, str]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from calib_core import REDUCTIONS, NotAnswerable, Recipe
-from calib_core.text import begun, listed
 from dashboard.exhibits import line_words
 from dashboard.report import exhibited
 from dashboard.report.document import Block, Folded, Heading, Paragraph
@@ -41,7 +39,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     tests = yield from shown(Recipe("EXHIBITS", "tests"), scene)
     trade = yield from shown(chosen("trade"), scene)
     yield from (*tests.headed(), *tests.everything)
-    yield from _traded(trade)
+    yield from _traded(trade, asked=bool(chosen("trade").params))
     sweep = yield from shown(Recipe("EXHIBITS", "sweep"), scene)
     validity = yield from shown(Recipe("EXHIBITS", "validity"), scene)
     yield from side_by_side((sweep, ""), (validity, ""))
@@ -53,18 +51,10 @@ def _shorter(numbers: tuple[Block, ...]) -> Iterator[Block]:
     return (block for block in numbers if not (isinstance(block, Paragraph) and block.text in explained))
 
 
-def _traded(found: ExhibitParts) -> Iterator[Block]:
-    """Yield the figure, or its numbers in a sentence if it is a single point."""
-    table = found.table
-    if table is None or len(table.frame) > 1:
+def _traded(found: ExhibitParts, *, asked: bool) -> Iterator[Block]:
+    """Yield the figure unless it is a single point, which compares nothing, and no option of it was chosen."""
+    if asked or found.table is None or len(found.table.frame) > 1:
         yield from folded(found)
-        return
-    (cells,) = table.cells
-    numbers = [f"{column.heading} {cell}" for column, cell in zip(table.columns, cells, strict=True) if column.numeric]
-    yield from found.headed()
-    yield Paragraph(f"{begun(listed(numbers))}.")
-    caption = "Squared calibration error (debiased), and mean squared error of the predictions."
-    yield Folded(NUMBERS, (replace(table, caption=caption), *found.notes))
 
 
 def _deciding(scene: Scene) -> str:

@@ -89,7 +89,9 @@ def _spoken(request: Request, answers: dict[str, LocalAnswer]) -> Headline:
         after = [" ".join((_expected(large, _proven(request)), *errors)), *after]
     else:
         after = [*after, *errors]
-    if off:
+    if off and request.of_event and not later:
+        text, small = off, []  # a gap at one risk that is not significant needs the slider that chooses the risk
+    elif off:
         text, after = off, [text, *after]
     return Headline(text, tuple(after), " ".join(small))
 
@@ -137,7 +139,7 @@ def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
             most = f" and at most {short_percent(line.high)}" if line.point == 0 and line.high is not None else ""
             texts[title] = f"{short_percent(line.point)}{most}"
     after = [f"after {inside(title)}, {text}" for title, text in texts.items() if title != first]
-    what = "The average error of the risk" if request.of_event else "Its calibration error"
+    what = "The calibration error of the risk" if request.of_event else "Its calibration error"
     return (f"{what} is estimated to be {'; '.join([texts[first], *after])}.",) if first in texts else ()
 
 
@@ -180,7 +182,7 @@ def card(request: Request) -> Generator[None, None, FactList]:
     items = [
         *(for_event.event_facts(scene) if request.of_event else [("Predictions", f"{file.title}{classes}")]),
         ("File", f"{file.table.name}, SHA-256 {file.digest[:8]}"),
-        ("Rows", f"{_rows(rows)}; {_split(request)}"),
+        ("Rows", "; ".join(filter(None, (_rows(rows), _split(request))))),
         *([("Only rows with", rows.where)] if rows.where else []),
     ]
     yield None
@@ -192,15 +194,19 @@ def card(request: Request) -> Generator[None, None, FactList]:
 def _rows(rows: Division) -> str:
     if rows.undivided:
         return f"{rows.test.n_rows:,} to judge"
-    if rows.note:
-        return f"{rows.test.n_rows:,} to judge{rows.test.worth_note}, cross-fitted"
-    return f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge{rows.test.worth_note}"
+    judged = f"{rows.test.n_rows:,}{rows.test.worth_note}"
+    return f"{judged}, all judged" if rows.note else f"{rows.fit.n_rows:,} to fit, {judged} to judge"
 
 
 def _split(request: Request) -> str:
+    """Return how rows are divided; if all are judged, this concerns calibrators only, and is empty without any."""
     source = request.scene.sources[0]
     seeded = f", seed {source.seed}" if session.split_by(source) in ("share", "folds") else ""
-    return f"{session.parts(source).rule}{seeded}".removeprefix("split ")
+    rows = session.parts(source)
+    rule = f"{rows.rule}{seeded}".removeprefix("split ")
+    if not rows.note or rows.undivided:
+        return rule
+    return f"calibrators are {rule}" if request.models.recalibrated else ""
 
 
 def _score(request: Request, key: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from calib_core.inference.verdicts.primary_measure import MOST_NOISE
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import Entry
 from calib_core.text import short_percent
-from dashboard.exhibits.line_words import ESTIMATE, OF_ERROR, WORDS, caption
+from dashboard.exhibits.line_words import ESTIMATE, INFLATED, OF_ERROR, WORDS, caption
 from dashboard.exhibits.tests import simulated_coverage, simulated_rejection
 from dashboard.report.document import Block, Bullets, Folded, Heading, Paragraph
 from dashboard.report.request import Request
@@ -31,7 +31,7 @@ OF_RISKS = (
 """References for the measures of an event's risk."""
 EVENT = (
     "For two classes the probability of the event is judged as a risk, on all rows. The verdict is “within” only "
-    "if both the average error and the ratio of observed to expected events are within their tolerances. "
+    "if both the calibration error and the ratio of observed to expected events are within their tolerances. "
     "Intervals: observed to expected, exact for the effective sample size (Clopper and Pearson, 1934); "
     "calibration slope, Firth's profile likelihood (Cox, 1958). AUROC: the wider of the interval of DeLong et al. "
     "(1988) and a score interval. ICI, E50 and E90: "
@@ -40,15 +40,15 @@ EVENT = (
 """Methods for the measures of an event's risk."""
 INTERVALS = (
     "The interval of a binned error is for the error in the bins of its raw value, given these predictions. If bins "
-    "contain few rows and no bins were chosen, it is for the error in larger groups of rows with similar scores. "
-    "Errors within a bin or group are not measured. The interval of a kernel, smooth, convex, swept or "
-    "cumulative error is for the value of the estimator without noise.",
+    "contain few rows and no bins were chosen, it is for the error in larger groups of rows with similar predictions. "
+    "Errors that cancel within a bin, or within such a group, are not measured. The interval of a kernel, smooth, "
+    "convex, swept or cumulative error is for the value of the estimator without noise.",
     "Mean absolute errors use test inversion in cells with many expected outcomes (Casella and Berger, 2002). "
     "Other cells use the observed error plus a Poisson limit for unseen outcomes (Garwood, 1936; Fay and Feuer, "
     "1997). For lower ends, only cells with an error clearly above the noise are used (Donoho and Johnstone, 1994). "
     "Squared errors in bins of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for "
     "all cells.",
-    f"{ESTIMATE}. The raw value is that of the estimator's formula, which noise inflates.",
+    f"{ESTIMATE}. The raw value is that of the estimator's formula. {INFLATED}",
     "The evidence for an error of any size comes from one test: Spiegelhalter's Z with the Brier score of the "
     "whole prediction (Spiegelhalter, 1986; Seillier-Moiseiwitsch and Dawid, 1993). It uses the normal "
     "distribution if the Berry-Esseen bound allows (Shevtsova, 2010), otherwise simulated outcomes (Dufour, "

@@ -10,6 +10,7 @@ from calib_core.text import begun, called, inside
 from dashboard.exhibits import doubt_words, event_words
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.recommendation import Recommendation
+from dashboard.exhibits.risk import GIVEN, MEASURES
 from dashboard.report import exhibited
 from dashboard.report.document import Beside, Block, Folded, Heading, Headline, Paragraph
 from dashboard.report.exhibited import NUMBERS, ExhibitParts, shown
@@ -103,8 +104,9 @@ def _large(request: Request) -> Iterator[Block]:
     lines = for_event.in_the_large(request.scene) if request.of_event else None
     if lines is not None:
         several = len(request.scene.titles) > 1
-        yield Heading(f"Calibration in the large{f': {request.scene.titles[0]}' if several else ''}")
+        yield Heading(f"{MEASURES}{f': {request.scene.titles[0]}' if several else ''}")
         yield lines
+        yield Paragraph(GIVEN, aside=True)
 
 
 def _strip(verdicts: ExhibitParts, title: str) -> Iterator[Block]:

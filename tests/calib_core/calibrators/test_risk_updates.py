@@ -295,7 +295,7 @@ def test_exported_as_python_but_not_by_a_column(key):
         there = module(python_source(fitted)).predict_proba(p.probs.tolist())
         np.testing.assert_allclose(there, fitted.predict_proba(p.probs), atol=1e-12)
     with pytest.raises(
-        NotAnswerable, match="has no export, because a row of probabilities does not contain that column"
+        NotAnswerable, match="has no export as Python or ONNX, because a row of probabilities does not contain that"
     ):
         python_source(CALIBRATORS.make(key, by="site").fit_on(p))
 

@@ -141,7 +141,7 @@ def test_certain_rows_take_the_rounds_they_need_and_no_more():
 
 
 def test_there_is_no_export_and_it_says_so():
-    with pytest.raises(NotAnswerable, match=r"Decision calibration has no export; save it as JSON"):
+    with pytest.raises(NotAnswerable, match=r"Decision calibration has no export as Python or ONNX; save it as JSON"):
         python_source(DecisionCalibration().fit_on(mixed(200)))
 
 

@@ -281,7 +281,7 @@ def test_a_new_zero_loses_and_the_models_own_zeros_count_against_a_gain():
     assert (chosen.recalibrate, chosen.winner.key) == (False, "identity")
     found = chosen.frame().iloc[1]
     assert np.isnan(found[["score", "gain", "low", "high", "p"]].astype(float)).all()
-    assert found["note"].startswith("a new probability of 0 for some class in ")
+    assert found["note"].startswith("a new probability of 0 in ")
     zero = Predictions([[1.0, 0.0]] * 200, [0] * 180 + [1] * 20)
     found = choose(zero, ["temperature"])
     assert found.floored == 20

@@ -297,7 +297,7 @@ def test_bins_that_are_given_win_over_groups(key):
     assert "groups" not in given.about
     assert default.value == estimate(drawn, "top-label", key, bins=15).value, "grouping never changes the value"
     words = {
-        "ece": "groups of rows with similar scores",
+        "ece": "groups of rows with similar predictions",
         "rmsce": "groups of at least 20 rows",
         "mce": "groups of at least 20 rows",
     }

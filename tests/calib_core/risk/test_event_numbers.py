@@ -114,7 +114,7 @@ def test_a_line_is_about_its_error_and_the_overall_verdict_about_the_ratio_too()
     assert lines["verdict"].tolist() == ["within", "within"]
     first = cc.inference.verdicts(cc.inference.primaries({"m": p})).iloc[0]
     assert (first["verdict"], first["ratio_word"]) == ("miscalibrated", "outside")
-    assert "average error is within 2 %" in first["sentence"]
+    assert "calibration error is within 2 %" in first["sentence"]
 
 
 @pytest.mark.parametrize("tolerance", [0.02, 0.105, 0.13])

@@ -64,7 +64,7 @@ class TestNearest:
     found.assert_outcomes(passed=4, failed=2)
     found.stdout.fnmatch_lines([
         "*Failed: miscalibrated: Confidence ECE*",
-        "*Miscalibrated: the error in 15 equal-width bins is estimated at*above the maximum of 5 %*",
+        "*Miscalibrated: the calibration error in 15 equal-width bins is estimated at*above the maximum of 5 %*",
         "*Failed: too few rows to tell: Confidence ECE*",
         "*judged rows would be needed*in 8 of 10 samples*",
     ])  # fmt: skip

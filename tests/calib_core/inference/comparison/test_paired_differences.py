@@ -350,7 +350,7 @@ def test_ten_rows_get_bounds_and_rows_alone_in_their_bins_no_answer():
 def test_claims_by_class_are_judged_in_groups_and_it_is_said_so():
     a, b = pair(400, 5)
     made = paired_difference(a, b, "top-label")
-    assert "groups of at least 20 rows with similar scores; errors within groups are not measured" in made.about
+    assert "groups of at least 20 rows with similar predictions; errors that cancel within such a group" in made.about
     assert made == paired_difference(a, b, "top-label", "debiased-l2", Groups(20))
     assert "groups of at least 50 rows" in paired_difference(a, b, "top-label", "ece").about
     fine = paired_difference(a, b, "top-label", "debiased-l2", 100)

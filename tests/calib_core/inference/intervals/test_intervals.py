@@ -69,8 +69,8 @@ def test_cells_of_very_few_rows_are_judged_in_groups_unless_bins_were_given():
     free, given = estimate(rows, "top-label"), estimate(rows, "top-label", bins=15)
     assert free.value == given.value
     assert (free.bins.count > 0).sum() > 1000 / 5
-    assert "groups of rows with similar scores" in free.interval().about
-    assert "errors within groups are not measured" in free.interval().about
+    assert "groups of rows with similar predictions" in free.interval().about
+    assert "errors that cancel within such a group of rows are not measured" in free.interval().about
     chosen = judged_bins(free.question).estimator.binning
     assert isinstance(chosen, Groups)
     assert chosen.variance >= RICH
