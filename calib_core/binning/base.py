@@ -161,8 +161,8 @@ def as_intervals(bins: int | str | BinningScheme | None) -> IntervalScheme:
     if _bins_intervals(scheme):
         return scheme
     raise NotAnswerable(
-        "a partition of the simplex is for whole probability vectors, but these claims are single scores: choose "
-        "bins of an interval (such as equal-width), or the canonical notion"
+        "a partition of the simplex is for whole probability vectors, but these claims are single scores. Choose "
+        "bins of single scores (such as equal-width), or the canonical notion"
     )
 
 
@@ -173,6 +173,6 @@ def as_simplex(bins: int | str | BinningScheme) -> SimplexScheme:
         return scheme
     known = ", ".join(key for key in BINNINGS if of_simplex(BINNINGS[key].flags))
     raise NotAnswerable(
-        "canonical calibration is about whole probability vectors, which do not fit in bins of an interval. "
+        "canonical calibration is about whole probability vectors, which cannot be sorted into bins of a single score. "
         f"Choose another notion, or a partition of the simplex (bins= one of {known})"
     )

@@ -384,7 +384,7 @@ class BinaryKernel(BinaryCalibrator):
     bandwidth: Annotated[Bandwidth, Part("BANDWIDTHS"), "Bandwidth", "width of the smoothing"] = field(
         default_factory=StandardDeviation
     )
-    scale: Annotated[Scale, Part("SCALES"), "Scale of the scores", "smoothing of scores or of their log-odds"] = field(
+    scale: Annotated[Scale, Part("SCALES"), "Scale", "smoothing of scores or of their log-odds"] = field(
         default_factory=LogOdds
     )
 

@@ -37,7 +37,7 @@ from calib_core.text import (
     told_apart,
 )
 
-FAMILIES = ("Bins", "Bins that share rows", "Squared, in bins", "Worst bin", "No bins to choose")
+FAMILIES = ("Bins", "Overlapping bins (rows shared)", "Squared, in bins", "Worst bin", "No bins to choose")
 """Families of estimators, in order."""
 _REACH = 2.0
 """The axis reaches at most this many times as far as the first line, or the tolerance: the rest is an arrow."""
@@ -137,7 +137,7 @@ def family_of(estimator: str) -> str:
     """The family of an estimator, from its declared properties.
 
     >>> family_of("ece"), family_of("rmsce"), family_of("mce"), family_of("ece-convex"), family_of("smece")
-    ('Bins', 'Squared, in bins', 'Worst bin', 'Bins that share rows', 'No bins to choose')
+    ('Bins', 'Squared, in bins', 'Worst bin', 'Overlapping bins (rows shared)', 'No bins to choose')
     """
     entry = ESTIMATORS[estimator]
     scale = entry.flags.scale(entry.make())

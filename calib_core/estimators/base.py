@@ -283,11 +283,12 @@ class Estimate(OneLine):
 
     @property
     def p_value(self) -> float:
-        """The chance that a perfectly calibrated model shows as much of what the interval is about.
+        """The probability that a perfectly calibrated model has at least this error.
 
-        It is the p-value of tables and verdicts. Where the interval has none of its own, it is that of ``value``
-        (``noise_floor.p_value``), or that of a smaller error (``Interval.p_bound``). The first can differ: an interval
-        over other bins, or one that respects the mean gap, is about another statistic than the plug-in value.
+        The error is the one that the interval is for. This is the p-value of tables and verdicts. If the interval has
+        no p-value of its own, it is that of ``value`` (``noise_floor.p_value``), or that of a smaller error
+        (``Interval.p_bound``). It can differ from ``noise_floor.p_value``: an interval in other bins, or one that
+        respects the mean gap, is for another error than the plug-in value.
         """
         try:
             return self.p_value_at(LEVEL)
@@ -312,7 +313,7 @@ class Estimate(OneLine):
         return self.answers.know(*what)
 
     def sharing(self, answers: AnswerCache) -> Estimate:
-        """The same estimate with answers that others of the same question have too."""
+        """A copy that shares its cache with other estimates of the same error."""
         found = replace(self)
         object.__setattr__(found, "answers", answers)
         return found
@@ -335,7 +336,7 @@ class Estimate(OneLine):
 
     @property
     def in_bins(self) -> str:
-        """The bins it was judged in, in a few words; empty where it reads none."""
+        """Short description of the bins; empty if the estimator uses none."""
         if self.question is None:
             return ""
         entry = ESTIMATORS.find(self.question.estimator)
@@ -488,14 +489,14 @@ def estimate(
 
     Parameters
     ----------
-    predictions : what the classifier said and what was true.
-    reduction : key of REDUCTIONS or a reduction; left out, the event of two classes, else the confidence. None, which
-        is not the default, scores the whole prediction (log loss, Brier score summed over classes, accuracy). Rows that
-        the model abstains on are left out.
+    predictions : the classifier's predictions and the labels.
+    reduction : key of REDUCTIONS or a reduction; by default the event of two classes, else the confidence. None, which
+        is not the default, scores the whole prediction (log loss, Brier score summed over classes, accuracy). Rows on
+        which the model abstains are left out.
     estimator : key of ESTIMATORS or an estimator.
     bins : number of equal-width bins, key of BINNINGS, list of edges or a scheme, for binned estimators given by key.
-        Without it outputs that a calibrator declares discrete are judged one bin a value, all others in 15 bins of
-        equal width (``binning.bins_of``). An estimator that is not given by key has its own bins.
+        By default there are 15 bins of equal width, or one bin per value if a calibrator declares its outputs discrete
+        (``binning.bins_of``). An estimator that is not given by key has its own bins.
 
     >>> p = Predictions([[0.6, 0.4], [0.6, 0.4], [0.3, 0.7]], [0, 1, 1])
     >>> round(estimate(p, "confidence", "ece", bins=10).value, 3)

@@ -66,16 +66,14 @@ class KernelECE:
     kernel: Annotated[Kernel, Part("KERNELS"), "Shape of the smoothing", "shape of the smoothing"] = field(
         default_factory=Triweight
     )
-    bandwidth: Annotated[Bandwidth, Part("BANDWIDTHS"), "Width of the smoothing", "how wide the smoothing is"] = field(
+    bandwidth: Annotated[Bandwidth, Part("BANDWIDTHS"), "Bandwidth", "how wide the smoothing is"] = field(
         default_factory=Silverman
     )
-    scale: Annotated[Scale, Part("SCALES"), "Scale of the scores", "smooth scores, or their log-odds"] = field(
-        default_factory=Linear
-    )
+    scale: Annotated[Scale, Part("SCALES"), "Scale", "smooth scores, or their log-odds"] = field(default_factory=Linear)
     smoothed: Annotated[
         str,
-        Choice(SMOOTHED, titles=("Outcomes", "Outcomes less scores")),
-        "What is smoothed",
+        Choice(SMOOTHED, titles=("Outcomes", "Outcome minus score")),
+        "Smoothed",
         "smooth outcomes, or outcomes less scores (gaps)",
     ] = "outcomes"
 

@@ -33,8 +33,9 @@ def ece(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS, notion: Notio
     ----------
     y_true : (n,) labels: names, or whole numbers. Whole numbers from 0 to K - 1 are codes: the places of the columns.
         Others are names if there are K different ones, the smallest of which names the first column (1 to K, say).
-        Labels that fit neither are refused: 1 to K with a class that has no row. Labels 1 to K - 1 are codes, with a
-        warning where only class 0 of three or more has no row, since labels counted from 1 look the same.
+        Labels that fit neither are refused: 1 to K with a class that has no row. Labels from 1 to K - 1 are
+        read as codes even if class 0 never occurs. For three or more classes there is then a warning, because they
+        could also have been counted from 1.
     y_prob : (n,) risks of the second class in sorted order (of 1 among 0 and 1), which is then the event. Or (n, K)
         probabilities, one column for each class in sorted order. A DataFrame's columns name them, and its event is the
         one that ``Predictions`` finds by name. Pandas objects whose indexes differ are refused.

@@ -83,10 +83,11 @@ def smaller_error(choice: CalibratorChoice, left: Remaining, remaining: Callable
             ends = f"{at_level(line.level)} interval {line.interval}"
             leaves.append(f"an error estimated at {line.written(line.point)} ({ends})")
         if left.off and not other.off:
-            leaves.append("no predicted class significantly off by that much")
+            leaves.append("no such class")
         if leaves:
             name = inside(ESTIMATORS[choice.score].title)
-            return f"{begun(inside(recipe.title))}, about equally good by {name}, leaves {listed(leaves)}."
+            title = begun(inside(recipe.title))
+            return f"{title}, about equally good by {name}, leaves {listed(leaves)}.{choice.too_few_to_fit(recipe)}"
     return ""
 
 

@@ -40,7 +40,7 @@ from calib_core.inference.intervals.influence_functions import counting
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.plausibility import blocking
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.predictions.proper_scores import FLOOR_LOSS, floored_words
+from calib_core.predictions.proper_scores import CAPPED, floored_words
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
 from calib_core.text import at_level, begun, chance, count, inside, listed, points, rounded, short_percent, told_apart
@@ -230,6 +230,8 @@ class CalibratorChoice(OneLine):
             if only
             else self._of_risks()
             if self.of_event
+            else ""
+            if self.kind == "confidence"
             else "No predicted class changes."
             if self._contract.keeps_argmax
             else "Some predicted classes can change."
@@ -242,7 +244,7 @@ class CalibratorChoice(OneLine):
             among = f"{equals} calibrators are about equally good by {name}; this is {which} of them."
         then = f"{begun(name)} {self._way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
-            then += f" {self._at_most()}. Each of these rows adds {FLOOR_LOSS} to the sum that the log loss averages."
+            then += f" {self._at_most()}. The log loss of such a row is {CAPPED}."
             if self.rests_on_floored:
                 then += (
                     f" The gain depends on them: on the other {_rows(self._rest)} the interval of the gain includes 0."
@@ -264,7 +266,7 @@ class CalibratorChoice(OneLine):
 
     def _at_most(self) -> str:
         """Sentence on the rows in which the model's log loss is at its maximum, without its period."""
-        return begun(floored_words(self.floored, self._judged))
+        return begun(floored_words(self.floored, self._judged, bare=self.kind == "confidence"))
 
     @property
     def _judged(self) -> int:
@@ -388,7 +390,8 @@ class CalibratorChoice(OneLine):
         """
         if self.fitted_without is None:
             return ""
-        rows = begun(floored_words(self.floored_fit, self.among).replace(" rows the", " calibration rows the"))
+        found = floored_words(self.floored_fit, self.among, bare=self.kind == "confidence")
+        rows = begun(found.replace(" rows the", " calibration rows the"))
         gain = self.fitted_without
         way = "raise" if gain.point < 0 else "lower"
         return (
@@ -396,6 +399,13 @@ class CalibratorChoice(OneLine):
             f"{inside(self.about.title)} would {way} {inside(ESTIMATORS[self.score].title)} by "
             f"{written(abs(gain.point))} ({self._ends(gain)})."
         )
+
+    def too_few_to_fit(self, recipe: Recipe) -> str:
+        """Sentence on a calibrator that usually needs more calibration rows than there are; empty if they suffice."""
+        needed = int(self.table.iloc[self.recipes.index(recipe)]["rows_needed"])
+        if needed <= self.among:
+            return ""
+        return f" But it usually needs about {about_rows(needed)} calibration rows; you have {count(self.among)}."
 
     def _rows_to_fit(self, needed: int) -> str:
         """Sentence on the number of rows that the recommended calibrator needs and has."""
@@ -532,7 +542,6 @@ class CalibratorChoice(OneLine):
         """Notes on the method of the choice, excluded candidates, and the interval."""
         picked = self.about
         same = sum(pick == picked for pick in self.picks)
-        name = inside(ESTIMATORS[self.score].title)
         third = " Third, the interval of its gain on the held-out rows is above 0." if self.held_out else ""
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
@@ -540,6 +549,7 @@ class CalibratorChoice(OneLine):
             f"without each fold in turn: it was {inside(picked.title)} in {same} of {len(self.picks)} repetitions."
             f"{self._other_picks()}",
             self._corrected(),
+            _PRIOR if self.table["title"].str.contains("prior rows").any() else "",
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
             "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
             "predicts the outcomes of these rows clearly better than the model does. The probability that it gives "
@@ -558,8 +568,7 @@ class CalibratorChoice(OneLine):
             f"{count(self.rows)} of {count(self.among)} rows were sampled, stratified by class, to save time."
             if self.rows < self.among
             else "",
-            f"{self._at_most()}. Each of these rows adds only {FLOOR_LOSS} to the sum that the {name} averages, so "
-            "gains look smaller than they are."
+            f"{self._at_most()}. As the log loss of such a row is {CAPPED}, gains look smaller than they are."
             if self.floored
             else "",
             "" if self._same_events(self.about) else self._same_events(*self.recipes).strip(),
@@ -607,6 +616,10 @@ _SAME_EVENTS = (
 )
 _SAME = 5e-4
 """Smaller changes of AUROC, mean risk or mean confidence are not reported."""
+_PRIOR = (
+    "Prior rows: the weight of the original model in the fit, in rows. So with few calibration rows, predictions "
+    "change little."
+)
 _ONE = "the only calibrator tried"
 _ALONE = (
     "It returns the probability of the predicted class only. For the comparison, the other classes share the rest "
@@ -635,40 +648,43 @@ def choose(
     stay whole. Then two questions, in this order:
 
     1. *With what?* Candidates are those that do as well as the best (``Contest.equals``: a paired test at ``level``).
-       The simplest is taken (``candidates.simplicity``). First comes an update of a single column value, if the risk
-       of its rows is off more than that of others. Then come those that change no predicted class, and
-       of these the one that fits the fewest numbers. For the risk of an event the number of numbers comes first, and
-       bins come last. The same rule without each fold gives the ``picks``. A candidate that no fold picked is not
-       recommended.
+       The simplest is taken (``candidates.simplicity``). First comes a correction of only the rows with one value of a
+       metadata column (such as one hospital), if their risk is off by more than that of others. Then come calibrators
+       that change no predicted class, and of these the one with the fewest parameters. For the risk of an event the
+       number of parameters comes first, and bins come last. The same rule without each fold in turn gives the
+       ``picks``. A candidate that is never picked is not recommended.
     2. *Recalibrate at all?* Yes, if the interval of that candidate's gain is above 0 and a second condition is met. By
        log loss, a mixture of all candidates makes the outcomes more than e^2 = 7.4 times as likely as the model does
-       (``Contest.evidence``). Its weights are from the other folds. By the Brier score, the gain of the picks is above
-       0, too. Otherwise, by log loss, a map of one number (temperature, an intercept) is enough under two conditions.
-       It gains in the folds, and the likelihood ratio of the best such map rejects the model at .05, corrected for the
-       number of such maps. It does as well as the best candidate, if there is one. The interval of the gain is then
-       that of the best such map (``tilts.best_gain``), and is above 0. In all other cases the model stays, bit for bit.
+       (``Contest.evidence``). Its weights are from the other folds. By the Brier score, the interval of the gain is
+       also above 0 if each fold is recalibrated by its pick. By log loss with few rows there is a second way, for
+       calibrators of one parameter (temperature, an intercept). One of them is accepted under three conditions. (a) It
+       gains in cross-validation. (b) A likelihood-ratio test of its best value rejects the unchanged model at .05,
+       corrected for the number of such calibrators. (c) It does as well as the best candidate, if there is one. The
+       interval of the gain is then that of this best value (``tilts.best_gain``), and is above 0. In all other cases
+       the model stays unchanged, bit for bit.
 
     With ``held_out`` rows (other predictions of the same model) every candidate is fitted on all of ``predictions`` and
     judged on them. The table, ``before`` and ``gain`` are of these rows. A candidate whose gain there can be 0 is not
     recommended. The interval's ends are those of ``score_differences.of_gains``.
 
-    With few rows caution has a price. The mean excess log loss was measured over calibrated models and logits 2 or 0.7
-    times the true ones, with 100 to 500 rows of 2 to 10 classes. It is .0039, and .0029 for temperature scaling in
-    every case (Monte Carlo error .0003). A T of 0.7 is too small to be seen in 100 rows of two classes: even the
-    likelihood-ratio test of T alone, at .05, costs .0031. Over all simulated laws, which include two that no
-    temperature corrects, it is .0151 by this rule and .0252 by temperature scaling
-    (tests/simulations/few_rows_choice.py).
+    With few rows this caution has a small cost. In simulations with 100 to 500 rows and 2 to 10 classes, the logits
+    were the true ones or 2 or 0.7 times as large. There, the mean excess log loss is .0039 by this rule, and .0029 if
+    temperature scaling is always applied (Monte Carlo error .0003; less is better). An error of T = 0.7 is too small to
+    be seen in 100 rows of two classes: even the likelihood-ratio test of T alone, at .05, costs .0031. Over all
+    simulated cases, which include two that no temperature corrects, the mean is .0151 by this rule and .0252 by
+    temperature scaling (tests/simulations/few_rows_choice.py).
 
     ``candidates`` are keys, recipes or calibrators, by default ``candidates_for``; the model is always among them. Rows
     with only the predicted class are judged as two classes, right and wrong, by Brier as (c - z)^2. Where a candidate
-    recalibrates only the predicted class, the other classes share the rest in the old proportions. Candidates are
-    excluded in four cases. (1) By log loss, a class gets probability 0 where the model did not give it. (2) A single
-    one of the outcomes that are all but ruled out (less than one expected in all rows) would cost more than half of the
-    gain. (3) It cannot be fitted in some fold, for example where a class is missing, or leaves rows unanswered. (4) It
-    is not named and needs more than ``FEW`` times these rows. The table gives the reason. Above ``MOST_NUMBERS`` rows
-    times classes rows are drawn. ``progress`` receives percent. NotAnswerable where no advice can be given
-    (``doubts.blocking``: one observed class, predictions that equal the labels, scores no better than chance).
-    NotAnswerable also where such rows do not have a score.
+    recalibrates only the predicted class, the other classes share the rest in the old proportions. A candidate is
+    excluded in four cases. (1) By log loss, it gives a class probability 0 where the model did not. (2) It makes some
+    outcomes so unlikely (fewer than one expected in all rows) that a single one would cost more than half of the gain.
+    (3) It cannot be fitted in some fold, for example because a class is missing, or it leaves rows unanswered. (4) It
+    is not named in ``candidates`` and needs more than ``FEW`` times these rows. The table gives the reason. If rows
+    times classes exceed ``MOST_NUMBERS``, a random sample of the rows is used. ``progress`` receives percent.
+
+    Raises NotAnswerable if no advice can be given (``doubts.blocking``): there is one observed class, predictions equal
+    the labels, or scores are no better than chance. The same is true by log loss if rows need not sum to one.
 
     What can mislead: folds share rows to fit on, and the interval treats the fitted maps as fixed. It does not cover
     future rows from another distribution. "Equal" means that the rows show no difference that matters.

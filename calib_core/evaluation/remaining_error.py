@@ -37,7 +37,7 @@ class ClassOff(NamedTuple):
     @property
     def numbers(self) -> str:
         """Mean confidence and accuracy in words."""
-        return "mean confidence {}, right {} of the time".format(*told_apart(self.says, self.right))
+        return "mean confidence {}, accuracy {}".format(*told_apart(self.says, self.right))
 
     def sentence(self, off: str = "significantly off", more: str = "") -> str:
         """Sentence that the class's predictions are ``off``, with its numbers and what is to follow them."""
@@ -45,15 +45,16 @@ class ClassOff(NamedTuple):
 
 
 def classes_off(rows: Predictions, eps: float = TOLERANCE) -> tuple[ClassOff, ...]:
-    """Return the predicted classes that are significantly off by more than ``eps``, the largest gap first.
+    """Return the predicted classes that are significantly off and have a gap above ``eps``, the largest gap first.
 
     Tests and correction are those of the findings (``significance.predicted_classes``); two classes have none, because
-    their risk is judged, and neither have bare confidences. What can mislead: a class with few rows is rarely
+    their risk is judged, and neither have bare confidences. What can mislead: the test is for an error of any size over
+    the bins of a class. So the gap need not be significantly above ``eps``. A class with few rows is rarely
     significant.
 
     >>> p = Predictions([[0.9, 0.1, 0]] * 100 + [[0.1, 0.9, 0]] * 100, [0] * 90 + [1] * 80 + [0] * 30)
     >>> [(off.name, off.rows, off.numbers) for off in classes_off(p)]
-    [('1', 100, 'mean confidence 90 %, right 70 % of the time')]
+    [('1', 100, 'mean confidence 90 %, accuracy 70 %')]
     """
     if rows.event is not None or rows.kind == "confidence":
         return ()
@@ -223,9 +224,11 @@ class Remaining(OneLine):
         most = self.off[0]
         others = len(self.off) - 1
         more = (
-            f", and so {'is 1 other class' if others == 1 else f'are {count(others)} other classes'}" if others else ""
+            f". The same is true of {'one other class' if others == 1 else f'{count(others)} other classes'}"
+            if others
+            else ""
         )
-        how = f"then significantly off by more than {short_percent(self.line.eps)}"
+        how = f"then significantly off (tested bin by bin), and their mean gap is above {short_percent(self.line.eps)}"
         return most.sentence(how, f" ({count(most.rows)} rows){more}")
 
     @property

@@ -162,7 +162,7 @@ class HistogramBinning(Plan):
         )
 
 
-@PLANS.register("balance", "Are bins of equal mass well balanced?", reference="P2 Lemma 4.3")
+@PLANS.register("balance", "Do equal-mass bins get equal shares of new rows?", reference="P2 Lemma 4.3")
 @dataclass(frozen=True)
 class Balance(Plan):
     """Probability that an equal-mass bin gets less than half or more than twice its share of new rows.

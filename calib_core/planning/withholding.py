@@ -29,7 +29,7 @@ EVERY_ROW, MOST_JUMPS = 400, 200
 """Number of rows up to which a curve with jumps is evaluated at each one, and jumps drawn beyond."""
 
 
-@PLANS.register("miscoverage", "Held-out rows to limit withheld answers", reference="P4 eq. 5")
+@PLANS.register("miscoverage", "Held-out rows for a model that may abstain", reference="P4 eq. 5")
 @dataclass(frozen=True)
 class Miscoverage(Plan):
     """Probability that a threshold withholds too many correct rows, by the number of held-out correct rows.
@@ -62,7 +62,7 @@ class Miscoverage(Plan):
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
         return {
-            "the strictest threshold": np.asarray((1.0 - self.rate) ** amounts),
+            "threshold at the largest uncertainty": np.asarray((1.0 - self.rate) ** amounts),
             "the threshold of Ma and Blaschko": each(self._paper, amounts),
         }
 
@@ -84,19 +84,24 @@ class Miscoverage(Plan):
     def answer(self) -> str:
         rows = self.rows or 1
         rank = guaranteed_rank(rows, self.rate, self.risk)
-        usual = f"the threshold of Ma and Blaschko does so with probability {short_percent(self._paper(rows))}"
+        usual = f"With the threshold of Ma and Blaschko (2021), this probability is {short_percent(self._paper(rows))}."
         if paper_rank(rows, self.rate) > rows:
-            usual = "the rule of Ma and Blaschko withholds nothing"
+            usual = "The rule of Ma and Blaschko (2021) withholds nothing."
+        given = (
+            f"Suppose the model answers only rows with an uncertainty up to a threshold, set on "
+            f"{several(rows, 'held-out correct rows')}."
+        )
         allowed = f"more than {short_percent(self.rate)} of the correct rows"
         if rank is None:
             return (
-                f"With {several(rows, 'correct rows')}, no threshold limits the probability of withholding {allowed} "
-                f"to {short_percent(self.risk)}: it is {short_percent(self.bound)} for the strictest one, and {usual}."
+                f"{given} No threshold limits the probability of withholding {allowed} to {short_percent(self.risk)}. "
+                f"With the largest of their uncertainties as threshold, it is {short_percent(self.bound)}. {usual}"
             )
         chance = exceed_probability(rows, rank, self.rate)
+        which = "the largest" if rank == rows else f"number {rank:,} of {rows:,} (smallest first)"
         return (
-            f"A threshold at the score of rank {rank:,} of {rows:,} withholds {allowed} with probability "
-            f"{short_percent(chance)}; {usual}."
+            f"{given} With {which} of their uncertainties as threshold, it withholds {allowed} with probability "
+            f"{short_percent(chance)}. {usual}"
         )
 
     def inverse(self) -> str:
@@ -186,10 +191,10 @@ class AbstainingGain(Plan):
 
     along, wanted, rows_of, counts = "missed", "", "test", False
     x_title = "share of incorrect rows answered"
-    y_title = "minimum ECE in some bins"
+    y_title = "minimum ECE in the worst bins"
     basis = (
         "Ma and Blaschko's lower limit on the ECE computed on one set of rows, in the bins that maximize it. It does "
-        "not apply to your bins. Withheld rows count as predictions of 1 / K."
+        "not limit the ECE in your bins. Withheld rows count as predictions of 1 / K."
     )
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
@@ -204,8 +209,9 @@ class AbstainingGain(Plan):
     def answer(self) -> str:
         every = worst_ece_at_least(self.accuracy or 0.0, self.classes or 2)
         return (
-            f"At an accuracy of {in_percent(self.accuracy or 0.0)} with {self.classes:,} classes, a map that keeps "
-            f"every decision has a confidence ECE of at least {short_percent(every)} in some bins. Withholding "
+            f"The accuracy is {in_percent(self.accuracy or 0.0)} with {self.classes:,} classes. In theory, every "
+            "calibrator that changes no predicted class then has a confidence ECE of at least "
+            f"{short_percent(every)} in some choice of bins. Withholding "
             f"{in_percent(self.withheld)} of the correct rows and all but {in_percent(self.missed)} of the incorrect "
             f"ones lowers that limit to {short_percent(self.bound)}."
         )

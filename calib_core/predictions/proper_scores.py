@@ -10,6 +10,8 @@ from calib_core.text import count
 
 FLOOR_LOSS = f"{-np.log(LOG_FLOOR):.0f}"
 """Log loss of a row at the floor, as text."""
+CAPPED = f"capped at {FLOOR_LOSS} (-ln 2^{np.log2(LOG_FLOOR):.0f})"
+"""Largest log loss of a row, for a sentence."""
 
 
 def log_losses(predictions: Predictions) -> Float64s:
@@ -25,26 +27,30 @@ def floored_rows(predictions: Predictions) -> int:
     return int((_true_class_probs(predictions) < LOG_FLOOR).sum())
 
 
-def floored_words(number: int, rows: int) -> str:
-    """Clause on ``number`` of ``rows`` whose log loss is the floor's.
+def floored_words(number: int, rows: int, *, bare: bool = False) -> str:
+    """Clause on ``number`` of ``rows`` whose log loss is the floor's; ``bare`` rows have only a confidence.
 
     >>> floored_words(38, 899)
     'in 38 of 899 rows the model gives the true class a probability of 0, or nearly 0'
+
+    >>> floored_words(5, 600, bare=True)
+    'in 5 of 600 rows the model is wrong at a confidence of (nearly) 100 %, or right at (nearly) 0 %'
     """
     of_rows = f"{count(number)} of {count(rows)} {'row' if rows == 1 else 'rows'}"
+    if bare:
+        return f"in {of_rows} the model is wrong at a confidence of (nearly) 100 %, or right at (nearly) 0 %"
     return f"in {of_rows} the model gives the true class a probability of 0, or nearly 0"
 
 
-def floored_note(predictions: Predictions) -> str:
-    """Clause on the rows whose log loss is the floor's and on what each adds; empty without such rows.
+def floored_note(predictions: Predictions, *, bare: bool = False) -> str:
+    """Clause on the rows whose log loss is the floor's, and on the floor; empty without such rows.
 
     >>> floored_note(Predictions([[1.0, 0.0], [0.5, 0.5]], [1, 0]))[:60]
     'in 1 of 2 rows the model gives the true class a probability '
     """
     if predictions.grain == "counts" or not (number := floored_rows(predictions)):
         return ""
-    words = floored_words(number, predictions.n_rows)
-    return f"{words}; each adds {FLOOR_LOSS} to the sum that the log loss averages"
+    return f"{floored_words(number, predictions.n_rows, bare=bare)}; the log loss of such a row is {CAPPED}"
 
 
 def brier_scores(predictions: Predictions) -> Float64s:

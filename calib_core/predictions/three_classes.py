@@ -10,7 +10,7 @@ import numpy as np
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen
 from calib_core._base.notebook_display import OneLine
 from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
-from calib_core.text import first_few
+from calib_core.text import called, first_few, listed
 
 Triple = tuple[int, int, int]
 
@@ -149,8 +149,8 @@ def _pool(predictions: Predictions, three: Triple) -> Corners:
     rows = frozen(np.arange(predictions.n_rows))
     probs = _pooled(predictions.rows, three[:2])
     rest = (predictions.n_classes or 0) - 3
-    many = f"{rest} other {'class' if rest == 1 else 'classes'}"
-    note = f"the third corner combines {c} with the {many}, so every row is used"
+    others = f"{rest} {'other' if rest == 1 else 'others'}"
+    note = f"the corners are {called(a)}, {called(b)}, and all other classes together ({called(c)} and {others})"
     names = (a, b, f"{c} or any other")
     return Corners(_restricted(predictions, rows, three, names, probs), rows, note)
 
@@ -166,7 +166,9 @@ def _condition(predictions: Predictions, three: Triple) -> Corners:
             f"no row of the classes {first_few(_named(predictions, three))} has a positive probability for them"
         )
     restricted = _restricted(predictions, rows, three, _named(predictions, three), probs[rows] / total[rows, None])
-    return Corners(restricted, rows, _left_out(predictions.n_rows, known, known & (total == 0)))
+    named = listed([called(name) for name in _named(predictions, three)])
+    note = f"the corners are {named}; {_left_out(predictions.n_rows, known, known & (total == 0))}"
+    return Corners(restricted, rows, note)
 
 
 _WAYS: Mapping[str, Callable[[Predictions, Triple], Corners]] = {"pool": _pool, "condition": _condition}

@@ -72,8 +72,8 @@ class Scope:
 REDUCTIONS: Registry[Reduction] = Registry("REDUCTIONS", flags=Scope())
 
 NOT_BINARY = (
-    "canonical calibration is about whole probability vectors and has no binary score for interval bins or curves. "
-    "Choose another notion, or a partition of the simplex"
+    "canonical calibration is about whole probability vectors. It has no single score for bins or "
+    "curves. Choose another notion, or a partition of the simplex"
 )
 
 
@@ -167,8 +167,8 @@ def row_shares(codes: Codes, n_strata: int, weights: Float64s | None) -> Float64
 class Canonical:
     """Among rows with prediction vector p, the classes should occur with frequencies p.
 
-    Claims (p_i, one-hot y_i): the strongest notion, and not a binary one. A vector does not fit in interval bins, so
-    estimates need a partition of the simplex. With many classes most of its cells are empty.
+    Claims (p_i, one-hot y_i): the strongest notion, and not a binary one. A vector cannot be sorted into bins from 0 to
+    1, so estimates need a partition of the simplex. With many classes most of its cells are empty.
 
     References: P1 §1 and Appendix G.
 

@@ -118,7 +118,7 @@ NO_EVENT = "an event needs two classes with a probability for each; these predic
 )
 @dataclass(frozen=True)
 class ClassSpecific:
-    """Among rows with probability p for the chosen class, a fraction p should have that label.
+    """Among rows with probability p for one class (by default the first), a fraction p should have that label.
 
     Claims (p_i[l], 1{y_i = l}) for one class l, of the answered rows; the binary notion if K = 2.
 

@@ -293,7 +293,7 @@ class Param:
             return f"{name}: {inside(self.domain.title(value))}"
         if isinstance(self.domain, Key):
             return f"{name}: {inside(self.domain.title(str(value)))}"
-        return f"{name} {value.title if isinstance(value, Recipe) else value}"
+        return f"{name}: {inside(value.title)}" if isinstance(value, Recipe) else f"{name} {value}"
 
     def check(self, value: object) -> None:
         if value is None and self.optional:

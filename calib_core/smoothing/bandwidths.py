@@ -80,7 +80,7 @@ class StandardDeviation:
         return np.asarray(_deviations(scores) * (0.75 * scores.shape[-1]) ** -0.2)
 
 
-@BANDWIDTHS.register("silverman-cut", "Silverman's rule on log-odds cut at 5", flags=True)
+@BANDWIDTHS.register("silverman-cut", "Silverman's rule on log-odds truncated at 5", flags=True)
 @dataclass(frozen=True)
 class CutDeviation:
     """Bandwidth 0.6 (3n/4)^(-1/5) times the standard deviation of the log-odds, those beyond -5 and 5 moved there.

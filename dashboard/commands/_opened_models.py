@@ -190,7 +190,8 @@ def of_all(source: Source, judged: int, every: int) -> str:
     if judged >= every or source.within or session.reading(source.data, source.reading).split is not None:
         return ""
     return (
-        f" of {every:,} (drawn at random, so that calibrators can be fitted on the others; --judge all uses all rows)"
+        f" of {every:,} (drawn at random; recalibrated models are judged on the same rows, because calibrators are "
+        "fitted on the others; --judge all uses all rows)"
     )
 
 

@@ -52,6 +52,15 @@ class Share(click.FloatRange):
         return found
 
 
+_PAGES = {
+    "REDUCTIONS": "Notions of calibration",
+    "ESTIMATORS": "Estimators",
+    "BINNINGS": "Binnings",
+    "CALIBRATORS": "Calibrators",
+}
+"""Pages of the documentation that describe the members of a registry."""
+
+
 class Member(click.Option):
     """Option for members of a registry; the help lists their keys."""
 
@@ -64,7 +73,8 @@ class Member(click.Option):
         from calib_core.registry.registry import FAMILIES
 
         record = super().get_help_record(ctx)
-        return record and (record[0], f"{record[1]}  Keys: {', '.join(FAMILIES[self.family])}.")
+        keys = ", ".join(FAMILIES[self.family])
+        return record and (record[0], f"{record[1]}  Keys: {keys} (documentation: Reference, {_PAGES[self.family]}).")
 
 
 class MemberArgument(click.Argument):
@@ -172,7 +182,7 @@ models_in = click.option(
     "--models-in",
     metavar="COLUMN",
     help="Column that names the model, if FILE contains several. All are judged on the rows they share. A table "
-    "about only one model names that model.",
+    "that covers a single model says which one.",
 )
 key = click.option(
     "--key",
@@ -258,14 +268,24 @@ def named_value(text: str, where: str) -> tuple[str, str]:
 
 # -- rows -----------------------------------------------------------------------------------------------------
 
-judge = click.option(
-    "--judge",
-    type=click.Choice(["auto", "held-out", "all"]),
-    default="auto",
-    show_default="all rows if there are at most 1,000, else a held-out half",
-    help="Judge held-out rows, or all rows. With all, calibrators are cross-fitted: no row is judged by a "
-    "calibrator fitted to it.",
+
+def _judge(text: str) -> Option:
+    """Return the option for the judged rows, with its help."""
+    return click.option(
+        "--judge",
+        type=click.Choice(["auto", "held-out", "all"]),
+        default="auto",
+        show_default="all rows if there are at most 1,000, else a held-out half",
+        help=text,
+    )
+
+
+judge = _judge(
+    "Judge held-out rows, or all rows. With all, calibrators are cross-fitted: no row is judged by a calibrator fitted "
+    "to it."
 )
+judge_unfitted = _judge("Judge held-out rows (the same as calib audit), or all rows.")
+"""The same for commands that fit no calibrator."""
 rows = click.option(
     "--rows",
     type=click.Choice(["auto", "all", "test", "calibration"]),

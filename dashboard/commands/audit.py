@@ -356,7 +356,8 @@ def _floored(found: _Audit) -> list[str]:
     notes = []
     for name, model in found.models.items():
         rows = right_or_wrong(model) if model.kind in SINGLE else model
-        if rows.kind == "full" and (words := floored_note(rows)):
+        bare = model.kind == "confidence"
+        if rows.kind == "full" and (words := floored_note(rows, bare=bare)):
             notes.append(f"{name}: {words}." if len(found.models) > 1 else f"{begun(words)}.")
     return notes
 

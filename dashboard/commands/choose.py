@@ -71,8 +71,11 @@ def command(
 
     Calibrators are compared by cross-validation. The advice is to leave the model unchanged unless a gain is
     statistically significant. If a column marks calibration and test rows, the calibrator is chosen on the former and
-    its gain measured on the latter. The first lines are the advice, with the gain, its interval and the side effects.
-    A table with one row per calibrator follows.
+    its gain measured on the latter. Otherwise, half of more than 1,000 rows are held out for this. In Python,
+    cc.choose(predictions) chooses on all rows, like --judge all here, and can recommend another calibrator.
+
+    The first lines are the advice, with the gain, its interval and the side effects. A table with one row per
+    calibrator follows.
 
     \b
     Examples:
@@ -125,7 +128,7 @@ def _given(opened: Opened, rows: str, judge: str) -> _Given:
     parts = scene.get(scene.models.shown[0].division)
     if parts.folds is not None or parts.undivided:
         return _Given(parts.fit, None, f"chosen on all {count(parts.fit.n_rows)} rows", scene)
-    all_rows = "" if opened.marked else " (--judge all uses all rows)"
+    all_rows = "" if opened.marked else " (--judge all uses all rows and can recommend another calibrator)"
     sentence = f"chosen on {count(parts.fit.n_rows)} calibration rows, judged on {parts.judged}{all_rows}"
     return _Given(parts.fit, parts.test, sentence, scene)
 

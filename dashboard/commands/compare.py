@@ -61,7 +61,7 @@ def _of_calibrators(context: click.Context, param: click.Parameter, keys: tuple[
 )
 @_shared_options.level
 @_shared_options.bins
-@_shared_options.judge
+@_shared_options.judge_unfitted
 @_shared_options.rows
 @_shared_options.where
 @_shared_options.reading

@@ -12,7 +12,7 @@ from dashboard.commands._shared_options import ReadingOptions
 
 _JUDGE_ON_OTHERS = (
     "Judge it on rows of another file: on these rows, its errors look too small. To use one file for both, mark its "
-    "rows in a column split (calibration or test), or run calib audit FILE --calibrator KEY, which divides them."
+    "rows in a column split (calibration or test), or run calib audit FILE --calibrator KEY."
 )
 
 

@@ -32,15 +32,15 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @_shared_options.member(
     "REDUCTIONS",
     "--notion",
-    help="Notion of calibration. By default that of the baseline; otherwise event for two classes, top-label if there "
-    "are enough rows, else confidence.",
+    help="Notion of calibration. By default that of the baseline; otherwise event for two classes, top-label if the "
+    "scores let its interval treat classes separately, else confidence.",
 )
 @_shared_options.member(
     "ESTIMATORS", "--estimator", show_default="ece, or the baseline's", help="Estimator of the error."
 )
 @_shared_options.level
 @_shared_options.bins
-@_shared_options.judge
+@_shared_options.judge_unfitted
 @_shared_options.rows
 @_shared_options.where
 @_shared_options.reading
@@ -83,8 +83,9 @@ def command(
     half. With --judge all it judges every row.
 
     With a baseline, the interval of the increase decides. It is valid whichever rows the two files share, and therefore
-    wide. With few rows, even an unchanged model fails at the default of one point. Set --max-increase to at least the
-    upper end of this interval for an unchanged model. To compare models on the same rows, use calib compare.
+    wide. With few rows, even an unchanged model fails at the default of 0.01 (one percentage point). To find a limit
+    that it would pass, run the gate on the released file with its own baseline. Then set --max-increase above the upper
+    end of the interval that is printed. To compare models on the same rows, use calib compare.
 
     \b
     Examples:

@@ -15,7 +15,7 @@ from calib_core.diagrams.class_list import FEW_ROWS, MANY, MOST_DRAWN, PAGE, SOR
 from calib_core.estimators import KernelECE, draws_curve
 from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places
 from calib_core.registry.registry import Choice, Part, Range, Text
-from calib_core.text import at_level, begun, called, count, in_percent, jointly
+from calib_core.text import at_level, begun, called, count, in_percent, jointly, listed
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import BINS_OF, BINS_OF_WORDS, grouped, grouping
@@ -108,11 +108,11 @@ class ByClass(Exhibit):
         if not codes:
             together = jointly(self._jointly_off(scene))
             return f"None of {count(looks)} classes is significantly off (corrected for multiple testing){together}."
-        names = [str(frame["class"][code]) for code in codes[:3]]
-        more = f" and {count(len(codes) - 3)} more" if len(codes) > 3 else ""
-        listed = ", ".join(names) if more or len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        names = [called(str(frame["class"][code])) for code in codes[:3]]
+        if (others := len(codes) - len(names)) > 0:
+            names.append(f"{count(others)} other{'s' if others > 1 else ''}")
         verb = "is" if len(codes) == 1 else "are"
-        return f"{count(len(codes))} of {count(looks)} classes {verb} significantly off: {listed}{more}."
+        return f"{count(len(codes))} of {count(looks)} classes {verb} significantly off: {listed(names)}."
 
     def _jointly_off(self, scene: Scene) -> float:
         """Return the p-value of all classes together; NaN class by class, where they share rows."""

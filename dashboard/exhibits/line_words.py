@@ -33,7 +33,6 @@ VALUE = (
     "is the largest gap in the bins or groups that the interval is for. Raw value: the result of the estimator's "
     f"formula. {INFLATED}"
 )
-ESTIMATE = "The estimate is the median of the error's confidence distribution, or the nearest value in the interval"
 FLOOR = (
     "Noise floor: 95 % of perfectly calibrated models with these predictions have at most this raw value. The p-value "
     "(p) is the share of such models with a raw value at least as large. If the name of an error follows p in "
@@ -44,8 +43,8 @@ FLOOR = (
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. “As bad or worse” after p: the share of "
     "calibrated models with an accuracy or score as bad or worse. Spiegelhalter's test of the Brier score is "
-    "two-sided. A score better than that of a calibrated model is also evidence of an error: probabilities that are "
-    "too cautious, for example, score better than expected."
+    "two-sided. A score that is better than expected is evidence of an error, too: probabilities that are too cautious "
+    "score better, for example."
 )
 GAP_ABOVE = (
     "The mean gap is the observed frequency minus the mean prediction. It is a raw value. The estimate of an error is "
@@ -130,11 +129,12 @@ def gap_above(gap: float, lines: pd.DataFrame, subject: str) -> tuple[str, ...]:
 
 
 def definitions(lines: pd.DataFrame) -> tuple[str, ...]:
-    """Return the definitions of the abbreviated errors and of the notions in these lines.
+    """Return the definitions of the errors and of the notions in these lines.
 
     >>> for note in definitions(pd.DataFrame({"notion": ["event", "event"], "estimator": ["ece", "debiased-ece"]})):
     ...     print(note)
-    ECE: mean distance between predicted probability and observed frequency, bin by bin (expected calibration error).
+    ECE: mean distance between predicted probability and observed frequency, bin by bin (expected calibration error). \
+Debiased ECE: ECE minus the contribution of noise in the bins' outcomes, by a normal approximation.
     Event: among rows with risk p of the event, a fraction p should have it.
     """
     errors = (cc.ESTIMATORS[str(key)] for key in lines["estimator"].unique())
@@ -143,7 +143,7 @@ def definitions(lines: pd.DataFrame) -> tuple[str, ...]:
 
 
 def definitions_in(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the definitions of the abbreviated errors in running text, and of the notions in front of errors.
+    """Return the definitions of the errors in running text, and of the notions in front of errors.
 
     >>> [note.partition(":")[0] for note in definitions_in(["Event ECE estimated at 17 %", "the confidence"])]
     ['ECE', 'Event']
@@ -156,8 +156,8 @@ def definitions_in(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _defined(errors: Iterable[Entry[Any]], notions: Iterable[Entry[Any]]) -> tuple[str, ...]:
-    """Definitions of abbreviated errors, and of notions: one text each."""
-    groups = [entry for entry in errors if entry.title.isupper()], list(notions)
+    """Definitions of errors, and of notions: one text each."""
+    groups = [entry for entry in errors if entry.key not in SCORES], list(notions)
     texts = (" ".join(f"{entry.title}: {inside(entry.caption)}" for entry in group) for group in groups)
     found = tuple(filter(None, texts))
     if any(entry.key in _OF_PREDICTED for entry in groups[1]):
@@ -172,7 +172,8 @@ def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:
     >>> wanted = [("class-wise", "ece"), ("class-wise", "rmsce"), ("class-wise", "mce"), ("top-label", "debiased-l2")]
     >>> for note in tolerances(cc.inference.estimate_lines(cc.inference.estimates({"p": p}, wanted)), 0.02):
     ...     print(note)
-    Class-wise means over rows cannot reach 100 %, so their tolerances are smaller: 0.8 % for ECE, 1.3 % for RMSCE.
+    Class-wise errors are means over all classes and cannot reach 100 %, so the tolerance of 2 % is scaled by their \
+maximum: 0.8 % for ECE (maximum 40 %), 1.3 % for RMSCE (maximum 63 %).
     Squared errors are compared with a squared tolerance: 0.0004 (top-label).
     """
     judged = lines[lines["limit"].notna() & lines["notion"].notna()]
@@ -181,9 +182,15 @@ def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:
     notes = []
     for notion, of_notion in smaller.groupby("notion", sort=False):
         errors = of_notion["estimator"].map(lambda key: cc.ESTIMATORS[key].title)
-        each = ", ".join(f"{short_percent(limit)} for {those}" for limit, those in _by_limit(of_notion, errors))
+        each = ", ".join(
+            f"{short_percent(limit)} for {those} (maximum {short_percent(limit / eps)})"
+            for limit, those in _by_limit(of_notion, errors)
+        )
         title = cc.REDUCTIONS[str(notion)].title
-        notes.append(f"{title} means over rows cannot reach 100 %, so their tolerances are smaller: {each}.")
+        notes.append(
+            f"{title} errors are means over all classes and cannot reach 100 %, so the tolerance of "
+            f"{short_percent(eps)} is scaled by their maximum: {each}."
+        )
     if len(squared):
         notions = squared["notion"].map(lambda key: inside(cc.REDUCTIONS[key].title))
         each = ", ".join(f"{score(limit)} ({those})" for limit, those in _by_limit(squared, notions))

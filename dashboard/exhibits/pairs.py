@@ -49,9 +49,9 @@ IN_GROUPS = (
 P_VALUES = "p: the p-value of no difference. p, Holm: corrected for the number of pairs by Holm's method."
 _FIVE_WORDS = (
     "Better or worse: p is at most 5 %, and the interval excludes 0. The margin is {}. “Within margin” after better "
-    "or worse: the whole interval is closer to 0 than the margin. Equivalent: the same, but neither better nor worse. "
-    "Not worse: neither, but the interval excludes that the first is worse by the margin or more. Cannot tell: it "
-    "does not exclude that."
+    "or worse: the whole interval is closer to 0 than the margin. Equivalent: neither better nor worse, and the whole "
+    "interval is closer to 0 than the margin. Not worse: neither better nor worse, and the interval rules out that the "
+    "first is worse by the margin or more. Cannot tell: the interval does not rule that out."
 )
 
 

@@ -268,9 +268,9 @@ class Gains(Exhibit):
     def words(self, scene: Scene) -> Words:
         rows = scene.get(scene.models.shown[0].predictions).n_rows
         return Words(
-            f"Evaluated on {scene.unseen(rows)}. {line_words.ESTIMATE}. Log loss is computed on "
-            "the rows that a calibrator answers. If the file has only one confidence per row, it is the log loss of "
-            "the confidence. It is empty if a calibrator does not define one."
+            f"Evaluated on {scene.unseen(rows)}. The estimate is corrected for noise and always in the interval. "
+            "Log loss is computed on the rows that a calibrator answers. If the file has only one confidence per row, "
+            "it is the log loss of the confidence. It is empty if a calibrator does not define one."
         ).also(*line_words.of_both(scene))
 
 

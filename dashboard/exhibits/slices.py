@@ -76,8 +76,11 @@ def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False
 
 def bins_counted(scene: Scene) -> str:
     """Note on which bins the sentence above a diagram counts."""
-    test = "an exact test" if counts_rows(scene.get(scene.model.predictions)) else "Hoeffding's bound (1963)"
+    rows = scene.get(scene.model.predictions)
+    test = "an exact test" if counts_rows(rows) else "Hoeffding's bound (1963)"
     counted = f"The first sentence names bins only if they are significantly off by {test}."
+    if scene.claims == "confidence" and rows.kind != "confidence":
+        counted += " A bin has the rows of all classes, so errors of classes can cancel in it."
     return f"{counted} {correction(scene, scene.claims)}"
 
 
@@ -215,7 +218,7 @@ class Slices(BySlice):
             (
                 how_tested(scene),
                 f"{correction(scene, notion_of(scene), of_slices=True)} Crossed columns and other cut points that you "
-                "try are additional tests; calib slices --scan (dashboard: “Search in all columns and crossings”) "
+                "try are additional tests. calib slices --scan (dashboard: “Search in all columns and crossings”) "
                 "corrects for all of them.",
             ),
             (f"{found.headline}.", found.basis),

@@ -92,7 +92,8 @@ def impossible(frame: pd.DataFrame) -> tuple[str, ...]:
     if not certain.any():
         return ()
     return (
-        "p is 0 if an outcome with a predicted probability of 0 occurred: this is impossible for a calibrated model.",
+        "p is 0 if an outcome with a predicted probability of 0 occurred, such as an error at a confidence of 100 %. "
+        "This is impossible for a calibrated model.",
     )
 
 
@@ -156,8 +157,9 @@ def simulated_coverage(frame: pd.DataFrame) -> str:
     tested = frame[(frame["tested"] == 1) & (frame["level"] == LEVEL)]
     middle, low = (float(tested["coverage"].quantile(q)) for q in (0.5, 0.05))
     return (
-        f"In {count(len(tested))} simulated cases marked as tested, the median coverage of {at_level(LEVEL)} "
-        f"intervals is {short_percent(middle, 0)}; it is {short_percent(low, 0)} or more in 19 of 20 cases."
+        f"In {count(len(tested))} simulated cases, marked “tested” in the table, the median coverage of "
+        f"{at_level(LEVEL)} intervals is {short_percent(middle, 0)}; it is {short_percent(low, 0)} or more in 19 of 20 "
+        "cases."
     )
 
 
@@ -209,8 +211,9 @@ class Coverage(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"{simulated_coverage(scene.get(self.table(scene)))} The table has a line for each case. Find the one "
-            "closest to your data: its coverage should be near its level.",
+            f"{simulated_coverage(scene.get(self.table(scene)))} A cell of the chart has the lowest "
+            "coverage of any case in bold, then the median. The table has a line for each case. Find the one "
+            "closest to your data: its coverage should be about its level, or higher.",
             f"Lowest and median coverage of {at_level(LEVEL)} intervals, by estimator and number of rows.",
         ).also(caption(cc.inference.coverage_table))
 
@@ -246,7 +249,8 @@ class Rejection(Exhibit):
     def words(self, scene: Scene) -> Words:
         return Words(
             f"{simulated_rejection(scene.get(self.table(scene)))} This should be about 5 % or less: below 5 % only "
-            "means the test is conservative.",
+            "means the test is conservative. A cell of the chart has the largest share of any case in bold, then the "
+            "median.",
             "Largest and median share of calibrated models that tests reject, by estimator and notion.",
         ).also(caption(cc.inference.rejection_table))
 

@@ -78,7 +78,11 @@ class VerdictExhibit(Exhibit):
             f"{n}: {w or 'no verdict'}, {note}"
             for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
         )
-        key = "Hatched: the noise floor of the raw value (tick)." if scene.claims == "event" else ""
+        key = (
+            "Tick: raw value. Hatched: its range for 95 % of perfectly calibrated models."
+            if scene.claims == "event"
+            else ""
+        )
         return Words(caption, f"{strip.title} on one axis. {alt}.", key=key).also(
             *sentences,
             *refused,

@@ -10,6 +10,7 @@ import streamlit as st
 from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable
 from calib_core.inference import in_full
 from calib_core.reductions import notions_of
+from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
@@ -134,4 +135,9 @@ def _lines(scene: Scene, exhibit: Estimators) -> dict[str, str]:
 def _sentence(title: str, line: Mapping[Hashable, Any]) -> str:
     word, known = line["verdict"], isinstance(line["verdict"], str)
     judged = f", {in_full(word)}" if known else ""
-    return f"{title}: {line['points']} points ({line['interval']}), noise floor {line['noise']}{judged}."
+    raw = (
+        f"the raw value, by the formula below, is {line['measured']} points; its noise floor is {line['noise']} points."
+    )
+    if line["interval"] == "not computed":
+        return f"{title}: {raw}"
+    return f"{title}: {line['points']} points ({line['interval']}), corrected for noise{judged}. {begun(raw)}"

@@ -133,10 +133,10 @@ def _about_corners(rows: Division, *, chosen: bool) -> None:
     """Draw how the file's classes were combined, if it has more than three."""
     if rows.merging:
         where = "the rows that are judged" if rows.note else "the calibration rows"
-        found = "" if chosen else f" Proposed are the classes most often confused in {where}."
+        found = "" if chosen else f" By default, the corners are the classes that are confused most often in {where}."
         st.caption(
-            f"{markdown_plain(begun(rows.merging))}. Calibrators in this view are fitted on calibration "
-            f"rows treated in the same way, on these three corners.{found}"
+            f"{markdown_plain(begun(rows.merging))}. In this view, calibrators are fitted to the same three "
+            f"corners.{found}"
         )
 
 

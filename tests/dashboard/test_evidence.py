@@ -179,9 +179,14 @@ def test_no_paper_codes_on_screen() -> None:
 
 
 def test_a_line_without_a_verdict_is_said_without_one() -> None:
-    line = {"estimator": "ece", "verdict": None, "points": "1.1", "interval": "0 to 8", "noise": "8.8"}
-    assert _sentence("net", line) == "net: 1.1 points (0 to 8), noise floor 8.8."
-    assert _sentence("net", {**line, "verdict": "within"}).endswith("noise floor 8.8, within tolerance.")
+    numbers = {"points": "1.1", "interval": "0 to 8", "measured": "2.3", "noise": "8.8"}
+    line = {"estimator": "ece", "verdict": None, **numbers}
+    raw = "he raw value, by the formula below, is 2.3 points; its noise floor is 8.8 points."
+    assert _sentence("net", line) == f"net: 1.1 points (0 to 8), corrected for noise. T{raw}"
+    assert _sentence("net", {**line, "verdict": "within"}).startswith(
+        "net: 1.1 points (0 to 8), corrected for noise, within"
+    )
+    assert _sentence("net", {**line, "interval": "not computed"}) == f"net: t{raw}"
 
 
 def test_where_nobody_chose_a_notion_evidence_opens_on_the_one_the_verdict_rests_on() -> None:

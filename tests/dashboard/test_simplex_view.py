@@ -266,7 +266,7 @@ def test_three_classes_of_many_are_chosen_and_said() -> None:
     corners = [box for box in app.selectbox if "corner" in box.label]
     confused = cc.predictions.three_classes.most_confused_three(session.parts(SEVEN).fit)
     assert [box.value for box in corners] == list(confused)
-    assert "with the 4 other classes, so every row is used" in said(app)
+    assert "and 4 others)" in said(app)
     # A class chosen twice changes places.
     corners[0].set_value(confused[1]).run()
     assert not app.exception

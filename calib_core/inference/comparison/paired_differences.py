@@ -402,6 +402,6 @@ def _where(binning: Any, bins_of: BinsOf, cells: tuple[int, int], alone: int) ->
         what = f"in {number} bins" if number == f"{cells[0]}" else f"in each model's own bins ({number})"
         what += ", one per value" if cuts(binning).one_a_value else ""
     whose = "" if bins_of == "each" else f", those of the {bins_of} model"
-    single = "1 single row in a bin is" if alone == 1 else f"{alone} single rows in a bin are"
+    single = "1 row without another in its bin is" if alone == 1 else f"{alone} rows without another in their bin are"
     left_out = f"; {single} left out" if alone else ""
     return what + whose + left_out

@@ -158,6 +158,14 @@ def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
     return bool(mass[few].sum() > SPARSE_SHARE * mass.sum())
 
 
+def has_sparse_bins(question: Question) -> bool:
+    """True if the estimator's own bins are sparse (``is_sparse``)."""
+    claims = question.claims
+    counted = of_counts(Binned(question.estimator.binning), claims)
+    assert counted is not None
+    return is_sparse(counted.table, worth(claims, counted.table), same_rows=claims.same_rows)
+
+
 def judged_bins(question: Question) -> Question:
     """Return the question in the bins its interval is about: its own, or groups of enough rows if those are sparse.
 
@@ -179,9 +187,7 @@ def judged_bins(question: Question) -> Question:
         return question
     if claims.same_rows and of[0] != 2:
         return question
-    counted = of_counts(Binned(question.estimator.binning), claims)
-    assert counted is not None
-    sparse = is_sparse(counted.table, worth(claims, counted.table), same_rows=claims.same_rows)
+    sparse = has_sparse_bins(question)
     if of[0] == 1 and facts_of(question).notion == TOP_LABEL:
         chosen = _by_variance(question, own=not sparse)
         return question if chosen is None else replace(question, estimator=replace(question.estimator, binning=chosen))

@@ -317,8 +317,11 @@ class UnbinnedBound(OneLine):
         end = f"Then the error is at most {short_percent(self.value)} (one-sided {at_level(self.level)} confidence)."
         if self.assumption == "monotone":
             return f"Assume that the observed frequency never decreases with the score. {end}"
-        much = "no more than" if self.constant == 1 else f"at most {self.constant:g} times as much as"
-        return f"Assume that the gap between score and true frequency changes {much} the score. {end}"
+        much = "x" if self.constant == 1 else f"{self.constant:g} times x"
+        return (
+            "Assume that if the score changes by x, the gap between score and true frequency changes by at most "
+            f"{much}. {end}"
+        )
 
 
 def unbinned_bound(

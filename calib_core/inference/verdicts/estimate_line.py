@@ -42,8 +42,8 @@ class EstimateLine(OneLine):
 
     ``value`` is the result of the estimator's formula. ``point``, in [``low``, ``high``], estimates what the interval
     is ``about``. ``floor`` is the noise floor, always its 95 % point: 19 in 20 perfectly calibrated models have at
-    most this value. ``p`` is the chance that one shows as much of what the interval is about. ``p_of`` names the
-    smaller error that p belongs to (empty if it is its own), or is ``ONE_SIDED`` for accuracy and scores.
+    most this value. ``p`` is the probability of at least this error, the one that the interval is for. ``p_of`` names
+    the smaller error that p belongs to (empty if it is its own), or is ``ONE_SIDED`` for accuracy and scores.
 
     ``verdict`` is one of four words, with ``sentence``. ``tested`` is true if coverage was simulated or proven in
     such cases; ``bins`` describes the binning. ``unit`` is the unit of the estimator's numbers: a share of rows or of

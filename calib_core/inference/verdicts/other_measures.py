@@ -167,7 +167,7 @@ def _others(judged: pd.DataFrame, word: str) -> str:
     if every < 2:
         return ""
     if agree == every:
-        return f"{'Both' if agree == 2 else f'All {agree}'} estimators with an interval agree."
+        return f"{'Both' if agree == 2 else f'All {agree}'} estimators with an interval agree{_by_smaller(judged)}."
     parts = []
     for other, written in VERDICTS.items():
         titles = judged.loc[judged["verdict"] == other, "title"].tolist()
@@ -176,6 +176,16 @@ def _others(judged: pd.DataFrame, word: str) -> str:
     # The first always agrees with itself.
     count = f"{agree} of {every}" if agree > 1 else f"None of the {every - 1} other"
     return f"{count} estimators with an interval agree: {', '.join(parts)}."
+
+
+def _by_smaller(judged: pd.DataFrame) -> str:
+    """Clause on verdicts that rest on a smaller error, since the line's own value is not above its noise floor."""
+    rests = (judged["value"] <= judged["floor"]) & (judged["verdict"] == MISCALIBRATED) & (judged["p_of"] != "")
+    errors = dict.fromkeys(judged.loc[rests, "p_of"])
+    parts = (
+        f"{_listed(judged, judged.loc[rests & (judged['p_of'] == of), 'title'].tolist())} by the {of}" for of in errors
+    )
+    return f", {'; '.join(parts)}" if errors else ""
 
 
 def _listed(judged: pd.DataFrame, titles: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, takes_bins
 from calib_core.inference.intervals.binned_errors import InBins
+from calib_core.inference.intervals.bins_of_interval import BUDGET, has_sparse_bins
 from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line, recalled
 from calib_core.inference.verdicts.verdict import any_size, ratio_range, why_no_verdict
@@ -156,12 +157,17 @@ def primary(
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
     if pooled > MOST_POOLED:
+        assert strict.question is not None
         few = (
             "most rows are in classes with too few predictions below full confidence to measure an error for each class"
+            if has_sparse_bins(strict.question)
+            else "with separate classes, the upper end of the interval for a calibrated model would typically be over "
+            f"{BUDGET:g} times as high"
         )
         reason = _FIXED.format("confidence (all classes together)", few)
     elif noise is not None and noise < MOST_NOISE:
-        reason = _FIXED.format("top-label", "its groups contain enough rows")
+        small = f"with separate classes, a calibrated model has an expected error below {short_percent(MOST_NOISE)}"
+        reason = _FIXED.format("top-label", small)
         return PrimaryLine("top-label", reason, strict, eps, level)
     elif noise is not None:
         answered = predictions.answered

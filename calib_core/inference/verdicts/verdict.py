@@ -466,7 +466,8 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
     """
     if shown.p_value == 0 and abs(shown.statistic) < CERTAIN:
         return (
-            "An outcome with a predicted probability of 0 occurred: this is impossible for a calibrated model (p = 0)."
+            "An outcome with a predicted probability of 0 occurred, such as an error at a confidence of 100 %. This is "
+            "impossible for a calibrated model (p = 0)."
         )
     p = ", ".join(filter(None, (chance(shown.p_value), shown.law)))
     if shown.p_value <= SIGNIFICANCE:

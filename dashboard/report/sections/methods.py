@@ -8,12 +8,13 @@ from typing import Any
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS
 from calib_core.binning import bins_of
 from calib_core.inference import coverage_table, on_scale_of, rejection_table
+from calib_core.inference.intervals.bins_of_interval import BUDGET
 from calib_core.inference.noise.noise_floor import RESAMPLES
 from calib_core.inference.verdicts.primary_measure import MOST_NOISE
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import Entry
 from calib_core.text import short_percent
-from dashboard.exhibits.line_words import ESTIMATE, INFLATED, OF_ERROR, WORDS, caption
+from dashboard.exhibits.line_words import INFLATED, OF_ERROR, WORDS, caption
 from dashboard.exhibits.tests import simulated_coverage, simulated_rejection
 from dashboard.report.document import Block, Bullets, Folded, Heading, Paragraph
 from dashboard.report.request import Request
@@ -48,17 +49,18 @@ INTERVALS = (
     "1997). For lower ends, only cells with an error clearly above the noise are used (Donoho and Johnstone, 1994). "
     "Squared errors in bins of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for "
     "all cells.",
-    f"{ESTIMATE}. The raw value is that of the estimator's formula. {INFLATED}",
+    "The estimate is the value at which a one-sided 50 % interval of the error ends, or the nearest value in the "
+    f"interval. The raw value is that of the estimator's formula. {INFLATED}",
     "The evidence for an error of any size comes from one test: Spiegelhalter's Z with the Brier score of the "
     "whole prediction (Spiegelhalter, 1986; Seillier-Moiseiwitsch and Dawid, 1993). It uses the normal "
     "distribution if the Berry-Esseen bound allows (Shevtsova, 2010), otherwise simulated outcomes (Dufour, "
     "2006).",
     "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk "
-    f"of the event. Otherwise it is the top-label error if two conditions are met. First, most rows are in classes "
-    "with enough predictions below full confidence to measure an error for each class. Second, a calibrated model "
-    f"would have a mean error below {short_percent(MOST_NOISE)} in the groups of its interval. If not, it is the "
-    "confidence error. "
-    "Other results are not corrected for multiple testing unless they say so.",
+    "of the event. Otherwise it is the top-label error if two conditions are met. First, most rows are in classes "
+    "that its interval treats separately. Classes with too few predictions below full confidence are pooled. All "
+    f"classes are, if the upper end would otherwise be over {BUDGET:g} times that of the confidence error. Second, a "
+    f"calibrated model would have a mean error below {short_percent(MOST_NOISE)} in the groups of its interval. If "
+    "not, it is the confidence error. Other results are not corrected for multiple testing unless they say so.",
     "A “rough guide” is an interval in a case that no simulation covers.",
 )
 SCALE = caption(on_scale_of).partition(". ")[2]

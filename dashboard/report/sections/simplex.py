@@ -28,7 +28,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     scene = session.scene_of(request.selection).triangle
     source = scene.model.source
     if source.corners:
-        yield Paragraph(f"The triangle shows three of the classes. {begun(session.parts(source).merging)}.")
+        yield Paragraph(f"{begun(session.parts(source).merging)}.")
     options = dict(request.selection.exhibit("triangle").params)
     drawn: list[tuple[ExhibitParts, str]] = []
     for i, partition in enumerate(scene.partitions, start=1):

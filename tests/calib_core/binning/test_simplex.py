@@ -92,7 +92,7 @@ def test_bins_and_claims_that_do_not_fit_are_told_apart_in_a_sentence():
     for notion in ("confidence", "class-wise"):
         with pytest.raises(NotAnswerable, match=r"equal-width.* canonical notion"):
             estimate(p, notion, "ece", bins="grid")
-    with pytest.raises(NotAnswerable, match="choose bins of an interval"):
+    with pytest.raises(NotAnswerable, match="Choose bins of single scores"):
         estimate(p, "confidence", DebiasedECE(Grid(3)))
     with pytest.raises(RegistryError, match="binning is Grid"):
         estimate(p, "confidence", "debiased-ece", bins="grid")

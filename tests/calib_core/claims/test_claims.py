@@ -163,7 +163,7 @@ def test_whole_vectors_are_no_claims_and_who_needs_claims_says_so():
     assert vectors.shares.tolist() == [1.0]
     assert not {"floor", "stratum", "tally", "same_rows"} & set(dir(vectors))
     for ask in (claims_of, kernel_curve, lambda p, notion: estimate(p, notion, "smece")):
-        with pytest.raises(NotAnswerable, match=r"canonical calibration .* no binary score"):
+        with pytest.raises(NotAnswerable, match=r"canonical calibration .* no single score"):
             ask(p, "canonical")
 
 

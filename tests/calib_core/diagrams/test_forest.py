@@ -166,6 +166,15 @@ def judged(*words: str | None, tested: bool = True) -> pd.DataFrame:
     return table.assign(low=0.0317, point=0.0386, high=0.0442, limit=EPS)
 
 
+def test_verdicts_that_rest_on_a_smaller_error_are_named() -> None:
+    table = judged("miscalibrated", "miscalibrated", "miscalibrated")
+    last = table.index == table.index[-1]
+    table = table.assign(value=np.where(last, 0.1, 0.5), floor=0.2, p_of=np.where(last, "mean gap", ""))
+    titles = table["title"].str.removeprefix("Confidence ").tolist()
+    assert agreement(table).endswith(f"All 3 estimators with an interval agree, {titles[-1]} by the mean gap.")
+    assert agreement(table.assign(p_of="")).endswith("All 3 estimators with an interval agree.")
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -196,7 +196,7 @@ def test_models_without_probabilities_and_notions_without_bins_are_refused(binar
         ReliabilityDisplay.from_estimator(LinearSVC().fit(X, y), X, y)
     with pytest.raises(NotFittedError):
         ReliabilityDisplay.from_estimator(LogisticRegression(), X, y)
-    with pytest.raises(NotAnswerable, match="no binary score"):
+    with pytest.raises(NotAnswerable, match="no single score"):
         ReliabilityDisplay.from_predictions([0, 1, 2], np.eye(3), notion="canonical")
 
 

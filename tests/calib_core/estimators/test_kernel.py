@@ -215,7 +215,7 @@ def test_a_wide_fixed_bandwidth_errs_at_the_end_and_says_so_where_a_narrow_one_d
 
 
 def test_the_canonical_notion_has_no_curve():
-    with pytest.raises(NotAnswerable, match="no binary score"):
+    with pytest.raises(NotAnswerable, match="no single score"):
         estimate(Predictions([[0.7, 0.3]], [0]), "canonical", "ece-kde")
 
 

@@ -38,7 +38,8 @@ def test_pooled_corners_keep_every_row(five: Predictions) -> None:
     assert made.predictions.true_labels.tolist() == [to[y] for y in five.true_labels]
     assert made.predictions.class_names == ("dog", "ant", "cat or any other")
     assert made.rows.tolist() == list(range(40))
-    assert made.note == "the third corner combines cat with the 2 other classes, so every row is used"
+    note = "the corners are “dog”, “ant”, and all other classes together (“cat” and 2 others)"
+    assert made.note == note
     np.testing.assert_array_equal(made.predictions.weights, five.weights)
 
 
@@ -55,7 +56,7 @@ def test_conditioned_corners_keep_the_rows_of_the_three(five: Predictions) -> No
     np.testing.assert_allclose(made.predictions.weights, five.weights[held] / five.weights[held].mean())
     left_out = 40 - len(held)
     assert made.note == (
-        f"{left_out} of 40 rows are of other classes and left out; "
+        f"the corners are “dog”, “ant” and “cat”; {left_out} of 40 rows are of other classes and left out; "
         "the three probabilities of a row are divided by their sum"
     )
 

@@ -546,7 +546,7 @@ def test_abstaining_rows_count_for_neither():
 
 
 @pytest.mark.parametrize(
-    ("alone", "words"), [(0, ""), (1, "; 1 single row in a bin is left out"), (2, "2 single rows")]
+    ("alone", "words"), [(0, ""), (1, "; 1 row without another in its bin is left out"), (2, "2 rows without another")]
 )
 def test_one_row_alone_is_one_row(alone, words):
     text = _where(EqualWidth(10), "first", (10, 10), alone)
