@@ -105,9 +105,9 @@ Family = Literal["scaling", "binning", "rows", "abstaining", "advanced"]
 FAMILY_TITLES: dict[str, tuple[str, str]] = {
     "scaling": ("Scaling", "fits a few numbers; the fewer numbers, the fewer rows it needs"),
     "binning": ("Binning", "uses frequencies of similar rows; can have a guarantee"),
-    "rows": ("Whole rows", "compares whole rows; needs many of them"),
+    "rows": ("Whole rows", "uses all probabilities of a row together; needs many rows"),
     "abstaining": ("Abstaining", "answers fewer rows, more accurately"),
-    "advanced": ("Advanced", "wrappers around a binary calibrator of your choice, and chains"),
+    "advanced": ("Advanced", "apply a calibrator for two classes to each class, or several calibrators in a row"),
 }
 """Families in display order: title, and what its members have in common."""
 

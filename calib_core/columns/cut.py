@@ -171,8 +171,8 @@ def divided_by(
             cuts[name] = found
     if not cuts:
         raise NotAnswerable(
-            "no column divides these rows into groups: each metadata column has one value throughout or a different "
-            "value in every row"
+            "no column divides these rows into groups, because each has one value in all rows or a different value in "
+            "every row; add a column such as site or age"
         )
     return cuts, tuple(left_out)
 

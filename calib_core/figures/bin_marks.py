@@ -27,7 +27,7 @@ PLUSSES = ("all", "significant", "printed", "none")
 """Plusses of classes: all, with a stem where classes differ; these only; with a stem in every bin, as in P1; none."""
 ONE_BIN = "one bin"
 STEM = "stem: classes differ"
-PALE = "pale +: classes, with their range of noise"
+PALE = "pale +: mean gap of classes; bracket: noise"
 BOTH = "+: classes differ; pale: within noise"
 PRINTED = "stem to +: mean error of classes"
 HOLLOW = f" (hollow: pooled bins of fewer than {FEW_ROWS} rows)"

@@ -138,8 +138,8 @@ def mapped(scene: Scene) -> Model:
     models = made_of_maps(scene)
     if not models:
         raise NotAnswerable(
-            "select a calibrator that consists of binary maps, such as histogram binning, to see its map. Other "
-            "calibrators use whole rows and have no map of single scores"
+            "select a calibrator that changes one probability at a time, such as histogram binning, to see its map. "
+            "Other calibrators use all probabilities of a row at once"
         )
     return scene.model if scene.model in models else models[0]
 

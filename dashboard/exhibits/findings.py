@@ -122,8 +122,9 @@ class Findings(Exhibit):
             f"rows. {HOLLOW}",
         ).also(
             f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}{_why(scene)}. Significant subsets are first, "
-            "the largest gap first; the others follow by p-value. The finding over all rows together is first if it is "
-            "significant and nearly all gaps have the same direction. Otherwise it is sorted like the others.",
+            "the largest gap first; the others follow by p-value. A predicted class that is off as a whole precedes "
+            "its bins. All rows together are first if they are significantly off and nearly all gaps have the same "
+            "direction.",
             "Rows off, at least: the number of rows times the smallest gap in the interval.",
             f"{how_judged(scene)} {correction(scene, scene.claims)}",
             *_of_all_rows(scene),

@@ -83,7 +83,7 @@ def words(scene: Scene) -> Words:
         f"sample size near a risk is at least 20. Spikes below (square-root scale) count {rows}: upward with the "
         "event, downward without it. Hollow: fewer than 10 rows. Triangle at the edge: beyond the axis.",
     ).also(
-        f"Bins: {mine.bins}{'' if scene.bins else ', chosen from the predicted risks alone'}.",
+        f"Bins: {mine.bins}{'' if scene.bins else ', fixed before looking at the outcomes'}.",
         bins_counted(scene),
         "The intervals in the diagram are for one bin each.",
         note,

@@ -78,7 +78,7 @@ def bins_counted(scene: Scene) -> str:
     """Note on which bins the sentence above a diagram counts."""
     rows = scene.get(scene.model.predictions)
     test = "an exact test" if counts_rows(rows) else "Hoeffding's bound (1963)"
-    counted = f"The first sentence names bins only if they are significantly off by {test}."
+    counted = f"The sentences at the top name bins only if they are significantly off by {test}."
     if scene.claims == "confidence" and rows.kind != "confidence":
         counted += " A bin has the rows of all classes, so errors of classes can cancel in it."
     return f"{counted} {correction(scene, scene.claims)}"

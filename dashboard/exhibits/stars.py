@@ -21,17 +21,18 @@ _STAR = "Star: one bin{}."
 _INTERVAL = f" with its {at_level(LEVEL)} interval"
 _BAND = f"Gray: range of {at_level(LEVEL)} of stars of calibrated models."
 _STEM = (
-    "Strong plus: the bin's classes differ, on average by its distance from the star; noise explains the dotted part."
+    "Strong plus: the bin's classes differ. Its distance from the star is their mean difference, of which noise can "
+    "explain the dotted part."
 )
 _PALE = (
-    "Pale plus: no clear difference; its distance from the diagonal is the mean absolute gap of the classes, with its "
-    "range by noise."
+    "Pale plus: no clear difference. Its distance from the diagonal is the mean absolute gap of the classes; the "
+    "bracket is the range by noise."
 )
 _PRINTED = (
     "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the error by predicted class. With few "
     "rows of each class, most of it is noise."
 )
-_HOLLOW = "Hollow: pooled bins of fewer than 10 rows; with an interval from 10 rows on."
+_HOLLOW = "Hollow: pooled neighboring bins of fewer than 10 rows, with an interval if they have 10 rows together."
 _PLUSSES = {"all": (_STEM, _PALE), "significant": (_STEM,), "printed": (_PRINTED,), "none": ()}
 
 

@@ -380,8 +380,8 @@ TERMS = {
         Term(
             "two-bin-error",
             "Averaged two-bin error",
-            "The squared errors of two bins, averaged over all edges between them. No scores do better on average "
-            "than the true probabilities.",
+            "The scores are divided into two bins at an edge. The squared mean gaps of both bins are added and "
+            "averaged over all edges. No scores have a smaller value on average than the true probabilities.",
             sketches.two_bins(),
             "A vertical line divides an axis; on one side a bar is below it, on the other above; dashed lines "
             "show other edges.",

@@ -13,7 +13,7 @@ import streamlit as st
 
 from calib_core import NotAnswerable
 from calib_core.slices import Slice
-from calib_core.slices.findings import BIN, OVERALL, SLICE
+from calib_core.slices.findings import BIN, CELL, OVERALL, SLICE
 from calib_core.text import count, in_percent
 from dashboard import widgets
 from dashboard.chart import chart
@@ -141,7 +141,8 @@ def draw(scene: Scene) -> None:
     first, counts = words.headline
     with st.container(border=True, key="card-places"):
         leads = "all rows first, then" if len(worst) and worst["kind"].iloc[0] == OVERALL else "sorted"
-        st.caption(f"{named('What stands out', scene)} ({leads} by size of gap)")
+        classes = "; a class before its bins" if len(worst) and (worst["kind"] == CELL).any() else ""
+        st.caption(f"{named('What stands out', scene)} ({leads} by size of gap{classes})")
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")
         for i, line in enumerate(worst.to_dict("records")):

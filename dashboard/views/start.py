@@ -53,8 +53,8 @@ def _tile(demo: Demo) -> None:
     picture, numbers = st.columns([1.5, 1], gap="small", vertical_alignment="bottom")
     picture.image(diagram_spark(tile.points), alt=f"{demo.title}: a tiny reliability diagram", width="stretch")
     numbers.markdown(
-        f"says  \n**{markdown_plain(in_percent(tile.claimed))}**\n\n"
-        f"is right  \n**{markdown_plain(in_percent(tile.right))}**"
+        f"mean confidence  \n**{markdown_plain(in_percent(tile.claimed))}**\n\n"
+        f"accuracy  \n**{markdown_plain(in_percent(tile.right))}**"
     )
     moral, _, rest = demo.lesson.partition(": ")
     st.markdown(f"### {markdown_plain(moral)}")
