@@ -409,7 +409,8 @@ def _step(low: float, high: float) -> float:
 def _axis(low: float, high: float, few: bool = False) -> dict[str, Any]:
     """Range and ticks of an axis, optionally only every second tick."""
     step, room = _step(low, high) * (2 if few else 1), _ROOM * (high - low)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    # Labeled is also what is just beyond the data: risks that end at 99.9 % have an axis that includes 100 %.
+    first, last = math.ceil(max(0.0, low - room) / step - 1e-9), math.floor(min(1.0, high + room) / step + 1e-9)
     ticks = [i * step for i in range(first, last + 1)]
     return {"range": [low - room, high + room], "zeroline": False, **percent_ticks(ticks)}
 

@@ -779,6 +779,19 @@ def test_events_and_other_rows_are_counted_below_the_curve_of_a_risk() -> None:
     assert f"others: {700 - died.sum()}" in told
 
 
+@pytest.mark.parametrize("most", [0.999, 0.97, 0.6])
+def test_every_round_risk_on_the_axis_has_its_number(most: float) -> None:
+    rng = np.random.default_rng(8)
+    risk = np.clip(rng.random(500), 0.001, most)
+    died = (rng.random(500) < risk).astype(int)
+    figure = figures.risk_diagram(diagrams.risk_diagram(Predictions(np.column_stack([1 - risk, risk]), died)))
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        step = axis.tickvals[1] - axis.tickvals[0]
+        low, high = max(0.0, axis.range[0]), min(1.0, axis.range[1])
+        places = np.arange(0, 1 + step / 2, step)
+        assert axis.tickvals == pytest.approx(places[(places >= low - 1e-9) & (places <= high + 1e-9)])
+
+
 def test_words_over_a_decision_curve_are_its_line() -> None:
     rng = np.random.default_rng(6)
     risk = rng.beta(2, 3, 400)
