@@ -17,9 +17,9 @@ from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, int
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.text import plain, score, short_percent
 
-ROW, LOW_ROW, HEAD, TICKS = 38, 28, 22, 24
-"""Pixels of a row of both axes, of the part above an axis, and of its numbers."""
-FEW, CLOSE_ROW = 2, 24
+ROW, LOW_ROW, HEAD, TICKS, FOOT = 38, 28, 22, 24, 29
+"""Pixels of a row of both axes, of the part above an axis, of its numbers, and of those at the figure's end."""
+FEW, CLOSE_ROW = 2, 23
 """Number of models up to which a row of the lower axis has its full height, and its height with more models."""
 _LONGEST = 24
 _RATIOS = (0.1, 0.2, 0.25, 0.33, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0)
@@ -33,8 +33,8 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
     """Draw both axes with a row per model; the verdict's word and icon are below the model's name."""
     n = len(strip.names)
     above, below = ROW * n, (LOW_ROW if n <= FEW else CLOSE_ROW) * n
-    height = 2 * (HEAD + TICKS) + above + below
-    inner = height - HEAD - TICKS  # between the margins
+    height = 2 * HEAD + TICKS + FOOT + above + below
+    inner = height - HEAD - FOOT  # between the margins
     split = (below / inner, (inner - above) / inner)
     figure = go.Figure([floors(strip, "noise floor", "noise floor: level of a calibrated model"), raw_values(strip)])
     most = 1.18 * 100 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.floor, *strip.value], initial=0.0))
@@ -74,7 +74,7 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
         annotations=notes,
         showlegend=False,
         barmode="overlay",
-        margin={"l": _left(strip.names), "r": 14, "t": HEAD, "b": TICKS, "autoexpand": False},
+        margin={"l": _left(strip.names), "r": 14, "t": HEAD, "b": FOOT, "autoexpand": False},
         height=height,
         uirevision=f"verdict {most:.3g} {low:.3g}",
     )  # fmt: skip

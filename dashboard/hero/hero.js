@@ -3,7 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const heroes = new WeakMap();
-const RIGHT = { wide: 166, narrow: 150 }, TOP = 40, ROW = 48, FIRST = 56;
+const RIGHT = { wide: 166, narrow: 156 }, TOP = 40, ROW = 48, FIRST = 56;
 // With more models the rows and the words beside them are closer, so that the verdict stays on the first screen.
 const FEW = 2, CLOSE_ROW = 40;
 

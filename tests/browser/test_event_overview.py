@@ -88,7 +88,7 @@ def test_another_event_and_the_confidence_are_one_choice_away(open_page, served)
 
 @pytest.mark.parametrize("width", [900, pytest.param(1920, marks=pytest.mark.wide)])
 def test_nothing_of_a_risk_leaves_the_page(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/{ADDRESS}", width=width)
+    page = open_page(f'{served().url}/{ADDRESS}&calibrators=[{{"key":"temperature"}}]', width=width)
     drawn(page, "verdict")
     drawn(page, "in-the-large")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -98,4 +98,9 @@ def test_nothing_of_a_risk_leaves_the_page(open_page, served, width: int) -> Non
     picture = page.locator(".calib-hero .picture").bounding_box()
     for words in page.locator(".calib-hero svg text").all():
         box = words.bounding_box()
-        assert box["x"] + box["width"] <= picture["x"] + picture["width"] + 12
+        assert box["x"] + box["width"] <= picture["x"] + picture["width"]
+    chart = page.locator("[data-calib-chart=verdict]")
+    below = chart.bounding_box()["y"] + chart.bounding_box()["height"]
+    ticks = chart.locator(".x2tick text").all()
+    assert ticks
+    assert all(tick.bounding_box()["y"] + tick.bounding_box()["height"] <= below for tick in ticks)
