@@ -106,4 +106,5 @@ def _ends(line: Any, write: Any) -> str:
 
 def _table(lines: list[tuple[str, ...]], headings: tuple[str, ...]) -> None:
     cells = [[markdown_plain(cell) for cell in line[1:]] for line in lines]
-    st.table(pd.DataFrame(cells, [markdown_plain(line[0]) for line in lines], list(headings)))
+    table = pd.DataFrame(cells, [markdown_plain(line[0]) for line in lines], list(headings))
+    st.table(table.rename_axis("measure"))  # no heading is empty, for those who hear it before each line
