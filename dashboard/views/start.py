@@ -60,7 +60,7 @@ def _tile(demo: Demo) -> None:
     st.markdown(f"### {markdown_plain(moral)}")
     st.markdown(markdown_plain(begun(rest)))
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.caption(f"{markdown_plain(demo.title)} · {count(demo.rows)} rows", width="stretch")
+        st.caption(f"{markdown_plain(demo.title)} · {count(demo.rows)}\u00a0rows", width="stretch")
         st.button(
             "Open",
             key=f"start.{demo.key}",

@@ -110,3 +110,19 @@ def test_the_page_is_not_wider_than_the_window(open_page, served, width: int, da
     for tab in ("Summary", "Calibration and test rows", "How it is read", "First rows"):
         page.get_by_role("tab", name=tab).click()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("width", [900, pytest.param(1280, marks=pytest.mark.wide)])
+def test_texts_of_the_first_visit_are_in_their_cards_and_its_tiles_end_alike(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=start", width=width)
+    page.get_by_role("button", name="Open").first.wait_for()
+    settled(page)
+    sample = page.locator(".st-key-sample")
+    card, last = sample.bounding_box(), sample.locator("p").last.bounding_box()
+    assert last["y"] + last["height"] <= card["y"] + card["height"]
+    tiles = page.locator("[class*=st-key-tile-]").all()
+    ends = [tile.bounding_box() for tile in tiles]
+    links = [tile.get_by_role("button", name="Open").bounding_box() for tile in tiles]
+    rooms = [end["y"] + end["height"] - link["y"] - link["height"] for end, link in zip(ends, links, strict=True)]
+    assert rooms
+    assert max(rooms) - min(rooms) < 1
