@@ -90,7 +90,8 @@ def _picture(scene: Scene, model: Model | None) -> None:
         wanted = call("figures.movement", diagram(scene), titles=titles, looks=scene.looks, reach=_reach(scene))
     assert wanted is not None
     label = exhibit.words(scene).alt
-    chart(scene.get(wanted), key="presented-picture", label=label, height=_HEIGHT, live=live, room=_ROOM)
+    room = _ROOM_OF_CHIPS if live is None else _ROOM
+    chart(scene.get(wanted), key="presented-picture", label=label, height=_HEIGHT, live=live, room=room)
 
 
 def _reach(scene: Scene) -> tuple[float, ...]:

@@ -134,10 +134,13 @@ def test_a_presentation_is_a_picture_chips_and_a_slider(open_page, served) -> No
 
 
 @pytest.mark.parametrize(
-    "view", [view if view == "classes" else pytest.param(view, marks=pytest.mark.wide) for view in PICTURES]
+    "view",
+    [view if view == "classes" else pytest.param(view, marks=pytest.mark.wide) for view in (*PICTURES, "overview")],
 )
 def test_every_other_picture_is_presented_as_high_as_the_window(open_page, served, view: str) -> None:  # type: ignore[no-untyped-def]
     data = "data=demo%3Alanguage-model" if view in ("slices", "levels") else MODELS
+    if view == "overview":  # for a risk there is no slider
+        data = MODELS.replace("digits-naive-bayes", "breast-cancer-svm")
     page = open_page(f"{served().url}/?view={view}&present=True&{data}", height=720)
     for height in (720, 1080):
         page.set_viewport_size({"width": 1280, "height": height})
@@ -157,6 +160,14 @@ def test_every_other_picture_is_presented_as_high_as_the_window(open_page, serve
     settled(page)
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "present" not in url)
+
+
+def test_the_questions_about_ticked_calibrators_are_one_line(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=calibrators&{MODELS}")
+    questions = page.locator(".st-key-recalibrate-more").get_by_role("radio")
+    questions.first.wait_for()
+    settled(page)
+    assert len({each.bounding_box()["y"] for each in questions.all()}) == 1
 
 
 def test_marks_and_words_of_a_model_have_one_colour_on_the_dark_page(open_page, served) -> None:  # type: ignore[no-untyped-def]
