@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests" / "browser"))
 from waiting import settled
 
 OVERVIEW = ROOT / ".github" / "overview.png"
-WIDTH, HEIGHT = 1280, 1012
+WIDTH, HEIGHT = 1280, 842
 _CHOICES = Selection(
     source=Source(data="demo:digits-naive-bayes"),
     calibrators=(Recipe("CALIBRATORS", "temperature"),),
