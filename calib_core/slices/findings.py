@@ -98,9 +98,9 @@ def findings(
 
     ``stands_out``: p_corrected is at most 0.05. It is Holm's p in the family (bins, classes, values of one column),
     times the number of kinds of places. For slices it is also multiplied by the number of columns. The probability of
-    any false alarm among all places is at most 5 %. A place has this p in every view (``inference.picked_out``). All
-    rows are the one test fixed in advance. Its p accounts for the errors that it bounds, not for the other places; p
-    and interval are those of ``diagrams.overall_gap`` and ``risk.in_the_large``.
+    any false alarm among these places is at most 5 %. A place has this p in every view (``inference.picked_out``). All
+    rows are the one test fixed in advance, at 5 % of its own. Its p accounts for the errors that it bounds, not for the
+    other places; p and interval are those of ``diagrams.overall_gap`` and ``risk.in_the_large``.
 
     ``low`` to ``high`` is the exact interval of the mean probability behind ``right``, at ``level``, for this place
     only. ``rows_off``: rows times the smallest gap in the interval. Places with an effective sample size below

@@ -143,7 +143,7 @@ class InTheLargeExhibit(Exhibit):
         )
         return Words(caption, f"{MEASURES} by {in_sentence(title)}. {caption}").also(
             f"{ENDS} The end nearer to a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "
-            f"interval, because several errors are judged together, so the interval is a little wider. The other end "
+            f"interval, because several errors are judged together. The other end "
             f"is that of a {at_level(found.level)} interval. Method: {found.method}.",
             "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
             "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, risks are "

@@ -380,8 +380,8 @@ TERMS = {
         Term(
             "two-bin-error",
             "Averaged two-bin error",
-            "The scores are divided into two bins at an edge. The squared mean gaps of both bins are added and "
-            "averaged over all edges. No scores have a smaller value on average than the true probabilities.",
+            "The scores are divided at an edge; the squared gaps of the two bins are averaged over all edges. True "
+            "probabilities do best on average.",
             sketches.two_bins(),
             "A vertical line divides an axis; on one side a bar is below it, on the other above; dashed lines "
             "show other edges.",

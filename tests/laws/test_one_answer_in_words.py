@@ -85,7 +85,7 @@ def test_a_largest_error_may_be_all_that_an_average_cannot() -> None:
     """The note on smaller tolerances is about means over rows, not about the largest error below it."""
     lines = pd.DataFrame({"notion": ["class-wise"], "estimator": ["ece"], "unit": ["share"], "limit": [0.004]})
     (note,) = line_words.tolerances(lines, 0.02)
-    assert "means over rows" in note
+    assert "means over all classes" in note
 
 
 def test_a_refusal_in_a_terminal_names_an_option() -> None:

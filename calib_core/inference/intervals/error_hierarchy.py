@@ -213,8 +213,13 @@ class Chain:
 
     @property
     def _confidence_is_larger(self) -> bool:
-        """True if the lower end or the point of an event's line is that of the confidence."""
+        """True if the lower end or the point of an event's line is that of the confidence.
+
+        If no risk crosses 1/2, both errors are one number in mirrored bins, and neither is larger.
+        """
         assert self._event is not None
+        if np.isclose(_seen(self.lines[0]), _seen(self._event), rtol=1e-9, atol=0.0):
+            return False
         whole, event = self.ends(LEVEL), self._largest([self._event], [self._event_gap], LEVEL)
         return whole.low > event.low or whole.point > event.point
 

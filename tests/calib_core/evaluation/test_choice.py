@@ -297,7 +297,7 @@ def test_an_infinite_loss_is_mended_by_whatever_is_finite():
     assert found.gain.low > 0
     assert found.headline == "Use temperature scaling"
     assert "In 2 of 62 rows" in found.sentence
-    assert "adds 36" in found.sentence
+    assert "capped at 36" in found.sentence
     wide = choose(p, ["temperature"], level=0.9999)
     assert wide.recalibrate == (wide.gain.low > 0)
     assert not choose(p, ["temperature"], score="brier").recalibrate
