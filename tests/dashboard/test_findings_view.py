@@ -17,7 +17,7 @@ from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
-from dashboard.views.place_detail import LISTED
+from dashboard.views.place_detail import LISTED, place
 from tests.dashboard.test_views import opened
 
 DIGITS = Source(data="demo:digits-naive-bayes")
@@ -198,3 +198,17 @@ def test_many_classes_are_drawn_as_a_list_and_few_as_a_picture_of_all_pairs() ->
     middles = np.asarray(cells.base, dtype=float) + np.asarray(cells.x) / 2
     np.testing.assert_allclose(np.column_stack([middles, cells.y]), np.column_stack([marks.x, marks.y]))
     assert (np.asarray(marks.marker.opacity) == few.stands_out).all()
+
+
+def test_a_finding_leads_to_the_view_that_shows_its_place() -> None:
+    """All rows and bins over all classes are in the diagram; what is about one class is among the findings."""
+    scene = session.scene_of(Selection(source=DIGITS))
+    frame = scene.get(EXHIBITS.make("findings").table(scene.focused(model=scene.titles[0])))
+    expected = {"direction": "reliability", "bin": "reliability"}
+    seen = set()
+    for line in frame.to_dict("records"):
+        leads = place(line, scene)
+        assert leads["view"] == expected.get(line["kind"], "findings"), line["finding"]
+        assert (leads["model"], leads["code"]) == (scene.model.title, line["code"])
+        seen.add(line["kind"])
+    assert {"direction", "predicted class", "class and bin"} <= seen

@@ -71,6 +71,13 @@ def thin() -> bytes:
     return pd.DataFrame({"confidence": said, "correct": right.astype(int)}).to_csv(index=False).encode()
 
 
+def calibrated() -> bytes:
+    """Return risks of a calibrated model, few enough that the estimate of its error is 0."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(2, 4, 150)
+    return pd.DataFrame({"risk": p, "died": (rng.random(150) < p).astype(int)}).to_csv(index=False).encode()
+
+
 FILES = {
     "few of three classes": three(150),
     "three classes, divided": three(1_300),
@@ -78,6 +85,8 @@ FILES = {
     "risk, divided": risk(1_500, 0.97, 0.6),
     "confidences": thin(),
 }
+NO_ERROR = {"calibrated risk": calibrated()}
+"""A file whose error is estimated to be 0."""
 SEVERAL = {
     "several models, divided": (
         three(700),
@@ -140,7 +149,7 @@ class World:
 
 @lru_cache
 def world(name: str) -> World:
-    usual = (FILES.get(name, b""), b"", (Recipe("CALIBRATORS", "temperature"),))
+    usual = ((FILES | NO_ERROR).get(name, b""), b"", (Recipe("CALIBRATORS", "temperature"),))
     file, other, calibrators = SEVERAL.get(name, usual)
     key = session.hold(file, f"{name}.csv").key
     # In unequal parts, so that one is not taken for the other.
@@ -560,6 +569,18 @@ def test_every_number_of_page_one_is_a_cell(name: str) -> None:
             if re.search(r"\d", left):
                 found.append(f"no pattern reads {said.kind}: {left}")
     assert found == []
+
+
+def test_an_error_of_0_is_said_with_its_upper_end() -> None:
+    w = world("calibrated risk")
+    line = w.line("verdict", w.scene.titles[0])
+    assert line["point"] == 0 < line["high"]
+    (told,) = (
+        found
+        for said in page("calibrated risk")
+        for found in re.findall(r"to be 0 % and at most ([\d.]+) %", said.text)
+    )
+    assert float(told) == pytest.approx(100 * line["high"], rel=0.05)
 
 
 @pytest.mark.parametrize("name", FILES)

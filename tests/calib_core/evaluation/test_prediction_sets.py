@@ -56,6 +56,14 @@ def test_sets_are_their_definition(method, rows, share):
     assert sets.hits.tolist() == hits
 
 
+def test_single_sets_have_one_class_and_empty_ones_none():
+    p = Predictions([[0.9, 0.1]] * 20 + [[0.1, 0.9]] * 20 + [[0.55, 0.45]] * 10, [0] * 20 + [1] * 20 + [0] * 10)
+    for line in set_sizes({"net": p}, 0.5).itertuples():
+        sizes = class_sets(p, line.method, 0.5).sizes
+        assert (line.single, line.empty) == (np.mean(sizes == 1), np.mean(sizes == 0))
+        assert 0 < line.empty < 1 or line.method != "lac"
+
+
 def test_the_threshold_is_the_kth_smallest_of_n_plus_one():
     own = np.arange(19.0)
     assert [_threshold(own, share) for share in (0.9, 0.95, 0.5)] == [1.0, 0.0, 9.0]
