@@ -246,9 +246,7 @@ class CalibratorChoice(OneLine):
         if self.floored and self.score == "log-loss":
             then += f" {self._at_most()}. The log loss of such a row is {CAPPED}."
             if self.rests_on_floored:
-                then += (
-                    f" The gain depends on them: on the other {_rows(self._rest)} the interval of the gain includes 0."
-                )
+                then += f" On the other {_rows(self._rest)}, the interval of the gain includes 0."
         return " ".join(filter(None, (fall, changes, among, then)))
 
     def _moved(self) -> str:
