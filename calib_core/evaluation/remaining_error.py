@@ -119,11 +119,11 @@ def _in_even_bins(before: PrimaryLine, after: PrimaryLine) -> _Pair | None:
     old, new = bins_filled(before.estimate), bins_filled(after.estimate)
     if after.notion == "event" or old is None or new is None or new > min(FEW_BINS, old - 1):
         return None
-    made = []
+    lines = []
     for line in (before, after):
         assert line.estimate.question is not None
-        made.append(primary(line.estimate.question.predictions, line.eps, line.level, "equal-mass", beside=before))
-    return _Pair(*made)
+        lines.append(primary(line.estimate.question.predictions, line.eps, line.level, "equal-mass", beside=before))
+    return _Pair(*lines)
 
 
 def _filled_said(line: PrimaryLine) -> str:

@@ -14,7 +14,7 @@ from dashboard.chart import chart
 from dashboard.exhibits import Words, line_words
 from dashboard.exhibits.hero import EXPLAINED, Hero, left_out, off_elsewhere
 from dashboard.exhibits.pairs import better
-from dashboard.exhibits.risk import ENDS, GIVEN, MEASURES
+from dashboard.exhibits.risk import ENDS, MEASURES
 from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.glossary import term
 from dashboard.hero import hero
@@ -26,7 +26,7 @@ from dashboard.views.card import named
 from dashboard.views.exhibited import menu, numbers, progress
 from dashboard.views.workspace import model_in_focus
 
-KEY = "Tick: raw value. Hatched: its range for 95 % of perfectly calibrated models."
+KEY = "Tick: raw value. Hatched: its range by chance."
 """Meaning of the marks below the intervals."""
 FEW = 2
 """Models up to which a sentence below the verdicts, else in their menu, states who is within both tolerances."""
@@ -99,7 +99,7 @@ def _large(scene: Scene) -> None:
                 st.markdown(f"**{MEASURES}:** {markdown_plain(f'{why}.')}")
                 return
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.markdown(f"**{named(MEASURES, scene)}**")
+            st.markdown(f"**{named(MEASURES, scene)}**", help=ENDS)
             with st.container(horizontal=True, width="content", gap="small"), menu(st, "in-the-large"):
                 widgets.recipe_controls(
                     widgets.selection().exhibit("in-the-large"),
@@ -109,7 +109,6 @@ def _large(scene: Scene) -> None:
                 numbers("in-the-large", scene, _notes(words))
         chart(figure, key="in-the-large", label=words.alt, height=figure.layout.height)
         st.caption(markdown_plain(exhibit.scores(scene)))
-        st.caption(GIVEN, help=ENDS)
         _better(scene)  # next to the scores, where there is room
 
 

@@ -181,7 +181,7 @@ def test_classes_that_stand_out_are_named(scene: Scene, after: Predictions) -> N
     )
     names = [str(tests["class"][code]) for code in cc.inference.standing_out(tests)[:3]]
     assert names
-    assert exhibit.outstanding(scene).partition(": ")[2].startswith(names[0])
+    assert exhibit.outstanding(scene).partition(": ")[2].startswith(f"class {names[0]}")
     assert all(name in exhibit.outstanding(scene).partition(": ")[2] for name in names)
 
 

@@ -51,7 +51,7 @@ def test_rows_per_bin_and_other_errors_are_said(scene):
     exhibit = EXHIBITS.make("sweep", kind="points-per-bin", estimator="debiased-l2", claims="looked-at")
     looked_at = scene.focused(notion="class-wise")
     words, frame = exhibit.words(looked_at), looked_at.get(exhibit.table(looked_at))
-    assert words.caption.startswith("Debiased squared error for 10 to 500 rows in each bin; dashed: class-wise.")
+    assert words.caption.startswith("Debiased squared error for 10 to 500 rows in each bin; class-wise.")
     assert any(note.startswith(f"{BINS}: ") for note in words.notes), "single claims are no claims of every class"
     assert set(frame["model"]) == {"Uncalibrated model", SCALED}
     assert [column.heading for column in exhibit.columns(frame)][2:4] == ["rows per bin", "Debiased squared error"]

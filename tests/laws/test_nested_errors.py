@@ -479,7 +479,7 @@ def test_no_mean_distance_of_the_curve_lies_below_the_mean_gap(bins):
 
 @pytest.mark.parametrize(("most", "n"), [(0.1, 1000), (0.45, 1000), (0.3, 3000), (0.9, 1000)])
 def test_an_error_is_no_larger_than_its_mirror(most: float, n: int) -> None:
-    """Where no risk crosses 1/2, the confidence is one minus the risk, and its error is the same number."""
+    """An event without a risk above 1/2: the confidence is one minus the risk, and its error is the same number."""
     rng = np.random.default_rng(5)
     risk = rng.uniform(0.0, most, n)
     p = cc.Predictions(np.column_stack([1 - risk, risk]), (rng.random(n) < np.minimum(2 * risk, 1)).astype(int))

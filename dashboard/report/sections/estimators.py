@@ -39,7 +39,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     tests = yield from shown(Recipe("EXHIBITS", "tests"), scene)
     trade = yield from shown(chosen("trade"), scene)
     yield from (*tests.headed(), *tests.everything)
-    yield from _traded(trade, asked=bool(chosen("trade").params))
+    yield from _traded(trade, selected=bool(chosen("trade").params))
     sweep = yield from shown(Recipe("EXHIBITS", "sweep"), scene)
     validity = yield from shown(Recipe("EXHIBITS", "validity"), scene)
     yield from side_by_side((sweep, ""), (validity, ""))
@@ -51,9 +51,9 @@ def _shorter(numbers: tuple[Block, ...]) -> Iterator[Block]:
     return (block for block in numbers if not (isinstance(block, Paragraph) and block.text in explained))
 
 
-def _traded(found: ExhibitParts, *, asked: bool) -> Iterator[Block]:
+def _traded(found: ExhibitParts, *, selected: bool) -> Iterator[Block]:
     """Yield the figure unless it is a single point, which compares nothing, and no option of it was chosen."""
-    if asked or found.table is None or len(found.table.frame) > 1:
+    if selected or found.table is None or len(found.table.frame) > 1:
         yield from folded(found)
 
 

@@ -147,10 +147,10 @@ def test_rows_held_out_by_hand():
     found = answer(PLANS.make("miscoverage", rows=200))
     assert found.needed == 59  # .95 ** 59 <= .05 < .95 ** 58
     chance = sum(binom.pmf(j, 200, 0.95) for j in range(196, 201))
-    assert "rank 196 of 200" in found.sentence
+    assert "number 196 of 200" in found.sentence
     assert f"with probability {100 * chance:.1f} %" in found.sentence
     assert "at most 500" in answer(PLANS.make("miscoverage", rows=20, rate=0.001)).inverse
-    assert "no threshold" in answer(PLANS.make("miscoverage", rows=58)).sentence
+    assert "No threshold" in answer(PLANS.make("miscoverage", rows=58)).sentence
     assert "withholds nothing" in answer(PLANS.make("miscoverage", rows=8)).sentence
 
 
@@ -585,8 +585,8 @@ def test_where_bins_are_too_small_nothing_is_promised() -> None:
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (PLANS.make("miscoverage", rows=1), "With 1 correct row, no threshold"),
-        (PLANS.make("miscoverage", rows=2), "With 2 correct rows, no threshold"),
+        (PLANS.make("miscoverage", rows=1), "set on 1 held-out correct row. No threshold"),
+        (PLANS.make("miscoverage", rows=2), "set on 2 held-out correct rows. No threshold"),
         (PLANS.make("abstaining-rates", rows=1, error=0.01), "On 1 row, the"),
         (PLANS.make("abstaining-rates", rows=1, error=0.01), "1 point or less needs"),
         (PLANS.make("accuracy-interval", rows=50, accuracy=0.8, width=0.01), "at most 1 point needs"),

@@ -354,7 +354,7 @@ def test_claims_by_class_are_judged_in_groups_and_it_is_said_so():
     assert made == paired_difference(a, b, "top-label", "debiased-l2", Groups(20))
     assert "groups of at least 50 rows" in paired_difference(a, b, "top-label", "ece").about
     fine = paired_difference(a, b, "top-label", "debiased-l2", 100)
-    assert "single row" in fine.about
+    assert "without another in their bin" in fine.about
     assert not fine.tested
 
 
@@ -551,4 +551,4 @@ def test_abstaining_rows_count_for_neither():
 def test_one_row_alone_is_one_row(alone, words):
     text = _where(EqualWidth(10), "first", (10, 10), alone)
     assert words in text
-    assert ("single" in text) == bool(alone)
+    assert ("without another" in text) == bool(alone)

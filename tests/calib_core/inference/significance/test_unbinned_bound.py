@@ -141,6 +141,6 @@ def test_what_cannot_be_asked_says_why():
             unbinned_bound(p, **wrong)
     with pytest.raises(NotAnswerable, match="canonical"):
         unbinned_bound(p, "canonical")
-    assert "at most 0.5 times as much as the score" in unbinned_bound(p, constant=0.5).sentence
+    assert "changes by at most 0.5 times x" in unbinned_bound(p, constant=0.5).sentence
     assert "never decreases" in unbinned_bound(p, assumption="monotone").sentence
     assert unbinned_bound(p, assumption="monotone").constant is None

@@ -218,7 +218,7 @@ def test_the_overview_counts_what_is_kept():
 
 @pytest.mark.parametrize("make", [reproduced, gallery, lambda key: from_files(key, {})])
 def test_an_unknown_key_names_those_there_are(make):
-    with pytest.raises(cc.InputError, match=r"'p9'.*p1-figures-1-2, "):
+    with pytest.raises(cc.InputError, match=r"'p9'.*calib reproduce lists all keys"):
         make("p9")
 
 
