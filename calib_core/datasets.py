@@ -229,7 +229,7 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "breast-cancer-svm",
         "Breast cancer, support vector machine",
-        "A margin passed through a sigmoid is not a probability: of rows with a risk of 20 %, 1 % are malignant; of "
+        "A score squeezed into 0 to 1 is not a probability: of rows with a risk of 20 %, 1 % are malignant; of "
         "those with 80 %, all are.",
         "breast_cancer_svm.csv",
         "Sigmoid of an SVM's decision values on scikit-learn's breast cancer data, out-of-fold",

@@ -543,16 +543,16 @@ class CalibratorChoice(OneLine):
         third = " Third, the interval of its gain on the held-out rows is above 0." if self.held_out else ""
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
-            f"Chosen by cross-validation in {len(self.picks)} random folds. The choice {self._repeated} was repeated "
-            f"without each fold in turn: it was {inside(picked.title)} in {same} of {len(self.picks)} repetitions."
-            f"{self._other_picks()}",
+            f"Chosen by {inside(ESTIMATORS[self.score].title)}, cross-validated in {len(self.picks)} random folds. The "
+            f"choice {self._repeated} was repeated without each fold in turn: it was {inside(picked.title)} in {same} "
+            f"of {len(self.picks)} repetitions.{self._other_picks()}",
             self._corrected(),
             _PRIOR if self.table["title"].str.contains("prior rows").any() else "",
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
             "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
-            "predicts the outcomes of these rows clearly better than the model does. The probability that it gives "
-            f"to all these outcomes must be more than {np.exp(ENOUGH):.1f} times the model's; here it is "
-            f"{_times(self.evidence)} times the model's. With few rows, one likelihood-ratio test can replace these "
+            "predicts the outcomes of these rows clearly better than the model does. Its likelihood (the probability "
+            f"that it gives to all of them together) must be more than {np.exp(ENOUGH):.1f} times the model's; here it "
+            f"is {_times(self.evidence)} times the model's. With few rows, one likelihood-ratio test can replace these "
             f"two conditions.{third}{self._not_met()}"
             if np.isfinite(self.evidence)
             else "",

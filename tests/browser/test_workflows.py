@@ -125,6 +125,7 @@ def test_a_researcher_sends_a_link_to_what_they_look_at(open_page, served) -> No
     link = page.get_by_test_id("stPopoverBody").get_by_test_id("stCode").inner_text().strip()
     other = open_page(link)
     drawn(other, "reliability", "detail-classes")
+    settled(other)  # the last lines of the pane follow its chart
     here, there = (each.locator(".st-key-detail").inner_text() for each in (page, other))
     assert there == here
     assert "Clear" in here

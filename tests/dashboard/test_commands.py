@@ -240,7 +240,7 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     assert [term.partition(":")[0] for term in (ece, confidence)] == ["ECE", "Confidence"]
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
     assert reasons.endswith("Judged by confidence, as requested.")
-    subject = line.about.replace("in these bins", "in the bins of its raw value")
+    subject = line.about.replace("in these bins", "in the same bins as its raw value")
     assert about.endswith(f"Intervals are for {subject}.")
     assert f"(bins: {line.bins})" in about
 

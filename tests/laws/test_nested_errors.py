@@ -14,6 +14,7 @@ from calib_core.diagrams import overall_gap
 from calib_core.inference import mean_gap
 from calib_core.inference.intervals.error_hierarchy import Chain, _behind, _p_values
 from calib_core.inference.verdicts.verdict import on_scale_of
+from calib_core.reductions.class_wise import ClassSpecific
 from dashboard.cli import main
 from dashboard.exhibits.line_words import GAP_ABOVE
 
@@ -336,6 +337,24 @@ def test_draws_of_the_event_are_those_of_its_bins():
     assert np.quantile(sizes[-1], 0.95) == pytest.approx(np.quantile(alone, 0.95), rel=0.1)
     s = p.probs[:, p.event]
     assert np.sqrt(np.mean(sizes[-2] ** 2)) == pytest.approx(np.sqrt((s * (1 - s)).sum()) / len(s), rel=0.1)
+
+
+def test_a_bin_of_scores_near_0_and_near_1_is_drawn_as_its_rows_are():
+    """Its rows hardly vary; outcomes drawn at the mean score, about 1/2, would hide 18 wrong ones of 3,000."""
+    rng, n = np.random.default_rng(0), 3000
+    sure = rng.integers(0, 3, n)
+    probs = 10.0 ** -rng.uniform(3, 6, (n, 3))
+    probs[np.arange(n), sure] = 0
+    probs[np.arange(n), sure] = 1 - probs.sum(axis=1)
+    labels = np.where(rng.random(n) < 0.006, (sure + 1) % 3, sure)
+    made = estimate(cc.Predictions(probs, labels), ClassSpecific(0), bins="equal-mass")
+    assert made.verdict().p_value <= 0.002
+    chain, score = Chain.of(made.question, 0), probs[:, 0]
+    cell = np.searchsorted(chain._bins.table.edge_sets(score.dtype)[0], score, side="right")
+    redrawn = (np.bincount(cell, (rng.random(n) < score) - score) for _ in range(1000))
+    twin = [np.abs(gaps).sum() / n for gaps in redrawn]
+    for rank in (0.5, 0.95):
+        assert np.quantile(chain._draws[0][-1], rank) == pytest.approx(np.quantile(twin, rank), rel=0.1)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])

@@ -16,6 +16,8 @@ from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.claims.binary_claims import Claims
+from calib_core.claims.exact_sums import Moments
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import Question, estimate, judged_notion
 from calib_core.estimators.binned import Binned
@@ -61,19 +63,26 @@ _IN_BINS = 0.25
 """Share of the miss probability for a line in bins, where the mean gap uses 1."""
 GIVEN = ", given these predictions"
 """End of what an interval is about; errors that it does not measure follow."""
+_MIXED: Final = 2.0
+"""Ratio of variances, drawn at the mean score to the scores' own, above which a cell is split."""
 _OR_OF = ", or the {} in its own bins if that is larger"
 _OR_TOGETHER = ", or over all classes pooled if that is larger"
 _OR_EVENT = ", or over all classes pooled, or of the event, whichever is largest"
 _OR_CONFIDENCE = ", or of the confidence, which is larger here"
 _WHERE = r"^the (?:line's )?error ((?:over|in) .+?)(, classes of few rows pooled)?"
 _LARGEST_OF = (
-    (_WHERE + _OR_EVENT, r"the largest of three errors (\1, over all classes together, and of the event)\2"),
+    (
+        _WHERE + _OR_EVENT,
+        r"the largest of three errors: that \1, that over all classes together, and that of the event\2",
+        r"This is the largest of three errors: that \1, that over all classes together, and that of the event\2.",
+    ),
     (
         _WHERE + _OR_CONFIDENCE,
-        r"the larger of two errors (of the risk \1, and of the confidence; here that of the confidence)\2",
+        r"the error of the confidence, which is larger here than that of the risk \1\2",
+        r"This is the error of the confidence; that of the risk is never smaller. Estimated \1\2, it would be smaller.",
     ),
 )
-"""Descriptions of the largest of several errors, and the same for sentences: all of these errors together."""
+"""Descriptions of the largest of several errors, the same for sentences, and a sentence of its own."""
 _GAP, _OTHER_GAP = "mean gap", "mean gap of the confidence"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """Cached results of calibrated draws: every line of the same predictions needs them."""
@@ -599,13 +608,22 @@ def in_sentences(about: str) -> str:
 
     The description itself is stored with the baselines of gates, so it does not change with our wording.
 
-    >>> print(in_sentences(f"the error over 9 groups of rows{_OR_CONFIDENCE}{GIVEN}"))
-    the larger of two errors (of the risk over 9 groups of rows, and of the confidence; here that of the confidence),
-    given these predictions
+    >>> print(in_sentences(f"the error over 9 groups of rows{_OR_CONFIDENCE}"))
+    the error of the confidence, which is larger here than that of the risk over 9 groups of rows
     """
-    for pattern, words in _LARGEST_OF:
+    for pattern, words, _ in _LARGEST_OF:
         about = re.sub(pattern, words, about)
     return about
+
+
+def of_several(about: str) -> str:
+    """Return the sentences on which of several errors an interval is for; empty if it is for one.
+
+    >>> of_several(f"the error over 9 groups of rows{_OR_CONFIDENCE}{GIVEN}").partition(".")[0]
+    'This is the error of the confidence; that of the risk is never smaller'
+    """
+    about = about.partition(GIVEN)[0]
+    return next((re.sub(pattern, text, about) for pattern, _, text in _LARGEST_OF if re.match(pattern, about)), "")
 
 
 def notion_of(question: Question) -> str:
@@ -630,7 +648,7 @@ def _overlaid(lines: list[InBins], event: _Event | None = None) -> tuple[list[Co
     number = 1 if alike else strata
     more = [] if event is None else _both_ways(event.edges, [edges for mine in sets for edges in mine])
     unions = [np.unique(np.concatenate([*(mine[s] for mine in sets), *more])) for s in range(number)]
-    sums = claims.moments(unions)
+    unions, sums, part = _distinguished(claims, unions)
     places = [np.zeros(sums.count.shape, dtype=np.intp) for _ in lines]
     facing = np.ones(sums.count.shape)
     if event is not None:
@@ -651,7 +669,7 @@ def _overlaid(lines: list[InBins], event: _Event | None = None) -> tuple[list[Co
             of = np.arange(strata) if line.table.joined is None else line.table.joined
             place += of[:, None] * line.table.count.shape[1]
     filled = sums.count > 0
-    codes = np.stack([*(place[filled] for place in places), (facing[filled] > 0).astype(np.intp)])
+    codes = np.stack([*(place[filled] for place in places), (facing[filled] > 0).astype(np.intp), part[filled]])
     cells, code = np.unique(codes, axis=1, return_inverse=True)
     count, score, squares = (
         np.bincount(code.ravel(), part[filled])
@@ -659,7 +677,32 @@ def _overlaid(lines: list[InBins], event: _Event | None = None) -> tuple[list[Co
     )
     mean = np.clip(score / count, 0.0, 1.0)
     found = CellGaps(count / count.sum(), np.square(count) / squares, mean, mean)
-    return list(cells[:-1]), found, 2.0 * cells[-1] - 1.0
+    return list(cells[:-2]), found, 2.0 * cells[-2] - 1.0
+
+
+def _distinguished(claims: Claims, unions: list[Floats]) -> tuple[list[Floats], Moments, Codes]:
+    """Split cells whose scores are so different that outcomes drawn at their mean would vary far too much.
+
+    A cell of n scores s with mean m is split where n m (1 - m) > 2 sum s (1 - s). Calibrated outcomes of the scores 0
+    and 1, for example, never vary; drawn at 1/2 they would hide any error. The result has edges, sums, and the number
+    of each part of a split cell, 0 for whole cells.
+    """
+    sums = claims.moments(unions)
+    own = sums.claim if sums.plain_claim is None else sums.plain_claim
+    mixed = sums.score * (sums.count - sums.score) > _MIXED * own * sums.count + CLOSE
+    if not mixed.any():
+        return unions, sums, np.zeros(mixed.shape, dtype=np.intp)
+    apart, parts = [], []
+    for s, (coarse, fine) in enumerate(zip(unions, claims.refined(unions), strict=True)):
+        split = mixed.any(axis=0) if len(unions) == 1 else mixed[s]
+        apart.append(np.unique(np.concatenate([coarse, fine[split[np.searchsorted(coarse, fine, side="right")]]])))
+        cell = np.append(0, np.searchsorted(coarse, apart[s], side="right"))
+        parts.append(np.where(split[cell], np.arange(1, len(cell) + 1), 0))
+    sums = claims.moments(apart)
+    part = np.zeros(sums.count.shape, dtype=np.intp)
+    for s, mine in enumerate(parts):
+        part[slice(None) if len(unions) == 1 else s, : len(mine)] = mine
+    return apart, sums, part
 
 
 def _both_ways(edges: Floats, others: list[Floats]) -> list[Floats]:

@@ -28,9 +28,9 @@ from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import counts
 
-GIVEN = "the expected score of these rows, given the predictions"
+GIVEN = "the score expected if the outcomes of these rows were drawn again"
 """The quantity that intervals of the Brier score and the log loss estimate."""
-RIGHT = "the accuracy on rows like these"
+RIGHT = "the accuracy on new rows like these"
 """The quantity that intervals of the accuracy estimate."""
 
 

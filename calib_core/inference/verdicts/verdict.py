@@ -14,7 +14,7 @@ from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, Question, error_scale, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
-from calib_core.inference.intervals.error_hierarchy import GIVEN, in_sentences, joint_event_ends
+from calib_core.inference.intervals.error_hierarchy import GIVEN, in_sentences, joint_event_ends, of_several
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.significance.calibration_tests import shown_at_all
@@ -407,7 +407,7 @@ def _what(estimate: Estimate, about: str) -> str:
     """Return what the interval is about, as the subject of a sentence."""
     question = estimate.question
     assert question is not None
-    subject = in_sentences(about).partition(GIVEN)[0]
+    subject = "the error" if of_several(about) else in_sentences(about).partition(GIVEN)[0]
     subject = subject.replace("in these bins", f"in {_bins(estimate)}")
     subject = subject.replace("this estimator's noiseless value", f"the noiseless {estimate.recipe[1].title}")
     if _scale(estimate)[1] < 1.0:
@@ -419,7 +419,7 @@ def _what(estimate: Estimate, about: str) -> str:
     among = "" if rows.abstained is None else f" (of the {rows.answered.n_rows:,} of {rows.n_rows:,} rows answered)"
     if rows.row_groups is not None:
         among += f", of rows in {rows.row_groups.words}"
-    subject = re.sub("^the error ", "the calibration error ", subject)
+    subject = re.sub("^the error\\b", "the calibration error", subject)
     whole = f"{subject}{among}"
     return f"{whole}{',' if ', ' in whole and not whole.endswith(')') else ''}"
 
@@ -435,9 +435,10 @@ def _bins(estimate: Estimate) -> str:
 
 
 def _limits(about: str) -> str:
-    """Return the sentence on errors that the interval does not measure; empty if there are none."""
+    """Return sentences on several errors that the interval is for, and on those that it does not measure, if any."""
     unmeasured = about.partition(GIVEN)[2].removeprefix("; ")
-    return f" {begun(unmeasured)}." if "not measured" in unmeasured else ""
+    cancel = f"{begun(unmeasured)}." if "not measured" in unmeasured else ""
+    return "".join(f" {sentence}" for sentence in (of_several(about), cancel) if sentence)
 
 
 def _sane(estimate: Estimate, *ends: float) -> None:
