@@ -36,6 +36,8 @@ FEW_VALUES = 12
 MOST_VALUES = 200
 """A column with more values, or more than half as many as rows, does not define groups."""
 PARTS = 4
+_IDENTITY = re.compile(r"(^|[^a-z])id$", re.IGNORECASE)
+"""Names of columns that identify rows."""
 _PEOPLE = re.compile("human|people|person|annotat|expert|manual|review|rater|gold", re.IGNORECASE)
 """Names of columns with people's marks."""
 _SLACK = 0.01
@@ -183,7 +185,7 @@ def _divided(rows: Predictions, name: str, parts: int, wanted: bool) -> CutColum
     if not wanted:
         if rows.row_groups is not None and name == rows.row_groups.name:
             return "it defines the groups of rows"
-        if _numbers_rows(values):
+        if _numbers_rows(name, values):
             return "it only numbers the rows"
         if rows.kind != "full" and _judges_answers(name, values):
             return "it marks some rows as right or wrong, so its values depend on the outcome"
@@ -219,12 +221,15 @@ def _judges_answers(name: str, values: Column) -> bool:
     return bool(_PEOPLE.search(name)) and marks_some(as_read(values))
 
 
-def _numbers_rows(values: Column) -> bool:
-    """True if they are many distinct whole numbers, which only identify rows."""
-    if len(values) <= MOST_VALUES or not is_number(values):
+def _numbers_rows(name: str, values: Column) -> bool:
+    """True if they are distinct whole numbers that only identify rows: many, consecutive, or called an id."""
+    if len(values) <= FEW_VALUES or not is_number(values):
         return False
     first = values.head(MOST_VALUES)  # most columns are told from their first values
-    return bool(first.is_unique and (first % 1 == 0).all() and values.is_unique and (values % 1 == 0).all())
+    if not (first.is_unique and (first % 1 == 0).all() and values.is_unique and (values % 1 == 0).all()):
+        return False
+    consecutive = values.max() - values.min() == len(values) - 1
+    return len(values) > MOST_VALUES or bool(consecutive) or _IDENTITY.search(name) is not None
 
 
 def _spans(name: str, values: Column, inner: Sequence[float]) -> CutColumn:

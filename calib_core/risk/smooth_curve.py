@@ -208,6 +208,8 @@ PLACES = 120
 _DRAWS, _DIRECTIONS, _BISECTIONS, _HALVINGS = 400, 6, 9, 40
 _HIGH = (1.0, 0.4, 1.0)
 """Shares of the upper ends' chance to miss that ICI, E50 and E90 use: with all of it, E50 missed up to .12 for .05."""
+_SHARES = (0.5, 0.9)
+"""Shares of rows with distances below E50 and E90."""
 _POINTS = 101
 _ROOM = 5
 """Rows beyond each end of the curve: it is drawn where data are."""
@@ -278,7 +280,8 @@ def smooth_curve(
     A spline with an intercept has the mean of the outcomes, so that its ICI is never smaller than the mean gap. Ends
     and value of the ICI are at least those of the mean gap (``inference.mean_gap`` of the event, in ``bins``). The
     lower end of the mean gap misses with a chance that is known from the scores; a of the ICI's own lower end is the
-    remainder.
+    remainder. The upper end is at most twice the mean risk m plus that of the mean gap (or twice 1 - m), as the curve's
+    mean allows no more. Those of E50 and E90 are at most 2 and 10 times as large (Markov's inequality).
 
     So the values are those of one curve, and E50 <= E90 <= Emax. The ends of E50 are at most those of E90. For this the
     lower end of E50 and the upper one of E90 are adjusted, which can only widen an interval. Each value is inside its
@@ -538,7 +541,7 @@ class Distances:
     def of_lines(self, lines: Float64s) -> Float64s:
         """ICI, E50 and E90 of curves with these log-odds, (places, curves): (3, curves)."""
         distance = np.abs(expit(lines) - self.scores[:, None])
-        return np.array([distance.mean(axis=0), *np.quantile(distance, [0.5, 0.9], axis=0)])
+        return np.array([distance.mean(axis=0), *np.quantile(distance, _SHARES, axis=0)])
 
     def table(self, plain: pd.DataFrame, tail: float, gap: MeanGap | None) -> pd.DataFrame:
         """The table of distances with bias-corrected values, ends and floors; the ICI's are at least the mean gap's."""
@@ -559,6 +562,11 @@ class Distances:
         lows[1], highs[2] = lows[1:].min(), highs[1:].max()
         least, point, most = (0.0, 0.0, 0.0) if gap is None else (gap.least, gap.point, gap.most)
         lows[0], highs[0] = max(lows[0], least), max(highs[0], most)
+        if gap is not None:
+            # Mean distance <= mean curve + mean risk, or the same of no event; and Markov's inequality for quantiles.
+            mean = float(self.scores.mean())
+            highs[0] = min(highs[0], 2 * min(mean, 1 - mean) + most)
+            highs[1:] = np.minimum(highs[1:], highs[0] / (1 - np.array(_SHARES)))
         highs = np.maximum(highs, lows)
         values = np.clip(self._drawn_in(max(2 * seen[0] - float(again), point)), lows, highs)
         values[0] = max(values[0], point)
@@ -604,7 +612,7 @@ class Distances:
         distance = np.abs(expit(lines) - self.scores[:, None])
         if m == 0:
             return np.asarray(distance.mean(axis=0))
-        share = (0.5, 0.9)[m - 1] * (len(distance) - 1)
+        share = _SHARES[m - 1] * (len(distance) - 1)
         below = int(share)
         parts = np.partition(distance, [below, min(below + 1, len(distance) - 1)], axis=0)
         return np.asarray(parts[below] + (share - below) * (parts[min(below + 1, len(distance) - 1)] - parts[below]))

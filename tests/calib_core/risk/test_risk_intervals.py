@@ -7,6 +7,10 @@ import pandas as pd
 import pytest
 from risk_laws import RARE, SCORES, TRUTHS, shares
 
+from calib_core import Predictions
+from calib_core.inference import mean_gap
+from calib_core.risk import smooth_curve
+
 TABLES = Path(__file__).parents[2] / "simulations"
 TAIL = 0.05
 
@@ -51,3 +55,15 @@ def test_the_tables_of_the_large_simulations(kind, most, mean):
         assert (found.groupby("measure")[side].mean() <= mean).all()
     assert (found.groupby("measure")["half"].mean() > 0.15).all(), "ends half as far would pass too"
     assert (found["none"] == 0).all()
+
+
+def test_upper_ends_allow_no_more_than_a_rare_event_can_violate():
+    """About 50 events in 2,500: the mean risk and the curve's mean add up to 4 %, so no mean distance is 14 %."""
+    rng = np.random.default_rng(1)
+    risk = rng.beta(1, 49, 2500).clip(1e-4, None) / 2
+    happened = rng.random(2500) < 2 * risk
+    p = Predictions(np.column_stack([1 - risk, risk]), happened.astype(int))
+    ici, median, far = smooth_curve(p).distances["high"][:3]
+    assert ici <= 1.01 * (2 * risk.mean() + mean_gap(p, "event").most) < 0.04  # the curve is at 120 places
+    assert median <= 2 * ici
+    assert far <= 10 * ici * (1 + 1e-12)

@@ -14,6 +14,7 @@ from scipy.stats import binom
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
+from calib_core.columns.cut import divided_by
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli
 from calib_core.inference.intervals.elementary import share_floor, share_test
 from calib_core.inference.noise.outcome_draws import poisson_binomial
@@ -372,6 +373,27 @@ def test_a_scan_without_anything_to_look_at_says_so():
     assert few.frame().empty
     with pytest.raises(NotAnswerable, match="'row' has 300 different values, too many for slices"):
         cc.slices.scan(told([0.7] * 300, [True] * 300, row=[f"r{i}" for i in range(300)]), ["row"])
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "left_out"),
+    [
+        ("row", np.arange(150), True),  # consecutive
+        ("row", np.arange(150) * 7 % 150 + 20, True),  # in any order
+        ("patient_id", np.arange(150) * 3, True),  # by its name
+        ("income", np.arange(150) * 3, False),
+        ("grid", np.arange(150) % 75, False),  # shared by two rows each
+        ("pH", np.arange(150) / 10, False),
+        ("row", np.arange(400) * 3, True),  # so many distinct whole numbers identify rows by any name
+    ],
+)
+def test_a_column_that_numbers_rows_is_not_cut_unless_it_is_requested(name, numbers, left_out):
+    n = len(numbers)
+    p = told([0.7] * n, [True] * n, site=["a", "b"] * (n // 2), **{name: numbers})
+    cuts, out = divided_by(p, None, 4)
+    assert (name in cuts) is not left_out
+    assert out == (((name, "it only numbers the rows"),) if left_out else ())
+    assert name in divided_by(p, [name], 4)[0]
 
 
 # ---- guarantees, by simulation -------------------------------------------------------------------------------
