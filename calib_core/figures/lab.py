@@ -26,10 +26,12 @@ def truth_curve(curve: TruthCurve) -> go.Figure:
     """Draw the true curve, and the bins of one sample as points with intervals, in one style per stratum."""
     frame = curve.frame()
     figure = go.Figure([diagonal()])
-    for number, stratum in enumerate(dict.fromkeys(frame["stratum"])):
+    strata = list(dict.fromkeys(frame["stratum"]))
+    for number, stratum in enumerate(strata):
         mine = frame[frame["stratum"] == stratum]
         true, points = (mine[mine["of"] == of] for of in ("truth", "point"))
-        figure.add_traces([_true(true, number, stratum), *_sample(mine, number, stratum), *_through(points, number)])
+        of = f", {plain(stratum)}" if len(strata) > 1 else ""
+        figure.add_traces([_true(true, number, of), *_sample(mine, number, of), *_through(points, number)])
     axis = ProbabilityAxis("linear", 0.0, 1.0).layout()
     return finished(
         figure,
@@ -40,20 +42,20 @@ def truth_curve(curve: TruthCurve) -> go.Figure:
     )
 
 
-def _true(frame: pd.DataFrame, number: int, stratum: str) -> go.Scatter:
+def _true(frame: pd.DataFrame, number: int, of: str) -> go.Scatter:
     look = style(number)
     return go.Scatter(
         x=frame["score"],
         y=frame["right"],
         mode="lines" if len(frame) >= _LINE_FROM else "markers",
-        name=f"truth, {plain(stratum)}",
+        name=f"truth{of}",
         line={"color": look.colour, "width": 2, "dash": look.dash},
         marker={"symbol": "line-ew-open", "size": 22, "color": look.colour},
         hovertemplate="score %{x:.1~%}: true frequency %{y:.1~%}<extra>truth</extra>",
     )
 
 
-def _sample(frame: pd.DataFrame, number: int, stratum: str) -> list[go.Scatter]:
+def _sample(frame: pd.DataFrame, number: int, of: str) -> list[go.Scatter]:
     drawn, look = frame[frame["of"] == "sample"], style(number)
     if drawn.empty:
         return []
@@ -61,7 +63,7 @@ def _sample(frame: pd.DataFrame, number: int, stratum: str) -> list[go.Scatter]:
         x=drawn["score"],
         y=drawn["right"],
         mode="markers",
-        name=f"sample, {plain(stratum)}",
+        name=f"sample{of}",
         error_y=_bars(drawn["right"], drawn["low"], drawn["high"], look.colour),
         marker={"symbol": symbols(look, drawn["rows"]).tolist(), "size": 10, "color": look.colour},
         cliponaxis=False,

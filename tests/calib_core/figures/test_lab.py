@@ -12,10 +12,10 @@ def test_the_truth_is_a_line_and_the_sample_its_bins():
     curve = lab.truth_curve("drawn", 300)
     frame, figure = curve.frame(), figures.truth_curve(curve)
     named = {trace.name: trace for trace in figure.data}
-    for of, name in (("truth", "truth, yes"), ("sample", "sample, yes"), ("point", "points to drag")):
+    for of, name in (("truth", "truth"), ("sample", "sample"), ("point", "points to drag")):
         trace = named[name]
         np.testing.assert_array_equal(trace.y, frame[frame["of"] == of]["right"])
-    bars = named["sample, yes"].error_y
+    bars = named["sample"].error_y
     drawn = frame[frame["of"] == "sample"]
     np.testing.assert_allclose(np.asarray(bars.array) + drawn["right"], drawn["high"])
     assert frame[frame["of"] == "sample"]["rows"].sum() == 300
