@@ -40,7 +40,7 @@ TOP = 0.1
 """The share of rows with the highest risk at which the headline of an event opens."""
 NEAR = 0.05
 """The share of rows near 90 % at which the headline of a confidence opens there."""
-_NOT_EVERYWHERE = "not significant overall"
+_NOT_EVERYWHERE = "not significant at this position"
 """Brief text if one interval excludes the prediction but such a gap occurs somewhere by chance."""
 _MOST_DIGITS = 6
 """Digits of a percent in a printed end of a range, at most."""

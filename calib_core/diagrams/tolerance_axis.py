@@ -54,7 +54,7 @@ class VerdictStrip(Diagram):
         for i, name in enumerate(self.names):
             if np.isfinite(self.ratio_low[i]):
                 places.setdefault(self._place(i), []).append(name)
-        rule = "a model passes only within both"
+        rule = "a model passes only if its error and its ratio are both within tolerance"
         if len(self.names) == 1:
             return "".join(f"{begun(place)}; {rule}." for place in places)
         lists = [f"{listed(names)}: {place}" for place, names in places.items()]

@@ -604,8 +604,8 @@ _UPDATES = {
 _WITH_TILTS = ("logistic-recalibration", "vector", "dirichlet")
 """Calibrators whose maps include those of temperature scaling and, for an event, of an intercept update."""
 _INFINITE = (
-    " It gives some class a probability of 0 although the model does not. The log loss would be infinite if that class "
-    "occurred, so it is not computed."
+    " It gives some class a probability of 0 although the model does not. If that class is the true one in any row, "
+    "the log loss is infinite, so it is not listed."
 )
 """Consequence of a new probability of 0."""
 _SAME_EVENTS = (

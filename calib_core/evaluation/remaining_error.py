@@ -228,7 +228,7 @@ class Remaining(OneLine):
             if others
             else ""
         )
-        how = f"then significantly off (tested bin by bin), and their mean gap is above {short_percent(self.line.eps)}"
+        how = f"still significantly off (tested bin by bin), by more than {short_percent(self.line.eps)} on average"
         return most.sentence(how, f" ({count(most.rows)} rows){more}")
 
     @property
@@ -261,7 +261,9 @@ class Remaining(OneLine):
             return f"The remaining {error} is within the tolerance of {limit}{also}."
         if self.word != MISCALIBRATED:
             if not of_events or line.ratio_word == "within":
-                but = f"; the ratio of observed to expected events is, within {ratio}" if of_events else ""
+                but = (
+                    f". The ratio of observed to expected events is within its tolerance, {ratio}" if of_events else ""
+                )
                 within = f"the remaining {error} is within the tolerance of {limit}"
                 return f"The rows do not show whether {within}{but}."
             events = f"the remaining ratio of observed to expected events is within {ratio}"

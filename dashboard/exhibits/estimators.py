@@ -170,9 +170,7 @@ class Sweep(Exhibit):
         "Claims",
         "the claims whose errors are shown",
     ] = CLAIMS[0]
-    intervals: Annotated[bool, Flag(), "Intervals", "show show an interval of the error at every number of bins"] = (
-        False
-    )
+    intervals: Annotated[bool, Flag(), "Intervals", "show an interval of the error at every number of bins"] = False
     refit: Annotated[
         bool,
         Flag(),

@@ -215,12 +215,13 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
 
 def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str:
     """Describe the rows of the choice and their relation to the rows judged elsewhere."""
+    by = inside(cc.ESTIMATORS[found.score].title)
     if not scene.cross_fitted:
         return (
-            f"Chosen by cross-validation on the {count(found.among)} calibration rows. All other results are "
+            f"Chosen by {by}, cross-validated on the {count(found.among)} calibration rows. All other results are "
             f"for the held-out rows, unless cross-validation is named. {cc.evaluation.choice.HELD_OUT_REJECTS}"
         )
-    judged = f"Chosen by cross-validation on all {count(found.among)} rows. The judged rows are the same."
+    judged = f"Chosen by {by}, cross-validated on all {count(found.among)} rows, and judged on these same rows."
     if not found.recalibrate:
         return judged
     return (

@@ -29,7 +29,7 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 MEASURES = "Measures of the risk"
 """Heading of the table: calibration, discrimination and scores."""
-GIVEN = "Intervals of observed frequency, ratio and intercept: for these rows only, not for new ones."
+GIVEN = "Intervals of observed frequency, ratio and intercept are for these rows: only their outcomes vary."
 """Short form of ``ENDS``, below a few of these intervals."""
 ENDS = (
     "The intervals of observed frequency, gap, ratio and intercept include only the chance in the outcomes of these "

@@ -74,7 +74,7 @@ class BinModels(Exhibit):
         return Words(
             " ".join(parts),
             f"{ends_said(scene)}: accuracy of each model, with its interval, and mean confidence.",
-            (f"Each model has its own rows here. Each {own_interval(scene)} is for one model.",),
+            _each_model(scene),
             key="Mark: accuracy, with its interval. Tick: mean confidence. Hollow: fewer than 10 rows.",
         )
 
@@ -90,9 +90,18 @@ class BinModels(Exhibit):
         return Words(
             " ".join(sentences),
             f"{place}: how many {happened}, with an interval, and the mean predicted risk, for each model.",
-            (f"Each model has its own rows here. Each {own_interval(scene)} is for one model.",),
+            _each_model(scene),
             key="Mark: observed frequency, with its interval. Tick: mean predicted risk. Hollow: fewer than 10 rows.",
         )
+
+
+def _each_model(scene: Scene) -> tuple[str, ...]:
+    """Note on several models in one place; empty for one model."""
+    if len(scene.models.shown) < 2:
+        return ()
+    return (
+        f"Each model has its own rows in this place. Each {own_interval(scene)} is for one model, not for all at once.",
+    )
 
 
 @EXHIBITS.register("bin", "One bin, by class", reference="P1 Fig. 1b")

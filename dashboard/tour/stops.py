@@ -80,7 +80,11 @@ def _chance(scene: Scene) -> str:
         f"The raw error is {short_percent(noise.observed)}. But on {count(rows)} rows a perfectly calibrated "
         f"model with the same predictions shows {short_percent(noise.mean)} on average, by chance only. One in "
         f"twenty such models shows more than {short_percent(noise.high)}."
-        + (f" {other.name}, which needs no bins, still finds some error." if other.p_value <= SIGNIFICANCE else "")
+        + (
+            " Spiegelhalter's test, which needs no bins, still finds some error."
+            if other.p_value <= SIGNIFICANCE
+            else ""
+        )
     )
 
 
@@ -88,8 +92,8 @@ def _bins(scene: Scene) -> str:
     frame = scene.get(Sweep().table(scene))
     few, many = (frame[frame["notion"] == "confidence"].sort_values("bins").iloc[i] for i in (0, -1))
     return (
-        f"The same rows and the same model: {short_percent(few['value'])} in {few['bins']} bins, "
-        f"{short_percent(many['value'])} in {many['bins']}. Smaller groups scatter more, and scatter counts as "
+        f"The same rows and the same model: the confidence error is {short_percent(few['value'])} in {few['bins']} "
+        f"bins and {short_percent(many['value'])} in {many['bins']}. Smaller groups scatter more, and scatter counts as "
         f"error. The noise floor grows too, from {short_percent(few['floor'])} to "
         f"{short_percent(many['floor'])}. Compare errors only in the same bins."
     )
@@ -145,7 +149,8 @@ TOUR = (
         "Why confidence calibration can be blind",
         "Can two wrongs look right?",
         _blind,
-        "Compare the predicted classes in the pane. The stem shows how far they are from the star on average.",
+        "Compare the predicted classes in the pane. The stem is as long as the average of their distances from the "
+        "star; its end is no class.",
         ("confidence", "top-label", "star-and-stem"),
         {"data": "demo:example-1", "view": "reliability", "calibrators": (), "bin": 9},
     ),
@@ -153,7 +158,8 @@ TOUR = (
         "The noise floor",
         "Is it off, or is that chance?",
         _chance,
-        "Find the hatched bar (the noise floor), the mark “raw value” in it, and the verdict next to them.",
+        "Find the hatched bar (the noise floor), the tick in it (the raw value), and the star: the error corrected for "
+        "noise.",
         ("noise-floor", "calibration-error", "interval", "tolerance"),
         {"data": "demo:wine-logistic", "view": "overview", "calibrators": ()},
     ),
@@ -161,8 +167,8 @@ TOUR = (
         "Why more bins look worse",
         "Why does the same model look worse in more bins?",
         _bins,
-        "Dashed: confidence error. Solid: top-label error. Does the dashed line leave the darker band, which "
-        "belongs to it?",
+        "Dashed: confidence error. Solid: top-label error, which judges each predicted class separately. Does the "
+        "dashed line leave its darker band?",
         ("bins", "noise-floor", "calibration-error"),
         {"data": "demo:digits-mlp", "view": "curves", "about": "sweep", "calibrators": ()},
     ),
@@ -170,7 +176,7 @@ TOUR = (
         "What a calibrator changes",
         "What does recalibration do to the stars?",
         _moved,
-        "Tick “Temperature scaling” above the chart: the stars move to the line. Untick it, and they move back.",
+        "Click “Temperature scaling” above the chart: the stars move to the line. Click it again: they move back.",
         ("calibrator", "overconfident", "calibration-error"),
         {"data": "demo:imbalanced-forest", "view": "reliability", "calibrators": ()},
     ),

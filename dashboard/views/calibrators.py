@@ -201,7 +201,7 @@ def _more(scene: Scene, model: Model | None) -> None:
     # Without a ticked calibrator there are no fitted parameters.
     chosen = chosen if chosen in keys else keys[0] if model else "choice"
     st.segmented_control(
-        "More about the ticked calibrators",
+        "More about the selected calibrators",
         keys,
         format_func=_MORE.__getitem__,
         **widgets.tied_to(keys, "recalibrate.more", chosen, _ask),
@@ -278,7 +278,7 @@ def _seconds(scene: Scene) -> None:
         times += [f"{model.title} {' and '.join(f'{1000 * s:.1f}' for s in known if s is not None)}"]
     apply = "to fit again by cross-validation" if scene.models.shown and scene.cross_fitted else "to apply"
     measured = f"Milliseconds on this machine to fit and {apply}: {'; '.join(times)}."
-    text = measured if times else "No calibrator is ticked."
+    text = measured if times else "No calibrator is selected."
     st.caption(markdown_plain(text))
 
 

@@ -17,7 +17,7 @@ from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.intervals.bins_of_interval import BUDGET, has_sparse_bins
 from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line, recalled
-from calib_core.inference.verdicts.verdict import any_size, ratio_range, why_no_verdict
+from calib_core.inference.verdicts.verdict import any_size, error_is_above, ratio_range, why_no_verdict
 from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.validation import rows_and_copies
@@ -36,6 +36,11 @@ MOST_POOLED = 0.5
 
 _FIXED = "The measure was fixed before looking at the outcomes: {}, because {}."
 """Reason for a notion chosen by power; other notions can still show an error (``other_notions``)."""
+_BY_CLASS = (
+    "Two measures were fixed before looking at the outcomes. The first is confidence, because {}. The second is "
+    "top-label, which decides if only its error is clearly above the tolerance, as here."
+)
+"""Reason for top-label where the rows are often too few for it, and yet show its error."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +134,9 @@ def primary(
     abstained rows are left out. For more classes it is top-label, the strictest claim about the predicted class,
     under two conditions. The mean error of calibrated models is below ``MOST_NOISE`` in its cells (``expected_noise``),
     and most rows are of classes judged one by one. Otherwise it is confidence: with many classes and few rows, the
-    top-label error has almost no power.
+    top-label error has almost no power. If it is above the tolerance all the same, and that of the confidence is not,
+    top-label decides: a model is not within the tolerance when errors of its classes merely cancel. Both lower ends
+    are read at one joint level (``Chain``), so the second look raises no more false alarms.
 
     A model shown ``beside`` another is judged in the other's notion if possible, because verdicts in two notions are
     not comparable.
@@ -156,25 +163,30 @@ def primary(
         noise, pooled = expected_noise(strict)
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
+    if noise is None:
+        return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
+    if noise < MOST_NOISE and pooled <= MOST_POOLED:
+        small = f"with separate classes, a calibrated model has an expected error below {short_percent(MOST_NOISE)}"
+        return PrimaryLine("top-label", _FIXED.format("top-label", small), strict, eps, level)
+    first = "confidence"
     if pooled > MOST_POOLED:
         assert strict.question is not None
+        first = "confidence (all classes together)"
         few = (
             "most rows are in classes with too few predictions below full confidence to measure an error for each class"
             if has_sparse_bins(strict.question)
             else "with separate classes, the upper end of the interval for a calibrated model would typically be over "
             f"{BUDGET:g} times as high"
         )
-        reason = _FIXED.format("confidence (all classes together)", few)
-    elif noise is not None and noise < MOST_NOISE:
-        small = f"with separate classes, a calibrated model has an expected error below {short_percent(MOST_NOISE)}"
-        reason = _FIXED.format("top-label", small)
-        return PrimaryLine("top-label", reason, strict, eps, level)
-    elif noise is not None:
+    else:
         answered = predictions.answered
         rows = rows_and_copies(answered.n_rows, answered.weights)
-        few = f"{rows:,} rows are often too few to detect an error in {predictions.n_classes:,}"
-        reason = _FIXED.format("confidence", f"{few} separate classes")
-    return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
+        few = f"{rows:,} rows are often too few to detect an error in {predictions.n_classes:,} separate classes"
+    pooling = recalled(predictions, "confidence", ESTIMATOR, bins)
+    with suppress(NotAnswerable):
+        if error_is_above(strict, eps, level) and not error_is_above(pooling, eps, level):
+            return PrimaryLine("top-label", _BY_CLASS.format(few), strict, eps, level)
+    return PrimaryLine("confidence", _FIXED.format(first, few), pooling, eps, level)
 
 
 def primaries(
