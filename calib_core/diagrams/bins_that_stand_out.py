@@ -181,7 +181,7 @@ def _claim(table: pd.DataFrame, name: str) -> str:
     n, off = len(table), np.flatnonzero(sides != "")
     if not len(off):
         if table["too_few"].all():
-            return f"Every bin of {name} has too few rows to tell."
+            return f"No bin of {name} is significantly off; each has few rows."
         return f"No bin of {name} is significantly off."
     kinds = list(dict.fromkeys(sides[off]))
     if len(kinds) == 1:
@@ -205,7 +205,7 @@ def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
     off = np.flatnonzero(sides != "")
     if not len(off):
         if table["too_few"].all():
-            return ("Every bin of predicted risk has too few rows to tell.",)
+            return ("No single bin of predicted risk is significantly off; each has few rows.",)
         return ("No single bin of predicted risk is significantly off.",)
     says, right = (table[name].to_numpy(dtype=np.float64) for name in ("confidence", "accuracy"))
     worst = off[np.argmax(np.abs(right - says)[off])]

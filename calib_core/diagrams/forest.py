@@ -304,8 +304,7 @@ class SliceDots(Diagram):
             return f". Its gap does not differ significantly from that of the other rows (difference {difference})"
         rest = line["gap"] - line["beyond"]
         if line["beyond"] * line["gap"] > 0 and rest * line["gap"] >= 0:
-            side = "above" if line["gap"] > 0 else "below"
-            return f". Its gap is {away} further {side} 0 than that of the other rows"
+            return f". Its gap is {away} larger than that of the other rows"
         return f". Its gap differs from that of the other rows by {away}"
 
     @property

@@ -40,7 +40,7 @@ TOP = 0.1
 """The share of rows with the highest risk at which the headline of an event opens."""
 NEAR = 0.05
 """The share of rows near 90 % at which the headline of a confidence opens there."""
-_NOT_EVERYWHERE = "not significant at this position"
+_NOT_EVERYWHERE = "not significant here"
 """Brief text if one interval excludes the prediction but such a gap occurs somewhere by chance."""
 _MOST_DIGITS = 6
 """Digits of a percent in a printed end of a range, at most."""
@@ -108,7 +108,8 @@ class LocalAnswer(OneLine):
                 place = f"about {wanted}" if self.near else f"near {self.stated}"
                 return f"Only {_rows(self.rows)} {_has(self.rows)} a risk {place}: too few to tell."
             if self.updated:
-                return f"The mean risk of these {noun} is {self.stated}."
+                given = f"the {noun} given about {wanted}" if self.near else f"these {noun}"
+                return f"The mean risk of {given} is {self.stated}."
             none = "" if self.near else f"No risk is near {wanted}. "
             return f"{none}Of {noun} given a risk of about {self.stated}, {in_percent(self.right)} {self.event.phrase}."
         if not self.near:
@@ -131,7 +132,7 @@ class LocalAnswer(OneLine):
         if in_percent(self.right) == claim:
             return ""
         # An interval that excludes the claim looks significant: it is for one place, the word for all.
-        corrected = "" if self.low <= self.claimed <= self.high else " after correction for the positions tested"
+        corrected = "" if self.low <= self.claimed <= self.high else " after correction for looking at many positions"
         return f"This difference is not significant{corrected}."
 
     @property
@@ -409,7 +410,7 @@ def updated_frequency(
     >>> updated = p.with_probs(np.column_stack([1 - risk / 2, risk / 2]))
     >>> found = updated_frequency(p, updated, words=("patients", "died"))
     >>> found.answer(0.3).headline, found.answer(0.3).difference
-    ('The mean risk of these patients is 15 %.', 'no clear gap')
+    ('The mean risk of the patients given about 30 % is 15 %.', 'no clear gap')
     """
     if after.abstained is not None:
         answered = np.flatnonzero(~after.abstained)

@@ -112,6 +112,8 @@ class CalibratorChoice(OneLine):
     floored_fit: int = 0
     fitted_without: Difference | None = None
     same_events: bool = False
+    by_likelihood: bool = False
+    event_rate: float = np.nan
 
     def frame(self) -> pd.DataFrame:
         """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
@@ -284,7 +286,7 @@ class CalibratorChoice(OneLine):
         kept = self._contract.keeps_argmax and self._contract.output in ("full", "same")
         if kept:
             return "No risk crosses 50 %, so no predicted class changes."
-        return "Some risks can cross 50 %; the predicted class of those rows then changes."
+        return "Some risks can cross 50 %, so a decision at 50 % can change."
 
     @property
     def of_event(self) -> bool:
@@ -352,7 +354,8 @@ class CalibratorChoice(OneLine):
 
     def _ends(self, gain: Difference) -> str:
         guide = "" if self.tested else ", a rough guide"
-        return f"{at_level(self.level)} interval {written(gain.low)} to {written(gain.high)}{guide}"
+        by = " by the likelihood ratio of all these rows" if self.by_likelihood and gain is self.gain else ""
+        return f"{at_level(self.level)} interval {written(gain.low)} to {written(gain.high)}{by}{guide}"
 
     @property
     def price(self) -> tuple[str, ...]:
@@ -443,7 +446,10 @@ class CalibratorChoice(OneLine):
         if abs(line[name] - base[name]) < _SAME:
             return (f"{what} stays {short_percent(base[name])}.",)
         way = "rises" if line[name] > base[name] else "falls"
-        return ("{} {} from {} to {}.".format(what, way, *told_apart(base[name], line[name])),)
+        away = ""
+        if name == "mean_risk" and abs(line[name] - self.event_rate) > abs(base[name] - self.event_rate) + _SAME:
+            away = f", further from the observed {short_percent(self.event_rate)}"
+        return ("{} {} from {} to {}{}.".format(what, way, *told_apart(base[name], line[name]), away),)
 
     def _best(self) -> str:
         """Comparison with the best candidate, if it is another."""
@@ -521,9 +527,9 @@ class CalibratorChoice(OneLine):
         if not self.recalibrate or not line["p_holm"] > SIGNIFICANCE:
             return ""
         return (
-            f"The corrected {chance(line['p_holm'])} of {inside(self.about.title)} answers another question: is the "
-            "calibrator with the largest gain of all better than the model? The recommendation is about one "
-            "calibrator, chosen by cross-validation, so the interval of its gain applies."
+            f"The {chance(line['p_holm'])} of {inside(self.about.title)} allows for having tried "
+            f"{len(self.recipes) - 1} calibrators. The recommendation does not use it: it uses the interval of the "
+            "gain and the likelihood below."
         )
 
     def _not_met(self) -> str:
@@ -556,7 +562,12 @@ class CalibratorChoice(OneLine):
             f"two conditions.{third}{self._not_met()}"
             if np.isfinite(self.evidence)
             else "",
-            "The interval is for new test rows; it treats the fitted calibrators as fixed. "
+            (
+                "With so few rows, the interval of the recommended gain is that of the best map of its kind, by the "
+                "likelihood ratio; the other intervals treat the fitted calibrators as fixed. "
+                if self.by_likelihood
+                else "The interval is for new test rows; it treats the fitted calibrators as fixed. "
+            )
             + (
                 HELD_OUT_REJECTS
                 if self.held_out
@@ -733,6 +744,7 @@ class _Tried:
     bold: Float64s = field(init=False)
     price: Float64s = field(init=False)
     lines: list[dict[str, Any]] = field(init=False)
+    by_likelihood: set[int] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         shape = len(self.recipes), self.trial.rows.n_rows
@@ -812,6 +824,8 @@ class _Tried:
             floored_fit=floored_fit,
             fitted_without=fitted_without,
             same_events=held_out is not None and same_events(predictions, held_out),
+            by_likelihood=held_out is None and about in self.by_likelihood,
+            event_rate=_event_rate(counting(predictions if held_out is None else held_out)),
         )
 
     def _without_floored(self, found: int, predictions: Predictions, held_out: Predictions | None) -> Difference:
@@ -863,6 +877,7 @@ class _Tried:
             best = min(equal, key=lambda i: contest.simplicity[i], default=0)
         if best:
             self.lines[best] = equal[best]
+            self.by_likelihood.add(best)
         return best
 
     def _containing(self, chosen: Sequence[int], known: dict[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
@@ -994,6 +1009,13 @@ def _folds(rows: Predictions, folds: int | None) -> int:
 
 def _plain(gain: Difference) -> dict[str, float]:
     return {name: getattr(gain, name) for name in ("point", "low", "high", "p_value")}
+
+
+def _event_rate(rows: Predictions) -> float:
+    """Return the observed frequency of the event; NaN without an event."""
+    if rows.event is None:
+        return float("nan")
+    return float(np.average(rows.true_labels == rows.event, weights=rows.weights))
 
 
 def _times(nats: float) -> str:

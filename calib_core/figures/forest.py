@@ -375,7 +375,7 @@ class Evidence(NamedTuple):
 EVIDENCE = (
     Evidence(("significant",), True, "significantly off"),
     Evidence(("alone",), True, "only without correction"),
-    Evidence(("none", "untested"), False, "no evidence"),
+    Evidence(("none", "untested"), False, "not significantly off"),
 )
 """Evidence for the gap of a slice, strongest first."""
 

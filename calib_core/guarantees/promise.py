@@ -70,7 +70,7 @@ class UniformMassCells:
 
 NONE = Promise(
     (),
-    "This method has no distribution-free guarantee: check its error on held-out rows.",
+    "This method has no guarantee for new rows: check its error on held-out rows.",
 )
 
 

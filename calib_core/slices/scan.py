@@ -70,7 +70,10 @@ class SliceScan(Diagram):
             where = confirming if len(self.found) else f"the {self.first:,} rows that the scan searched"
             if self.looked == 1:
                 return f"The only slice examined is not significantly off on {where}."
-            return f"None of {self.looked:,} slices is significantly off on {where}."
+            if not len(self.found):
+                return f"None of {self.looked:,} slices is significantly off on {where}."
+            seen = f"{self.picked:,} of {self.looked:,} slices {'was' if self.picked == 1 else 'were'} significant"
+            return f"No slice is confirmed: {seen} on {self.first:,} rows, none on {self.second:,} others."
         worst = self.found.iloc[0]
         says, right = in_percent(worst["claimed"]), in_percent(worst["right"])
         rows = of_rows(worst["rows"], worst["worth"], worst.get("groups"))

@@ -60,7 +60,7 @@ def command(
     """Find a sample size, or what a sample size guarantees.
 
     QUESTION is one of the names listed below; without it, all questions are answered. Options set the numbers of a
-    question. A FILE of predictions provides those that no option sets: numbers of rows and classes, and the scores.
+    question. With a FILE of predictions, its numbers of rows and classes and its scores are used.
 
     \b
     Examples:

@@ -331,7 +331,7 @@ class ClassErrors(Paged):
             return self.noted(self._of_many(scene, notion), scene).also(*self.tests(scene)[1])
         which = self.which(scene, self.page)
         tested = self.tested(scene) is not None
-        noise = " Calibrated: mean raw ECE of a calibrated model." if tested else ""
+        noise = " Calibrated: mean raw ECE that a perfectly calibrated model would show." if tested else ""
         title, _ = self.first(scene)
         words = Words(
             f"Raw ECE of each class ({notion}), inflated by noise: {which}.{noise}",

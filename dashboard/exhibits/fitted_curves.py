@@ -238,5 +238,6 @@ class CurveGaps(Exhibit):
     def words(self, scene: Scene) -> Words:
         return Words(
             f"{scene.model.title}. Distance of the smooth curve from the diagonal over the rows: mean (ICI), median "
-            "(E50) and 90 % quantile (E90). Noise floor: 95 % of calibrated models are below it."
+            "(E50) and 90 % quantile (E90), corrected for noise. Noise floor: 95 % of calibrated models have a smaller "
+            "uncorrected distance."
         ).also(scene.rows_counted)

@@ -45,8 +45,8 @@ EXPLAINED = (
     "The bar is the confidence interval at this position of the slider. With about 100 positions, even a calibrated "
     "model looks off at some of them by chance. A gap is therefore colored only if 95 % of calibrated models have no "
     "gap that large at any position. \u201cNo clear gap\u201d: the interval includes the predicted value. "
-    "\u201cNot significant overall\u201d: the interval misses the predicted value, but a gap of this "
-    "size can still be chance."
+    "\u201cNot significant here\u201d: the interval misses the predicted value, but a gap of this size "
+    "can still be chance. Bins are fewer, so a bin can be significant where a position is not."
 )
 """Help text next to a bar."""
 

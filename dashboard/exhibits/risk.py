@@ -138,8 +138,8 @@ class InTheLargeExhibit(Exhibit):
         differs = f"{'differ' if found.differs else 'do not differ'} significantly ({chance(found.p_value)})"
         caption = (
             f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
-            f"rows. Predicted and observed frequency {differs}; p is corrected for the other errors judged on the same "
-            "rows."
+            f"rows. Predicted and observed frequency {differs}; p is corrected for the errors that contain this one, "
+            "not for other measures."
         )
         return Words(caption, f"{MEASURES} by {in_sentence(title)}. {caption}").also(
             f"{ENDS} The end nearer to a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "

@@ -93,8 +93,8 @@ def _bins(scene: Scene) -> str:
     few, many = (frame[frame["notion"] == "confidence"].sort_values("bins").iloc[i] for i in (0, -1))
     return (
         f"The same rows and the same model: the confidence error is {short_percent(few['value'])} in {few['bins']} "
-        f"bins and {short_percent(many['value'])} in {many['bins']}. Smaller groups scatter more, and scatter counts as "
-        f"error. The noise floor grows too, from {short_percent(few['floor'])} to "
+        f"bins and {short_percent(many['value'])} in {many['bins']}. Smaller groups scatter more, and scatter counts "
+        f"as error. The noise floor grows too, from {short_percent(few['floor'])} to "
         f"{short_percent(many['floor'])}. Compare errors only in the same bins."
     )
 

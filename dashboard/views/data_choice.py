@@ -39,7 +39,7 @@ def opening() -> None:
     with sample, st.container(border=True, height="stretch", key="sample"):
         st.markdown("**A file looks like this**")
         st.markdown(_SAMPLE)
-        st.caption("Logits work as well, and so does one confidence with right or wrong.")
+        st.caption("Also accepted: one risk and an outcome (0 or 1), one confidence and right or wrong, or logits.")
     with field:
         arrived = upload("data", "Drop a predictions file here. You can check and correct how each column is read.")
     if arrived:

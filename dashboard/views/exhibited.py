@@ -176,6 +176,8 @@ def _settings(column: Column, first: bool, whole: bool, means: Mapping[str, str 
         yield name, st.column_config.NumberColumn(heading, format=form, help=means[name])
 
 
+SHORT_KEY = 180
+"""Maximum length of a key of marks that is shown below its figure; a longer one is only in the menu."""
 PATIENCE = 1.0
 """Seconds until a progress bar appears."""
 MOST_TURNED = 4
@@ -260,11 +262,13 @@ def exhibited(
     if figure is not None:
         height = figure.layout.height or exhibit.height
         click = chart(figure, key=name, label=words.alt, height=height, focus=scene.focus.place)
+        if words.headline and 0 < len(words.key) <= SHORT_KEY and not least:
+            st.caption(markdown_plain(words.key))
     with st.expander("The numbers") if folded else st.container():
         plain = exhibit.static or turned is not None
         _written(exhibit, frame, name, bool(turned), linked) if plain else grid(exhibit, frame, name, pick, least)
         _marks_told(exhibit, frame)
-    # A headline is the one sentence of its picture; how its marks are read is in the menu.
+    # A headline is the one sentence of its picture; how its marks are read is in the menu, and below it in a line.
     notes = tuple(filter(None, (words.below_figure, *words.notes))) if words.headline else words.notes
     if not words.headline:
         below(replace(words, notes=()))

@@ -694,7 +694,7 @@ def _distinguished(claims: Claims, unions: list[Floats]) -> tuple[list[Floats], 
         return unions, sums, np.zeros(mixed.shape, dtype=np.intp)
     apart, parts = [], []
     for s, (coarse, fine) in enumerate(zip(unions, claims.refined(unions), strict=True)):
-        split = mixed.any(axis=0) if len(unions) == 1 else mixed[s]
+        split = np.atleast_1d(mixed.any(axis=0) if len(unions) == 1 else mixed[s])
         apart.append(np.unique(np.concatenate([coarse, fine[split[np.searchsorted(coarse, fine, side="right")]]])))
         cell = np.append(0, np.searchsorted(coarse, apart[s], side="right"))
         parts.append(np.where(split[cell], np.arange(1, len(cell) + 1), 0))

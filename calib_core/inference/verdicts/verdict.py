@@ -32,6 +32,7 @@ from calib_core.text import (
     count,
     events,
     exact_tolerance,
+    points,
     rows,
     score,
     score_apart,
@@ -292,14 +293,15 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
             "the verdict."
         )
     elif vacuous:
+        mean = ratio.expected / ratio.rows
         decides = " and determines the verdict" if error.word == WITHIN or ratio.word != "within" else ""
         scale = (
             f" The ratio has the stricter tolerance for the mean gap{decides}: {tolerated} allows a mean gap of "
-            f"at most {short_percent((ratio.tolerance - 1) * ratio.expected / ratio.rows)}; the error may be up to "
-            f"{exact_tolerance(error.eps)}."
+            f"{points((1 / ratio.tolerance - 1) * mean).partition(' ')[0]} to {points((ratio.tolerance - 1) * mean)}; "
+            f"the error may be up to {exact_tolerance(error.eps)}."
         )
     by_error = error.sentence.partition(": ")[2]
-    few = f"About {events(ratio.needed)} expected events would be needed"
+    few = f"To show that a correct model is within it, about {events(ratio.needed)} expected events are needed"
     if error.word == MISCALIBRATED:
         where = {"within": "within", "outside": "outside", "undecided": _PARTLY}[ratio.word]
         text = f"{error.sentence} {begun(found)}, {where} the tolerance of {tolerated}."
@@ -477,8 +479,8 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
     escape = "errors that raise the score in some rows and lower it in others"
     if own is not None and own <= SIGNIFICANCE:
         evidence = (
-            f"There is evidence of some error: the {named} has {chance(own)}. This test was fixed in advance, so p "
-            "is not corrected for other measures."
+            f"There is evidence of some error: the {named} has {chance(own)}. This p is corrected for the errors "
+            "that contain this one, not for other measures."
             if named
             else f"There is evidence of some error ({chance(own)})."
         )

@@ -244,7 +244,7 @@ def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tu
     )  # fmt: skip
     if not others:
         return sentence, None, None
-    return sentence, {"label": others[:1]}, f"The outcome is {quoted(others[0])}"
+    return sentence, {"label": others[:1]}, f"Use {quoted(others[0])} as the outcome"
 
 
 def unused_names(subject: Subject) -> Iterator[Finding]:

@@ -163,7 +163,7 @@ def test_the_headline_claims_what_the_intervals_show() -> None:
             says(0.35, 0.7, 300), says(0.55, 0.55, 300), high[1]
         ),
         "No bin of net is significantly off.": bare(fine),
-        "Every bin of net has too few rows to tell.": bare(says(0.35, 0.3, 10), says(0.75, 0.7, 10)),
+        "No bin of net is significantly off; each has few rows.": bare(says(0.35, 0.3, 10), says(0.75, 0.7, 10)),
     }
     for sentence, rows in cases.items():
         assert diagrams.headline(diagrams.bins_standing_out({"net": rows}, 10)) == (sentence,)

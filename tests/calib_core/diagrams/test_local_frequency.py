@@ -224,7 +224,7 @@ def test_words_do_not_contradict_the_interval_drawn():
     every = [answer for answers in found for answer in answers if answer.enough and answer.gap is None]
     outside = [answer for answer in every if not answer.low <= answer.claimed <= answer.high]
     assert outside
-    assert {answer.difference for answer in outside} == {"not significant overall"}
+    assert {answer.difference for answer in outside} == {"not significant here"}
     assert all(a.difference == "no clear gap" for a in every if a.low <= a.claimed <= a.high)
     assert all("correction" in a.doubt for a in outside if a.doubt), "the interval beside it is of one place"
     assert not any("correction" in a.doubt for a in every if a not in outside)

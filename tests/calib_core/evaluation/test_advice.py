@@ -311,7 +311,7 @@ def test_a_class_that_one_map_for_all_leaves_off_is_named_with_an_equal_calibrat
     assert left.off == (("d", pytest.approx(says), pytest.approx(right), rows.sum()),)
     assert says - right > 0.1
     assert (
-        "Predictions of “d” are then significantly off (tested bin by bin), and their mean gap is above 2 %: mean "
+        "Predictions of “d” are still significantly off (tested bin by bin), by more than 2 % on average: mean "
         f"confidence {100 * says:.0f} %, accuracy {100 * right:.0f} % ({rows.sum():,} rows)."
     ) in left.sentence
     sentence = smaller_error(found, left, lambda recipe: found.remaining(fit, held_out, recipe=recipe))

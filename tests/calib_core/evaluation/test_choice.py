@@ -929,7 +929,7 @@ def test_the_error_that_remains_has_its_interval_and_the_half_that_is_open_is_na
     assert line.interval in left.fall
     open_ratio = line.ratio_word != "within"
     assert ("Nor do they show" in left.sentence) == open_ratio
-    assert ("; the ratio of observed to expected events is, within" in left.sentence) == (not open_ratio)
+    assert (". The ratio of observed to expected events is within its tolerance," in left.sentence) == (not open_ratio)
 
 
 def test_where_the_model_stays_the_folds_counted_are_those_of_the_calibrator_named():

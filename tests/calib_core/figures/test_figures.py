@@ -710,7 +710,7 @@ def test_slice_dots_draw_their_lines() -> None:
     np.testing.assert_array_equal(off.x[1::3], lines["right"][out])
     np.testing.assert_array_equal(drawn["confidence"].x, lines["claimed"])
     assert lines["evidence"].tolist() == ["significant", "none", "none"]
-    for words, which in (("significantly off", out), ("no evidence", ~out)):
+    for words, which in (("significantly off", out), ("not significantly off", ~out)):
         mark = drawn[f"accuracy: {words}"]
         np.testing.assert_array_equal(mark.x, lines["right"][which])
         np.testing.assert_array_equal(mark.y, np.flatnonzero(which))
@@ -736,7 +736,7 @@ def test_slices_are_drawn_by_gap_in_the_colour_of_their_evidence() -> None:
     looks = {
         "significantly off": (style(0).symbol, style(0).colour, [0, 1, 2]),
         "only without correction": (f"{style(0).symbol}-open", style(0).colour, [3]),
-        "no evidence": (f"{style(0).symbol}-open", look.REFERENCE, [4, 5]),
+        "not significantly off": (f"{style(0).symbol}-open", look.REFERENCE, [4, 5]),
     }
     for words, (symbol, colour, places) in looks.items():
         trace = drawn[f"accuracy: {words}"]

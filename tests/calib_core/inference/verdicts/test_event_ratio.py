@@ -146,7 +146,7 @@ def test_too_few_events_are_named():
     assert found.word == "too few rows to tell"
     needed = found.ratio.needed
     assert 170 < needed < 180
-    assert f"About {needed:.0f} expected events would be needed; there are 40." in found.sentence
+    assert f"about {needed:.0f} expected events are needed; there are 40." in found.sentence
     assert found.rows_needed == pytest.approx(17_700, rel=0.02)
 
 
