@@ -12,7 +12,7 @@ from calib_core._base.arrays import Float64s
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
-from calib_core.inference.verdicts.primary_measure import PrimaryLine
+from calib_core.inference.verdicts.primary_measure import PrimaryLine, held_against
 from calib_core.inference.verdicts.verdict import on_tolerance_scale
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
 from calib_core.text import begun, between, exact_tolerance, listed
@@ -109,6 +109,7 @@ def verdict_strip(
     >>> strip.words, strip.notes
     (('miscalibrated',), ('22 to 41 %, above the tolerance',))
     """
+    first = held_against(first, eps, level, ratio)
     lines = [estimate_line(each.estimate, eps, level, ratio) for each in first.values()]
     scaled = [_scaled(each, line) for each, line in zip(first.values(), lines, strict=True)]
     low, point, high, value, floor = np.array(scaled, dtype=float).reshape(-1, 5).T

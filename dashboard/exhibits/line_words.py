@@ -13,7 +13,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import Predictions
-from calib_core.defaults import LEVEL
+from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.evaluation.study import SCORES, Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
 from calib_core.registry.registry import Entry
@@ -95,9 +95,15 @@ def answering(scene: Scene) -> tuple[dict[str, Call[Predictions]], tuple[str, ..
 
 
 def primaries(scene: Scene) -> Call[dict[str, PrimaryLine]]:
-    """Return the primary line of every model that has one, before a tolerance is applied."""
+    """Return the primary line of every model that has one."""
+    more = {} if scene.tolerance == TOLERANCE else {"eps": scene.tolerance}
     return call(
-        cc.inference.primaries, answering(scene)[0], bins=scene.bins, notion=scene.asked_notion, stem="primaries"
+        cc.inference.primaries,
+        answering(scene)[0],
+        bins=scene.bins,
+        notion=scene.asked_notion,
+        stem="primaries",
+        **more,
     )
 
 

@@ -32,7 +32,7 @@ from calib_core.inference.significance.calibration_tests import (
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, holm
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line, marked, plain_line, recalled
 from calib_core.inference.verdicts.other_measures import LEFT_OUT, interval_takes_long, value_takes_long
-from calib_core.inference.verdicts.primary_measure import PrimaryLine
+from calib_core.inference.verdicts.primary_measure import PrimaryLine, held_against
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS
@@ -130,7 +130,7 @@ def verdicts(
     >>> verdicts(primaries({"one": p}))[["model", "notion", "verdict"]].values.tolist()
     [['one', 'event', 'too few rows to tell']]
     """
-    lines = {name: line.held_against(eps, level, ratio) for name, line in first.items()}
+    lines = held_against(first, eps, level, ratio)
     frame = _framed([(name, line.line) for name, line in lines.items()])
     return frame.assign(
         sentence=[line.sentence for line in lines.values()],

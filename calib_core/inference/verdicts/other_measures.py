@@ -10,7 +10,7 @@ import pandas as pd
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, reads_bins
 from calib_core.inference.verdicts.estimate_line import recalled
-from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine
+from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, held_against
 from calib_core.inference.verdicts.verdict import error_is_above
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, scope
@@ -73,11 +73,11 @@ def other_errors(line: PrimaryLine) -> tuple[str, ...]:
     several one can be wrong more often than its level. The verdict stays that of the measure fixed in advance.
 
     >>> from calib_core import Predictions
-    >>> from calib_core.inference import primary
+    >>> from calib_core.inference import deciding
     >>> cancelling = Predictions([[0.7, 0.3, 0], [0.3, 0.7, 0]] * 200, ([0, 1] * 5 + [1, 1] * 4 + [1, 0]) * 20)
-    >>> line = primary(cancelling)  # class 0 is right in 5 of 10 rows, class 1 in 9 of 10: on average as predicted
-    >>> line.notion, line.line.verdict, other_errors(line)
-    ('confidence', 'too few rows to tell', ('top-label', 'class-wise'))
+    >>> line = deciding(cancelling, "confidence")  # class 0 is right in 5 of 10 rows, class 1 in 9 of 10
+    >>> line.line.verdict, other_errors(line)
+    ('too few rows to tell', ('top-label', 'class-wise'))
     """
     if line.line.verdict in (None, MISCALIBRATED):
         return ()
@@ -117,7 +117,7 @@ def other_errors_of(
     >>> other_errors_of(primaries({"one": Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)})).shape
     (0, 3)
     """
-    lines = {name: line.held_against(eps, level, ratio) for name, line in first.items()}
+    lines = held_against(first, eps, level, ratio)
     found = [(name, ", ".join(other_errors(line)), other_errors_said(line)) for name, line in lines.items()]
     return pd.DataFrame([line for line in found if line[2]], columns=["model", "notions", "sentence"])
 

@@ -59,6 +59,8 @@ class PrimaryLine(OneLine):
     eps: float
     level: float
     ratio: float = RATIO
+    by_rule: bool = False
+    """True if the tolerance had a part in the choice of the notion: another one chooses anew."""
 
     @cached_property
     def line(self) -> EstimateLine:
@@ -83,10 +85,6 @@ class PrimaryLine(OneLine):
         }
         known = self.estimate.knows("verdict", self.eps, self.level)
         return facts | ({"verdict": self.line.sentence} if known else {"ask": ".headline, .sentence, .line"})
-
-    def held_against(self, eps: float, level: float, ratio: float) -> PrimaryLine:
-        """Return the same measure for other tolerances and another level."""
-        return replace(self, eps=eps, level=level, ratio=ratio)
 
     @property
     def sentence(self) -> str:
@@ -185,8 +183,29 @@ def primary(
     pooling = recalled(predictions, "confidence", ESTIMATOR, bins)
     with suppress(NotAnswerable):
         if error_is_above(strict, eps, level) and not error_is_above(pooling, eps, level):
-            return PrimaryLine("top-label", _BY_CLASS.format(few), strict, eps, level)
-    return PrimaryLine("confidence", _FIXED.format(first, few), pooling, eps, level)
+            return PrimaryLine("top-label", _BY_CLASS.format(few), strict, eps, level, by_rule=True)
+    return PrimaryLine("confidence", _FIXED.format(first, few), pooling, eps, level, by_rule=True)
+
+
+def held_against(lines: Mapping[str, PrimaryLine], eps: float, level: float, ratio: float) -> dict[str, PrimaryLine]:
+    """Return the primary measures of the same models for another tolerance and level.
+
+    >>> p = Predictions([[0.7, 0.3, 0], [0.3, 0.7, 0]] * 200, ([0, 1] * 5 + [1, 1] * 4 + [1, 0]) * 20)
+    >>> strict = primaries({"one": p})  # two errors of 20 points cancel
+    >>> strict["one"].notion, held_against(strict, 0.3, 0.9, 1.25)["one"].notion
+    ('top-label', 'confidence')
+    """
+    same = {name: replace(line, eps=eps, level=level, ratio=ratio) for name, line in lines.items()}
+    first = next(iter(lines.values()), None)
+    if first is None or not first.by_rule or (first.eps, first.level) == (eps, level):
+        return same
+    found: dict[str, PrimaryLine] = {}
+    for name, line in lines.items():
+        question = line.estimate.question
+        assert question is not None
+        bins = None if question.free else question.estimator.binning
+        found[name] = primary(question.predictions, eps, level, bins, next(iter(found.values()), None), ratio)
+    return same if next(iter(found.values())).notion == first.notion else found
 
 
 def primaries(

@@ -18,7 +18,7 @@ from calib_core.inference.verdicts.verdict import _of_event, _with_p
 from calib_core.results.uncertainty import Verdict
 from calib_core.risk import events_needed, in_the_large
 from calib_core.risk import ratio_ends as ends
-from calib_core.text import short_percent
+from calib_core.text import points
 
 
 def risks(rng, n, rate=0.2, spread=1.5):
@@ -251,8 +251,10 @@ def test_the_ratio_is_called_stricter_where_its_tolerance_is_of_fewer_events(eps
     found = cc.estimate(predictions(risk, rng.random(3000) < 0.1), "event").verdict(eps)
     assert 0.02 < 0.25 * found.ratio.observed / 3000 < 0.035 < 0.25 * found.ratio.expected / 3000 < 0.06
     assert ("the stricter tolerance" in found.sentence) == (eps == 0.06)
-    allowed = re.search(r"allows a mean gap of at most ([\d.]+ %)", found.sentence)
-    assert (allowed and allowed[1]) == (short_percent(0.25 * found.ratio.expected / 3000) if eps == 0.06 else None)
+    allowed = re.search(r"allows a mean gap of (\S+) to (\S+ points)", found.sentence)
+    mean = found.ratio.expected / 3000
+    ends = points(-0.2 * mean).removesuffix(" points"), points(0.25 * mean)  # 1/1.25 is a fifth too few
+    assert (allowed and allowed.groups()) == (ends if eps == 0.06 else None)
 
 
 def test_the_ratio_is_said_to_determine_a_verdict_only_where_it_does():
