@@ -1010,7 +1010,7 @@ def test_a_recommendation_that_few_folds_choose_says_what_the_others_choose_and_
     assert found.recalibrate
     assert len(others) > 3
     assert set(others) <= set(found.equals)
-    (note,) = (note for note in found.notes if note.startswith("Chosen by cross-validation"))
+    (note,) = (note for note in found.notes if note.startswith("Chosen by log loss, cross-validated in"))
     assert f"{len(found.picks) - len(others)} of {len(found.picks)}" in note
     assert f"{others[0].title.lower()} ({len(others)})" in note
     assert "simplest" in note

@@ -80,7 +80,7 @@ def test_sentences_say_as_much_as_is_shown():
     rng = np.random.default_rng(1)
     for worse, said in (
         ((), "no slice differs significantly from the rest"),
-        ((2,), " 0 than that of the other rows"),
+        ((2,), "points larger than that of the other rows"),
     ):
         table = cc.slices.table(off_everywhere(rng, 3000, worse=worse), "site")
         assert table["stands_out"].all()

@@ -203,7 +203,11 @@ def test_the_first_sentence_of_a_scan_states_which_rows_it_is_about():
         p = told([0.8] * 1000, right < np.where(site == "d", 0.8 - drop, 0.8), site=site)
         found = cc.slices.scan(p, confirm=0.4, random_state=seed)
         number = found.second if len(found.found) else found.first
-        assert re.search(rf" on the {number:,} (confirmation rows|rows that the scan searched)", found.headline)
+        where = rf" on (the )?{number:,} (confirmation rows|rows that the scan searched|others)"
+        assert re.search(where, found.headline)
+        assert found.headline.startswith("No slice is confirmed") == (
+            len(found.found) > 0 and not found.found["stands_out"].any()
+        )
         assert (found.first, found.second) == (600, 400), "the confirming rows are the share that is given"
         assert f"examined on {found.first:,} rows" in found.basis
         assert not len(found.found) or f"tested on {found.second:,} other rows" in found.basis
