@@ -30,6 +30,7 @@ from calib_core.inference.verdicts.verdict import (
     tolerated_ratios,
 )
 from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import REDUCTIONS
 from calib_core.registry.registry import RegistryError
 from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW, WITHIN, WORSE, IncreaseWord, in_full
 from calib_core.text import at_level, count, exact_tolerance, in_points, points, rows, score, short_percent
@@ -342,9 +343,9 @@ class GateCheck(OneLine):
     def line(self) -> EstimateLine:
         """The line of the estimate, without a verdict if there is no limit."""
         whole = self.first.line
-        return (
-            whole if self.limit is not None else replace(whole, verdict=None, sentence="", limit=None, ratio_limit=None)
-        )
+        if self.limit is None:
+            return replace(whole, verdict=None, sentence="", limit=None, ratio_limit=None)
+        return replace(whole, sentence=_of_maximum(whole.sentence, self.limit))
 
     @property
     def headline(self) -> str:
@@ -372,8 +373,7 @@ class GateCheck(OneLine):
         growth = "" if self.growth is None else self.growth.sentence
         if self.limit is None:
             return f"{growth} {self.first.reason}"
-        given = exact_tolerance(self.limit)
-        first = self.first.sentence.replace(f"he tolerance of {given}", f"he maximum of {given}")
+        first = _of_maximum(self.first.sentence, self.limit)
         return " ".join(filter(None, (first, self._of_impossible, other_errors_said(self.first), growth)))
 
     @cached_property
@@ -430,6 +430,12 @@ class GateCheck(OneLine):
         return self.headline
 
 
+def _of_maximum(sentence: str, limit: float) -> str:
+    """Return the sentence with the tolerance called the maximum, as in the gate's options."""
+    given = exact_tolerance(limit)
+    return sentence.replace(f"he tolerance of {given}", f"he maximum of {given}")
+
+
 def gate_check(
     predictions: Predictions,
     limit: float | None = None,
@@ -467,7 +473,7 @@ def gate_check(
         predictions, notion, estimator or ESTIMATOR, TOLERANCE if limit is None else limit, level, bins, ratio
     )
     if wanted is None and notion is not None:
-        first = replace(first, reason=f"Judged by {notion}, like the baseline.")
+        first = replace(first, reason=f"Judged by {REDUCTIONS[notion].title.lower()} error, like the baseline.")
     if first.line.verdict is None:
         raise NotAnswerable(f"no verdict: {first.line.note}")
     return GateCheck(first, limit, None if before is None else increase(first.estimate, before, allowed, level))

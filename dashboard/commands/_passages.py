@@ -19,15 +19,15 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 
 WITHIN, NOT_WITHIN = 0, 1
 COULD_NOT = "could not run"
-_OF_A_SUBSET = "The result is about all rows. Largest significant gap of a subset:"
-_SHOWS_ALL = "To see all subsets, use calib show FILE findings."
+_OF_A_SUBSET = "The result is about all rows. First significant subset:"
+_SHOWS_ALL = "To see all subsets, run calib show findings FILE."
 
 
 @dataclass(frozen=True)
 class Passage:
     """Result for one file: its check, or one sentence on why there is none, and the time taken.
 
-    ``subset`` is the finding on the subset of rows with the largest significant gap, empty if there is none.
+    ``subset`` is the first significant finding on a subset of the rows, empty if there is none.
     """
 
     path: Path

@@ -32,8 +32,8 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @_shared_options.member(
     "REDUCTIONS",
     "--notion",
-    help="Notion of calibration. By default that of the baseline; otherwise event for two classes, top-label if the "
-    "scores let its interval treat classes separately, else confidence.",
+    help="Notion of calibration. By default that of the baseline. Without one: event for two classes; top-label if "
+    "rows suffice to judge classes separately, or if only its error is above the maximum; else confidence.",
 )
 @_shared_options.member(
     "ESTIMATORS", "--estimator", show_default="ece, or the baseline's", help="Estimator of the error."
@@ -173,7 +173,7 @@ def _passage(
 
 
 def _subset(scene: Scene, level: float) -> str:
-    """Return the finding on the subset with the largest significant gap; empty if there is none.
+    """Return the first significant finding on a subset of the rows; empty if there is none.
 
     The gate is about all rows: they can pass although a class, a site or a range of risks is far off.
     """

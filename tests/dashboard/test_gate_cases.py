@@ -215,6 +215,7 @@ def test_a_subset_that_is_far_off_is_named_beside_a_pass():
     off = table[table["stands_out"] & (table["kind"] != "direction")]
     assert off["kind"].iloc[0] == "predicted class"
     assert subset == off["finding"].iloc[0]
-    assert f"Largest significant gap of a subset: {subset} " in text
+    assert f"First significant subset: {subset} " in text
+    assert "run calib show findings FILE." in text
     assert cases["right"][1] is None
     assert "subset" not in cases["right"][0]
