@@ -72,7 +72,10 @@ class ClassBias(Diagram):
         more = f" {small:,} predicted {'class has' if small == 1 else 'classes have'} too few rows." if small else ""
         if not self.pairs:
             return "Too few rows of every class to tell.", more.strip()
-        looked = f"Of {self.pairs:,} pairs of a predicted class and a class"
+        looked = (
+            "For each predicted class, the probability of every class is compared with the labels. Of these "
+            f"{self.pairs:,} gaps"
+        )
         first = self._sentence(0) if found else "No pair is significantly off."
         return first, count_words(looked, found, more, "pair")
 

@@ -171,7 +171,9 @@ class LocalAnswer(OneLine):
             return f"observed frequency of the same {_rows(self.rows)}: {in_percent(self.right)}, {ends}"
         share = in_percent(self.share)
         says = "with a confidence of" if self.event is None else "given"
-        of_all = f"{_rows(self.rows)}{self.groups} ({share} of all) {says} {self.range}"
+        window = self.event is None and self.near and self.upper - self.lower >= _SLACK
+        around = f" (a window around {in_percent(self.confidence)})" if window else ""
+        of_all = f"{_rows(self.rows)}{self.groups} ({share} of all) {says} {self.range}{around}"
         return f"{share_range(self.low, self.high)} ({at_level(self.level)} interval), from {of_all}"
 
     @property

@@ -43,7 +43,19 @@ from calib_core.predictions.predictions import InputError, NotAnswerable, Predic
 from calib_core.predictions.proper_scores import CAPPED, floored_words
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
-from calib_core.text import at_level, begun, chance, count, inside, listed, points, rounded, short_percent, told_apart
+from calib_core.text import (
+    at_level,
+    begun,
+    chance,
+    count,
+    in_percent,
+    inside,
+    listed,
+    points,
+    rounded,
+    short_percent,
+    told_apart,
+)
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
 
@@ -458,13 +470,14 @@ class CalibratorChoice(OneLine):
         best, mine = (self.table.iloc[self.recipes.index(each)] for each in (self.winner, self.recipe))
         if not 0 < float(mine["gain"]) < float(best["gain"]) < np.inf:
             return ""
-        share = short_percent(max(float(mine["gain"]) / float(best["gain"]), 0.0))
+        share = in_percent(max(float(mine["gain"]) / float(best["gain"]), 0.0))
         name = inside(self.winner.title)
         costs = CALIBRATORS[self.winner.key].flags.keeps_argmax or not np.isfinite(best["accuracy_gain"])
         accuracy = "" if costs else f" With {name}, accuracy {_moves(best, self.level)}."
         less = " but less simple" if self._no_simpler(self.winner) else ""
+        where = "on the held-out rows, " if self.held_out else ""
         return (
-            f"{begun(inside(self.recipe.title))} achieves {share} of the gain of {name}, which is best in "
+            f"{begun(f'{where}{inside(self.recipe.title)}')} achieves {share} of the gain of {name}, which is best in "
             f"cross-validation{less}.{accuracy}"
         )
 

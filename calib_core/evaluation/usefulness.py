@@ -86,8 +86,8 @@ def sentences(frame: pd.DataFrame, share: float = SHARE) -> tuple[str, ...]:
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> sentences(changes({"same": p}, {"same": p}))[0]
-    'same. Sets that contain the true class in 90 % of rows have 1.5 classes on average, as before. No pair of rows \
-changes order.'
+    'same. Sets that contain the true class in 90 % of rows have 1.5 classes on average, as before. Sorted by \
+confidence, no pair of rows swaps places.'
     """
     found = []
     for name, lines in frame.groupby("calibrator", sort=False):
@@ -102,12 +102,14 @@ changes order.'
 def _order_sentence(turned: float, tied: float) -> str:
     """Sentence on the pairs of rows whose order changes.
 
-    >>> _order_sentence(0.0, 0.25), _order_sentence(0.125, 0.0)
-    ('No pair of rows changes order; 25 % become equal.', '13 % of all pairs of rows change order.')
+    >>> _order_sentence(0.0, 0.25)
+    'Sorted by confidence, no pair of rows swaps places; 25 % become equal.'
+    >>> _order_sentence(0.125, 0.0)
+    'Sorted by confidence, 13 % of all pairs of rows swap places.'
     """
-    found = f"{in_percent(turned)} of all pairs of rows change" if turned else "No pair of rows changes"
+    found = f"{in_percent(turned)} of all pairs of rows swap" if turned else "no pair of rows swaps"
     equal = f"; {in_percent(tied)} become equal" if tied else ""
-    return f"{found} order{equal}."
+    return f"Sorted by confidence, {found} places{equal}."
 
 
 @dataclass(frozen=True)

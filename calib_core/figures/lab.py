@@ -230,7 +230,7 @@ def rejection_map(cells: pd.DataFrame) -> go.Figure:
     kinds = np.where(high <= MOST, 0, np.where(high <= ACCURATE, 1, 2))
     words = (
         f"{percent(MOST, 0)} or less in every case",
-        f"{percent(ACCURATE, 0)} or less, the accuracy of the simulation",
+        f"{percent(ACCURATE, 0)} or less, not distinguishable from {percent(MOST, 0)}",
         f"more than {percent(ACCURATE, 0)} in some case",
     )
     return _cells(cells, cells["notion"].tolist(), kinds, words, digits=1)

@@ -99,27 +99,31 @@ class HistogramBinning(Plan):
         new, mean = marginal_eps(self.points, self._alpha, DELTA), expected_ece(self.points, DELTA)
         sure = f"with probability at least {at_level(self.level)}"
         rare, among = self._too_rare(rows), ""
-        what = "every output and the calibration error are"
+        what, error = "every output is", "The calibration error"
         if self.notion == "class-wise":
-            what = "the outputs for every class and the calibration error averaged over classes are"
+            what, error = "the outputs for every class are", "The calibration error averaged over classes"
         elif rare:
-            what = f"the outputs for classes predicted at least {self.points:,} times and their calibration error are"
+            what, error = (
+                f"the outputs for classes predicted at least {self.points:,} times are",
+                "Their calibration error",
+            )
             among = " of such classes"
         bounded = not says_nothing(every)
         of_such, alike = " of such a class" if rare else "", "with the same probability" if bounded else sure
         first = (
             f"With {rows:,} calibration rows, {self.points:,} per bin, {what} within {points_up(every)} of the "
-            f"truth, {sure}."
+            f"truth, {sure}. {error} is then at most {points_up(every)}."
             if bounded
             else f"There is no guarantee for all outputs at once: bins of {self.points:,} rows are too small."
         )
         second = (
             f"There is no guarantee for the output for a new row{of_such}."
             if says_nothing(new)
-            else f"The output for a new row{of_such} is within {points_up(new)}, {alike} over all these rows."
+            else f"The output for a single new row{of_such} is within {points_up(new)}, {alike} over the draw of the "
+            "calibration rows and the new row."
         )
         return (
-            f"{first} {second} The mean calibration error{among} over such calibration sets is at most "
+            f"{first} {second} Averaged over calibration sets of this size, the calibration error{among} is at most "
             f"{rounded_up(mean)}.{rare}"
         )
 

@@ -151,7 +151,7 @@ def _pool(predictions: Predictions, three: Triple) -> Corners:
     rest = (predictions.n_classes or 0) - 3
     others = f"{rest} {'other' if rest == 1 else 'others'}"
     note = f"the corners are {called(a)}, {called(b)}, and all other classes together ({called(c)} and {others})"
-    names = (a, b, f"{c} or any other")
+    names = (a, b, "any other class")
     return Corners(_restricted(predictions, rows, three, names, probs), rows, note)
 
 

@@ -233,7 +233,7 @@ def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:
 
 _NAMED = 3
 """Maximum number of significant slices that the headline names."""
-_NEARLY_ALL = "Nearly all gaps have the same direction, so the finding over all rows comes first."
+_NEARLY_ALL = "Nearly all gaps have the same direction, so the main finding is about all rows, not about one subset."
 _NOUNS = {BIN: "bins", CELL: "classes", PREDICTED: "classes", CLASS: "classes", SLICE: "slices", OVERALL: "all rows"}
 _CANCEL = " Gaps at different confidences cancel in this mean: over the bins, the average gap is {}."
 OF_BINS = "error over bins"

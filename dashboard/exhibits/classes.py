@@ -64,6 +64,12 @@ class ByClass(Exhibit):
         }
     )
 
+    @property
+    def means(self) -> tuple[of.Column, of.Column]:
+        """The columns of mean score and mean outcome; of the predicted class, these are confidence and accuracy."""
+        says, right = ("mean confidence", "accuracy") if self.notion == "top-label" else ("mean score", "mean outcome")
+        return of.share(says, "mean_score"), of.share(right, "mean_outcome")
+
     def tables(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
         """Return the classes of every model that has them, the model in focus first; and a sentence for each other."""
         models = sorted(scene.models.shown, key=lambda model: model is not scene.model)
@@ -237,8 +243,7 @@ class Classes(InOrder):
             of.whole("rows"),
             of.share("share"),
             of.share("true share", "true_share"),
-            of.share("mean score", "mean_score"),
-            of.share("mean outcome", "mean_outcome"),
+            *self.means,
             of.gap(),
             *(column for columns in tested for column in columns),
         )
@@ -246,14 +251,15 @@ class Classes(InOrder):
     def words(self, scene: Scene) -> Words:
         title, _ = self.first(scene)
         which, notion = self.which(scene), REDUCTIONS[self.notion].title.lower()
+        said = ", ".join(column.heading for column in self.means)
         words = Words(
-            f"One line per class ({notion}): {which}. Rows, shares, mean score, mean outcome and gap are for "
+            f"One line per class ({notion}): {which}. Rows, shares, {said} and gap are for "
             f"{in_sentence(title)}. Errors are raw ECE, which noise inflates most where rows are few. Bins: "
             f"{scene.in_bins}. "
             "Calibrated: mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as "
             "large in a calibrated model (exact test by bins). It is corrected for the number of classes and the "
-            "kinds of subsets; at most 0.05 is significant. With few rows, an error of a class is rarely "
-            "significant."
+            "kinds of subsets tested (bins, classes, slices); at most 0.05 is significant. With few rows, "
+            "an error of a class is rarely significant."
         )
         return self.noted(words.also(self.rule(scene)), scene).also(*self.tests(scene)[1])
 
@@ -302,8 +308,7 @@ class ClassErrors(Paged):
                 of.text("model"),
                 of.text("class"),
                 of.whole("rows"),
-                of.share("mean score", "mean_score"),
-                of.share("mean outcome", "mean_outcome"),
+                *self.means,
                 of.between("calibrated models", "low", "high"),
                 of.flag("significantly off", "stands_out"),
             )
@@ -312,8 +317,7 @@ class ClassErrors(Paged):
             of.whole("rows"),
             of.share("share"),
             of.share("true share", "true_share"),
-            of.share("mean score", "mean_score"),
-            of.share("mean outcome", "mean_outcome"),
+            *self.means,
             *noise,
             *map(of.error, errors),
         )

@@ -75,7 +75,7 @@ class Estimators(Exhibit):
             )
             caption += (
                 f" {listed(titles)}: {values} not above the noise floor. The verdict is that of the significant "
-                f"{error}, because {errors} never smaller."
+                f"{error}, because {errors} at least as large."
             )
         more = (
             f"{notion.caption} {line_words.READING} In the table, squared errors are without the root. "
@@ -221,8 +221,8 @@ class Sweep(Exhibit):
         )
         lines = several if len(notions) > 1 else REDUCTIONS[notions[0]].title.lower()
         words = Words(
-            f"{title} for {over}; {lines}. Gray: noise floor; 95 % of calibrated models with the predictions of "
-            f"{in_sentence(swept.models[0])} are below it.",
+            f"{title} for {over}; {lines}. Gray: noise floor. With labels drawn from the probabilities of "
+            f"{in_sentence(swept.models[0])}, 95 % of the raw values are below it.",
             f"{title} for {over}, one line per model and notion, above the noise floor.",
             self._shown(scene)[2],
         )

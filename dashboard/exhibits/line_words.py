@@ -29,22 +29,23 @@ INFLATED = (
 )
 """Effect of noise on a raw value."""
 VALUE = (
-    "Estimate: corrected for noise, and always in the interval. A maximum error (MCE) is not corrected: its estimate "
-    "is the largest gap in the bins or groups that the interval is for. Raw value: the result of the estimator's "
-    f"formula. {INFLATED}"
+    "Estimate: corrected for noise, and always in the interval. That of a maximum error (MCE) is not corrected: it is "
+    "the largest gap in the bins or groups of its interval. Its raw value is the largest gap in its own bins, so the "
+    f"two can differ. Raw value: the result of the estimator's formula. {INFLATED}"
 )
 FLOOR = (
-    "Noise floor: 95 % of perfectly calibrated models with these predictions have at most this raw value. The p-value "
-    "(p) is the share of such models with a raw value at least as large. If the name of an error follows p in "
-    "parentheses, such as “(mean gap)”, p is from the test of that error. The line's error is never smaller, so this "
-    "test also counts for the line. The mean gap is the observed frequency minus the mean prediction. If a line has "
-    "several tests, its p is the smallest, corrected for the choice among them, but not for the number of lines."
+    "Noise floor: labels are drawn from these predictions, so that the model is perfectly calibrated. In 95 % of "
+    "draws, the raw value is at most the noise floor. The p-value (p) is the share of draws with a raw value at least "
+    "as large. If the name of an error follows p in parentheses, such as “(mean gap)”, p is from the test of that "
+    "error. The line's error is at least as large as that error. If that error is significant, the line's error is, "
+    "too. The mean gap is the observed frequency minus the mean prediction. If a line has several tests, "
+    "its p is the smallest, corrected for the choice among them, but not for the number of lines."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. “As bad or worse” after p: the share of "
-    "calibrated models with an accuracy or score as bad or worse. Spiegelhalter's test of the Brier score is "
-    "two-sided. A score that is better than expected is evidence of an error, too: probabilities that are too cautious "
-    "score better, for example."
+    "calibrated models with an accuracy or score as bad or worse. Spiegelhalter's test of the verdict is "
+    "two-sided, unlike the p of the Brier score here. A score that is better than expected is evidence of an error, "
+    "too: probabilities that are too cautious score better, for example."
 )
 GAP_ABOVE = (
     "The mean gap is the observed frequency minus the mean prediction. It is a raw value. The estimate of an error is "
@@ -246,15 +247,18 @@ def of_both(scene: Scene) -> tuple[str, ...]:
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """Notes below a table of estimates: ``looks``, and each reason for a missing number once."""
     noted = frame[frame["note"].astype(bool)]
-    # A line with a value can lack only the noise floor.
-    reasons: dict[tuple[str, bool], dict[str, None]] = {}
-    for title, note, measured in zip(noted["title"], noted["note"], noted["value"].notna(), strict=True):
-        reasons.setdefault((note, measured), {})[title] = None
+    # A line with a value can lack the noise floor, or only the verdict.
+    reasons: dict[tuple[str, bool, bool], dict[str, None]] = {}
+    known = (noted[name].notna() for name in ("value", "floor"))
+    for title, note, measured, floored in zip(noted["title"], noted["note"], *known, strict=True):
+        reasons.setdefault((note, measured, floored), {})[title] = None
     missing = (
-        f"No noise floor for {listed(list(map(inside, titles)))}. {begun(note)}."
+        f"No verdict for {listed(list(map(inside, titles)))}. {begun(note)}."
+        if floored
+        else f"No noise floor for {listed(list(map(inside, titles)))}. {begun(note)}."
         if measured
         else f"{_named(list(titles))} {'is' if len(titles) == 1 else 'are'} not available. {begun(note)}."
-        for (note, measured), titles in reasons.items()
+        for (note, measured, floored), titles in reasons.items()
     )
     return *looks(frame), *missing
 

@@ -25,8 +25,8 @@ _STEM = (
     "explain the dotted part."
 )
 _PALE = (
-    "Pale plus: no clear difference. Its distance from the diagonal is the mean absolute gap of the classes; the "
-    "bracket is the range by noise."
+    "Pale plus: how far the classes are off on average, measured from the diagonal; they do not clearly differ. "
+    "Bracket: where noise alone would put the plus."
 )
 _PRINTED = (
     "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the error by predicted class. With few "

@@ -79,7 +79,7 @@ class VerdictExhibit(Exhibit):
             for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
         )
         key = (
-            "Tick: raw value. Hatched: its range for 95 % of perfectly calibrated models."
+            "Tick: raw value. Hatched: raw values of 95 % of perfectly calibrated models."
             if scene.claims == "event"
             else ""
         )

@@ -136,7 +136,7 @@ def hint(scene: Scene) -> None:
         st.caption(_ways(view, scene), width="stretch")
         if view == "reliability":
             st.button(
-                "Open the worst bin",
+                "Open the bin that contributes most",
                 key="detail.open",
                 type="tertiary",
                 icon=":material/arrow_forward:",

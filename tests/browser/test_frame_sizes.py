@@ -71,7 +71,7 @@ def test_the_pane_is_folded_until_a_bin_is_opened_and_fits_the_window(open_page,
     pane = page.locator("[data-testid=stColumn]:has(> div .st-key-detail)")
     expect(pane).to_be_hidden()
     settled(page)
-    page.get_by_role("button", name="Open the worst bin").click()
+    page.get_by_role("button", name="Open the bin that contributes most").click()
     page.wait_for_url("**bin=14*")
     drawn(page, "detail-classes")
     settled(page)

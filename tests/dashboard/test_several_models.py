@@ -141,7 +141,8 @@ def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
     pd.testing.assert_frame_equal(table.frame, shown(selection, "pairs"))
     notes = [block.text for block in blocks if getattr(block, "aside", False)]
     assert any(
-        re.match("Intervals are for |Mark .: the interval is for ", note) and "difference" in note for note in notes
+        re.match("(The|Each) interval is for |Mark .: the interval is for ", note) and "difference" in note
+        for note in notes
     )
     refused = reported(NOT_ANSWERED.replace(calibrators=()))
     assert not any(getattr(block, "name", "") == "differences" for block in refused)

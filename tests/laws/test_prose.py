@@ -403,7 +403,7 @@ RULES = [
     (of_hero, r"[oO]nly {rows} predictions are near {asked} %"),
     (of_hero, r"(?:the same {rows} rows: {right} %, )?{low} to {high} % \({level} % interval\)"
               r"(?:, from {rows} rows \({share} % of all\) "
-              r"(?:with a confidence of|given) {lower_end}(?: to {upper_end})? %)?"),
+              r"(?:with a confidence of|given) {lower_end}(?: to {upper_end})? %(?: \(a window around {asked} %\))?)?"),
     (of_line, r"(?:error|risk) is estimated (?:at|to be) {point} %(?: and at most {high} %)?"),
     (of_line, r"after [^:;]+?, {point} %(?: and at most {high} %)?"),
     (of_line, r"is estimated (?:at|to be) {point} % \({level} % interval {low} to {high} %\)"),

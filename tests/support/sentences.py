@@ -33,7 +33,7 @@ def in_sentences(place: str) -> str:
     'over 2 groups. Classes with few rows share a group. If the error'
     """
     place = place.replace(", classes of few rows pooled", ". Classes with few rows share a group")
-    larger = "If the error over all classes together is larger, the interval is for that error"
+    larger = "If the error over all classes together (the confidence error) is larger, the interval is for that error"
     place = place.replace(", or over all classes pooled if that is larger", f". {larger}")
     own = r", or (the .+? in its own bins) if that is larger"
     return re.sub(own, r". If \1 is larger, the interval is for that error", place)

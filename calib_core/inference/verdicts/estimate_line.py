@@ -253,7 +253,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     what an interval is about if there are several meanings; a star marks a rough guide.
 
     >>> marked([("the error in these bins", True)])
-    ([''], ('Intervals are for the error in the same bins as its raw value.',))
+    ([''], ('The interval is for the error in the same bins as its raw value.',))
 
     >>> marks, below = marked([("one", True), ("", None), ("two", False)])
     >>> marks, *below  # doctest: +NORMALIZE_WHITESPACE
@@ -278,19 +278,26 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
     short, common = _without_repeats(abouts)
     short = [text.replace("in these bins", "in the same bins as its raw value") for text in short]
+    one = "The" if sum(bool(about) for about, _ in every) == 1 else "Each"
     targets = (
-        f"Mark {letters[about]}: the interval is for {text}." if letters else f"Intervals are for {text}."
+        f"Mark {letters[about]}: the interval is for {text}." if letters else _of_all_lines(text, one)
         for about, text in zip(abouts, short, strict=True)
     )
     star = any("*" in mark for mark in marks)
     return marks, (*targets, *filter(None, [common]), *([ROUGH_GUIDE] if star else []))
 
 
+def _of_all_lines(text: str, one: str) -> str:
+    """Return the sentences on what the only interval, or each interval of a table, is for."""
+    fixed = " It takes these predictions as fixed; only the labels vary." if GIVEN in text else ""
+    return f"{one} interval is for {text.replace(GIVEN, '')}.{fixed}"
+
+
 _ALTERNATIVES = (
     (", classes of few rows pooled", ". Classes with few rows share a group"),
     (
         ", or over all classes pooled if that is larger",
-        ". If the error over all classes together is larger, the interval is for that error",
+        ". If the error over all classes together (the confidence error) is larger, the interval is for that error",
     ),
     (
         ", or the (.+?) in its own bins if that is larger",

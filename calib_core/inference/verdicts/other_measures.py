@@ -183,9 +183,11 @@ def _by_smaller(judged: pd.DataFrame) -> str:
     rests = (judged["value"] <= judged["floor"]) & (judged["verdict"] == MISCALIBRATED) & (judged["p_of"] != "")
     errors = dict.fromkeys(judged.loc[rests, "p_of"])
     parts = (
-        f"{_listed(judged, judged.loc[rests & (judged['p_of'] == of), 'title'].tolist())} by the {of}" for of in errors
+        f"for {_listed(judged, judged.loc[rests & (judged['p_of'] == of), 'title'].tolist())}, the evidence is the "
+        f"test of the {of}"
+        for of in errors
     )
-    return f", {'; '.join(parts)}" if errors else ""
+    return f" ({'; '.join(parts)})" if errors else ""
 
 
 def _listed(judged: pd.DataFrame, titles: Sequence[str]) -> str:

@@ -34,11 +34,11 @@ MOST_NOISE = TOLERANCE
 MOST_POOLED = 0.5
 """... and at most this share of the rows is in classes that are pooled."""
 
-_FIXED = "The measure was fixed before looking at the outcomes: {}, because {}."
+_FIXED = "The measure was fixed before looking at the outcomes: the {}, because {}."
 """Reason for a notion chosen by power; other notions can still show an error (``other_notions``)."""
 _BY_CLASS = (
-    "Two measures were fixed before looking at the outcomes. The first is confidence, because {}. The second is "
-    "top-label, which decides if only its error is clearly above the tolerance, as here."
+    "Two measures were fixed before looking at the outcomes. The first is the confidence error, because {}. The second "
+    "is the top-label error, which decides if only it is clearly above the tolerance, as here."
 )
 """Reason for top-label where the rows are often too few for it, and yet show its error."""
 
@@ -160,16 +160,16 @@ def primary(
         strict = recalled(predictions, "top-label", ESTIMATOR, bins)
         noise, pooled = expected_noise(strict)
     except NotAnswerable:
-        reason = "Judged by confidence: the predicted classes are not known."
+        reason = "Judged by confidence error: the predicted classes are not known."
     if noise is None:
         return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
     if noise < MOST_NOISE and pooled <= MOST_POOLED:
         small = f"with separate classes, a calibrated model has an expected error below {short_percent(MOST_NOISE)}"
-        return PrimaryLine("top-label", _FIXED.format("top-label", small), strict, eps, level)
-    first = "confidence"
+        return PrimaryLine("top-label", _FIXED.format("top-label error", small), strict, eps, level)
+    first = "confidence error"
     if pooled > MOST_POOLED:
         assert strict.question is not None
-        first = "confidence (all classes together)"
+        first = "confidence error (all classes together)"
         few = (
             "most rows are in classes with too few predictions below full confidence to measure an error for each class"
             if has_sparse_bins(strict.question)
@@ -224,7 +224,7 @@ def primaries(
     >>> {name: line.notion for name, line in primaries({"one": p, "other": p}).items()}
     {'one': 'event', 'other': 'event'}
     >>> primaries({"one": p}, notion="confidence")["one"].reason
-    'Judged by confidence, as requested.'
+    'Judged by confidence error, as requested.'
     """
     found: dict[str, PrimaryLine] = {}
     if notion is not None:
@@ -250,14 +250,15 @@ def deciding(
 
     >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)
     >>> deciding(rows).reason == primary(rows).reason, deciding(rows, "top-label", "rmsce").reason
-    (True, 'Judged by top-label, as requested.')
+    (True, 'Judged by top-label error, as requested.')
     """
-    reason = f"Judged by {reduction}, as requested."
     if reduction is None:
         first = primary(predictions, eps, level, bins, ratio=ratio)
         if estimator == ESTIMATOR:
             return first
         reduction, reason = first.notion, first.reason
+    else:
+        reason = f"Judged by {REDUCTIONS[reduction].title.lower()} error, as requested."
     given = bins if takes_bins(estimator, bins) else None
     return PrimaryLine(reduction, reason, recalled(predictions, reduction, estimator, given), eps, level, ratio)
 

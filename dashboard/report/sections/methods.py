@@ -40,9 +40,9 @@ EVENT = (
 )
 """Methods for the measures of an event's risk."""
 INTERVALS = (
-    "The interval of a binned error is for the error in the same bins as its raw value, given these predictions. If "
-    "bins contain few rows and no bins were chosen, it is for the error in larger groups of rows with similar "
-    "predictions. "
+    "The interval of a binned error is for the error in the same bins as its raw value. It takes the "
+    "predictions as fixed; only the labels vary. If bins contain few rows and no bins were chosen, it is for the error "
+    "in larger groups of rows with similar predictions. "
     "Errors that cancel within a bin, or within such a group, are not measured. The interval of a kernel, smooth, "
     "convex, swept or cumulative error is for the value of the estimator without noise.",
     "Mean absolute errors use test inversion in cells with many expected outcomes (Casella and Berger, 2002). "
@@ -59,9 +59,10 @@ INTERVALS = (
     "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk "
     "of the event. Otherwise it is the top-label error if two conditions are met. First, most rows are in classes "
     "that its interval treats separately. Classes with too few predictions below full confidence are pooled. All "
-    f"classes are, if the upper end would otherwise be over {BUDGET:g} times that of the confidence error. Second, a "
-    f"calibrated model would have a mean error below {short_percent(MOST_NOISE)} in the groups of its interval. If "
-    "not, it is the confidence error. Other results are not corrected for multiple testing unless they say so.",
+    f"classes are pooled if the upper end would otherwise be over {BUDGET:g} times that of the confidence error. "
+    f"Second, a calibrated model would have a mean error below {short_percent(MOST_NOISE)} in the groups of its "
+    "interval. If not, it is the confidence error. Other results are not corrected for multiple testing unless they "
+    "say so.",
     "A “rough guide” is an interval in a case that no simulation covers.",
 )
 SCALE = caption(on_scale_of).partition(". ")[2]

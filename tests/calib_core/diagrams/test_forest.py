@@ -171,7 +171,8 @@ def test_verdicts_that_rest_on_a_smaller_error_are_named() -> None:
     last = table.index == table.index[-1]
     table = table.assign(value=np.where(last, 0.1, 0.5), floor=0.2, p_of=np.where(last, "mean gap", ""))
     titles = table["title"].str.removeprefix("Confidence ").tolist()
-    assert agreement(table).endswith(f"All 3 estimators with an interval agree, {titles[-1]} by the mean gap.")
+    rests = f" (for {titles[-1]}, the evidence is the test of the mean gap)"
+    assert agreement(table).endswith(f"All 3 estimators with an interval agree{rests}.")
     assert agreement(table.assign(p_of="")).endswith("All 3 estimators with an interval agree.")
 
 

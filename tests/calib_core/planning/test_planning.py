@@ -578,7 +578,7 @@ def test_where_bins_are_too_small_nothing_is_promised() -> None:
     assert "There is no guarantee for the output for a new row." in few
     some = answer(PLANS.make("histogram-binning", notion="class-wise", points=5, rows=1000, classes=2)).sentence
     assert some.startswith("There is no guarantee for all outputs at once")
-    assert "with probability at least 90 % over all these rows" in some
+    assert "with probability at least 90 % over the draw of the calibration rows" in some
     assert "100 points" not in few + some
 
 

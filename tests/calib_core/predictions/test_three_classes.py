@@ -36,7 +36,7 @@ def test_pooled_corners_keep_every_row(five: Predictions) -> None:
     np.testing.assert_allclose(made.predictions.probs, expected, atol=1e-15)
     to = {0: 1, 1: 2, 2: 2, 3: 0, 4: 2}
     assert made.predictions.true_labels.tolist() == [to[y] for y in five.true_labels]
-    assert made.predictions.class_names == ("dog", "ant", "cat or any other")
+    assert made.predictions.class_names == ("dog", "ant", "any other class")
     assert made.rows.tolist() == list(range(40))
     note = "the corners are “dog”, “ant”, and all other classes together (“cat” and 2 others)"
     assert made.note == note
