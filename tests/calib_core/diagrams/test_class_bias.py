@@ -79,7 +79,8 @@ def test_by_hand():
     ]
     assert found.headline == (
         frame["finding"].iloc[0],
-        "Of 3 pairs of a predicted class and a class, 2 are significantly off (corrected for multiple testing).",
+        "For each predicted class, the probability of every class is compared with the labels. "
+        "Of these 3 gaps, 2 are significantly off (corrected for multiple testing).",
     )
 
 

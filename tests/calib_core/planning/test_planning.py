@@ -73,11 +73,13 @@ def test_a_headline_promises_nothing_for_a_class_that_fills_no_bin():
     headline = few.split(". ")[0]
     assert "the outputs for classes predicted at least 50 times" in headline
     assert "every output" not in few
-    assert "a new row of such a class" in few
-    assert "error of such classes over" in few
+    assert "a single new row of such a class" in few
+    assert "error of such classes is at most" in few
     enough = answer(filled("histogram-binning", rows=500, points=50, rarest=0.1)).sentence
-    assert "every output and the calibration error" in enough.split(". ")[0]
-    assert "such" not in enough.split(". ")[1]
+    every, error, new, _ = enough.split(". ")
+    assert "every output is within" in every
+    assert error == f"The calibration error is then at most {re.search(r'within ([0-9.]+ points)', every)[1]}"
+    assert "such" not in new
 
 
 def test_balance_is_not_promised_for_tied_scores():
