@@ -113,7 +113,7 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
         assert re.search(r"\s+".join(map(re.escape, [shown.title, shown.written(shown.point), shown.interval])), text)
         assert re.search(r"\s+".join([re.escape(value.replace("-", "−")), re.escape(floor)]), text)
     assert f"These {len(record['lines'])} p-values are not corrected" in text
-    note = "\n".join(re.findall("Mark .: the interval is for .*|[TE][a-z ]+ interval is for .*", text))
+    note = "\n".join(re.findall("Mark .: the interval is for .*|(?:The|Each) interval is for .*", text))
     for about in {line["about"] for line in record["lines"]}:
         place = where_measured(about)
         assert note.count(place) == 1
@@ -240,8 +240,9 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     assert [term.partition(":")[0] for term in (ece, confidence)] == ["ECE", "Confidence"]
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
     assert reasons.endswith("Judged by confidence error, as requested.")
-    subject, _, given = line.about.replace("in these bins", "in the same bins as its raw value").rpartition(", given")
-    assert given == " these predictions"
+    subject = line.about.replace("in these bins", "in the same bins as its raw value")
+    assert ", given these predictions" in subject
+    subject = subject.replace(", given these predictions", "")
     fixed = "It takes these predictions as fixed; only the labels vary."
     assert about.endswith(f"The interval is for {subject}. {fixed}")
     assert f"(bins: {line.bins})" in about
