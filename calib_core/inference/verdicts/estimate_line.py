@@ -319,7 +319,7 @@ def _without_repeats(abouts: list[str]) -> tuple[list[str], str]:
         abouts = [about.replace(GIVEN, "") for about in abouts]
     for pattern, sentence in _ALTERNATIVES:
         abouts = [re.sub(pattern, sentence, about) for about in abouts]
-    fixed = "The intervals of errors take these predictions as given." if given else ""
+    fixed = "The intervals of errors take these predictions as fixed; only the labels vary." if given else ""
     unmeasured = f"{begun(CANCELLING.removeprefix('; '))}." if grouped else ""
     return abouts, f"{fixed} {unmeasured}".strip()
 

@@ -95,7 +95,7 @@ def test_two_classes_are_ranked_by_the_second_too_and_a_monotone_map_keeps_all()
     assert table.loc["class_auroc", "before"] == pytest.approx(roc_auc_score(before.true_labels, before.probs[:, 1]))
     assert table.loc[["reversed", "tied"], "after"].tolist() == [0.0, 0.0]
     assert table.loc["class_auroc", ["change", "low", "high"]].tolist() == pytest.approx([0, 0, 0], abs=1e-12)
-    assert sentences(table.reset_index())[0].endswith("No pair of rows changes order.")
+    assert sentences(table.reset_index())[0].endswith("no pair of rows swaps places.")
 
 
 def test_what_cannot_be_told_says_why():
