@@ -140,7 +140,7 @@ FIXED = [
     r"most confident 80 %|AUROC; 0\.5:|above 50 %|side of 50 %|\(E50\)|\(E90\)|90 % quantile|E50 and E90|at 50 %",
     r"minus 1 for each",
     r"p is more than 5 %|0\.0001 for squared errors",
-    r"at least 90 % of the largest|in 95 % of samples",
+    r"at least 90 % of the largest|[iI]n 95 % of (?:samples|draws)|95 % of the raw values are below",
     r"1,000 resamples|Table \d|§\d",
     r"within 10 points|1 the best|log\(1 \+",
     r"Predictions of 95 % or more",
@@ -404,7 +404,7 @@ def of_limits(w: World, frame: Frame) -> dict[str, list[float]]:
 Collect = Callable[[World, Frame], Any]
 RULES: list[tuple[str, Collect, str]] = [
     ("reliability", of_spikes, r"risk about {risk} %: {count}"),
-    ("plan", of_bound, r"within {bound} points"),
+    ("plan", of_bound, r"(?:within|is then at most) {bound} points"),
     ("multicalibration", of_worst_group, r"error is {value} % \({level} % interval {low} to {high} %\), "
                                          r"(?:above|within) its noise floor of {floor} %"),
     ("slice-scan", of_scan, r"{looked} slices of {columns} column were examined on {half} rows\. "
