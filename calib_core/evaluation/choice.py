@@ -576,8 +576,8 @@ class CalibratorChoice(OneLine):
             if np.isfinite(self.evidence)
             else "",
             (
-                "With so few rows, the interval of the recommended gain is that of the best map of its kind, by the "
-                "likelihood ratio; the other intervals treat the fitted calibrators as fixed. "
+                "With so few rows, the interval of the recommended gain is for the best map of its kind, by the "
+                "likelihood ratio. The other intervals treat the fitted calibrators as fixed. "
                 if self.by_likelihood
                 else "The interval is for new test rows; it treats the fitted calibrators as fixed. "
             )

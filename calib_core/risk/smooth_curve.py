@@ -280,8 +280,8 @@ def smooth_curve(
     A spline with an intercept has the mean of the outcomes, so that its ICI is never smaller than the mean gap. Ends
     and value of the ICI are at least those of the mean gap (``inference.mean_gap`` of the event, in ``bins``). The
     lower end of the mean gap misses with a chance that is known from the scores; a of the ICI's own lower end is the
-    remainder. The upper end is at most twice the mean risk m plus that of the mean gap (or twice 1 - m), as the curve's
-    mean allows no more. Those of E50 and E90 are at most 2 and 10 times as large (Markov's inequality).
+    remainder. The upper end is at most 2 m plus that of the mean gap, m the mean risk or 1 - m: the curve's mean allows
+    no more. Those of E50 and E90 are at most 2 and 10 times as large (Markov's inequality).
 
     So the values are those of one curve, and E50 <= E90 <= Emax. The ends of E50 are at most those of E90. For this the
     lower end of E50 and the upper one of E90 are adjusted, which can only widen an interval. Each value is inside its

@@ -132,9 +132,9 @@ def primary(
     abstained rows are left out. For more classes it is top-label, the strictest claim about the predicted class,
     under two conditions. The mean error of calibrated models is below ``MOST_NOISE`` in its cells (``expected_noise``),
     and most rows are of classes judged one by one. Otherwise it is confidence: with many classes and few rows, the
-    top-label error has almost no power. If it is above the tolerance all the same, and that of the confidence is not,
-    top-label decides: a model is not within the tolerance when errors of its classes merely cancel. Both lower ends
-    are read at one joint level (``Chain``), so the second look raises no more false alarms.
+    top-label error has almost no power. If only the top-label error is above the tolerance all the same, it decides. A
+    model whose errors of classes cancel is not within the tolerance. Both lower ends are read at one joint level
+    (``Chain``). So the second look adds no false alarms.
 
     A model shown ``beside`` another is judged in the other's notion if possible, because verdicts in two notions are
     not comparable.

@@ -52,7 +52,7 @@ def test_errors_of_classes_that_cancel_decide_where_they_are_above_the_tolerance
 
 
 def test_the_rule_of_two_measures_raises_no_more_false_alarms() -> None:
-    """Of calibrated samples of three and ten classes, at most 5 % are called miscalibrated; the twin is off."""
+    """Count calibrated samples that are called miscalibrated, at most 5 %, and those of a twin that is off."""
     rng, called = np.random.default_rng(4), {True: 0, False: 0}
     for i in range(80):
         logits = 2 * rng.normal(size=(400, 3 if i % 2 else 10))
