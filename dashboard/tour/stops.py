@@ -149,8 +149,7 @@ TOUR = (
         "Why confidence calibration can be blind",
         "Can two wrongs look right?",
         _blind,
-        "Compare the predicted classes in the pane. The stem is as long as the average of their distances from the "
-        "star; its end is no class.",
+        "Compare the classes in the pane. The stem is as long as their average distance from the star.",
         ("confidence", "top-label", "star-and-stem"),
         {"data": "demo:example-1", "view": "reliability", "calibrators": (), "bin": 9},
     ),
@@ -158,8 +157,7 @@ TOUR = (
         "The noise floor",
         "Is it off, or is that chance?",
         _chance,
-        "Find the hatched bar (the noise floor), the tick in it (the raw value), and the star: the error corrected for "
-        "noise.",
+        "Find the hatched bar (noise floor), its tick (raw value), and the star: the error corrected for noise.",
         ("noise-floor", "calibration-error", "interval", "tolerance"),
         {"data": "demo:wine-logistic", "view": "overview", "calibrators": ()},
     ),
@@ -167,8 +165,7 @@ TOUR = (
         "Why more bins look worse",
         "Why does the same model look worse in more bins?",
         _bins,
-        "Dashed: confidence error. Solid: top-label error, which judges each predicted class separately. Does the "
-        "dashed line leave its darker band?",
+        "Dashed: confidence error. Solid: error by predicted class. Does the dashed line leave its darker band?",
         ("bins", "noise-floor", "calibration-error"),
         {"data": "demo:digits-mlp", "view": "curves", "about": "sweep", "calibrators": ()},
     ),

@@ -68,7 +68,8 @@ def _place(scene: Scene) -> None:
         _many(models, scene)
     else:
         place_detail.lines(models, scene, frame)
-        st.caption(markdown_plain(words.notes[0]))
+        for note in words.notes:
+            st.caption(markdown_plain(note))
     if scene.get(scene.model.predictions).kind != "confidence" and not of_event:
         _classes(scene)
     _rows(scene)

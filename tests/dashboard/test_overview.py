@@ -308,8 +308,8 @@ def test_the_next_step_is_what_is_chosen_on_the_rows_that_are_not_judged(demo: s
     said = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
     assert f"**{found.headline}.** " in said
     assert found.effect().rpartition("Log loss ")[2] in said
-    rests = f"on the {found.among:,} calibration rows" if found.held_out else f"on all {found.among:,} rows."
-    assert f"Chosen by cross-validation {rests}" in said
+    rests = f"on the {found.among:,} calibration rows" if found.held_out else f"on all {found.among:,} rows, and judged"
+    assert f"Chosen by log loss, cross-validated {rests}" in said
     rejects = cc.evaluation.choice.HELD_OUT_REJECTS
     assert (rejects in said) == (rejects in " ".join(found.notes)) == bool(found.held_out)
     assert ("optimistic" in said) == (found.recalibrate and not found.held_out)

@@ -197,7 +197,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     shown = {box.key for box in opened(PLAIN).checkbox}
     assert folded
     assert not shown & {f"tick.{key}" for key in folded}
-    best = SimpleNamespace(recipe=Recipe("CALIBRATORS", folded[0]), recalibrate=True, among=1234, held_out=0,
+    best = SimpleNamespace(recipe=Recipe("CALIBRATORS", folded[0]), recalibrate=True, among=1234, held_out=0, score="log-loss",
                            price=("So much.", "More."), headline="This", effect=lambda error="": "That.")  # fmt: skip
     monkeypatch.setattr(calibrator_cards.next_step, "chosen", lambda *_: best)
     app = opened(PLAIN)
@@ -207,7 +207,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     (fold,) = (each for each in app.expander if each.label == "How to read this" and each.caption)
     said = " ".join(caption.value for caption in fold.caption).replace("\\", "")
     assert said.startswith("That. ")
-    assert "So much. Chosen by cross-validation on the 1,234 calibration rows" in said
+    assert "So much. Chosen by log loss, cross-validated on the 1,234 calibration rows" in said
     assert cc.evaluation.choice.HELD_OUT_REJECTS in said
     assert "uncalibrated, on the held-out rows: error" in pieces(app)
 
