@@ -197,8 +197,16 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     shown = {box.key for box in opened(PLAIN).checkbox}
     assert folded
     assert not shown & {f"tick.{key}" for key in folded}
-    best = SimpleNamespace(recipe=Recipe("CALIBRATORS", folded[0]), recalibrate=True, among=1234, held_out=0, score="log-loss",
-                           price=("So much.", "More."), headline="This", effect=lambda error="": "That.")  # fmt: skip
+    best = SimpleNamespace(
+        recipe=Recipe("CALIBRATORS", folded[0]),
+        recalibrate=True,
+        among=1234,
+        held_out=0,
+        score="log-loss",
+        price=("So much.", "More."),
+        headline="This",
+        effect=lambda error="": "That.",
+    )
     monkeypatch.setattr(calibrator_cards.next_step, "chosen", lambda *_: best)
     app = opened(PLAIN)
     assert f"tick.{folded[0]}" in {box.key for box in app.checkbox}
