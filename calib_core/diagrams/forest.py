@@ -301,7 +301,7 @@ class SliceDots(Diagram):
         away = points(line["beyond"]).lstrip("+\u2212")
         if not line["differs"]:
             difference = points(line["beyond"])
-            return f". Its gap does not differ significantly from that of the other rows (difference {difference})"
+            return f". Whether its gap differs from that of the other rows is not shown (difference {difference})"
         rest = line["gap"] - line["beyond"]
         if line["beyond"] * line["gap"] > 0 and rest * line["gap"] >= 0:
             return f". Its gap is {away} larger than that of the other rows"

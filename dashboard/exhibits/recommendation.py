@@ -205,10 +205,10 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
     )
     return (
         f"{where} Gain: decrease of the score. The largest of many gains is partly luck; the intervals do not "
-        "correct for that. Heading p (Holm): the p-value of no gain, corrected for the number of calibrators. Equal to "
-        f"best: the {gain} is at least {at_level(MOST)} of the largest, or at least half of it and not significantly "
-        "smaller. Calibrators that bias the mean prediction or clearly worsen the log loss never count as equal. The "
-        "uncalibrated model counts as equal if no calibrator is recommended. "
+        "correct for that. Heading p (Holm): the p-value for the hypothesis of no gain, corrected for the number of "
+        f"calibrators. Equal to best: the {gain} is at least {at_level(MOST)} of the largest, or at least half of it "
+        "and not significantly smaller. Calibrators that bias the mean prediction or clearly worsen the log loss never "
+        "count as equal. The uncalibrated model counts as equal if no calibrator is recommended. "
         f"{cc.evaluation.choice.auroc_heading(found.table)}: {auroc}{folds}."
     )
 

@@ -223,7 +223,7 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
         off = rows_with_error(question, limit, limit / 2, level)
         text = (
             f"Too few rows to tell: {words}.{limits} With so few rows, even a perfectly calibrated model is "
-            f"usually not shown to be within {exact_tolerance(eps)}. "
+            f"usually not shown to be within the tolerance of {exact_tolerance(eps)}. "
             f"{of_sample_size(needed, eps, off, judged=_independent_rows(estimate), independent=grouped)}"
         )
         return Verdict(TOO_FEW, eps, text, *ends, rows_needed=needed, rows_with_error=off)
