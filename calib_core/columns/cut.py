@@ -185,7 +185,7 @@ def _divided(rows: Predictions, name: str, parts: int, wanted: bool) -> CutColum
     if not wanted:
         if rows.row_groups is not None and name == rows.row_groups.name:
             return "it defines the groups of rows"
-        if _numbers_rows(name, values):
+        if _numbers_rows(name, values, alone=counts(rows) is None):
             return "it only numbers the rows"
         if rows.kind != "full" and _judges_answers(name, values):
             return "it marks some rows as right or wrong, so its values depend on the outcome"
@@ -221,9 +221,12 @@ def _judges_answers(name: str, values: Column) -> bool:
     return bool(_PEOPLE.search(name)) and marks_some(as_read(values))
 
 
-def _numbers_rows(name: str, values: Column) -> bool:
-    """True if they are distinct whole numbers that only identify rows: many, consecutive, or called an id."""
-    if len(values) <= FEW_VALUES or not is_number(values):
+def _numbers_rows(name: str, values: Column, *, alone: bool) -> bool:
+    """True if they are distinct whole numbers that only identify rows: many, consecutive, or called an id.
+
+    The values of a summary are not ``alone``: each stands for several rows, so that few of them identify none.
+    """
+    if len(values) <= (FEW_VALUES if alone else MOST_VALUES) or not is_number(values):
         return False
     first = values.head(MOST_VALUES)  # most columns are told from their first values
     if not (first.is_unique and (first % 1 == 0).all() and values.is_unique and (values % 1 == 0).all()):

@@ -251,9 +251,9 @@ class Classes(InOrder):
     def words(self, scene: Scene) -> Words:
         title, _ = self.first(scene)
         which, notion = self.which(scene), REDUCTIONS[self.notion].title.lower()
-        said = ", ".join(column.heading for column in self.means)
+        means = ", ".join(column.heading for column in self.means)
         words = Words(
-            f"One line per class ({notion}): {which}. Rows, shares, {said} and gap are for "
+            f"One line per class ({notion}): {which}. Rows, shares, {means} and gap are for "
             f"{in_sentence(title)}. Errors are raw ECE, which noise inflates most where rows are few. Bins: "
             f"{scene.in_bins}. "
             "Calibrated: mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as "

@@ -326,7 +326,8 @@ def ready(value: Any) -> Any:
 
 CANCELLING = Lazy(
     lambda: cc.inference.primaries(
-        {"one": cc.Predictions([[0.7, 0.3, 0], [0.3, 0.7, 0]] * 200, ([0, 1] * 5 + [1, 1] * 4 + [1, 0]) * 20)}
+        {"one": cc.Predictions([[0.7, 0.3, 0], [0.3, 0.7, 0]] * 200, ([0, 1] * 5 + [1, 1] * 4 + [1, 0]) * 20)},
+        notion="confidence",
     )
 )
 """Errors of two classes that cancel in the confidence."""

@@ -399,7 +399,7 @@ RULES = [
     (of_large, r"mean predicted risk of [^ ]+ is {mean} %, and the observed frequency is {rate} %"),
     (of_hero, r"[wW]hen it says {asked} %, it is right {right} % of the time"),
     (of_hero, r"[oO]f rows given a risk of about {claimed} %, {right} %"),
-    (of_hero, r"[tT]he mean risk of these rows is {claimed} %"),
+    (of_hero, r"[tT]he mean risk of the rows given about {asked} % is {claimed} %"),
     (of_hero, r"[oO]nly {rows} predictions are near {asked} %"),
     (of_hero, r"(?:the same {rows} rows: {right} %, )?{low} to {high} % \({level} % interval\)"
               r"(?:, from {rows} rows \({share} % of all\) "
@@ -493,6 +493,7 @@ def wrong(w: World, text: str, read: Any = READ) -> tuple[list[str], str]:
 
 FIXED = (
     "cross 50 %",
+    "a decision at 50 %",
     "crosses 50 %",
     "p is at most 5 %",
     "p is more than 5 %",

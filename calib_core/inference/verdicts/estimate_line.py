@@ -278,19 +278,19 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
     short, common = _without_repeats(abouts)
     short = [text.replace("in these bins", "in the same bins as its raw value") for text in short]
-    one = "The" if sum(bool(about) for about, _ in every) == 1 else "Each"
+    article = "The" if sum(bool(about) for about, _ in every) == 1 else "Each"
     targets = (
-        f"Mark {letters[about]}: the interval is for {text}." if letters else _of_all_lines(text, one)
+        f"Mark {letters[about]}: the interval is for {text}." if letters else _of_all_lines(text, article)
         for about, text in zip(abouts, short, strict=True)
     )
     star = any("*" in mark for mark in marks)
     return marks, (*targets, *filter(None, [common]), *([ROUGH_GUIDE] if star else []))
 
 
-def _of_all_lines(text: str, one: str) -> str:
+def _of_all_lines(text: str, article: str) -> str:
     """Return the sentences on what the only interval, or each interval of a table, is for."""
     fixed = " It takes these predictions as fixed; only the labels vary." if GIVEN in text else ""
-    return f"{one} interval is for {text.replace(GIVEN, '')}.{fixed}"
+    return f"{article} interval is for {text.replace(GIVEN, '')}.{fixed}"
 
 
 _ALTERNATIVES = (

@@ -7,7 +7,7 @@ import pytest
 from verdict_shares import more_than
 
 from calib_core import Predictions, estimate
-from calib_core.inference import estimate_line, primary
+from calib_core.inference import deciding, estimate_line, primary
 from calib_core.inference.intervals.inversion import CellGaps, Noise, absolute_high, draws_for
 
 
@@ -58,7 +58,7 @@ def test_a_test_that_sees_no_error_is_not_said_to_rule_one_out():
     n = 250
     labels = np.repeat([0, 1, 1], [n // 5, n - n // 5, n])
     two = Predictions.from_confidence(np.full(2 * n, 0.6), predicted=np.repeat([0, 1], n), labels=labels)
-    sentence = primary(two).sentence
+    sentence = deciding(two, "confidence").sentence
     assert "shows no error" in sentence
     assert "It misses errors" in sentence
 
