@@ -69,10 +69,8 @@ def _division(source: Source) -> dict[str, str]:
 
 def versions_table() -> TypesetTable:
     packages = recipe.versions()
-    frame = pd.DataFrame({"package": list(packages), "version": list(packages.values())})
-    return TypesetTable(
-        "versions", "Software versions behind the numbers.", frame, (document.text("package"), document.text("version"))
-    )
+    columns = tuple(document.text(package) for package in packages)
+    return TypesetTable("versions", "Software versions behind the numbers.", pd.DataFrame([packages]), columns)
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
@@ -86,7 +84,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     options_chosen = {name: getattr(options, name) for name in ("title", "author", "left_out", "added")}
     whole = request.selection.replace(**options_chosen)
     yield Code(session.report_line(whole), "The command that writes this report.")
-    yield from (Heading("Settings"), settings_table(request), Heading("Versions"), versions_table())
+    yield from (Heading("Settings and versions"), settings_table(request), versions_table())
     if request.calls:
         wanted = {name.replace("-", "_"): call for name, call in request.calls.items()}
         foreign = any(name.startswith(other_packages.NAMED) for name in request.calls)

@@ -61,7 +61,8 @@ INTERVALS = (
     "that its interval treats separately. Classes with too few predictions below full confidence are pooled. All "
     f"classes are pooled if the upper end would otherwise be over {BUDGET:g} times that of the confidence error. "
     f"Second, a calibrated model would have a mean error below {short_percent(MOST_NOISE)} in the groups of its "
-    "interval. If not, it is the confidence error. Other results are not corrected for multiple testing unless they "
+    "interval. If not, it is the confidence error, unless only the top-label error is above the tolerance. Other "
+    "results are not corrected for multiple testing unless they "
     "say so.",
     "A “rough guide” is an interval in a case that no simulation covers.",
 )
