@@ -219,8 +219,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "digits-mlp",
         "Handwritten digits, neural network (logits)",
-        "No error to see, which is good news: an average gap of 0.9 % between confidence and accuracy is what chance "
-        "alone gives for a perfectly calibrated model on 1,797 rows.",
+        "No error to see, which is good news: chance alone gives an average gap of 0.9 % for a perfectly calibrated "
+        "model on 1,797 rows.",
         "digits_mlp.npz",
         "Multilayer perceptron on scikit-learn's digits, out-of-fold, as logits",
         rows=1797,

@@ -373,8 +373,8 @@ bins: Option = several(
     click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins, of equal width without --binning."),
     click.option("--points", type=click.IntRange(1), help="Rows per bin, with --binning points-per-bin."),
     member("BINNINGS", "--binning", default="auto", show_default=True,
-                 help="Binning scheme: equal-width, equal-mass, distinct, ... auto: 15 bins of equal width; but if a "
-                      "calibrator has only a few distinct outputs, one bin for each of them."),
+                 help="Binning scheme: equal-width, equal-mass, distinct, ... auto: 15 bins of equal width, or one bin "
+                      "per value if a calibrator has few."),
 )  # fmt: skip
 
 
