@@ -123,7 +123,7 @@ def called(name: str) -> str:
     return f"class {name}" if name.isdigit() else f"\u201c{name}\u201d"
 
 
-_NAMES = ("Brier", "Dirichlet", "Gaussian", "Meta-Cal", "Platt", "Sierpinski", "Silverman")
+_NAMES = ("Brier", "Dirichlet", "Gaussian", "Meta-Cal", "Platt", "Sierpinski", "Silverman", "Venn-ABERS")
 
 
 def inside(title: object) -> str:

@@ -22,6 +22,7 @@ from calib_core.registry.registry import (
     Numbers,
     Param,
     Part,
+    Parts,
     Range,
     Shares,
     Text,
@@ -343,6 +344,17 @@ class _Control:
         elif isinstance(domain, ClassIndex):
             names = self.class_names or (str(self.value),)
             st.selectbox(self.label, range(len(names)), format_func=lambda c: names[c], help=text, **self._tied())
+        elif isinstance(domain, Parts):
+            keys, titles = tuple(FAMILIES[domain.family]), FAMILIES[domain.family]
+            chosen = [recipe.key for recipe in self.value]
+            st.multiselect(
+                self.label,
+                keys,
+                format_func=lambda key: titles[key].title,
+                max_selections=domain.most,
+                help=text,
+                **tied(self.key, chosen, self._members),
+            )
         elif isinstance(domain, Shares):
             self._points(domain)
         elif isinstance(domain, Numbers):
@@ -391,6 +403,11 @@ class _Control:
             "Points", domain.least, domain.most, step=1, help="How many points the curve has.",
             **tied(f"{self.key}.points", last + 1, counted),
         )  # fmt: skip
+
+    def _members(self, keys: list[str]) -> None:
+        """Put the members with these keys; those chosen before keep their parameters."""
+        before = {recipe.key: recipe for recipe in self.value}
+        self._chosen(tuple(before.get(key, key) for key in keys))
 
     def _read_numbers(self, text: str) -> None:
         try:

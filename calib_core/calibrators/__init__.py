@@ -8,6 +8,7 @@ from calib_core.calibrators.base import (
     Contract,
     as_calibrator,
 )
+from calib_core.calibrators.blend import Blend
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.histogram import EqualWidthHistogram, Histogram, LeceHistogram
@@ -42,6 +43,7 @@ __all__ = [
     "BinaryIdentity",
     "BinaryKernel",
     "BinaryTemperature",
+    "Blend",
     "Calibrator",
     "Composed",
     "Contract",

@@ -105,6 +105,34 @@ def hold_out(predictions: Predictions, eligible: Bools, share: float, most: int,
     return HeldOut(chosen, left, _left(predictions, left, weights[left]))
 
 
+def dealt_out(predictions: Predictions, folds: int, random_state: int) -> list[tuple[Codes, Float64s, Predictions]]:
+    """Deal rows to random folds; of each fold its positions, their weights in it, and the rows of the other folds.
+
+    Labels play no part. As in ``hold_out``, the order of the rows does not matter, copies of a row are dealt out one by
+    one, and rows of a group stay together. There are at most as many folds as rows or groups; empty folds are left out.
+
+    >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 3, [0, 1] * 3)
+    >>> [(len(rows), rest.n_rows) for rows, _, rest in dealt_out(p, 2, random_state=0)]
+    [(3, 3), (3, 3)]
+    """
+    copies = _copies(predictions)
+    units = _in_order(predictions, np.repeat(np.arange(predictions.n_rows), copies))
+    groups = predictions.groups
+    of = np.arange(len(units)) if groups is None else pd.factorize(groups[units])[0]
+    parts = int(of.max(initial=-1)) + 1
+    fold = np.random.default_rng(random_state).permutation(parts)[of] % max(folds, 1)
+    weights = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
+    counted = predictions.weights is None or bool((copies == weights).all())
+    dealt = []
+    for f in range(folds):
+        mine = np.bincount(units[fold == f], minlength=predictions.n_rows).astype(np.float64)
+        mine = mine if counted else mine * weights
+        here, left = np.flatnonzero(mine > 0), np.flatnonzero(weights - mine > 0)
+        if len(here) and len(left):
+            dealt.append((here, mine[here], _left(predictions, left, (weights - mine)[left])))
+    return dealt
+
+
 def _whole_groups(ordered: Codes, groups: Codes, wanted: int, rng: np.random.Generator) -> Codes:
     """Units of randomly drawn groups: as many whole groups as fit into the number wanted, at least one."""
     codes, names = pd.factorize(groups[ordered])

@@ -11,6 +11,7 @@ import numpy as np
 from calib_core._base.arrays import Float64s
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, SAME, BinaryCalibrator, Calibrator, Interpolated, Map, PiecewiseMap
+from calib_core.calibrators.blend import Blend
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.identity import Identity
@@ -134,6 +135,12 @@ def _identity(calibrator: Identity, state: State) -> State:
 @steps_of.register
 def _composed(calibrator: Composed, state: State) -> State:
     return described(calibrator.then_, described(calibrator.first_, state))
+
+
+@steps_of.register
+def _blend(calibrator: Blend, state: State) -> State:
+    members = tuple(described(member, state).row for member in calibrator.members_)
+    return state.with_row(Mixed(members, tuple(map(float, calibrator.weights_))))
 
 
 @steps_of.register

@@ -13,6 +13,7 @@ from calib_core.registry.registry import (
     Numbers,
     Param,
     Part,
+    Parts,
     Prefix,
     Range,
     Recipe,
@@ -21,6 +22,7 @@ from calib_core.registry.registry import (
     Shares,
     Text,
     UnknownKey,
+    Weights,
 )
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "Numbers",
     "Param",
     "Part",
+    "Parts",
     "Prefix",
     "Range",
     "Recipe",
@@ -44,4 +47,5 @@ __all__ = [
     "Shares",
     "Text",
     "UnknownKey",
+    "Weights",
 ]

@@ -106,6 +106,8 @@ WORKS = {
     "unifying framework. NeurIPS 2019.",
     "Wilson (1927)": "Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the "
     "American Statistical Association 22, 1927.",
+    "Yao et al. (2018)": "Yao Y, Vehtari A, Simpson D, Gelman A. Using stacking to average Bayesian predictive "
+    "distributions. Bayesian Analysis 13, 2018.",
     "Zadrozny and Elkan (2001)": "Zadrozny B, Elkan C. Obtaining calibrated probability estimates from decision trees "
     "and naive Bayesian classifiers. ICML 2001.",
     "Zadrozny and Elkan (2002)": "Zadrozny B, Elkan C. Transforming classifier scores into accurate multiclass "

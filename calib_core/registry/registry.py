@@ -11,11 +11,11 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeGuard, TypeVar
 
 from calib_core._base.lazy_modules import REGISTRIES
 from calib_core.registry.citations import cited
-from calib_core.text import begun, inside
+from calib_core.text import begun, inside, listed
 
 
 def in_words(name: str) -> str:
@@ -182,6 +182,21 @@ class Shares(Numbers):
 
 
 @dataclass(frozen=True)
+class Weights(Numbers):
+    """A tuple of numbers of at least 0, one per member of another parameter; empty if not specified.
+
+    >>> Weights().check((0.5, 2)), Weights().check((-1.0,))
+    (None, 'a tuple of numbers, each at least 0')
+    """
+
+    def check(self, value: object) -> str | None:
+        good = isinstance(value, tuple) and all(
+            isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v < float("inf") for v in value
+        )
+        return None if good else "a tuple of numbers, each at least 0"
+
+
+@dataclass(frozen=True)
 class Text:
     """Custom text with a maximum length.
 
@@ -213,6 +228,23 @@ class Part:
         entry = FAMILIES[self.family].find(value)
         known = entry is not None and self.able(entry.flags)
         return None if known else f"one of {self.family}: " + ", ".join(self.keys)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Several members of another family, in order: a tuple of at most ``most``.
+
+    >>> Parts("NO_FAMILY", 2).check("abc")
+    'a list of at most 2 members of NO_FAMILY'
+    """
+
+    family: str
+    most: int
+
+    def check(self, value: object) -> str | None:
+        known = isinstance(value, tuple) and all(FAMILIES[self.family].find(each) is not None for each in value)
+        good = known and len(typing.cast("tuple[object, ...]", value)) <= self.most
+        return None if good else f"a list of at most {self.most} members of {self.family}"
 
 
 class NoRefit:
@@ -253,7 +285,7 @@ class Key:
         return None if value in self.options else f"one of {', '.join(map(repr, self.options))}"
 
 
-Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Text | Part | Key
+Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Text | Part | Parts | Key
 
 
 @dataclass(frozen=True)
@@ -293,7 +325,9 @@ class Param:
             return f"{name}: {inside(self.domain.title(value))}"
         if isinstance(self.domain, Key):
             return f"{name}: {inside(self.domain.title(str(value)))}"
-        return f"{name}: {inside(value.title)}" if isinstance(value, Recipe) else f"{name} {value}"
+        if _are_recipes(value):
+            return f"{name}: {_titles(value)}"
+        return f"{name} {', '.join(map(str, value)) if isinstance(value, tuple) else value}"
 
     def check(self, value: object) -> None:
         if value is None and self.optional:
@@ -349,7 +383,16 @@ def _home(family: str) -> str:
 
 T = TypeVar("T")
 MOST_PREFIXES = 4  # of one key: a link could nest them deeper than Python's recursion limit
-Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Recipe | None"
+Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Recipe | tuple[Recipe, ...] | None"
+
+
+def _are_recipes(value: object) -> TypeGuard[Recipe | tuple[Recipe, ...]]:
+    return isinstance(value, Recipe) or (isinstance(value, tuple) and any(isinstance(each, Recipe) for each in value))
+
+
+def _titles(value: Recipe | tuple[Recipe, ...]) -> str:
+    """Titles of members, as they stand inside a sentence."""
+    return inside(value.title) if isinstance(value, Recipe) else listed([inside(each.title) for each in value])
 
 
 @dataclass(frozen=True)
@@ -370,9 +413,10 @@ class Recipe:
     def title(self) -> str:
         """Title of the member, with its non-default parameters in parentheses."""
         entry, params = FAMILIES[self.family].entry(self.key), dict(self.params)
-        name = next((name for name, value in self.params if entry.filled and isinstance(value, Recipe)), "")
+        name = next((name for name, value in self.params if entry.filled and _are_recipes(value)), "")
         part = params.pop(name, None)
-        title = entry.filled.format(part.title) if isinstance(part, Recipe) else entry.title
+        # A title that begins with its part's title keeps the capital letter.
+        title = entry.filled.format(part.title if isinstance(part, Recipe) else _titles(part)) if name else entry.title
         shown = ", ".join(entry.param(name).phrase(value) for name, value in params.items())
         return title + (f" ({shown})" if shown else "")
 
@@ -392,7 +436,7 @@ class Recipe:
         return dataclasses.replace(self, params=tuple(pair for pair in self.params if pair[0] not in self.late))
 
     def to_dict(self) -> dict[str, object]:
-        params = {name: value.to_dict() if isinstance(value, Recipe) else value for name, value in self.params}
+        params = {name: _plain(value) for name, value in self.params}
         return {"key": self.key, **({"params": params} if params else {})}
 
     def to_json(self) -> str:
@@ -400,9 +444,7 @@ class Recipe:
 
     def python(self) -> str:
         """Python expression that creates this member."""
-        params = "".join(
-            f", {name}={value.python() if isinstance(value, Recipe) else repr(value)}" for name, value in self.params
-        )
+        params = "".join(f", {name}={_expression(value)}" for name, value in self.params)
         return f"{_home(self.family)}.make({self.key!r}{params})"
 
     @classmethod
@@ -417,6 +459,22 @@ class Recipe:
             raise RegistryError(f"params of {data['key'][:80]!r} must be an object")
         entry = registry.entry(data["key"])
         return registry.described(entry.key, **{str(name): entry.read(str(name), v) for name, v in params.items()})
+
+
+def _plain(value: Value) -> object:
+    """A parameter's value as JSON data."""
+    if isinstance(value, Recipe):
+        return value.to_dict()
+    return [_plain(each) for each in value] if isinstance(value, tuple) and _are_recipes(value) else value
+
+
+def _expression(value: Value) -> str:
+    """A parameter's value as a Python expression."""
+    if isinstance(value, Recipe):
+        return value.python()
+    if isinstance(value, tuple) and _are_recipes(value):
+        return f"({', '.join(map(_expression, value))},)"
+    return repr(value)
 
 
 @dataclass(frozen=True)
@@ -471,6 +529,8 @@ class Entry(Generic[T]):
         domain = self.param(name).domain
         if isinstance(domain, Part) and isinstance(value, (str, Mapping)):
             return Recipe.from_dict(domain.family, value).build()
+        if isinstance(domain, Parts) and isinstance(value, (list, tuple)):
+            return tuple(Recipe.from_dict(domain.family, each).build() for each in value)
         return tuple(value) if isinstance(value, list) else value
 
     def make(self, **params: Any) -> T:
@@ -483,6 +543,9 @@ class Entry(Generic[T]):
             value = FAMILIES[param.domain.family].make(value)
         if isinstance(value, Recipe):
             value = value.build()
+        if isinstance(param.domain, Parts) and isinstance(value, (list, tuple)):
+            family = FAMILIES[param.domain.family]
+            value = tuple(family.recipe(each).build() if isinstance(each, (str, Recipe)) else each for each in value)
         param.check(value)
         return int(value) if param.integer and value is not None else value
 
@@ -536,15 +599,16 @@ class Registry(Generic[T]):
         FAMILIES[family] = self
 
     def register(
-        self, key: str, title: str, *, reference: str = "", flags: object = None, elsewhere: str = "", formula: str = ""
-    ) -> Callable[[type[T]], type[T]]:
+        self, key: str, title: str, *, reference: str = "", flags: object = None, elsewhere: str = "", formula: str = "",
+        filled: str = "",
+    ) -> Callable[[type[T]], type[T]]:  # fmt: skip
         """Class decorator that registers a dataclass; its annotated fields become its parameters."""
 
         def add(cls: type[T]) -> type[T]:
             declared = self._undeclared if flags is None else flags
             caption = first_sentence(cls)
             entry = Entry(key, title, caption, cls, params_of(cls), reference, declared, cls)
-            self._add(dataclasses.replace(entry, elsewhere=elsewhere, formula=formula))
+            self._add(dataclasses.replace(entry, elsewhere=elsewhere, formula=formula, filled=filled))
             return cls
 
         return add
@@ -694,11 +758,15 @@ def _of_the_fit(params: tuple[Param, ...]) -> tuple[Param, ...]:
 def _value(value: Any, param: Param) -> Value:
     if isinstance(param.domain, Part) and value is not None:
         return FAMILIES[param.domain.family].recipe(value)
+    if isinstance(param.domain, Parts):
+        return tuple(FAMILIES[param.domain.family].recipe(each) for each in value)
     plain: Value = value
     return plain
 
 
 def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
     if dataclasses.is_dataclass(a) and type(a) is type(b):
         return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a) if f.init)
     return bool(a == b)
@@ -706,6 +774,8 @@ def _same(a: Any, b: Any) -> bool:
 
 def _fresh(value: Any, changes: Mapping[str, Any]) -> Any:
     """Copy a part for every new member: fitted state must not be shared."""
+    if isinstance(value, tuple):
+        return tuple(_fresh(each, {}) for each in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: _fresh(getattr(value, f.name), {}) for f in dataclasses.fields(value) if f.init}
         return type(value)(**{**fields, **changes})

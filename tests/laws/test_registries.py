@@ -22,6 +22,7 @@ from calib_core.registry.registry import (
     Flag,
     Numbers,
     Part,
+    Parts,
     Range,
     Text,
     UnknownKey,
@@ -122,6 +123,9 @@ def values_of(param):
         drawn = st.lists(st.integers(2, 99), max_size=4).map(tuple)
     elif isinstance(domain, Numbers):
         drawn = st.lists(st.floats(0, 1), min_size=2, max_size=6, unique=True).map(lambda v: tuple(sorted(v)))
+    elif isinstance(domain, Parts):
+        keys = st.sampled_from(("temperature", "matrix", "identity"))
+        drawn = st.lists(keys.flatmap(lambda key: members(domain.family, key)), max_size=3).map(tuple)
     else:
         assert isinstance(domain, Part)
         drawn = st.sampled_from(domain.keys).flatmap(lambda key: members(domain.family, key))
