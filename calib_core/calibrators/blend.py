@@ -19,7 +19,7 @@ from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.proper_scores import label_probs
 from calib_core.registry.registry import Parts, Range, Weights
-from calib_core.text import listed, inside, several, short_percent
+from calib_core.text import inside, listed, several, short_percent
 
 RATE = 0.35
 """Rate at which weights follow the log likelihood: at 1 they trust single rows too much."""
@@ -204,8 +204,6 @@ class Blend(Calibrator):
 
 
 def _check_rows(member: Calibrator) -> None:
-    contract: Contract = CALIBRATORS.flags(member)
+    contract, title = CALIBRATORS.flags(member), inside(CALIBRATORS.recipe(member).title)
     if contract.output not in ("full", "same") or contract.abstains:
-        raise InputError(
-            f"a blend averages whole rows, which {inside(CALIBRATORS.recipe(member).title)} does not return"
-        )
+        raise InputError(f"a blend averages whole rows, which {title} does not return")

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Generic, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from calib_core._base.lazy_modules import REGISTRIES
 from calib_core.registry.citations import cited
@@ -325,8 +325,8 @@ class Param:
             return f"{name}: {inside(self.domain.title(value))}"
         if isinstance(self.domain, Key):
             return f"{name}: {inside(self.domain.title(str(value)))}"
-        if _are_recipes(value):
-            return f"{name}: {_titles(value)}"
+        if titles := [inside(each.title) for each in ((value,) if isinstance(value, Recipe) else _several(value))]:
+            return f"{name}: {listed(titles)}"
         return f"{name} {', '.join(map(str, value)) if isinstance(value, tuple) else value}"
 
     def check(self, value: object) -> None:
@@ -386,13 +386,9 @@ MOST_PREFIXES = 4  # of one key: a link could nest them deeper than Python's rec
 Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Recipe | tuple[Recipe, ...] | None"
 
 
-def _are_recipes(value: object) -> TypeGuard[Recipe | tuple[Recipe, ...]]:
-    return isinstance(value, Recipe) or (isinstance(value, tuple) and any(isinstance(each, Recipe) for each in value))
-
-
-def _titles(value: Recipe | tuple[Recipe, ...]) -> str:
-    """Titles of members, as they stand inside a sentence."""
-    return inside(value.title) if isinstance(value, Recipe) else listed([inside(each.title) for each in value])
+def _several(value: object) -> tuple[Recipe, ...]:
+    """Recipes in a parameter's value that is a tuple of them; empty for all others."""
+    return tuple(each for each in value if isinstance(each, Recipe)) if isinstance(value, tuple) else ()
 
 
 @dataclass(frozen=True)
@@ -413,10 +409,16 @@ class Recipe:
     def title(self) -> str:
         """Title of the member, with its non-default parameters in parentheses."""
         entry, params = FAMILIES[self.family].entry(self.key), dict(self.params)
-        name = next((name for name, value in self.params if entry.filled and _are_recipes(value)), "")
-        part = params.pop(name, None)
-        # A title that begins with its part's title keeps the capital letter.
-        title = entry.filled.format(part.title if isinstance(part, Recipe) else _titles(part)) if name else entry.title
+        title = entry.title
+        for name, value in self.params if entry.filled else ():
+            # A title that begins with that of its part keeps its capital letter.
+            part = (
+                value.title if isinstance(value, Recipe) else listed([inside(each.title) for each in _several(value)])
+            )
+            if part:
+                title = entry.filled.format(part)
+                del params[name]
+                break
         shown = ", ".join(entry.param(name).phrase(value) for name, value in params.items())
         return title + (f" ({shown})" if shown else "")
 
@@ -465,16 +467,15 @@ def _plain(value: Value) -> object:
     """A parameter's value as JSON data."""
     if isinstance(value, Recipe):
         return value.to_dict()
-    return [_plain(each) for each in value] if isinstance(value, tuple) and _are_recipes(value) else value
+    return [each.to_dict() for each in _several(value)] or value
 
 
 def _expression(value: Value) -> str:
     """A parameter's value as a Python expression."""
     if isinstance(value, Recipe):
         return value.python()
-    if isinstance(value, tuple) and _are_recipes(value):
-        return f"({', '.join(map(_expression, value))},)"
-    return repr(value)
+    members = [each.python() for each in _several(value)]
+    return f"({', '.join(members)},)" if members else repr(value)
 
 
 @dataclass(frozen=True)
@@ -599,9 +600,16 @@ class Registry(Generic[T]):
         FAMILIES[family] = self
 
     def register(
-        self, key: str, title: str, *, reference: str = "", flags: object = None, elsewhere: str = "", formula: str = "",
+        self,
+        key: str,
+        title: str,
+        *,
+        reference: str = "",
+        flags: object = None,
+        elsewhere: str = "",
+        formula: str = "",
         filled: str = "",
-    ) -> Callable[[type[T]], type[T]]:  # fmt: skip
+    ) -> Callable[[type[T]], type[T]]:
         """Class decorator that registers a dataclass; its annotated fields become its parameters."""
 
         def add(cls: type[T]) -> type[T]:
