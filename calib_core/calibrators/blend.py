@@ -18,7 +18,7 @@ from calib_core.calibrators.insides import Insides, Number, Profile
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.proper_scores import label_probs
-from calib_core.registry.registry import Parts, Range, Weights
+from calib_core.registry.registry import Parts, Range, Recipe, Weights
 from calib_core.text import inside, listed, several, short_percent
 
 RATE = 0.35
@@ -30,19 +30,15 @@ MOST = 12
 FEW_ROWS, FOLDS, FOLDS_OF_FEW = 1000, 5, 10
 """Number of rows up to which more folds are used to choose the weights, and the numbers of folds."""
 
-_TWO = ("ensemble-temperature", "gp", "iop", "venn-abers")
-_MORE = ("ensemble-temperature", "gp", "structured", "dirichlet", "iop", "venn-abers")
-_MOST_CLASSES = {"dirichlet": 20}
 
+def default_members(classes: int) -> tuple[Recipe, ...]:
+    """Calibrators that are blended by default, besides the uncalibrated model: the candidates for whole rows.
 
-def default_members(classes: int) -> tuple[str, ...]:
-    """Keys of the calibrators that are blended by default, besides the uncalibrated model: smooth maps of each kind.
-
-    >>> "structured" in default_members(2), "structured" in default_members(3)
-    (False, True)
+    >>> [recipe.key for recipe in default_members(2)][:2]
+    ['temperature', 'ensemble-temperature']
     """
-    keys = _TWO if classes == 2 else _MORE
-    return tuple(key for key in keys if classes <= _MOST_CLASSES.get(key, classes))
+    keys = (key for key in CALIBRATORS if CALIBRATORS[key].flags.profile.is_candidate("full", classes))
+    return tuple(Recipe("CALIBRATORS", key) for key in keys)
 
 
 def blend_weights(gains: Float64s, rate: float = RATE) -> Float64s:
@@ -92,9 +88,9 @@ class Blend(Calibrator):
     a map that was fitted on the other folds. There are 5 random folds, or 10 with at most 1,000 rows. The uncalibrated
     model is then a member too. Members with weights below .01 are left out, and so are members that cannot be fitted.
 
-    Without ``members``, these are ensemble temperature scaling, a Gaussian process, a spline, an intra-order-preserving
-    map and Venn-ABERS. With two classes a quadratic map is added. With more, structured matrix and vector scaling are
-    added, and up to 20 classes Dirichlet calibration.
+    Without ``members``, these are the calibrators that ``choose`` compares (``default_members``): temperature and
+    ensemble temperature scaling, a Gaussian process, an intra-order-preserving map, a spline and Venn-ABERS. A
+    quadratic map is added for two classes, and structured and Dirichlet maps for more.
 
     ``weights_`` (M,) and ``members_`` are those of the fit. There is no guarantee. Raises InputError if a member does
     not return whole rows, or if there is not one weight per member, and NotAnswerable without rows that sum to one.
@@ -132,7 +128,7 @@ class Blend(Calibrator):
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
         if predictions.kind != "full":
             raise NotAnswerable("a blend averages rows that sum to one, and these predictions have none")
-        given = self.members or tuple(map(CALIBRATORS.make, default_members(predictions.rows.shape[1])))
+        given = self.members or tuple(recipe.build() for recipe in default_members(predictions.rows.shape[1]))
         for member in given:
             _check_rows(member)
         if self.weights:

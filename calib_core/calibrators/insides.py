@@ -124,8 +124,8 @@ class Profile:
     - first_for: the kinds of predictions for which it is among the first to try, with the reason ``why_first`` in one
       sentence.
     - first_for_event: it is among the first to try for the risk of an event.
-    - candidate_for: the kinds for which it is a candidate when a calibrator is chosen by cross-validation, up to
-      ``most_classes`` classes.
+    - candidate_for: the kinds for which it is a candidate when a calibrator is chosen by cross-validation, from
+      ``fewest_classes`` up to ``most_classes`` classes.
 
     >>> Profile(rows=(0, 100, 0)).rows_needed(10)
     1000
@@ -140,7 +140,17 @@ class Profile:
     why_first: str = ""
     candidate_for: tuple[str, ...] = ()
     most_classes: int | None = None
+    fewest_classes: int = 2
     first_for_event: bool = False
+
+    def is_candidate(self, kind: str, classes: int | None) -> bool:
+        """Return True if it is a candidate for predictions of this kind with this number of classes.
+
+        >>> Profile(candidate_for=("full",), fewest_classes=3).is_candidate("full", 2)
+        False
+        """
+        k = classes or self.fewest_classes
+        return kind in self.candidate_for and self.fewest_classes <= k <= (self.most_classes or k)
 
     def rows_needed(self, classes: int) -> int:
         """Approximate number of calibration rows needed for this number of classes; 0 if not declared."""

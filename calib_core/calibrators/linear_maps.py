@@ -78,7 +78,7 @@ def _least(
 
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
-_VECTOR = Profile("scaling", "Fits a weight and an offset for every class.", rows=(0, 100, 0), candidate_for=("full",))
+_VECTOR = Profile("scaling", "Fits a weight and an offset for every class.", rows=(0, 100, 0))
 _MATRIX = Profile("scaling", "Replaces every class's score by a weighted sum of all scores.", rows=(0, 50, 50))
 _DIRICHLET = Profile(
     "scaling",
@@ -86,6 +86,7 @@ _DIRICHLET = Profile(
     rows=(0, 50, 50),
     candidate_for=("full",),
     most_classes=20,
+    fewest_classes=3,
     first_for_event=True,  # of two classes it is beta calibration
 )
 

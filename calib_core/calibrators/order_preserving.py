@@ -136,7 +136,10 @@ _STRIDE = 16
         sums_to_one=True,
         keeps_order=True,
         profile=Profile(
-            "scaling", "Maps all log-probabilities by one increasing curve, and keeps every ranking.", rows=(400, 0, 0)
+            "scaling",
+            "Maps all log-probabilities by one increasing curve, and keeps every ranking.",
+            rows=(400, 0, 0),
+            candidate_for=("full",),
         ),
     ),
 )

@@ -202,6 +202,7 @@ NOT_CONVERGED = "the fit stopped before it converged: another function could fit
             "scaling",
             "Maps all probabilities by one smooth curve, as flexible as the rows support.",
             rows=(500, 0, 0),
+            candidate_for=("full",),
         ),
     ),
 )

@@ -33,7 +33,11 @@ MOST_MIXED = 200
         keeps_argmax=False,
         sums_to_one=True,
         profile=Profile(
-            "scaling", "Temperature scaling, plus the class weights that the rows support.", rows=(0, 50, 0)
+            "scaling",
+            "Temperature scaling, plus the class weights that the rows support.",
+            rows=(0, 50, 0),
+            candidate_for=("full",),
+            fewest_classes=3,
         ),
     ),
 )

@@ -99,7 +99,7 @@ _PROFILES: dict[str, Profile] = {
         promises=True,
         first_for=("full", "per-class", "top-label", "top-k"),
         why_first="it can have a distribution-free guarantee, and it changes no predicted class",
-        candidate_for=("full", "top-label"),
+        candidate_for=("top-label",),
     ),
     "class-wise-hb": Profile(
         "binning",
@@ -126,12 +126,13 @@ _PROFILES: dict[str, Profile] = {
         rows=(0, 100, 0),
         first_for=("full", "per-class"),
         why_first="it adapts to the rows and needs no functional form",
-        candidate_for=("full", "per-class"),
+        candidate_for=("per-class",),
     ),
     "venn-abers": Profile(
         "binning",
         "Fits two increasing staircases for each class, and returns a value between them.",
         rows=(0, 100, 0),
+        candidate_for=("full",),
     ),
     "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(

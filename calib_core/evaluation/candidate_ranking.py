@@ -9,13 +9,12 @@ import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.distributions import t as student
+from calib_core.calibrators.blend import blend_weights
 from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.intervals.mean_gap import GapSums
 
 ENOUGH = 2.0
 """Nats by which the mixture of the candidates must beat the model: outcomes e^2 = 7.4 times as likely."""
-RATE = 0.35
-"""Rate at which the mixture's weights follow the log likelihood: at 1 they trust single rows too much."""
 HALF = 0.5
 """A candidate that does equally well has at least so much of the best gain, however uncertain the difference is."""
 MOST = 0.9
@@ -146,26 +145,35 @@ class Contest:
         half = float(student.ppf((1 + self.level) / 2, len(sums) - 1)) * float(sums.std(ddof=1)) / len(sums) ** 0.5
         return float(sums.mean() - half)
 
-    def evidence(self, fold: Codes, worth: float) -> float:
+    def shares(self, rows: Bools, worth: float) -> Float64s:
+        """Weights of a mixture of all candidates by their likelihoods in these rows, (m,) (``blend_weights``).
+
+        ``worth`` is the effective number of all rows.
+        """
+        return blend_weights(self.totals(rows) * (worth / self.gains.shape[1]))
+
+    def evidence(self, fold: Codes, worth: float, rows: Bools | None = None) -> float:
         """Advantage in nats of a mixture of all candidates over the model, on folds that did not enter its weights.
 
         On fold f the mixture gives the outcome of row i the probability sum_m w_fm o_im, where o_im is that of
-        candidate m. The weight w_fm is proportional to exp(``RATE`` times its log likelihood on the other folds);
-        nothing is fitted again. ``worth`` is the effective number of rows. For a calibrated model the exponential of
-        the result has a mean of about 1, so that it exceeds e^2 in at most 13.5 % of cases (Markov). In practice it
-        does in far fewer, since mixing costs likelihood.
+        candidate m. The weights w_fm are its ``shares`` in the other folds; nothing is fitted again. ``worth`` is the
+        effective number of rows; only ``rows`` count, by default all. For a calibrated model the exponential of the
+        result has a mean of about 1, so that it exceeds e^2 in at most 13.5 % of cases (Markov). In practice it does
+        in far fewer, since mixing costs likelihood.
 
         What can mislead: that bound needs folds that were not dealt out by label. Such folds repeat the sampling error
         of the class frequencies that the maps were fitted to.
         """
-        w = self.weights * worth / len(self.weights)
+        rows = self.every if rows is None else rows
+        w, fold, units = self.weights[rows] * worth / len(self.weights), fold[rows], self.units[rows]
         gain = np.empty(len(w))
         for f in np.unique(fold):
-            mine = fold == f
-            log_weights = RATE * (self.gains[:, ~mine] @ w[~mine])
-            mixed = log_weights[:, None] + self.gains[:, mine] - np.logaddexp.reduce(log_weights)
-            gain[mine] = np.logaddexp.reduce(mixed, axis=0)
-        sums = np.bincount(np.unique(self.units, return_inverse=True)[1], weights=w * (gain - gain.mean()))
+            others = rows.copy()
+            others[rows] = fold != f
+            with np.errstate(divide="ignore"):  # a candidate that gave an outcome a probability of 0 has no weight
+                log_shares = np.log(self.shares(others, worth))
+            gain[fold == f] = np.logaddexp.reduce(log_shares[:, None] + self.gains[:, rows][:, fold == f], axis=0)
+        sums = np.bincount(np.unique(units, return_inverse=True)[1], weights=w * (gain - gain.mean()))
         alone = float(np.square(w * (gain - gain.mean())).sum())
         # Rows of a unit that come out alike are evidence once, not as often as they are there.
         return float(w @ gain) / max(1.0, float(np.square(sums).sum()) / alone if alone > 0 else 1.0)

@@ -58,18 +58,16 @@ SCORES: dict[str, Callable[[Predictions], Float64s]] = {"log-loss": _log_losses,
 def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
     """Default candidates for such predictions; the uncalibrated model is first.
 
-    They are declared in the registry. For whole rows they are temperature, ensemble temperature and vector scaling,
-    Dirichlet calibration (up to 20 classes), top-label histogram binning and isotonic regression. For confidences they
-    are histogram binning and the smooth binary maps, with their ``prior`` where they have one. Without it, rows that
-    scores separate get probabilities of nearly 0 and 1.
+    They are declared in the registry. For whole rows they are smooth maps of every kind, which a blend averages
+    (``calibrators.Blend``). For single claims they are histogram binning and the smooth binary maps, with their
+    ``prior`` where they have one. Without it, rows that scores separate get probabilities of nearly 0 and 1.
 
     >>> [recipe.key for recipe in candidates_for(Predictions.from_confidence([0.9], [True]))][:2]
     ['identity', 'confidence']
     """
     found = [IDENTITY]
     for key in CALIBRATORS:
-        profile, k = CALIBRATORS[key].flags.profile, predictions.n_classes
-        if predictions.kind not in profile.candidate_for or (k or 0) > (profile.most_classes or np.inf):
+        if not CALIBRATORS[key].flags.profile.is_candidate(predictions.kind, predictions.n_classes):
             continue
         part = next((param.name for param in CALIBRATORS[key].params if isinstance(param.domain, Part)), "")
         smooth = [binary for binary in BINARY_CALIBRATORS if BINARY_CALIBRATORS[binary].flags.smooth]
@@ -162,8 +160,8 @@ def of_confidence(recipe: Recipe) -> Recipe | None:
     return CALIBRATORS.described("confidence", binary=BINARY_CALIBRATORS.described(recipe.key))
 
 
-COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "gain_in_folds", "picked", "accuracy",
-           "accuracy_gain", "accuracy_gain_low", "accuracy_gain_high", "auroc", "auroc_gain", "auroc_gain_low",
+COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "gain_in_folds", "picked", "weight",
+           "accuracy", "accuracy_gain", "accuracy_gain_low", "accuracy_gain_high", "auroc", "auroc_gain", "auroc_gain_low",
            "auroc_gain_high", "ranked_in", "mean_confidence", "mean_risk", "rows_needed", "equal_to_best",
            "note")  # fmt: skip
 """Columns of ``Choice.frame``."""

@@ -1,22 +1,23 @@
-"""Choice of a calibrator by cross-validation: whether to recalibrate, and the simplest of the equally good."""
+"""Choice of a calibrator by cross-validation: whether to recalibrate, and by one calibrator or by a blend."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core._base.arrays import Bools, Codes, Float64s, frozen
 from calib_core._base.distributions import norm
 from calib_core._base.errors import as_share, as_whole
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import rows_of, title_of
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
+from calib_core.calibrators.blend import without_small
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS
@@ -65,6 +66,8 @@ FEWEST_FOLDS = 3
 """One fold to evaluate, one to choose, one to fit."""
 MOST_NUMBERS = 1_000_000
 """Largest number of rows times classes; larger data are subsampled, stratified by class."""
+ALONE = 0.9
+"""Weight in a blend above which a calibrator is recommended alone."""
 HELD_OUT_REJECTS = (
     "The held-out rows played no part in the choice. They serve as a final check: a calibrator is recommended only if "
     "the whole interval of its gain on them is above 0."
@@ -77,8 +80,10 @@ class CalibratorChoice(OneLine):
     """Choice of a calibrator with its gain and uncertainty.
 
     ``recipe`` is recommended: the identity unless recalibrating is shown to help. ``winner`` has the best score on all
-    ``rows`` (of ``among``) by cross-validation. ``equals`` do as well, and the simplest of them is recommended (the
-    identity is among them if the model stays). ``picks`` are the recommendations of the same rule without each fold.
+    ``rows`` (of ``among``) by cross-validation. ``equals`` do as well (the identity is among them if the model stays).
+    Of named candidates the simplest of these is recommended, by default a blend (``blended``). ``simple`` is then the
+    simplest calibrator among its equals, None if there is none. ``picks`` are the recommendations of the same rule
+    without each fold.
     ``about`` is the recommended calibrator or, if there is none, the one that is nearest to a recommendation. ``gain``
     is its gain over the model, whose score is ``before``, with its interval at ``level``. It is on the ``held_out``
     rows or, if these are 0, on all rows, cross-fitted: the numbers of its line in the table. ``choosing`` is the gain
@@ -126,6 +131,8 @@ class CalibratorChoice(OneLine):
     same_events: bool = False
     by_likelihood: bool = False
     event_rate: float = np.nan
+    blended: bool = False
+    simple: Recipe | None = None
 
     def frame(self) -> pd.DataFrame:
         """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
@@ -137,6 +144,7 @@ class CalibratorChoice(OneLine):
           candidates (p_holm);
         - gain_in_folds, the gain by cross-validation, which differs where the table is of held-out rows;
         - picked, the number of folds it was chosen for;
+        - weight, its share in the blend (NaN if none was made);
         - accuracy and auroc, the change of each, with an interval (auroc: the chance that a row of the event has a
           higher risk than another, ties half; without an event, that a correct prediction has higher confidence than a
           wrong one);
@@ -159,6 +167,7 @@ class CalibratorChoice(OneLine):
             "gain_shown": self.recalibrate,
             "winner": self.winner.to_dict(),
             "equal_to_best": [recipe.to_dict() for recipe in self.equals],
+            "simple": None if self.simple is None else self.simple.to_dict(),
             "picks": [pick.to_dict() for pick in self.picks],
             "score": self.score,
             "before": self.before,
@@ -231,13 +240,23 @@ class CalibratorChoice(OneLine):
                 where = f"of {title_of(str(params['by']), str(params['only']))} only"
             verb = _UPDATES[self.recipe.key]
             return f"{verb} the risk {where} ({inside(self.recipe.without('by', 'only').title)})"
+        if self.of_blend:
+            simple = "" if self.simple is None else f"{inside(self.simple.title)}, or "
+            return f"Use {simple}a {inside(self.about.title)}"
         return f"Use {inside(self.recipe.title)}"
+
+    @property
+    def of_blend(self) -> bool:
+        """True if a blend is recommended."""
+        return self.recipe.key == "blend"
 
     def effect(self, fall: str = "") -> str:
         """Effect of the recommendation, in sentences, after the one on the fall of the error (``Remaining.fall``)."""
         name = inside(ESTIMATORS[self.score].title)
         if not self.recalibrate:
             return self._reason()
+        if self.of_blend:
+            return self._of_blend(fall)
         only = dict(self.recipe.params).get("only")
         changes = (
             f"{self._moved()} The risk of all other rows is unchanged."
@@ -256,12 +275,32 @@ class CalibratorChoice(OneLine):
             which = simplest if all(map(self._no_simpler, self.equals)) else "one"
             equals = begun(_in_words(len(self.equals)))
             among = f"{equals} calibrators are about equally good by {name}; this is {which} of them."
+        return " ".join(filter(None, (fall, changes, among, *self._then())))
+
+    def _then(self) -> tuple[str, ...]:
+        """Sentences on the score before and after, and on rows in which it is at its maximum."""
+        name = inside(ESTIMATORS[self.score].title)
         then = f"{begun(name)} {self._way} from {written(self.before)} to {written(self.before - self.gain.point)}."
-        if self.floored and self.score == "log-loss":
-            then += f" {self._at_most()}. The log loss of such a row is {CAPPED}."
-            if self.rests_on_floored:
-                then += f" On the other {_rows(self._rest)}, the interval of the gain includes 0."
-        return " ".join(filter(None, (fall, changes, among, then)))
+        if not self.floored or self.score != "log-loss":
+            return (then,)
+        capped = f"{self._at_most()}. The log loss of such a row is {CAPPED}."
+        rest = f"On the other {_rows(self._rest)}, the interval of the gain includes 0."
+        return then, capped, rest if self.rests_on_floored else ""
+
+    def _of_blend(self, fall: str) -> str:
+        """Effect of a blend, after that of the simple calibrator that is about as good."""
+        changes = self._of_risks() if self.of_event else "Some predicted classes can change."
+        of_blend = " ".join(filter(None, (fall, changes, *self._then())))
+        if self.simple is None:
+            return of_blend
+        line = self.table.iloc[self.recipes.index(self.simple)]
+        gain = Difference(*(float(line[name]) for name in ("gain", "low", "high", "p")))
+        kept = " No predicted class changes." if CALIBRATORS[self.simple.key].flags.keeps_argmax else ""
+        return (
+            f"{begun(inside(self.simple.title))} is simpler and about as good: it lowers "
+            f"{inside(ESTIMATORS[self.score].title)} by {written(gain.point)} ({self._ends(gain)}).{kept} With the "
+            f"blend, {inside(of_blend)}"
+        )
 
     def _moved(self) -> str:
         """Effect of the recommended update on the log-odds of the rows of its value."""
@@ -326,6 +365,8 @@ class CalibratorChoice(OneLine):
         # Another may lower it more: the simplest of the equally good is chosen, on the calibration rows only.
         nearest = f"Of {tried} calibrators, {inside(self.about.title)} is nearest to a recommendation. It"
         which = nearest if tried > 1 else begun(_ONE)
+        if self.about.key == "blend":
+            which = f"The best average of {tried - 1} calibrators, a {inside(self.about.title)},"
         gain, in_folds = (f"{written(each.point)} ({self._ends(each)})" for each in (self.gain, self.choosing))
         lowers = f"{which} lowers the {name} by {gain} on {self.judged_on}"
         if self.held_out and self.gain.low > 0:
@@ -510,6 +551,7 @@ class CalibratorChoice(OneLine):
         spread = self.gain.point * rows**0.5 / norm.isf(self.gain.p_value / 2)
         needed = ((norm.isf((1 - self.level) / 2) + power) * spread / size) ** 2
         if np.isfinite(self.evidence) and not self.held_out:
+            needed = 0.0 if self.blended else needed
             # N m - power * sqrt(N) s = ENOUGH, for rows of mean m and spread s
             root = (power * spread + ((power * spread) ** 2 + 4 * size * ENOUGH) ** 0.5) / (2 * size)
             needed = max(needed, root**2)
@@ -554,20 +596,37 @@ class CalibratorChoice(OneLine):
         what = "The third condition" if self.held_out else "The first condition"
         return f" {what} is not met: the interval of the gain of {inside(self.about.title)} includes 0."
 
+    def _of_rule(self, also: str) -> str:
+        """Describe the rule by which a blend is recommended, and its result."""
+        enough = sum(pick != IDENTITY for pick in self.picks)
+        return (
+            "The model is recalibrated if the average of the calibrators predicts the outcomes of left-out rows "
+            "clearly better than the model does. Its likelihood (the probability that it gives to all of them "
+            f"together) must be more than {np.exp(ENOUGH):.1f} times the model's; here it is "
+            f"{_times(self.evidence)} times the model's. It is also more than that in {enough} of {len(self.picks)} repetitions without one fold. A calibrator "
+            f"with more than {in_percent(ALONE)} of the weight is recommended alone.{also}"
+        )
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the method of the choice, excluded candidates, and the interval."""
         picked = self.about
         same = sum(pick == picked for pick in self.picks)
-        third = " Third, the interval of its gain on the held-out rows is above 0." if self.held_out else ""
+        too = "Third" if not self.blended else "Also"
+        third = f" {too}, the interval of its gain on the held-out rows is above 0." if self.held_out else ""
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
-            f"Chosen by {inside(ESTIMATORS[self.score].title)}, cross-validated in {len(self.picks)} random folds. The "
+            f"The calibrators are compared by {inside(ESTIMATORS[self.score].title)} and averaged, with weights that "
+            f"follow it, in {len(self.picks)} random folds."
+            if self.blended
+            else f"Chosen by {inside(ESTIMATORS[self.score].title)}, cross-validated in {len(self.picks)} random folds. The "
             f"choice {self._repeated} was repeated without each fold in turn: it was {inside(picked.title)} in {same} "
             f"of {len(self.picks)} repetitions.{self._other_picks()}",
             self._corrected(),
             _PRIOR if self.table["title"].str.contains("prior rows").any() else "",
-            f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
+            self._of_rule(third)
+            if self.blended
+            else f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
             "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
             "predicts the outcomes of these rows clearly better than the model does. Its likelihood (the probability "
             f"that it gives to all of them together) must be more than {np.exp(ENOUGH):.1f} times the model's; here it "
@@ -742,6 +801,8 @@ def choose(
         if progress is not None:
             progress(100 * (i - 1) // len(recipes))
         tried.add(i, recipe)
+    if candidates is None and score == "log-loss" and predictions.kind == "full":
+        tried.blend()
     return tried.choice(predictions, held_out, random_state)
 
 
@@ -757,11 +818,16 @@ class _Tried:
     bold: Float64s = field(init=False)
     price: Float64s = field(init=False)
     lines: list[dict[str, Any]] = field(init=False)
+    single: int = field(init=False)
     by_likelihood: set[int] = field(init=False, default_factory=set)
+    blended: int | None = None
+    """Place of the blend, or of the candidate with nearly all of its weight; None without a blend."""
+    shares: Float64s | None = None
 
     def __post_init__(self) -> None:
         shape = len(self.recipes), self.trial.rows.n_rows
         self.gains, self.bold, self.price = (np.zeros(shape) for _ in range(3))
+        self.single = len(self.recipes)
         self.afters = {0: self.trial.base}
         self.lines = [self.trial.line(IDENTITY, self.trial.rows, self.gains[0])]
 
@@ -781,19 +847,85 @@ class _Tried:
             self.gains[i] = -np.inf
             self.lines.append(trial.left_out(recipe, str(why)))
 
+    def blend(self) -> None:
+        """Average the candidates, in each fold with weights from the other folds, and compare the result with them."""
+        trial, contest = self.trial, self._contest()
+        shares = without_small(contest.shares(contest.every, self._worth))
+        self.shares = shares
+        self.blended = int(shares.argmax())
+        if shares.max() > ALONE:
+            return
+        members = np.flatnonzero(shares)[np.argsort(-shares[shares > 0], kind="stable")]
+        places = [np.flatnonzero(trial.fold == f) for f in range(trial.folds)]
+        parts = [self._mixed(members, contest.shares(trial.fold != f, self._worth), p) for f, p in enumerate(places)]
+        recipe = CALIBRATORS.described(
+            "blend",
+            members=tuple(self.recipes[i] for i in members),
+            weights=tuple(round(float(w), 4) for w in shares[members]),
+        )
+        self.blended = len(self.recipes)
+        self.recipes += (recipe,)
+        after = trial.base.with_parts(parts, places, "")
+        self.afters[self.blended] = after
+        gains, bold = trial.gains(after, None), trial.bold_claims(after)
+        self.lines.append(trial.line(recipe, after, gains))
+        self.gains, self.bold, self.price = (
+            np.vstack([old, new]) for old, new in zip((self.gains, self.bold, self.price), (gains, *bold), strict=True)
+        )
+
+    def _mixed(self, members: Codes, shares: Float64s, where: Codes) -> Predictions:
+        """Rows of one fold after the average of these candidates."""
+        of_all = shares[members] / shares[members].sum()
+        probs = sum(w * self.afters[int(i)].take(where).probs for i, w in zip(members, of_all, strict=True))
+        return self.trial.base.take(where).with_probs(frozen(np.asarray(probs, dtype=np.float64)))
+
+    @property
+    def _worth(self) -> float:
+        return effective_rows(self.trial.rows.n_rows, self.trial.rows.weights)
+
+    def _of_blend(self, contest: Contest, enough: bool) -> int:
+        """Return the candidate recommended by the blend's rule; 0 for none.
+
+        An update of one value that does as well is preferred, as it leaves all other rows unchanged.
+        """
+        place = self.blended or 0
+        if not (enough and contest.eligible(contest.every)[place]):
+            return 0
+        own = [i for i in contest.equals(contest.every) if dict(self.recipes[i].params).get("only")]
+        return next((i for i in own if _shown(self.lines[i])), place)
+
+    def _simple(self, found: int, equals: Sequence[int], lines: Sequence[dict[str, Any]]) -> Recipe | None:
+        """Return the simplest calibrator with a significant gain that does as well as the recommended blend."""
+        if self.recipes[found].key != "blend":
+            return None
+        level = [i for i in equals if i != found and _shown(lines[i])]
+        return self.recipes[min(level, key=self.order.__getitem__)] if level else None
+
     def choice(self, predictions: Predictions, held_out: Predictions | None, random_state: int) -> CalibratorChoice:
         """Return the choice."""
         trial, recipes, contest = self.trial, self.recipes, self._contest()
         winner, equals = contest.best(contest.every), contest.equals(contest.every)
-        picked = [contest.simplest(trial.fold != f) for f in range(trial.folds)]
+        others = [trial.fold != f for f in range(trial.folds)]
+        # Only single candidates are averaged; a mixture reads nothing but their gains.
+        mixture = replace(contest, gains=contest.gains[: self.single])
+        if self.blended is None:
+            picked = [contest.simplest(rows) for rows in others]
+        else:
+            nats = [mixture.evidence(trial.fold, self._worth, rows) for rows in others]
+            picked = [self.blended if each > ENOUGH else 0 for each in nats]
         choosing, tested, why = self._of_picks(picked)
         evidence, enough = float("nan"), choosing.low > 0
         if trial.score == "log-loss":
-            evidence = contest.evidence(trial.fold, effective_rows(trial.rows.n_rows, trial.rows.weights))
+            evidence = mixture.evidence(trial.fold, self._worth)
             enough = evidence > ENOUGH
         chosen = [i for i in equals if i in picked]
-        found = self._recommended(contest, chosen, picked, enough=enough) if not why else 0
-        about = found or min(chosen, key=lambda i: contest.simplicity[i], default=winner)
+        if self.blended is None:
+            found = self._recommended(contest, chosen, picked, enough=enough) if not why else 0
+            about = found or min(chosen, key=lambda i: contest.simplicity[i], default=winner)
+        else:
+            found = 0 if why else self._of_blend(contest, enough)
+            about = found or self.blended or winner
+            winner, equals = (found, sorted({found, *equals})) if found else (winner, equals)
         before, floored, tested_on, lines = trial.mean(trial.losses), int(trial.floored.sum()), 0, self.lines
         if held_out is not None:
             judged = counting(held_out)
@@ -801,7 +933,7 @@ class _Tried:
             tested_on = judged.n_rows
             tested = judged.weights is None and judged.row_groups is None
             found = found if _shown(lines[found]) else 0
-        others = self._without_floored(found, predictions, held_out) if found and floored else None
+        rest = self._without_floored(found, predictions, held_out) if found and floored else None
         floored_fit, fitted_without = 0, None
         if held_out is not None and about:
             floored_fit, fitted_without = self._fitted_without_floored(about, predictions, held_out)
@@ -833,12 +965,14 @@ class _Tried:
             order=self.order,
             of_value=_of_value(counting(predictions), recipes[found]),
             update=_update(counting(predictions), recipes[found]),
-            others=others,
+            others=rest,
             floored_fit=floored_fit,
             fitted_without=fitted_without,
             same_events=held_out is not None and same_events(predictions, held_out),
             by_likelihood=held_out is None and about in self.by_likelihood,
             event_rate=_event_rate(counting(predictions if held_out is None else held_out)),
+            blended=self.blended is not None,
+            simple=self._simple(found, equals, lines),
         )
 
     def _without_floored(self, found: int, predictions: Predictions, held_out: Predictions | None) -> Difference:
@@ -975,6 +1109,7 @@ class _Tried:
             gain_in_folds=[line["gain"] for line in self.lines],
             rows_needed=[line["rows_needed"] for line in self.lines],
             picked=np.bincount(picked, minlength=len(self.recipes)),
+            weight=np.nan if self.shares is None else np.append(self.shares, np.nan)[: len(self.recipes)],
             equal_to_best=[i in equals for i in range(len(self.recipes))],
         )
         table["p_holm"] = holm(table["p"])

@@ -325,8 +325,8 @@ class Param:
             return f"{name}: {inside(self.domain.title(value))}"
         if isinstance(self.domain, Key):
             return f"{name}: {inside(self.domain.title(str(value)))}"
-        if titles := [inside(each.title) for each in ((value,) if isinstance(value, Recipe) else _several(value))]:
-            return f"{name}: {listed(titles)}"
+        if members := (value,) if isinstance(value, Recipe) else _several(value):
+            return f"{name}: {_some(members)}"
         return f"{name} {', '.join(map(str, value)) if isinstance(value, tuple) else value}"
 
     def check(self, value: object) -> None:
@@ -391,6 +391,12 @@ def _several(value: object) -> tuple[Recipe, ...]:
     return tuple(each for each in value if isinstance(each, Recipe)) if isinstance(value, tuple) else ()
 
 
+def _some(members: tuple[Recipe, ...]) -> str:
+    """Titles of the first members in a list, and the number of the others if there are more than three."""
+    names = [inside(member.title.partition(",")[0]) for member in members]
+    return listed(names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} others"])
+
+
 @dataclass(frozen=True)
 class Recipe:
     """Key of a member and its non-default parameters: hashable, JSON-serializable, rebuildable.
@@ -407,19 +413,17 @@ class Recipe:
 
     @property
     def title(self) -> str:
-        """Title of the member, with its non-default parameters in parentheses."""
+        """Title of the member, with its non-default parameters in parentheses, except weights of other members."""
         entry, params = FAMILIES[self.family].entry(self.key), dict(self.params)
         title = entry.title
         for name, value in self.params if entry.filled else ():
             # A title that begins with that of its part keeps its capital letter.
-            part = (
-                value.title if isinstance(value, Recipe) else listed([inside(each.title) for each in _several(value)])
-            )
-            if part:
+            if part := value.title if isinstance(value, Recipe) else _some(_several(value)):
                 title = entry.filled.format(part)
                 del params[name]
                 break
-        shown = ", ".join(entry.param(name).phrase(value) for name, value in params.items())
+        named = {name: entry.param(name) for name in params}
+        shown = ", ".join(p.phrase(params[name]) for name, p in named.items() if not isinstance(p.domain, Weights))
         return title + (f" ({shown})" if shown else "")
 
     def without(self, *names: str) -> Recipe:
