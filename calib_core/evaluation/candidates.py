@@ -160,10 +160,12 @@ def of_confidence(recipe: Recipe) -> Recipe | None:
     return CALIBRATORS.described("confidence", binary=BINARY_CALIBRATORS.described(recipe.key))
 
 
-COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "gain_in_folds", "picked", "weight",
-           "accuracy", "accuracy_gain", "accuracy_gain_low", "accuracy_gain_high", "auroc", "auroc_gain", "auroc_gain_low",
-           "auroc_gain_high", "ranked_in", "mean_confidence", "mean_risk", "rows_needed", "equal_to_best",
-           "note")  # fmt: skip
+COLUMNS = (
+    *("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "gain_in_folds", "picked", "weight"),
+    *("accuracy", "accuracy_gain", "accuracy_gain_low", "accuracy_gain_high"),
+    *("auroc", "auroc_gain", "auroc_gain_low", "auroc_gain_high", "ranked_in"),
+    *("mean_confidence", "mean_risk", "rows_needed", "equal_to_best", "note"),
+)
 """Columns of ``Choice.frame``."""
 
 

@@ -602,25 +602,24 @@ class CalibratorChoice(OneLine):
         return (
             "The model is recalibrated if the average of the calibrators predicts the outcomes of left-out rows "
             "clearly better than the model does. Its likelihood (the probability that it gives to all of them "
-            f"together) must be more than {np.exp(ENOUGH):.1f} times the model's; here it is "
-            f"{_times(self.evidence)} times the model's. It is also more than that in {enough} of {len(self.picks)} repetitions without one fold. A calibrator "
-            f"with more than {in_percent(ALONE)} of the weight is recommended alone.{also}"
+            f"together) must be more than {np.exp(ENOUGH):.1f} times the model's; here it is {_times(self.evidence)} "
+            f"times. The same holds without one fold in {enough} of {len(self.picks)} repetitions. A calibrator with "
+            f"more than {in_percent(ALONE)} of the weight is recommended alone.{also}"
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the method of the choice, excluded candidates, and the interval."""
-        picked = self.about
+        picked, name = self.about, inside(ESTIMATORS[self.score].title)
         same = sum(pick == picked for pick in self.picks)
         too = "Third" if not self.blended else "Also"
         third = f" {too}, the interval of its gain on the held-out rows is above 0." if self.held_out else ""
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
-            f"The calibrators are compared by {inside(ESTIMATORS[self.score].title)} and averaged, with weights that "
-            f"follow it, in {len(self.picks)} random folds."
+            f"Chosen by {name}, cross-validated in {len(self.picks)} random folds: a blend averages the calibrators, "
+            "and those that predict left-out rows better have more weight."
             if self.blended
-            else f"Chosen by {inside(ESTIMATORS[self.score].title)}, cross-validated in {len(self.picks)} random folds. The "
-            f"choice {self._repeated} was repeated without each fold in turn: it was {inside(picked.title)} in {same} "
+            else f"Chosen by {name}, cross-validated in {len(self.picks)} random folds. The choice {self._repeated} was repeated without each fold in turn: it was {inside(picked.title)} in {same} "
             f"of {len(self.picks)} repetitions.{self._other_picks()}",
             self._corrected(),
             _PRIOR if self.table["title"].str.contains("prior rows").any() else "",
@@ -726,7 +725,17 @@ def choose(
 
     Every candidate is fitted ``folds`` times (3 or more, by default 7, or as many as there are rows or groups). It is
     judged on the fold that it has not seen. Folds are random and are not stratified by label (``plain_folds``); groups
-    stay whole. Then two questions, in this order:
+    stay whole.
+
+    By default the candidates are averaged in a *blend* (``calibrators.Blend``). Their weights are proportional to
+    exp(.35 L), with L their log likelihood on the rows left out. On each fold the blend has weights from the other
+    folds, so its gain is honest. It is recommended if it makes the outcomes more than e^2 = 7.4 times as likely as the
+    model does (``Contest.evidence``). Otherwise the model stays unchanged, bit for bit. A candidate with more than .9 of
+    the weight is recommended alone. So is a correction of only the rows with one value of a metadata column, if it does
+    as well. ``simple`` is the simplest candidate that does as well as the blend, by the paired test below.
+
+    If ``candidates`` are named, with the Brier score, and for rows of single claims, one candidate is chosen. There are
+    two questions, in this order:
 
     1. *With what?* Candidates are those that do as well as the best (``Contest.equals``: a paired test at ``level``).
        The simplest is taken (``candidates.simplicity``). First comes a correction of only the rows with one value of a
@@ -763,6 +772,9 @@ def choose(
     (3) It cannot be fitted in some fold, for example because a class is missing, or it leaves rows unanswered. (4) It
     is not named in ``candidates`` and needs more than ``FEW`` times these rows. The table gives the reason. If rows
     times classes exceed ``MOST_NUMBERS``, a random sample of the rows is used. ``progress`` receives percent.
+
+    Compared with the choice of one candidate, the blend lost less often to other calibrators and to the unchanged model
+    in simulated and real experiments.
 
     Raises NotAnswerable if no advice can be given (``doubts.blocking``): there is one observed class, predictions equal
     the labels, or scores are no better than chance. The same is true by log loss if rows need not sum to one.

@@ -49,6 +49,7 @@ class Recommendation(Exhibit):
             "p_holm": "the same, Holm-corrected for the number of candidates",
             "gain_in_folds": "the gain by cross-validation on the calibration rows",
             "picked": "number of folds in which it was chosen",
+            "weight": "its weight in the blend",
             "accuracy": "share of correct predictions",
             "accuracy_gain": "accuracy minus that of the model",
             "accuracy_gain_low": "lower end of the 90 % interval of that difference",
@@ -132,6 +133,7 @@ class Recommendation(Exhibit):
             of.probability("p (Holm)", "p_holm"),
             *([] if _same_gain(frame) else [of.number("cross-validated gain", "gain_in_folds")]),
             of.whole("times chosen", "picked"),
+            *([of.share("weight in the blend", "weight")] if frame["weight"].notna().any() else []),
             of.share("accuracy"),
             of.number(cc.evaluation.choice.auroc_heading(frame), "auroc"),
             of.share("mean risk", "mean_risk")
