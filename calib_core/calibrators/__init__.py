@@ -24,7 +24,15 @@ from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.risk_updates import InterceptUpdate, LogisticRecalibration, RiskUpdate
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
-from calib_core.calibrators.scaling_map import PRIOR_ROWS, Beta, BinaryTemperature, Platt, ScalingMap
+from calib_core.calibrators.scaling_map import (
+    PRIOR_ROWS,
+    QUADRATIC_SPREAD,
+    Beta,
+    BinaryTemperature,
+    Platt,
+    Quadratic,
+    ScalingMap,
+)
 from calib_core.calibrators.shared_process import BinaryKernel, GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.structured import StructuredScaling
@@ -37,6 +45,7 @@ __all__ = [
     "CALIBRATORS",
     "FAMILY_TITLES",
     "PRIOR_ROWS",
+    "QUADRATIC_SPREAD",
     "WRAPPERS",
     "Beta",
     "BinaryCalibrator",
@@ -68,6 +77,7 @@ __all__ = [
     "OrderPreserving",
     "Platt",
     "Profile",
+    "Quadratic",
     "Reduced",
     "Refits",
     "RiskUpdate",

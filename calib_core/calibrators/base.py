@@ -2,8 +2,8 @@
 
 A calibrator recalibrates the answered rows of predictions with abstentions and leaves the abstained rows unchanged.
 
-Fitted maps of one score have three forms, which are applied here and exported to other languages: cells, lines and
-log-odds.
+Fitted maps of one score have four forms, which are applied here and exported to other languages: cells, lines, log-odds
+and curves.
 """
 
 from __future__ import annotations
@@ -92,7 +92,37 @@ class LogOddsMap:
         return np.asarray(expit(self.yes * safe_log(wide) - self.no * safe_log(1.0 - wide) + self.intercept))
 
 
-Map: TypeAlias = PiecewiseMap | Interpolated | LogOddsMap
+@dataclass(frozen=True, eq=False)
+class CurveMap:
+    """Map sigmoid(p(z)), p a piecewise cubic polynomial in a score's log-odds z, clipped at the common floor.
+
+    ``knots`` (m,) ascend. Row b of ``coefficients`` (m + 1, 4) contains c0 to c3 of the piece after b knots. This piece
+    is c0 + c1 t + c2 t^2 + c3 t^3 in the distance t from its origin.
+
+    >>> steep_above_half = CurveMap(np.zeros(1), np.array([[0.0, 1, 0, 0], [0, 2, 0, 0]]))
+    >>> steep_above_half(np.array([0.2, 0.5, 0.8])).round(3).tolist()
+    [0.2, 0.5, 0.941]
+    """
+
+    knots: Float64s
+    coefficients: Float64s
+
+    @property
+    def origins(self) -> Float64s:
+        """Origin of each piece (m + 1,): its left end, or the first knot for the first piece (0 without knots)."""
+        return np.append(self.knots[:1], self.knots) if len(self.knots) else np.zeros(1)
+
+    def __call__(self, scores: Floats) -> Float64s:
+        """Apply the map to scores (n,)."""
+        wide = scores.astype(np.float64)
+        z = safe_log(wide) - safe_log(1.0 - wide)
+        piece = np.searchsorted(self.knots, z, side="right")
+        t = z - self.origins.take(piece)
+        c0, c1, c2, c3 = (column.take(piece) for column in self.coefficients.T)
+        return np.asarray(expit(((c3 * t + c2) * t + c1) * t + c0))
+
+
+Map: TypeAlias = PiecewiseMap | Interpolated | LogOddsMap | CurveMap
 
 SAME = PiecewiseMap(np.empty(0), np.ones(1), np.zeros(1), from_scores=False)
 """The identity map."""

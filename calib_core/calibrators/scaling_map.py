@@ -1,4 +1,4 @@
-"""Scaling maps of one score by maximum likelihood: Platt, beta and temperature scaling of log-odds."""
+"""Scaling maps of one score by maximum likelihood: Platt, beta, quadratic and temperature scaling of log-odds."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s, Floats, safe_log
 from calib_core._base.sklearn_api import check_is_fitted
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, LogOddsMap, Map, MapShape
-from calib_core.calibrators.fitting.logistic import fit_increasing
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, CurveMap, LogOddsMap, Map, MapShape
+from calib_core.calibrators.fitting.logistic import fit_increasing, fit_towards
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.temperature import NOTES, Temperature, of_temperature
 from calib_core.registry.registry import Range
@@ -182,6 +182,117 @@ class Beta(ScalingMap):
 
     def _map_logs(self, yes: Float64s, no: Float64s) -> Float64s:
         return expit(self.a_ * yes - self.b_ * no + self.c_)
+
+
+QUADRATIC_SPREAD = (0.4, 0.5, 0.25)
+"""Standard deviations of a, b and c of the quadratic map under its prior with PRIOR_ROWS pseudo-rows."""
+
+_SHORTEST = 1.0
+"""Least length of the quadratic part in log-odds: a shorter one has a bend that no rows can determine."""
+
+
+@BINARY_CALIBRATORS.register(
+    "quadratic", "Quadratic map", reference="Berta et al. 2025", flags=replace(SMOOTH, numbers=3)
+)
+@dataclass(eq=False, repr=False)
+class Quadratic(ScalingMap):
+    """Fits a non-decreasing parabola of log-odds; correct if log-odds of each class have a normal law.
+
+    g(s) = sigmoid(b + a z + c z^2 / 4) with z = log(s / (1 - s)), minimizing the log loss of the calibration rows. The
+    slope a + c z / 2 is in [0, 1000] at the lowest and the highest z of these rows, and thus between them. Beyond them
+    the map continues along its tangents, so it never decreases, and no score grows faster than under Platt scaling. A
+    range shorter than 1 is widened to 1. The identity is a = 1, b = c = 0.
+
+    ``prior`` = m pseudo-rows, off by default, adds m / 8 ((a - 1)^2 / .4^2 + b^2 / .5^2 + c^2 / .25^2) to the summed
+    log loss. With m = ``PRIOR_ROWS`` = 4, a, b and c are normal around the identity with the standard deviations .4, .5
+    and .25 (``QUADRATIC_SPREAD``). They are proportional to 1 / sqrt(m). The prior is stronger than that of Platt
+    scaling, because few rows do not determine a bend.
+
+    ``ends_`` contains the lowest and the highest z, ``slopes_`` the slopes there, and ``level_`` the log-odds of the
+    map at the lower end; ``parameters`` are a, b and c. ``status_`` is as for beta calibration, and "constrained" if a
+    slope is 0. What can mislead: only rows near both ends determine the bend. A few wrong labels there move the whole
+    map.
+
+    References: Berta, Holzmüller, Jordan & Bach 2025 (normal scores of each class, which make log-odds quadratic).
+
+    >>> [Quadratic(prior=m).fit([0.9] * 10, [1] * 10).transform([0.9]).round(3).tolist() for m in (0, 4)]
+    [[1.0], [0.944]]
+    >>> g = Quadratic().fit([0.1] * 4 + [0.5] * 4 + [0.9] * 4, [0, 0, 0, 1] + [0, 0, 1, 1] + [1, 1, 1, 0])
+    >>> g.transform([0.1, 0.5, 0.9]).round(6).tolist(), g.parameters.round(6).tolist()
+    ([0.25, 0.5, 0.75], [0.5, 0.0, 0.0])
+    """
+
+    prior: Prior = 0.0
+
+    @property
+    def parameters(self) -> Float64s:
+        """Parameters a, b and c (3,) between the ends."""
+        check_is_fitted(self)
+        return np.asarray(_parabola(*self.ends_) @ np.append(self.slopes_, self._intercept()))
+
+    def insides(self) -> Insides:
+        low, high = self.slopes_
+        return Insides(
+            f"slopes {score(low)} to {score(high)}",
+            "Multiplies the log-odds of a score by a slope that changes steadily, and adds a shift.",
+            lambda: [
+                *(Number(name, float(value)) for name, value in zip(("a", "b", "c"), self.parameters, strict=True)),
+                *(
+                    Number("slope", float(slope), place=f"score {float(expit(end)):.6g}")
+                    for end, slope in zip(self.ends_, self.slopes_, strict=True)
+                ),
+            ],
+            unit="curve",
+        )
+
+    def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:
+        odds = yes - no
+        low, high = float(odds.min()), float(odds.max())
+        few = self.prior == 0 and bool(((odds == low) | (odds == high)).all())
+        missing = max(0.0, _SHORTEST - (high - low)) / 2.0
+        low, high = low - missing, high + missing
+        features = odds[None, :] if few else np.stack(_half_parabolas(odds, low, high))
+        if self.prior > 0:
+            whole = _parabola(low, high)
+            informed = self.prior / PRIOR_ROWS / np.square(QUADRATIC_SPREAD)
+            fitted = fit_towards(features, outcomes, weights, whole.T @ (informed[:, None] * whole))
+        else:
+            fitted = fit_increasing(features, outcomes, weights)
+        self.ends_ = np.array([low, high])
+        self.slopes_ = np.broadcast_to(fitted.slopes, 2).copy()
+        self.level_ = fitted.intercept + float(self.slopes_ @ np.stack(_half_parabolas(np.array(low), low, high)))
+        self.status_ = "not identified" if few and fitted.status == "converged" else fitted.status
+
+    def _intercept(self) -> float:
+        low, high = self.ends_
+        return float(self.level_ - self.slopes_ @ np.stack(_half_parabolas(low, low, high)))
+
+    def score_map(self) -> Map:
+        (low, high), (first, last) = self.ends_, self.slopes_
+        bend, length = (last - first) / (2.0 * (high - low)), high - low
+        top = (bend * length + first) * length + self.level_
+        coefficients = [[self.level_, first, 0, 0], [self.level_, first, bend, 0], [top, last, 0, 0]]
+        return CurveMap(np.asarray(self.ends_, dtype=np.float64), np.array(coefficients, dtype=np.float64))
+
+    def _map(self, scores: Floats) -> Float64s:
+        return self.score_map()(scores)
+
+
+def _half_parabolas(z: Float64s, low: float, high: float) -> tuple[Float64s, Float64s]:
+    """Features with slopes that fall from 1 at the lower end to 0 at the upper one, and conversely; their sum is z."""
+    middle, double = (low + high) / 4.0, 2.0 * (high - low)
+    return middle - np.square(high - z) / double, middle + np.square(z - low) / double
+
+
+def _parabola(low: float, high: float) -> Float64s:
+    """Matrix (3, 3) from slopes at both ends and the intercept to a, b and c.
+
+    >>> (_parabola(-1.0, 3.0) @ np.array([1.0, 1.0, 0.0])).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    length = high - low
+    zero = _half_parabolas(np.array(0.0), low, high)
+    return np.array([[high / length, -low / length, 0.0], [*map(float, zero), 1.0], [-2.0 / length, 2.0 / length, 0.0]])
 
 
 @BINARY_CALIBRATORS.register(

@@ -11,6 +11,7 @@ from calib_core.calibrators.insides import Profile
 from calib_core.calibrators.isotonic import Isotonic, VennAbers
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
+from calib_core.calibrators.scaling_map import Quadratic
 from calib_core.reductions.base import Reduction, scope
 from calib_core.reductions.class_wise import ClassWise
 from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel
@@ -67,6 +68,10 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
         ("venn-abers", "Venn-ABERS, one-vs-rest", "Vovk et al. 2015", ClassWise(), VennAbers(), True),
         "Each class's probability is between two isotonic fits, with the row itself counted as false and as true; "
         "rows are then divided by their sum.",
+    ),
+    (
+        ("quadratic", "Quadratic map, one-vs-rest", "Berta et al. 2025", ClassWise(), Quadratic(), True),
+        "A non-decreasing parabola of each class's log-odds; rows are then divided by their sum.",
     ),
     (
         # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
@@ -133,6 +138,9 @@ _PROFILES: dict[str, Profile] = {
         "Fits two increasing staircases for each class, and returns a value between them.",
         rows=(0, 100, 0),
         candidate_for=("full",),
+    ),
+    "quadratic": Profile(
+        "scaling", "Fits a parabola of log-odds for each class, then divides each row by its sum.", rows=(0, 150, 0)
     ),
     "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(

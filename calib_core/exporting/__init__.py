@@ -5,7 +5,7 @@ is run and compared with the calibrator before it is returned, and refused if it
 """
 
 from calib_core._base.arrays import LOG_FLOOR
-from calib_core.calibrators.base import Interpolated, LogOddsMap, Map, PiecewiseMap
+from calib_core.calibrators.base import CurveMap, Interpolated, LogOddsMap, Map, PiecewiseMap
 from calib_core.exporting import nodes
 from calib_core.exporting.describing import State, program, recipe_of, steps_of
 from calib_core.exporting.nodes import Program
@@ -16,6 +16,7 @@ __all__ = [
     "LOG_FLOOR",
     "ROUNDING",
     "TOLERANCE",
+    "CurveMap",
     "ExportTrial",
     "Interpolated",
     "LogOddsMap",

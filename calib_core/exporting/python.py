@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core.calibrators.base import Calibrator, Interpolated, LogOddsMap, Map, PiecewiseMap
+from calib_core.calibrators.base import Calibrator, CurveMap, Interpolated, LogOddsMap, Map, PiecewiseMap
 from calib_core.exporting.describing import program, recipe_of
 from calib_core.exporting.nodes import (
     Affine,
@@ -140,11 +140,24 @@ def interpolated(s: float, scores: list[float], values: list[float]) -> float:
     return values[b - 1] + (values[b] - values[b - 1]) * ((s - scores[b - 1]) / (scores[b] - scores[b - 1]))
 
 
-def log_odds(s: float, yes: float, no: float, intercept: float) -> float:
-    """Logistic function of log s and log(1 - s)."""
-    t = yes * math.log(max(s, FLOOR)) - no * math.log(max(1.0 - s, FLOOR)) + intercept
+def logistic(t: float) -> float:
+    """Probability with these log-odds."""
     odds = math.exp(-abs(t))
     return (1.0 if t >= 0 else odds) / (1.0 + odds)
+
+
+def log_odds(s: float, yes: float, no: float, intercept: float) -> float:
+    """Logistic function of log s and log(1 - s)."""
+    return logistic(yes * math.log(max(s, FLOOR)) - no * math.log(max(1.0 - s, FLOOR)) + intercept)
+
+
+def curve(s: float, knots: list[float], origins: list[float], coefficients: list[list[float]]) -> float:
+    """Logistic function of a cubic polynomial in the score's log-odds, one for each piece between knots."""
+    z = math.log(max(s, FLOOR)) - math.log(max(1.0 - s, FLOOR))
+    b = bisect.bisect_right(knots, z)
+    t = z - origins[b]
+    c0, c1, c2, c3 = coefficients[b]
+    return logistic(((c3 * t + c2) * t + c1) * t + c0)
 
 
 def mapped(s: float, binary_map: tuple[Any, ...]) -> float:
@@ -178,7 +191,9 @@ def unsure(row: list[float], threshold: float) -> bool:
 
 NEEDS: Mapping[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
     bent: (pieces,),
+    curve: (logistic,),
     each_class: (mapped,),
+    log_odds: (logistic,),
     moved: (interpolated,),
     ranked: (mapped,),
 }
@@ -501,6 +516,8 @@ def _parts(score_map: Map) -> tuple[Callable[..., float], tuple[Any, ...]]:
         return pieces, (score_map.edges, score_map.slopes, score_map.offsets)
     if isinstance(score_map, Interpolated):
         return interpolated, (score_map.scores, score_map.values)
+    if isinstance(score_map, CurveMap):
+        return curve, (score_map.knots, score_map.origins, score_map.coefficients)
     assert isinstance(score_map, LogOddsMap)
     return log_odds, (score_map.yes, score_map.no, score_map.intercept)
 

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from calib_core._base.arrays import Float64s, Floats, safe_log
 from calib_core._base.atomic_files import scratch
-from calib_core.calibrators.base import Calibrator, Interpolated, Map, PiecewiseMap
+from calib_core.calibrators.base import Calibrator, CurveMap, Interpolated, Map, PiecewiseMap
 from calib_core.exporting.nodes import Affine, EachClass, InputRow, Program, Ranked
 from calib_core.predictions.predictions import Logits, NotAnswerable, Predictions
 
@@ -184,4 +185,6 @@ def _all_maps(node: EachClass | Ranked) -> tuple[Map, ...]:
 def _edges(score_map: Map) -> Float64s:
     if isinstance(score_map, PiecewiseMap):
         return score_map.edges
+    if isinstance(score_map, CurveMap):
+        return expit(score_map.knots)
     return score_map.scores if isinstance(score_map, Interpolated) else np.empty(0)

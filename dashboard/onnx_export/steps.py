@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calib_core import NotAnswerable, exporting
-from calib_core.exporting import LOG_FLOOR, Interpolated, LogOddsMap, Map, PiecewiseMap, nodes
+from calib_core.exporting import LOG_FLOOR, CurveMap, Interpolated, LogOddsMap, Map, PiecewiseMap, nodes
 
 OPSET = 17
 """Opset of 2022; every operator used has a double-precision kernel in onnxruntime."""
@@ -154,7 +154,29 @@ def _log_odds(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     return graph("Sigmoid", graph("Add", total, intercept))
 
 
-_KINDS: dict[type, Any] = {PiecewiseMap: pieces, Interpolated: interpolated, LogOddsMap: _log_odds}
+def _curves(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
+    curves = [curve if isinstance(curve, CurveMap) else _FLAT for curve in maps]
+    z = graph("Sub", log_of(graph, scores), log_of(graph, graph("Sub", graph.number(1.0), scores)))
+    knots = _table([curve.knots for curve in curves], np.inf)
+    index, width = _found(graph, z, own, knots), knots.shape[1] + 1
+    t = graph("Sub", z, _entry(graph, [curve.origins for curve in curves], width, own, index))
+    c0, c1, c2, c3 = (
+        _entry(graph, [curve.coefficients[:, power] for curve in curves], width, own, index) for power in range(4)
+    )
+    for lower in (c2, c1, c0):
+        c3 = graph("Add", graph("Mul", c3, t), lower)
+    return graph("Sigmoid", c3)
+
+
+_FLAT = CurveMap(np.empty(0), np.zeros((1, 4)))
+"""Stand-in for maps of another form in the tables of curves."""
+
+_KINDS: dict[type, Any] = {
+    PiecewiseMap: pieces,
+    Interpolated: interpolated,
+    LogOddsMap: _log_odds,
+    CurveMap: _curves,
+}
 
 
 def _found(graph: Graph, scores: str, own: str, edges: NDArray[np.float64]) -> str:

@@ -1,4 +1,4 @@
-"""Logistic regression on a few increasing features of a score with non-negative slopes, for Platt and beta maps.
+"""Logistic regression on a few increasing features of a score with non-negative slopes, for scaling maps.
 
 The log loss is convex and the slopes are in a box: SciPy's L-BFGS-B starts at the identity and never ends above it.
 If the likelihood has no maximum, the result has a closed form; see ``fit_increasing``.
@@ -67,6 +67,14 @@ def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None
     return _least(_Loss.centred(features, outcomes, weights))
 
 
+def fit_towards(features: Float64s, outcomes: Bools, weights: Float64s | None, precision: Float64s) -> LineFit:
+    """Most probable fit of ``fit_increasing`` under a normal prior around the identity.
+
+    ``precision`` (k + 1, k + 1) is the inverse covariance of slopes and intercept, positive definite.
+    """
+    return _least(_Loss.towards(features, outcomes, weights, precision))
+
+
 def _log_odds(share: float) -> float:
     return float(logit(np.clip(share, LOG_FLOOR, 1.0 - LOG_FLOOR)))
 
@@ -101,7 +109,8 @@ def _log_sum(terms: Float64s, weights: Float64s) -> float:
 class _Loss:
     """Mean log loss of sigmoid(theta . design) and its gradient; the last row of design is all ones.
 
-    Features are centered and scaled so that steps are well conditioned; the bounds scale with them.
+    Features are centered and scaled so that steps are well conditioned; the bounds scale with them. ``ridge`` is the
+    precision matrix of a normal prior, by which half the squared distance from the identity is added.
     """
 
     design: Float64s
@@ -129,17 +138,34 @@ class _Loss:
         centre = np.array([np.sum(informed * x) for x in features])
         # The prior's curvature is part of the scale, so a feature that hardly varies is not a steep direction.
         loss = cls._around(centre, features, outcomes, w, 4.0 * each / k)
-        return replace(loss, ridge=np.append(each / (k * np.square(loss.scale)), each))
+        return replace(loss, ridge=np.diag(np.append(each / (k * np.square(loss.scale)), each)))
 
     @classmethod
-    def _around(cls, centre: Float64s, features: Float64s, outcomes: Bools, w: Float64s, more: float = 0.0) -> _Loss:
+    def towards(cls, features: Float64s, outcomes: Bools, weights: Float64s | None, precision: Float64s) -> _Loss:
+        """The same loss with a normal prior around the identity."""
+        k, n = features.shape
+        rows = np.ones(n) if weights is None else as_rows(weights)
+        w = rows / rows.sum()
+        centre = np.array([np.sum(w * x) for x in features])
+        # The last parameter becomes the log-odds at the center.
+        turned = np.eye(k + 1)
+        turned[-1, :k] = -centre
+        pull = turned.T @ precision @ turned / rows.sum()
+        loss = cls._around(centre, features, outcomes, w, 4.0 * np.diag(pull)[:k])
+        unit = np.append(1.0 / loss.scale, 1.0)
+        return replace(loss, ridge=pull * unit * unit[:, None])
+
+    @classmethod
+    def _around(
+        cls, centre: Float64s, features: Float64s, outcomes: Bools, w: Float64s, more: float | Float64s = 0.0
+    ) -> _Loss:
         k, n = features.shape
         design = np.ones((k + 1, n))
         np.subtract(features, centre[:, None], out=design[:k])
-        spread = np.sqrt([np.sum(w * x * x) + more for x in design[:k]])
+        spread = np.sqrt(np.array([np.sum(w * x * x) for x in design[:k]]) + more)
         scale = np.where(spread > 0, spread, 1.0)
         design[:k] /= scale[:, None]
-        return cls(design, outcomes.astype(np.float64), w, centre, scale, np.zeros(k + 1))
+        return cls(design, outcomes.astype(np.float64), w, centre, scale, np.zeros((k + 1, k + 1)))
 
     @property
     def start(self) -> Float64s:
@@ -161,7 +187,8 @@ class _Loss:
         if not self.ridge.any():
             return value, gradient
         away = theta - self.start
-        return value + 0.5 * float(np.sum(self.ridge * away * away)), gradient + self.ridge * away
+        pull = np.einsum("ij,j->i", self.ridge, away)
+        return value + 0.5 * float(np.sum(pull * away)), gradient + pull
 
     def fitted(self, theta: Float64s, status: str) -> LineFit:
         slopes = theta[:-1] / self.scale
