@@ -14,6 +14,7 @@ from calib_core.calibrators.histogram import EqualWidthHistogram, Histogram, Lec
 from calib_core.calibrators.identity import BinaryIdentity, Identity
 from calib_core.calibrators.insides import FAMILY_TITLES, Family, Profile
 from calib_core.calibrators.isotonic import Isotonic, VennAbers
+from calib_core.calibrators.kernel_recalibration import KernelRecalibration
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
 from calib_core.calibrators.neighbours import Lecd, Lece
@@ -55,6 +56,7 @@ __all__ = [
     "Identity",
     "InterceptUpdate",
     "Isotonic",
+    "KernelRecalibration",
     "Lecd",
     "Lece",
     "LeceHistogram",

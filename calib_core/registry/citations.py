@@ -70,6 +70,8 @@ WORKS = {
     "likelihood methods. Advances in Large Margin Classifiers, MIT Press 1999.",
     "Popordanoska et al. (2022)": "Popordanoska T, Sayer R, Blaschko MB. A consistent and differentiable Lp canonical "
     "calibration error estimator. NeurIPS 2022.",
+    "Popordanoska et al. (2024)": "Popordanoska T, Gruber SG, Tiulpin A, Buettner F, Blaschko MB. Consistent and "
+    "asymptotically unbiased estimation of proper calibration errors. AISTATS 2024.",
     "Posocco and Bonnefoy (2021)": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
     "Rahimi et al. (2020)": "Rahimi A, Shaban A, Cheng C-A, Hartley R, Boots B. Intra order-preserving functions for "
     "calibration of multi-class neural networks. NeurIPS 2020.",
