@@ -8,6 +8,7 @@ from calib_core.calibrators.base import (
     Contract,
     as_calibrator,
 )
+from calib_core.calibrators.boosting import MonotoneBoosting
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.histogram import EqualWidthHistogram, Histogram, LeceHistogram
@@ -65,6 +66,7 @@ __all__ = [
     "MetaCal",
     "MetaCalAccuracy",
     "MetaCalMiscoverage",
+    "MonotoneBoosting",
     "OrderPreserving",
     "Platt",
     "Profile",

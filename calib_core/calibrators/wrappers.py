@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Contract, MapShape
+from calib_core.calibrators.boosting import MonotoneBoosting
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Profile
 from calib_core.calibrators.isotonic import Isotonic, VennAbers
@@ -67,6 +68,10 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
         ("venn-abers", "Venn-ABERS, one-vs-rest", "Vovk et al. 2015", ClassWise(), VennAbers(), True),
         "Each class's probability is between two isotonic fits, with the row itself counted as false and as true; "
         "rows are then divided by their sum.",
+    ),
+    (
+        ("boosting-ovr", "Monotone boosting, one-vs-rest", "Friedman 2001", ClassWise(), MonotoneBoosting(), True),
+        "A sum of small trees, non-decreasing in each class's probability; rows are then divided by their sum.",
     ),
     (
         # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
@@ -132,6 +137,9 @@ _PROFILES: dict[str, Profile] = {
         "binning",
         "Fits two increasing staircases for each class, and returns a value between them.",
         rows=(0, 100, 0),
+    ),
+    "boosting-ovr": Profile(
+        "binning", "Adds up small trees into an increasing staircase for each class.", rows=(0, 200, 0)
     ),
     "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(

@@ -39,6 +39,8 @@ WORKS = {
     "Elkan (2001)": "Elkan C. The foundations of cost-sensitive learning. IJCAI 2001.",
     "Fay and Feuer (1997)": "Fay MP, Feuer EJ. Confidence intervals for directly standardized rates: a method based "
     "on the gamma distribution. Statistics in Medicine 16, 1997.",
+    "Friedman (2001)": "Friedman JH. Greedy function approximation: a gradient boosting machine. Annals of Statistics "
+    "29, 2001.",
     "Garwood (1936)": "Garwood F. Fiducial limits for the Poisson distribution. Biometrika 28, 1936.",
     "Geifman and El-Yaniv (2017)": "Geifman Y, El-Yaniv R. Selective classification for deep neural networks. NeurIPS "
     "2017.",
