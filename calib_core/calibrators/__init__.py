@@ -9,12 +9,14 @@ from calib_core.calibrators.base import (
     as_calibrator,
 )
 from calib_core.calibrators.blend import Blend
+from calib_core.calibrators.boosting import MonotoneBoosting
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.histogram import EqualWidthHistogram, Histogram, LeceHistogram
 from calib_core.calibrators.identity import BinaryIdentity, Identity
 from calib_core.calibrators.insides import FAMILY_TITLES, Family, Profile
 from calib_core.calibrators.isotonic import Isotonic, VennAbers
+from calib_core.calibrators.kernel_recalibration import KernelRecalibration
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
 from calib_core.calibrators.neighbours import Lecd, Lece
@@ -66,6 +68,7 @@ __all__ = [
     "Identity",
     "InterceptUpdate",
     "Isotonic",
+    "KernelRecalibration",
     "Lecd",
     "Lece",
     "LeceHistogram",
@@ -74,6 +77,7 @@ __all__ = [
     "MetaCal",
     "MetaCalAccuracy",
     "MetaCalMiscoverage",
+    "MonotoneBoosting",
     "OrderPreserving",
     "Platt",
     "Profile",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -23,24 +23,16 @@ from calib_core.registry.registry import Flag, Range
 MOST_MIXED = 200
 """Maximum number of classes K with mixing: the fit of K x K weights takes seconds at 200 and grows with K squared."""
 
-
-@CALIBRATORS.register(
-    "structured",
-    "Structured matrix scaling",
-    reference="Berta et al. 2025",
-    flags=Contract(
-        "full",
-        keeps_argmax=False,
-        sums_to_one=True,
-        profile=Profile(
-            "scaling",
-            "Temperature scaling, plus the class weights that the rows support.",
-            rows=(0, 50, 0),
-            candidate_for=("full",),
-            fewest_classes=3,
-        ),
-    ),
+_MATRIX = Profile(
+    "scaling",
+    "Temperature scaling, plus the class weights that the rows support.",
+    rows=(0, 50, 0),
+    candidate_for=("full",),
+    fewest_classes=3,
 )
+_FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True, profile=_MATRIX)
+
+@CALIBRATORS.register("structured", "Structured matrix scaling", reference="Berta et al. 2025", flags=_FLAGS)
 @dataclass(eq=False, repr=False)
 class StructuredScaling(Calibrator):
     """Temperature scaling, then weights between classes and offsets, with a stronger penalty if rows are few.
@@ -54,7 +46,8 @@ class StructuredScaling(Calibrator):
     so that a probability of nearly 0 does not dominate the fit. On the calibration rows the log loss is never above
     that of temperature scaling with this shrinkage.
 
-    With ``mixing`` off, or above 200 classes, M = 0: a weight and an offset for each class; ``note`` reports it.
+    With ``mixing`` off (structured vector scaling, ``svs``), or above 200 classes, M = 0: a weight and an offset for
+    each class; ``note`` reports the latter.
     The predicted class can change. Weighted rows count as their effective sample size, whole weights as copies.
 
     ``temperature_`` is T, ``weights_`` I + diag(v) + M (K, K), or 1 + v (K,) without mixing, ``intercepts_`` b.
@@ -138,3 +131,17 @@ class StructuredScaling(Calibrator):
     def _logits(self, x: Float64s) -> Float64s:
         mixed = x @ self.weights_.T if self.mixed_ else x * self.weights_
         return np.asarray(mixed + self.intercepts_)
+
+
+CALIBRATORS.preset(
+    "svs",
+    "Structured vector scaling",
+    "Temperature scaling, then a weight and an offset for each class, with a stronger penalty if rows are few.",
+    StructuredScaling,
+    reference="Berta et al. 2025",
+    flags=replace(
+        _FLAGS,
+        profile=replace(_MATRIX, sentence="Temperature scaling, plus a weight and an offset per class."),
+    ),
+    mixing=False,
+)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Contract, MapShape
+from calib_core.calibrators.boosting import MonotoneBoosting
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Profile
 from calib_core.calibrators.isotonic import Isotonic, VennAbers
@@ -72,6 +73,10 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
     (
         ("quadratic", "Quadratic map, one-vs-rest", "Berta et al. 2025", ClassWise(), Quadratic(), True),
         "A non-decreasing parabola of each class's log-odds; rows are then divided by their sum.",
+    ),
+    (
+        ("boosting-ovr", "Monotone boosting, one-vs-rest", "Friedman 2001", ClassWise(), MonotoneBoosting(), True),
+        "A sum of small trees, non-decreasing in each class's probability; rows are then divided by their sum.",
     ),
     (
         # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
@@ -141,6 +146,9 @@ _PROFILES: dict[str, Profile] = {
     ),
     "quadratic": Profile(
         "scaling", "Fits a parabola of log-odds for each class, then divides each row by its sum.", rows=(0, 150, 0)
+    ),
+    "boosting-ovr": Profile(
+        "binning", "Adds up small trees into an increasing staircase for each class.", rows=(0, 200, 0)
     ),
     "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(

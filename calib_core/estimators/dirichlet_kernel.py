@@ -8,17 +8,16 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
-from calib_core._base.arrays import Float64s, safe_log
+from calib_core._base.arrays import Float64s
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.base import ESTIMATORS, Estimated, Traits
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.registry.registry import Range
+from calib_core.smoothing.dirichlet_kernel import BANDWIDTHS_TRIED, DirichletKernels
 
-BANDWIDTHS_TRIED = tuple(float(f"{h:.2g}") for h in np.geomspace(0.001, 1.0, 13))
-"""Bandwidths among which the likelihood of the rows, each by the others' kernels, chooses."""
 MOST_PRODUCTS = 20_000_000
 """Pairs of rows times classes beyond which nothing is estimated: a noise floor takes a thousand times as many."""
 _BLOCK_ENTRIES = 1 << 21
@@ -80,15 +79,13 @@ class Smoother:
 
     def _log_weights(self) -> Iterator[tuple[slice, Float64s]]:
         """log of copies times the kernel of every row at some rows; of the row itself, of its other copies."""
-        n, k = self.rows.shape
-        sharp = self.rows / self.bandwidth
-        height = gammaln(1.0 / self.bandwidth + k) - gammaln(sharp + 1.0).sum(axis=1) + np.log(self.copies)
+        n = len(self.rows)
+        kernels = DirichletKernels(self.rows, self.copies, self.bandwidth)
         with np.errstate(divide="ignore"):  # of a single copy there are no others
             others = np.log(np.maximum(self.copies - 1.0, 0.0)) - np.log(self.copies)
-        logs = safe_log(self.rows)
         for start in range(0, n, max(1, _BLOCK_ENTRIES // n)):
             where = slice(start, min(start + max(1, _BLOCK_ENTRIES // n), n))
-            log = logs[where] @ sharp.T + height
+            log = kernels.logs(self.rows[where])
             own = np.arange(start, where.stop)
             log[own - start, own] += others[own]
             yield where, log

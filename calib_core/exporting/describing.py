@@ -15,6 +15,7 @@ from calib_core.calibrators.blend import Blend
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.identity import Identity
+from calib_core.calibrators.kernel_recalibration import KernelRecalibration
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal
 from calib_core.calibrators.neighbours import Lecd, Lece
@@ -120,6 +121,7 @@ def steps_of(calibrator: Calibrator, state: State) -> State:
 
 @steps_of.register(Lece)
 @steps_of.register(Lecd)
+@steps_of.register(KernelRecalibration)
 def _neighbours(calibrator: Calibrator, state: State) -> State:
     raise NotAnswerable(
         f"{_title(calibrator)} has no export as Python or ONNX, because it needs all calibration rows for each "

@@ -39,6 +39,8 @@ WORKS = {
     "Elkan (2001)": "Elkan C. The foundations of cost-sensitive learning. IJCAI 2001.",
     "Fay and Feuer (1997)": "Fay MP, Feuer EJ. Confidence intervals for directly standardized rates: a method based "
     "on the gamma distribution. Statistics in Medicine 16, 1997.",
+    "Friedman (2001)": "Friedman JH. Greedy function approximation: a gradient boosting machine. Annals of Statistics "
+    "29, 2001.",
     "Garwood (1936)": "Garwood F. Fiducial limits for the Poisson distribution. Biometrika 28, 1936.",
     "Geifman and El-Yaniv (2017)": "Geifman Y, El-Yaniv R. Selective classification for deep neural networks. NeurIPS "
     "2017.",
@@ -70,6 +72,8 @@ WORKS = {
     "likelihood methods. Advances in Large Margin Classifiers, MIT Press 1999.",
     "Popordanoska et al. (2022)": "Popordanoska T, Sayer R, Blaschko MB. A consistent and differentiable Lp canonical "
     "calibration error estimator. NeurIPS 2022.",
+    "Popordanoska et al. (2024)": "Popordanoska T, Gruber SG, Tiulpin A, Buettner F, Blaschko MB. Consistent and "
+    "asymptotically unbiased estimation of proper calibration errors. AISTATS 2024.",
     "Posocco and Bonnefoy (2021)": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
     "Rahimi et al. (2020)": "Rahimi A, Shaban A, Cheng C-A, Hartley R, Boots B. Intra order-preserving functions for "
     "calibration of multi-class neural networks. NeurIPS 2020.",

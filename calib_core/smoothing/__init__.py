@@ -1,6 +1,7 @@
 """Smoothing of scores, for estimators and calibrators: kernels, bandwidth rules, scales and the grid (P5 §4.4)."""
 
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, CutDeviation, Fixed, Silverman, StandardDeviation
+from calib_core.smoothing.dirichlet_kernel import DirichletKernels
 from calib_core.smoothing.kernels import (
     KERNELS,
     BetaKernel,
@@ -22,6 +23,7 @@ __all__ = [
     "BetaKernel",
     "Bump",
     "CutDeviation",
+    "DirichletKernels",
     "Fixed",
     "Gaussian",
     "Kernel",

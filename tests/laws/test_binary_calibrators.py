@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from calib_core import BINARY_CALIBRATORS, InputError
 
 FEW = settings(max_examples=15)
-MONOTONE = {"identity", "isotonic", "platt", "beta", "quadratic", "temperature", "venn-abers"}
+MONOTONE = {"identity", "isotonic", "platt", "beta", "quadratic", "temperature", "venn-abers", "boosting"}
 
 
 def cases():

@@ -77,6 +77,7 @@ def mean_losses(n, k, mixing, keys, seeds):
     return {key: np.mean([log_loss(c.fit(*fit).predict_proba(new), truth) for fit in fits]) for key, c in made.items()}
 
 
+NO_MIXING = {"mixing": False}
 LIKE = {"temperature": {}, "structured": {}, "dirichlet": {"off_diagonal": 0.0, "intercept": 0.0}}
 
 
@@ -137,6 +138,32 @@ def test_it_agrees_with_the_authors_package(method, mixing):
     labels = (z @ np.array([[1, 0, 0.4], [0, 0.7, 0], [0, 0, 0.5]]) + np.sin(np.outer(i, [7, 8, 9]))).argmax(axis=1)
     cal = CALIBRATORS.make("structured", mixing=mixing).fit(softmax(z, axis=1), labels)
     np.testing.assert_allclose(cal.predict_proba(softmax(z[:2], axis=1)), PACKAGE[method], atol=1e-3)
+
+
+def test_vector_scaling_is_the_map_without_mixing_under_a_key_of_its_own():
+    p, labels = mixed(90, 3)
+    cal, same = (CALIBRATORS.make(key, **more).fit(p, labels) for key, more in (("svs", {}), ("structured", NO_MIXING)))
+    np.testing.assert_array_equal(cal.predict_proba(p), same.predict_proba(p))
+    assert CALIBRATORS.recipe(same) == CALIBRATORS.recipe(cal)
+    assert CALIBRATORS.recipe(cal).to_json() == '{"key":"svs"}'
+    assert [param.name for param in CALIBRATORS["svs"].params] == ["strength"]
+    full = CALIBRATORS.make("structured").fit(p, labels)
+    assert CALIBRATORS.recipe(full).to_json() == '{"key":"structured"}'
+    assert np.abs(cal.predict_proba(p) - full.predict_proba(p)).max() > 1e-3
+
+
+@pytest.mark.parametrize("strength", [0.2, 1.0, 5.0])
+def test_vector_scaling_reaches_the_loss_that_l_bfgs_reaches(strength):
+    p, labels = mixed(150, 5, seed=3)
+    cal = CALIBRATORS.make("svs", strength=strength).fit(p, labels)
+    data = prepared(p, cal.temperature_), labels, strength, False
+    tight = {"ftol": 1e-15, "gtol": 1e-9, "maxfun": 10**5}
+    twin = minimize(objective, np.zeros(10), data, method="L-BFGS-B", options=tight)
+    ours = objective(np.concatenate([cal.weights_ - 1, cal.intercepts_]), *data)
+    assert ours == pytest.approx(twin.fun, abs=1e-6)
+    np.testing.assert_allclose(cal.weights_ - 1, twin.x[:5], atol=1e-4)
+    other = CALIBRATORS.make("svs", strength=2 * strength).fit(p, labels)
+    assert objective(np.concatenate([other.weights_ - 1, other.intercepts_]), *data) > twin.fun + 1e-6
 
 
 @pytest.mark.wide
