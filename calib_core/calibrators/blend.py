@@ -15,6 +15,7 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.calibration_rows import dealt_out
 from calib_core.calibrators.identity import Identity
 from calib_core.calibrators.insides import Insides, Number, Profile
+from calib_core.calibrators.scaling_map import with_prior
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.proper_scores import label_probs
@@ -38,7 +39,7 @@ def default_members(classes: int) -> tuple[Recipe, ...]:
     ['temperature', 'ensemble-temperature']
     """
     keys = (key for key in CALIBRATORS if CALIBRATORS[key].flags.profile.is_candidate("full", classes))
-    return tuple(Recipe("CALIBRATORS", key) for key in keys)
+    return tuple(with_prior(CALIBRATORS, key) for key in keys)
 
 
 def blend_weights(gains: Float64s, rate: float = RATE) -> Float64s:

@@ -32,6 +32,7 @@ _MATRIX = Profile(
 )
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True, profile=_MATRIX)
 
+
 @CALIBRATORS.register("structured", "Structured matrix scaling", reference="Berta et al. 2025", flags=_FLAGS)
 @dataclass(eq=False, repr=False)
 class StructuredScaling(Calibrator):

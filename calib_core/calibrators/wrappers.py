@@ -145,7 +145,11 @@ _PROFILES: dict[str, Profile] = {
         candidate_for=("full",),
     ),
     "quadratic": Profile(
-        "scaling", "Fits a parabola of log-odds for each class, then divides each row by its sum.", rows=(0, 150, 0)
+        "scaling",
+        "Fits a parabola of log-odds for each class, then divides each row by its sum.",
+        rows=(0, 75, 0),
+        candidate_for=("full",),
+        most_classes=2,
     ),
     "boosting-ovr": Profile(
         "binning", "Adds up small trees into an increasing staircase for each class.", rows=(0, 200, 0)
