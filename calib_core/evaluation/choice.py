@@ -596,43 +596,47 @@ class CalibratorChoice(OneLine):
         what = "The third condition" if self.held_out else "The first condition"
         return f" {what} is not met: the interval of the gain of {inside(self.about.title)} includes 0."
 
-    def _of_rule(self, also: str) -> str:
-        """Describe the rule by which a blend is recommended, and its result."""
-        enough = sum(pick != IDENTITY for pick in self.picks)
+    def _how(self) -> str:
+        """Describe how the calibrator was chosen, and how often the choice is the same without one fold."""
+        start = f"Chosen by {inside(ESTIMATORS[self.score].title)}, cross-validated in {len(self.picks)} random folds"
+        if self.blended:
+            return f"{start}: a blend averages the calibrators, by weights that follow their results on left-out rows."
+        same = sum(pick == self.about for pick in self.picks)
         return (
-            "The model is recalibrated if the average of the calibrators predicts the outcomes of left-out rows "
-            "clearly better than the model does. Its likelihood (the probability that it gives to all of them "
-            f"together) must be more than {np.exp(ENOUGH):.1f} times the model's; here it is {_times(self.evidence)} "
-            f"times. The same holds without one fold in {enough} of {len(self.picks)} repetitions. A calibrator with "
-            f"more than {in_percent(ALONE)} of the weight is recommended alone.{also}"
+            f"{start}. The choice {self._repeated} was repeated without each fold in turn: it was "
+            f"{inside(self.about.title)} in {same} of {len(self.picks)} repetitions.{self._other_picks()}"
+        )
+
+    def _rule(self) -> str:
+        """Describe the rule by which a calibrator is recommended by log loss, and its result."""
+        held_out = "the interval of its gain on the held-out rows is above 0." if self.held_out else ""
+        enough, times = f"more than {np.exp(ENOUGH):.1f} times the model's", _times(self.evidence)
+        if self.blended:
+            same = sum(pick != IDENTITY for pick in self.picks)
+            return (
+                "The model is recalibrated if the blend predicts the outcomes of left-out rows clearly better than the "
+                "model does. Its likelihood (the probability that it gives to all of them together) must be "
+                f"{enough}; here it is {times} times. The same holds without one fold in {same} of {len(self.picks)} "
+                f"repetitions. A calibrator with more than {in_percent(ALONE)} of the weight is recommended alone."
+            ) + (f" Also, {held_out}" if held_out else "")
+        return (
+            f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
+            "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
+            "predicts the outcomes of these rows clearly better than the model does. Its likelihood (the probability "
+            f"that it gives to all of them together) must be {enough}; here it is {times} times the model's. With few "
+            "rows, one likelihood-ratio test can replace these two conditions."
+            f"{f' Third, {held_out}' if held_out else ''}{self._not_met()}"
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the method of the choice, excluded candidates, and the interval."""
-        picked, name = self.about, inside(ESTIMATORS[self.score].title)
-        same = sum(pick == picked for pick in self.picks)
-        too = "Third" if not self.blended else "Also"
-        third = f" {too}, the interval of its gain on the held-out rows is above 0." if self.held_out else ""
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
-            f"Chosen by {name}, cross-validated in {len(self.picks)} random folds: a blend averages the calibrators, "
-            "and those that predict left-out rows better have more weight."
-            if self.blended
-            else f"Chosen by {name}, cross-validated in {len(self.picks)} random folds. The choice {self._repeated} was repeated without each fold in turn: it was {inside(picked.title)} in {same} "
-            f"of {len(self.picks)} repetitions.{self._other_picks()}",
+            self._how(),
             self._corrected(),
             _PRIOR if self.table["title"].str.contains("prior rows").any() else "",
-            self._of_rule(third)
-            if self.blended
-            else f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
-            "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
-            "predicts the outcomes of these rows clearly better than the model does. Its likelihood (the probability "
-            f"that it gives to all of them together) must be more than {np.exp(ENOUGH):.1f} times the model's; here it "
-            f"is {_times(self.evidence)} times the model's. With few rows, one likelihood-ratio test can replace these "
-            f"two conditions.{third}{self._not_met()}"
-            if np.isfinite(self.evidence)
-            else "",
+            self._rule() if np.isfinite(self.evidence) else "",
             (
                 "With so few rows, the interval of the recommended gain is for the best map of its kind, by the "
                 "likelihood ratio. The other intervals treat the fitted calibrators as fixed. "
@@ -730,9 +734,9 @@ def choose(
     By default the candidates are averaged in a *blend* (``calibrators.Blend``). Their weights are proportional to
     exp(.35 L), with L their log likelihood on the rows left out. On each fold the blend has weights from the other
     folds, so its gain is honest. It is recommended if it makes the outcomes more than e^2 = 7.4 times as likely as the
-    model does (``Contest.evidence``). Otherwise the model stays unchanged, bit for bit. A candidate with more than .9 of
-    the weight is recommended alone. So is a correction of only the rows with one value of a metadata column, if it does
-    as well. ``simple`` is the simplest candidate that does as well as the blend, by the paired test below.
+    model does (``Contest.evidence``). Otherwise the model stays unchanged, bit for bit. A candidate with more than .9
+    of the weight is recommended alone. So is a correction of only the rows with one value of a metadata column, if it
+    does as well. ``simple`` is the simplest candidate that does as well as the blend, by the paired test below.
 
     If ``candidates`` are named, with the Brier score, and for rows of single claims, one candidate is chosen. There are
     two questions, in this order:

@@ -9,9 +9,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import calib_core as cc
-from calib_core import InputError
+from calib_core import InputError, Recipe
 from calib_core.evaluation.choice import CalibratorChoice
-from calib_core.text import count
+from calib_core.text import count, inside
 from dashboard import session, widgets
 from dashboard.exhibits.calibrators import first_named
 from dashboard.exhibits.doubt_words import rules_out_advice
@@ -80,8 +80,14 @@ def _step(choice: CalibratorChoice, scene: Scene) -> None:
         if reason:
             with st.popover("Why?", key="next.why", type="tertiary"):
                 st.markdown(markdown_plain(reason))
+        if choice.simple is not None:
+            st.button(
+                f"Show {inside(choice.simple.title)}", type="tertiary", key="next.simple", on_click=_lead,
+                args=(choice.simple,),
+            )  # fmt: skip
         if choice.recalibrate:
-            st.button("Show me", type="primary", key="next.show", on_click=_lead, args=(choice,))
+            blend = "Show me" if choice.simple is None else "Show the blend"
+            st.button(blend, type="primary", key="next.show", on_click=_lead, args=(choice.recipe,))
 
 
 def chosen(exhibit: Recommendation, scene: Scene) -> CalibratorChoice | None:
@@ -101,9 +107,8 @@ def words(found: CalibratorChoice, scene: Scene) -> tuple[str, str, str]:
     return headline, sentence.removeprefix(headline).strip(), rests
 
 
-def _lead(found: CalibratorChoice) -> None:
+def _lead(recipe: Recipe) -> None:
     """Go to the before and after of the calibrator, ticked."""
-    recipe = found.recipe
     ticked = widgets.selection().calibrators
     others = [other for other in ticked if other.key != recipe.key]
     same = next((other for other in ticked if other.key == recipe.key), recipe)
