@@ -12,6 +12,7 @@ from calib_core.calibrators.isotonic import Isotonic, VennAbers
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import Quadratic
+from calib_core.calibrators.spline_maps import SplineMap
 from calib_core.reductions.base import Reduction, scope
 from calib_core.reductions.class_wise import ClassWise
 from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel
@@ -72,6 +73,10 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
     (
         ("quadratic", "Quadratic map, one-vs-rest", "Berta et al. 2025", ClassWise(), Quadratic(), True),
         "A non-decreasing parabola of each class's log-odds; rows are then divided by their sum.",
+    ),
+    (
+        ("spline", "Spline map, one-vs-rest", "Lucena 2018", ClassWise(), SplineMap(), True),
+        "A smooth curve of each class's log-odds, chosen by cross-validation; rows are then divided by their sum.",
     ),
     (
         # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
@@ -140,6 +145,9 @@ _PROFILES: dict[str, Profile] = {
     ),
     "quadratic": Profile(
         "scaling", "Fits a parabola of log-odds for each class, then divides each row by its sum.", rows=(0, 150, 0)
+    ),
+    "spline": Profile(
+        "scaling", "Fits a smooth curve of log-odds for each class, then divides each row by its sum.", rows=(0, 300, 0)
     ),
     "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(
