@@ -217,18 +217,18 @@ class Quadratic(ScalingMap):
     and .25 (``QUADRATIC_SPREAD``). They are proportional to 1 / sqrt(m). The prior is stronger than that of Platt
     scaling, because few rows do not determine a bend.
 
-    ``ends_`` contains the lowest and the highest z, ``slopes_`` the slopes there, and ``level_`` the log-odds of the
-    map at the lower end; ``parameters`` are a, b and c. ``status_`` is as for beta calibration, and "constrained" if a
-    slope is 0. What can mislead: only rows near both ends determine the bend. A few wrong labels there move the whole
-    map.
+    ``parameters`` are a, b and c. ``ends_`` contains the lowest and the highest z, and ``slopes_`` the slopes there.
+    The log-odds of the map at the lower end are ``level_``. ``status_`` is as for beta calibration, and "constrained"
+    if a slope is 0. What can mislead: only rows near both ends determine the bend. A few wrong labels there move the
+    whole map.
 
     References: Berta, Holzmüller, Jordan & Bach 2025 (normal scores of each class, which make log-odds quadratic).
 
     >>> [Quadratic(prior=m).fit([0.9] * 10, [1] * 10).transform([0.9]).round(3).tolist() for m in (0, 4)]
     [[1.0], [0.944]]
     >>> g = Quadratic().fit([0.1] * 4 + [0.5] * 4 + [0.9] * 4, [0, 0, 0, 1] + [0, 0, 1, 1] + [1, 1, 1, 0])
-    >>> g.transform([0.1, 0.5, 0.9]).round(6).tolist(), g.parameters.round(6).tolist()
-    ([0.25, 0.5, 0.75], [0.5, 0.0, 0.0])
+    >>> g.transform([0.1, 0.5, 0.9]).round(6).tolist(), g.parameters.round(6).tolist()[0]
+    ([0.25, 0.5, 0.75], 0.5)
     """
 
     prior: Prior = 0.0

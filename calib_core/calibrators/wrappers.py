@@ -13,6 +13,7 @@ from calib_core.calibrators.isotonic import Isotonic, VennAbers
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import Quadratic
+from calib_core.calibrators.spline_maps import SplineMap
 from calib_core.reductions.base import Reduction, scope
 from calib_core.reductions.class_wise import ClassWise
 from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel
@@ -77,6 +78,10 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
     (
         ("boosting-ovr", "Monotone boosting, one-vs-rest", "Friedman 2001", ClassWise(), MonotoneBoosting(), True),
         "A sum of small trees, non-decreasing in each class's probability; rows are then divided by their sum.",
+    ),
+    (
+        ("spline", "Spline map, one-vs-rest", "Lucena 2018", ClassWise(), SplineMap(), True),
+        "A smooth curve of each class's log-odds, chosen by cross-validation; rows are then divided by their sum.",
     ),
     (
         # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
@@ -153,6 +158,12 @@ _PROFILES: dict[str, Profile] = {
     ),
     "boosting-ovr": Profile(
         "binning", "Adds up small trees into an increasing staircase for each class.", rows=(0, 200, 0)
+    ),
+    "spline": Profile(
+        "scaling",
+        "Fits a smooth curve of log-odds for each class, then divides each row by its sum.",
+        rows=(0, 300, 0),
+        candidate_for=("full",),
     ),
     "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(

@@ -64,6 +64,7 @@ WORKS = {
     "Kull et al. (2019)": "Kull M, Perello Nieto M, Kängsepp M, Silva Filho T, Song H, Flach P. Beyond temperature "
     "scaling: obtaining well-calibrated multiclass probabilities with Dirichlet calibration. NeurIPS 2019.",
     "Kumar, Liang and Ma (2019)": "Kumar A, Liang P, Ma T. Verified uncertainty calibration. NeurIPS 2019.",
+    "Lucena (2018)": "Lucena B. Spline-based probability calibration. 2018.",
     "Ma and Blaschko (2021)": "Ma X, Blaschko MB. Meta-Cal: well-controlled post-hoc calibration by ranking. ICML "
     "2021.",
     "Mastrandrea et al. (2010)": "Mastrandrea MD, Field CB, Stocker TF, Edenhofer O, Ebi KL, Frame DJ, et al. Guidance "

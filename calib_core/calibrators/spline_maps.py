@@ -1,0 +1,227 @@
+"""Splines as maps of one score: a smooth curve of log-odds, and the slope of a smooth cumulative outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+
+from calib_core._base.arrays import Bools, Float64s, Floats
+from calib_core._base.sklearn_api import check_is_fitted
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, CurveMap, MapShape
+from calib_core.calibrators.calibration_rows import are_copies, as_rows
+from calib_core.calibrators.fitting.minimisers import solve
+from calib_core.calibrators.fitting.natural_spline import NaturalSpline
+from calib_core.calibrators.insides import Insides, Number
+from calib_core.calibrators.scaling_map import logs
+from calib_core.defaults import SEED
+from calib_core.registry.registry import Range
+from calib_core.text import several
+
+MOST_KNOTS = 6
+PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
+"""Penalties between which cross-validation chooses; the first is nearly a straight line."""
+
+_FOLDS = 5
+_OUTER = 0.03
+"""Share of the distinct scores beyond each outer knot."""
+_APART = 1e-3
+"""Least distance between knots, in standard deviations of log-odds: nearer ones count as one place."""
+_SPREAD = 1e-9
+"""Standard deviation of log-odds up to which all scores count as equal."""
+_LOOSE = 0.01
+"""Penalty of offset and slope, which keeps them finite if scores separate the outcomes or all outcomes agree."""
+_STEPS, _HALVINGS = 100, 40
+_NEAR = 1e-7
+
+
+@BINARY_CALIBRATORS.register(
+    "spline", "Spline map", reference="Lucena 2018", flags=MapShape(counts="outcomes", numbers=MOST_KNOTS)
+)
+@dataclass(eq=False, repr=False)
+class SplineMap(BinaryCalibrator):
+    """Fits a smooth curve of log-odds, as flexible as cross-validation allows; beyond the outer knots it is a line.
+
+    g(s) = sigmoid(z + f(x)) with z = log(s / (1 - s)). Here x is (z - mean) / standard deviation over the calibration
+    rows. The natural cubic spline f(x) = d0 + d1 x + sum_j c_j h_j(x) minimizes the summed log loss plus p / 2 sum_j
+    c_j^2 + .005 (d0^2 + d1^2). Bend h_j has a second derivative of 1 at inner knot j and 0 at the other knots. A line
+    fitted to it by least squares is subtracted from it, so d0 and d1 are the offset and slope of Platt scaling. Their
+    weak penalty only matters if scores separate the outcomes.
+
+    Six knots are at evenly spaced quantiles, from 3 % to 97 %, of the distinct log-odds, and fewer if these are few.
+    With ``penalty`` = 0 the penalty p is the one of 100, 10, 1, .1 and .01 with the least log loss in 5 random folds.
+    These depend on the seed and on the set of rows, not on their order. Unequal weights count as their effective sample
+    size.
+
+    ``knots_`` (m,) are log-odds, ``coefficients_`` (m + 1, 4) the polynomials between them, ``penalty_`` is p. What can
+    mislead: the map can decrease, and ``note`` reports it. Rows of one group can be in several folds; the penalty is
+    then too small, and a fixed one is safer.
+
+    References: Lucena 2018, §3 (natural splines with a penalty chosen by cross-validation; there without log-odds).
+
+    >>> SplineMap(penalty=1).fit([0.2] * 10 + [0.8] * 10, [0] * 7 + [1] * 6 + [0] * 4 + [1] * 3).note
+    ''
+    """
+
+    penalty: Annotated[
+        float, Range(0, 1_000_000), "Penalty", "penalty of the bends; 0 chooses it by cross-validation"
+    ] = 0.0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Random seed", "seed of the folds"] = SEED
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        return "The map decreases at some scores." if self._falls() else ""
+
+    def insides(self) -> Insides:
+        return Insides(
+            several(len(self.knots_), "knots"),
+            "Moves the log-odds of a score along a smooth curve.",
+            lambda: [
+                Number("penalty", float(self.penalty_)),
+                *(
+                    Number("recalibrated score", float(value), place=f"score {score:.6g}")
+                    for score, value in zip(_PLACES, self.transform(_PLACES), strict=True)
+                ),
+            ],
+            unit="curve",
+        )
+
+    def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
+        rows = np.ones(len(scores)) if weights is None else as_rows(weights)
+        # Sorted, so that folds and sums do not depend on the order of the rows; by the probability of what happened, so
+        # that both columns of two classes have the same folds.
+        order = np.lexsort((rows, outcomes, scores, np.where(outcomes, scores, 1.0 - scores)))
+        order = order[rows[order] > 0]
+        yes, no = logs(scores[order])
+        loss = _Loss.of(yes - no, outcomes[order].astype(np.float64), rows[order])
+        tried = (self.penalty,) if self.penalty > 0 or not loss.n_bends else PENALTIES
+        starts = {p: loss.least(p) for p in tried}
+        self.penalty_ = self.penalty if len(tried) == 1 else self._chosen(loss, starts)
+        self.knots_, self.coefficients_ = loss.curve(starts[self.penalty_])
+
+    def _chosen(self, loss: _Loss, starts: dict[float, Float64s]) -> float:
+        """Penalty with the least log loss in the held-out folds; of equally good ones the largest."""
+        rng = np.random.default_rng(self.random_state)
+        n = len(loss.rows)
+        copies = are_copies(loss.rows)
+        units = np.repeat(np.arange(n), loss.rows.astype(np.intp)) if copies else np.arange(n)
+        fold = rng.permutation(len(units)) % _FOLDS
+        lost = dict.fromkeys(starts, 0.0)
+        for k in range(_FOLDS):
+            held = np.bincount(units[fold == k], minlength=n).astype(np.float64)
+            held = held if copies else held * loss.rows
+            rest = replace(loss, rows=loss.rows - held)
+            for p, start in starts.items():
+                lost[p] += float(np.sum(held * loss.losses(rest.least(p, start))))
+        best = min(lost.values())
+        return next(p for p, value in lost.items() if value <= best + 1e-9 * abs(best))
+
+    def _falls(self) -> bool:
+        """Return True if the slope of a piece is negative: at its left end, or where it is least."""
+        gaps = np.append(np.diff(self.knots_), 0.0)[: max(len(self.knots_) - 1, 0)]
+        _, c1, c2, c3 = self.coefficients_.T
+        inner = slice(1, len(gaps) + 1)
+        turn = np.divide(-c2[inner], 3.0 * c3[inner], out=np.zeros(len(gaps)), where=c3[inner] > 0)
+        t = np.clip(turn, 0.0, gaps)
+        return bool((c1 < 0).any() or (c1[inner] + t * (2.0 * c2[inner] + 3.0 * c3[inner] * t) < 0).any())
+
+    def score_map(self) -> CurveMap:
+        return CurveMap(
+            np.asarray(self.knots_, dtype=np.float64), np.asarray(self.coefficients_, dtype=np.float64).reshape(-1, 4)
+        )
+
+
+_PLACES = np.linspace(0.0, 1.0, 21)
+"""Scores whose recalibrated values are listed."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Loss:
+    """Summed log loss of sigmoid(offset + theta . design); rows of design are 1, x, and bends less their ``lines``."""
+
+    offset: Float64s
+    outcomes: Float64s
+    rows: Float64s
+    design: Float64s
+    spline: NaturalSpline
+    lines: Float64s
+    centre: float
+    scale: float
+
+    @classmethod
+    def of(cls, odds: Float64s, outcomes: Float64s, rows: Float64s) -> _Loss:
+        shares = rows / rows.sum()
+        centre = float(np.sum(shares * odds))
+        spread = float(np.sqrt(np.sum(shares * np.square(odds - centre))))
+        scale = spread if spread > _SPREAD else 1.0
+        x = (odds - centre) / scale
+        spline = NaturalSpline(_knots(x))
+        bends = spline.bends(x)
+        # Least squares: x has mean 0 and variance 1 over the rows.
+        lines = np.stack([np.einsum("jn,n->j", bends, shares), np.einsum("jn,n->j", bends, shares * x)])
+        straight = np.stack([np.ones_like(x), x])
+        design = np.concatenate([straight, bends - np.einsum("ij,in->jn", lines, straight)])
+        return cls(odds, outcomes, rows, design, spline, lines, centre, scale)
+
+    @property
+    def n_bends(self) -> int:
+        return len(self.design) - 2
+
+    def least(self, penalty: float, start: Float64s | None = None) -> Float64s:
+        """Minimizer of the loss with this penalty of the bends, by Newton's method with step halving."""
+        ridge = np.append([_LOOSE, _LOOSE], np.full(self.n_bends, penalty))
+        theta = np.zeros(len(ridge)) if start is None else start
+        value, step = self._newton(theta, ridge)
+        for _ in range(_STEPS):
+            for _ in range(_HALVINGS):
+                after, further = self._newton(theta - step, ridge)
+                if after <= value + 1e-14 * abs(value):
+                    break
+                step = step / 2.0
+            theta, value = theta - step, after
+            if np.abs(step).max() <= _NEAR:
+                break
+            step = further
+        return theta
+
+    def losses(self, theta: Float64s) -> Float64s:
+        """Log loss of each row (n,)."""
+        eta = self.offset + np.einsum("j,jn->n", theta, self.design)
+        return np.asarray(np.logaddexp(0.0, np.where(self.outcomes > 0, -eta, eta)))
+
+    def curve(self, theta: Float64s) -> tuple[Float64s, Float64s]:
+        """Knots (m,) and polynomials (m + 1, 4) of the map in log-odds."""
+        intercept, slope = theta[:2] - np.einsum("ij,j->i", self.lines, theta[2:])
+        knots = self.centre + self.scale * self.spline.knots
+        pieces = self.spline.pieces(float(intercept), float(slope), theta[2:]) / self.scale ** np.arange(4.0)
+        if len(knots):
+            pieces[:, 0] += np.append(knots[:1], knots)
+        else:
+            pieces[:, 0] -= pieces[:, 1] * self.centre
+        pieces[:, 1] += 1.0
+        return knots, pieces
+
+    def _newton(self, theta: Float64s, ridge: Float64s) -> tuple[float, Float64s]:
+        """Value, and the step to the minimum of its parabola."""
+        # einsum sums in one order; a matrix product's bits would depend on the number of threads.
+        eta = self.offset + np.einsum("j,jn->n", theta, self.design)
+        tail = np.exp(-np.abs(eta))
+        p = np.where(eta >= 0, 1.0, tail) / (1.0 + tail)
+        losses = np.log1p(tail) + np.maximum(eta, 0.0) - self.outcomes * eta
+        gradient = np.einsum("jn,n->j", self.design, self.rows * (p - self.outcomes)) + ridge * theta
+        curvature = np.einsum("in,jn->ij", self.design * (self.rows * tail / np.square(1.0 + tail)), self.design)
+        curvature[np.diag_indices(len(theta))] += ridge
+        value = float(np.sum(self.rows * losses)) + 0.5 * float(np.sum(ridge * theta * theta))
+        return value, solve(curvature, gradient)
+
+
+def _knots(x: Float64s) -> Float64s:
+    """Evenly spaced quantiles of the distinct values: the largest number of knots that are apart, or none."""
+    values = np.unique(x)
+    for n in range(min(MOST_KNOTS, len(values)), 2, -1):
+        knots = np.quantile(values, np.linspace(_OUTER, 1.0 - _OUTER, n))
+        if np.diff(knots).min() >= _APART:
+            return np.asarray(knots, dtype=np.float64)
+    return np.empty(0)
