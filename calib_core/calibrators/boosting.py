@@ -52,9 +52,6 @@ class MonotoneBoosting(BinaryCalibrator):
 
     trees: Annotated[int, Range(1, 1000), "Trees", "number of trees; more follow the rows more closely"] = 50
     leaf_rows: Annotated[int, Range(1, 10_000), "Rows per leaf", "fewest rows of a leaf"] = 20
-    random_state: Annotated[
-        int, Range(0, 2**31 - 1), "Random seed", "seed of the rows that place the thresholds, above 200,000 rows"
-    ] = SEED
 
     @property
     def min_rows(self) -> int:
@@ -111,7 +108,7 @@ class MonotoneBoosting(BinaryCalibrator):
             min_samples_leaf=int(self.leaf_rows),
             monotonic_cst=[1],
             early_stopping=False,
-            random_state=int(self.random_state),
+            random_state=SEED,  # of the rows that place the thresholds, above 200,000 rows
         )
 
         def heights(at: Float64s) -> Float64s:

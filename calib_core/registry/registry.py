@@ -162,6 +162,20 @@ class Counts(Numbers):
 
 
 @dataclass(frozen=True)
+class Distribution(Numbers):
+    """A tuple of shares that sum to 1, one per class; empty if not specified.
+
+    >>> Distribution().check((0.2, 0.8)), Distribution().check(()), Distribution().check((0.5, 0.6))
+    (None, None, 'a tuple of shares from 0 to 1 that sum to 1, one per class')
+    """
+
+    def check(self, value: object) -> str | None:
+        shares = Shares(0, 1_000_000).check(value) is None
+        good = shares and isinstance(value, tuple) and (not value or abs(sum(value) - 1.0) <= 1e-6)
+        return None if good else "a tuple of shares from 0 to 1 that sum to 1, one per class"
+
+
+@dataclass(frozen=True)
 class Shares(Numbers):
     """A tuple of shares from 0 to 1, with a minimum and a maximum length.
 

@@ -39,7 +39,7 @@ def everywhere(thresholds):
 def test_it_is_the_model_of_scikit_learn_at_every_score_bit_for_bit(n, trees, leaf_rows, digits):
     s, z = claims(n)
     s = s.round(digits)
-    cal = MonotoneBoosting(trees=trees, leaf_rows=leaf_rows, random_state=0).fit(s, z)
+    cal = MonotoneBoosting(trees=trees, leaf_rows=leaf_rows).fit(s, z)
     at = everywhere(cal.thresholds_)
     np.testing.assert_array_equal(
         cal.transform(at), model(s, z, None, trees, leaf_rows).predict_proba(at[:, None])[:, 1]
@@ -51,7 +51,7 @@ def test_it_is_the_model_of_scikit_learn_at_every_score_bit_for_bit(n, trees, le
 def test_single_precision_scores_stay_on_their_side_of_a_threshold():
     s, z = claims(3000)
     s = s.astype(np.float32).astype(np.float16).astype(np.float32)  # many ties, so quantiles are scores
-    cal = MonotoneBoosting(leaf_rows=5, random_state=0).fit(s, z)
+    cal = MonotoneBoosting(leaf_rows=5).fit(s, z)
     twin = model(s.astype(float), z, leaf_rows=5)
     np.testing.assert_array_equal(cal.transform(s), twin.predict_proba(s[:, None].astype(float))[:, 1])
     assert (cal.thresholds_ == cal.thresholds_.astype(np.float32)).all()
@@ -79,7 +79,7 @@ def test_it_never_decreases_where_the_free_model_does():
 def test_weights_that_are_no_copies_go_to_the_trees_at_any_scale():
     s, z = claims(300)
     w = np.random.default_rng(5).random(300) + 0.1
-    first, second = (MonotoneBoosting(random_state=0).fit(s, z, sample_weight=c * w) for c in (1.0, 7.0))
+    first, second = (MonotoneBoosting().fit(s, z, sample_weight=c * w) for c in (1.0, 7.0))
     np.testing.assert_allclose(first.transform(s), second.transform(s), atol=1e-6)
     assert np.abs(first.transform(s) - MonotoneBoosting().fit(s, z).transform(s)).max() > 1e-3
 
