@@ -33,13 +33,31 @@ FEW_ROWS, FOLDS, FOLDS_OF_FEW = 1000, 5, 10
 
 
 def default_members(classes: int) -> tuple[Recipe, ...]:
-    """Calibrators that are blended by default, besides the uncalibrated model: the candidates for whole rows.
+    """Calibrators that are blended by default, besides the uncalibrated model: the candidates that return whole rows.
 
     >>> [recipe.key for recipe in default_members(2)][:2]
     ['temperature', 'ensemble-temperature']
     """
-    keys = (key for key in CALIBRATORS if CALIBRATORS[key].flags.profile.is_candidate("full", classes))
-    return tuple(with_prior(CALIBRATORS, key) for key in keys)
+    recipes = (with_prior(CALIBRATORS, key) for key in CALIBRATORS)
+    return tuple(
+        recipe for recipe in recipes if returns_rows(recipe) and _profile(recipe).is_candidate("full", classes)
+    )
+
+
+def returns_rows(member: Recipe | Calibrator) -> bool:
+    """Return True if a calibrator returns whole rows and answers all of them, so that it can be averaged.
+
+    >>> [returns_rows(Recipe("CALIBRATORS", key)) for key in ("temperature", "top-label-hb", "metacal-accuracy")]
+    [True, False, False]
+    """
+    contract: Contract = CALIBRATORS[CALIBRATORS.recipe(member).key].flags
+    return contract.output in ("full", "same") and not contract.abstains
+
+
+def is_candidate(key: str, kind: str, classes: int | None) -> bool:
+    """Return True if a calibrator is declared as a candidate for such predictions (``Profile.is_candidate``)."""
+    profile: Profile = CALIBRATORS[key].flags.profile
+    return profile.is_candidate(kind, classes)
 
 
 def blend_weights(gains: Float64s, rate: float = RATE) -> Float64s:
@@ -201,6 +219,6 @@ class Blend(Calibrator):
 
 
 def _check_rows(member: Calibrator) -> None:
-    contract, title = CALIBRATORS.flags(member), inside(CALIBRATORS.recipe(member).title)
-    if contract.output not in ("full", "same") or contract.abstains:
+    if not returns_rows(member):
+        title = inside(CALIBRATORS.recipe(member).title)
         raise InputError(f"a blend averages whole rows, which {title} does not return")

@@ -114,7 +114,7 @@ _PROFILES: dict[str, Profile] = {
         promises=True,
         first_for=("full", "per-class", "top-label", "top-k"),
         why_first="it can have a distribution-free guarantee, and it changes no predicted class",
-        candidate_for=("top-label",),
+        candidate_for=("full", "top-label"),
     ),
     "class-wise-hb": Profile(
         "binning",

@@ -10,6 +10,7 @@ import numpy as np
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
 from calib_core._base.pandas_input import rows_of
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, as_calibrator
+from calib_core.calibrators.blend import is_candidate
 from calib_core.calibrators.scaling_map import with_prior
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.candidate_ranking import bold_claims
@@ -67,7 +68,7 @@ def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
     """
     found = [IDENTITY]
     for key in CALIBRATORS:
-        if not CALIBRATORS[key].flags.profile.is_candidate(predictions.kind, predictions.n_classes):
+        if not is_candidate(key, predictions.kind, predictions.n_classes):
             continue
         part = next((param.name for param in CALIBRATORS[key].params if isinstance(param.domain, Part)), "")
         smooth = [binary for binary in BINARY_CALIBRATORS if BINARY_CALIBRATORS[binary].flags.smooth]

@@ -17,7 +17,7 @@ from calib_core._base.errors import as_share, as_whole
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import rows_of, title_of
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
-from calib_core.calibrators.blend import without_small
+from calib_core.calibrators.blend import returns_rows, without_small
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS
@@ -240,23 +240,16 @@ class CalibratorChoice(OneLine):
                 where = f"of {title_of(str(params['by']), str(params['only']))} only"
             verb = _UPDATES[self.recipe.key]
             return f"{verb} the risk {where} ({inside(self.recipe.without('by', 'only').title)})"
-        if self.of_blend:
-            simple = "" if self.simple is None else f"{inside(self.simple.title)}, or "
-            return f"Use {simple}a {inside(self.about.title)}"
+        if self.blended:
+            both = (self.recipe,) if self.simple is None else (self.simple, self.recipe)
+            return f"Use {', or '.join(_in_use(each) for each in both)}"
         return f"Use {inside(self.recipe.title)}"
-
-    @property
-    def of_blend(self) -> bool:
-        """True if a blend is recommended."""
-        return self.recipe.key == "blend"
 
     def effect(self, fall: str = "") -> str:
         """Effect of the recommendation, in sentences, after the one on the fall of the error (``Remaining.fall``)."""
         name = inside(ESTIMATORS[self.score].title)
         if not self.recalibrate:
             return self._reason()
-        if self.of_blend:
-            return self._of_blend(fall)
         only = dict(self.recipe.params).get("only")
         changes = (
             f"{self._moved()} The risk of all other rows is unchanged."
@@ -270,12 +263,17 @@ class CalibratorChoice(OneLine):
             else "Some predicted classes can change."
         )
         among = ""
-        if self.among_equals and self.recipe in self.equals:
+        if self.among_equals and self.recipe in self.equals and not self.blended:
             simplest = "the simpler" if len(self.equals) == 2 else "the simplest"
             which = simplest if all(map(self._no_simpler, self.equals)) else "one"
             equals = begun(_in_words(len(self.equals)))
             among = f"{equals} calibrators are about equally good by {name}; this is {which} of them."
-        return " ".join(filter(None, (fall, changes, among, *self._then())))
+        effects = " ".join(filter(None, (fall, changes, among, *self._then())))
+        return effects if self.simple is None else f"{self._of_simple()} With {self._called}, {inside(effects)}"
+
+    @property
+    def _called(self) -> str:
+        return "the blend" if self.recipe.key == "blend" else inside(self.recipe.title)
 
     def _then(self) -> tuple[str, ...]:
         """Sentences on the score before and after, and on rows in which it is at its maximum."""
@@ -287,19 +285,16 @@ class CalibratorChoice(OneLine):
         rest = f"On the other {_rows(self._rest)}, the interval of the gain includes 0."
         return then, capped, rest if self.rests_on_floored else ""
 
-    def _of_blend(self, fall: str) -> str:
-        """Effect of a blend, after that of the simple calibrator that is about as good."""
-        changes = self._of_risks() if self.of_event else "Some predicted classes can change."
-        of_blend = " ".join(filter(None, (fall, changes, *self._then())))
+    def _of_simple(self) -> str:
+        """Effect of the simpler calibrator that is about as good."""
         if self.simple is None:
-            return of_blend
+            return ""
         line = self.table.iloc[self.recipes.index(self.simple)]
         gain = Difference(*(float(line[name]) for name in ("gain", "low", "high", "p")))
         kept = " No predicted class changes." if CALIBRATORS[self.simple.key].flags.keeps_argmax else ""
         return (
-            f"{begun(inside(self.simple.title))} is simpler and about as good: it lowers "
-            f"{inside(ESTIMATORS[self.score].title)} by {written(gain.point)} ({self._ends(gain)}).{kept} With the "
-            f"blend, {inside(of_blend)}"
+            f"{begun(_in_use(self.simple))} is simpler and about as good: it lowers "
+            f"{inside(ESTIMATORS[self.score].title)} by {written(gain.point)} ({self._ends(gain)}).{kept}"
         )
 
     def _moved(self) -> str:
@@ -812,12 +807,13 @@ def choose(
         if found := blocking(judged):
             raise NotAnswerable(f"no calibrator is recommended on these rows: {found[0].fact}")
     trial = FoldTrial(rows, plain_folds(rows, folds, random_state), folds, score, level)
-    tried = _Tried(trial, recipes, unasked=candidates is None)
+    pooled = candidates is None and score == "log-loss" and predictions.kind == "full"
+    tried = _Tried(trial, recipes, unasked=candidates is None, pooled=pooled)
     for i, recipe in enumerate(recipes[1:], start=1):
         if progress is not None:
             progress(100 * (i - 1) // len(recipes))
         tried.add(i, recipe)
-    if candidates is None and score == "log-loss" and predictions.kind == "full":
+    if pooled:
         tried.blend()
     return tried.choice(predictions, held_out, random_state)
 
@@ -829,6 +825,7 @@ class _Tried:
     trial: FoldTrial
     recipes: tuple[Recipe, ...]
     unasked: bool
+    pooled: bool
     afters: dict[int, Predictions] = field(init=False)
     gains: Float64s = field(init=False)
     bold: Float64s = field(init=False)
@@ -865,7 +862,7 @@ class _Tried:
 
     def blend(self) -> None:
         """Average the candidates, in each fold with weights from the other folds, and compare the result with them."""
-        trial, contest = self.trial, self._contest()
+        trial, contest = self.trial, self._mixture(self._contest())
         shares = without_small(contest.shares(contest.every, self._worth))
         self.shares = shares
         self.blended = int(shares.argmax())
@@ -895,6 +892,12 @@ class _Tried:
         probs = sum(w * self.afters[int(i)].take(where).probs for i, w in zip(members, of_all, strict=True))
         return self.trial.base.take(where).with_probs(frozen(np.asarray(probs, dtype=np.float64)))
 
+    def _mixture(self, contest: Contest) -> Contest:
+        """The candidates that the blend averages; a mixture reads nothing but their gains."""
+        singles = self.recipes[: self.single]
+        able = np.array([not self.pooled or returns_rows(recipe) for recipe in singles])
+        return replace(contest, gains=np.where(able[:, None], contest.gains[: self.single], -np.inf))
+
     @property
     def _worth(self) -> float:
         return effective_rows(self.trial.rows.n_rows, self.trial.rows.weights)
@@ -911,19 +914,18 @@ class _Tried:
         return next((i for i in own if _shown(self.lines[i])), place)
 
     def _simple(self, found: int, equals: Sequence[int], lines: Sequence[dict[str, Any]]) -> Recipe | None:
-        """Return the simplest calibrator with a significant gain that does as well as the recommended blend."""
-        if self.recipes[found].key != "blend":
+        """Return the simplest calibrator with a significant gain that does as well as the blend and is simpler."""
+        level = [i for i in equals if _shown(lines[i]) and self.order[i] < self.order[found]]
+        if self.blended is None or not found or not level:
             return None
-        level = [i for i in equals if i != found and _shown(lines[i])]
-        return self.recipes[min(level, key=self.order.__getitem__)] if level else None
+        return self.recipes[min(level, key=self.order.__getitem__)]
 
     def choice(self, predictions: Predictions, held_out: Predictions | None, random_state: int) -> CalibratorChoice:
         """Return the choice."""
         trial, recipes, contest = self.trial, self.recipes, self._contest()
         winner, equals = contest.best(contest.every), contest.equals(contest.every)
         others = [trial.fold != f for f in range(trial.folds)]
-        # Only single candidates are averaged; a mixture reads nothing but their gains.
-        mixture = replace(contest, gains=contest.gains[: self.single])
+        mixture = self._mixture(contest)
         if self.blended is None:
             picked = [contest.simplest(rows) for rows in others]
         else:
@@ -1180,6 +1182,14 @@ def _event_rate(rows: Predictions) -> float:
     if rows.event is None:
         return float("nan")
     return float(np.average(rows.true_labels == rows.event, weights=rows.weights))
+
+
+def _in_use(recipe: Recipe) -> str:
+    """Title after the verb "use": maps and blends have an article."""
+    title = inside(recipe.title)
+    if not (recipe.key == "blend" or title.partition(",")[0].partition(" (")[0].endswith(" map")):
+        return title
+    return f"{'an' if title[0] in 'aeiou' else 'a'} {title}"
 
 
 def _times(nats: float) -> str:
