@@ -38,10 +38,8 @@ def default_members(classes: int) -> tuple[Recipe, ...]:
     >>> [recipe.key for recipe in default_members(2)][:2]
     ['temperature', 'ensemble-temperature']
     """
-    recipes = (with_prior(CALIBRATORS, key) for key in CALIBRATORS)
-    return tuple(
-        recipe for recipe in recipes if returns_rows(recipe) and _profile(recipe).is_candidate("full", classes)
-    )
+    recipes = (with_prior(CALIBRATORS, key) for key in CALIBRATORS if is_candidate(key, "full", classes))
+    return tuple(recipe for recipe in recipes if returns_rows(recipe))
 
 
 def returns_rows(member: Recipe | Calibrator) -> bool:
