@@ -13,7 +13,7 @@ from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.histogram import EqualWidthHistogram, Histogram, LeceHistogram
 from calib_core.calibrators.identity import BinaryIdentity, Identity
 from calib_core.calibrators.insides import FAMILY_TITLES, Family, Profile
-from calib_core.calibrators.isotonic import Isotonic, VennAbers
+from calib_core.calibrators.isotonic import CenteredIsotonic, Isotonic, VennAbers
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
 from calib_core.calibrators.neighbours import Lecd, Lece
@@ -53,6 +53,7 @@ __all__ = [
     "BinaryKernel",
     "BinaryTemperature",
     "Calibrator",
+    "CenteredIsotonic",
     "Composed",
     "Contract",
     "DecisionCalibration",

@@ -8,7 +8,7 @@ from typing import Any
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Contract, MapShape
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Profile
-from calib_core.calibrators.isotonic import Isotonic, VennAbers
+from calib_core.calibrators.isotonic import CenteredIsotonic, Isotonic, VennAbers
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import Quadratic
@@ -63,6 +63,17 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
     (
         ("isotonic-ovr", "Isotonic, one-vs-rest", "Zadrozny & Elkan 2002", ClassWise(), Isotonic(), True),
         "An isotonic map of each class's probability; rows are then divided by their sum.",
+    ),
+    (
+        (
+            "centered-isotonic",
+            "Centered isotonic, one-vs-rest",
+            "Oron & Flournoy 2017",
+            ClassWise(),
+            CenteredIsotonic(),
+            True,
+        ),
+        "Lines between the centers of an isotonic map's steps, for each class; rows are then divided by their sum.",
     ),
     (
         # The usual extension to more than two classes; division by the sum invalidates the guarantee of the pairs.
@@ -137,6 +148,11 @@ _PROFILES: dict[str, Profile] = {
         first_for=("full", "per-class"),
         why_first="it adapts to the rows and needs no functional form",
         candidate_for=("full", "per-class"),
+    ),
+    "centered-isotonic": Profile(
+        "binning",
+        "Fits an increasing staircase for each class, and joins the centers of its steps by lines.",
+        rows=(0, 100, 0),
     ),
     "venn-abers": Profile(
         "binning",

@@ -67,6 +67,8 @@ WORKS = {
     "2021.",
     "Mastrandrea et al. (2010)": "Mastrandrea MD, Field CB, Stocker TF, Edenhofer O, Ebi KL, Frame DJ, et al. Guidance "
     "note for lead authors of the IPCC Fifth Assessment Report on consistent treatment of uncertainties. IPCC 2010.",
+    "Oron and Flournoy (2017)": "Oron AP, Flournoy N. Centered isotonic regression: point and interval estimation for "
+    "dose-response studies. Statistics in Biopharmaceutical Research 9, 2017.",
     "Platt (1999)": "Platt JC. Probabilistic outputs for support vector machines and comparisons to regularized "
     "likelihood methods. Advances in Large Margin Classifiers, MIT Press 1999.",
     "Popordanoska et al. (2022)": "Popordanoska T, Sayer R, Blaschko MB. A consistent and differentiable Lp canonical "
