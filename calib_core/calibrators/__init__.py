@@ -34,7 +34,7 @@ from calib_core.calibrators.scaling_map import (
 )
 from calib_core.calibrators.shared_process import BinaryKernel, GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
-from calib_core.calibrators.spline_maps import SplineMap
+from calib_core.calibrators.spline_maps import CdfSpline, SplineMap
 from calib_core.calibrators.structured import StructuredScaling
 from calib_core.calibrators.temperature import Temperature
 from calib_core.calibrators.two_decisions import DecisionCalibration
@@ -53,6 +53,7 @@ __all__ = [
     "BinaryKernel",
     "BinaryTemperature",
     "Calibrator",
+    "CdfSpline",
     "CenteredIsotonic",
     "Composed",
     "Contract",

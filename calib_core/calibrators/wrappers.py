@@ -12,7 +12,7 @@ from calib_core.calibrators.isotonic import CenteredIsotonic, Isotonic, VennAber
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import Quadratic
-from calib_core.calibrators.spline_maps import SplineMap
+from calib_core.calibrators.spline_maps import CdfSpline, SplineMap
 from calib_core.reductions.base import Reduction, scope
 from calib_core.reductions.class_wise import ClassWise
 from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel
@@ -90,6 +90,10 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
         "A smooth curve of each class's log-odds, chosen by cross-validation; rows are then divided by their sum.",
     ),
     (
+        ("cdf-spline", "CDF spline, one-vs-rest", "Gupta et al. 2021", ClassWise(), CdfSpline(), True),
+        "Adds to each class's probability the slope of its cumulative error; rows are then divided by their sum.",
+    ),
+    (
         # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
         # which is the confidence wrapper around the same binary part.
         ("scaling-binning", "Scaling-binning", "P2 §4.1, §4.3", ClassWise(), ScalingBinning(), False),
@@ -164,6 +168,9 @@ _PROFILES: dict[str, Profile] = {
     ),
     "spline": Profile(
         "scaling", "Fits a smooth curve of log-odds for each class, then divides each row by its sum.", rows=(0, 300, 0)
+    ),
+    "cdf-spline": Profile(
+        "binning", "Adds to each class's probability the smooth mean error of similar ones.", rows=(0, 300, 0)
     ),
     "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(

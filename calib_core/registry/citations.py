@@ -49,6 +49,8 @@ WORKS = {
     "without sample splitting. ICML 2021.",
     "Gupta and Ramdas (2022)": "Gupta C, Ramdas A. Top-label calibration and multiclass-to-binary reductions. ICLR "
     "2022.",
+    "Gupta et al. (2021)": "Gupta K, Rahimi A, Ajanthan T, Mensink T, Sminchisescu C, Hartley R. Calibration of neural "
+    "networks using splines. ICLR 2021.",
     "Hartline et al. (2025)": "Hartline J, Hu L, Wu Y. A perfectly truthful calibration measure. 2025; COLT "
     "2026, PMLR 336.",
     "Hébert-Johnson et al. (2018)": "Hébert-Johnson Ú, Kim MP, Reingold O, Rothblum GN. Multicalibration: calibration "
