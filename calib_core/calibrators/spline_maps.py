@@ -49,13 +49,12 @@ class SplineMap(BinaryCalibrator):
     g(s) = sigmoid(z + f(x)) with z = log(s / (1 - s)). Here x is (z - mean) / standard deviation over the calibration
     rows. The natural cubic spline f(x) = d0 + d1 x + sum_j c_j h_j(x) minimizes the summed log loss plus p / 2 sum_j
     c_j^2 + .005 (d0^2 + d1^2). Bend h_j has a second derivative of 1 at inner knot j and 0 at the other knots. A line
-    fitted to it by least squares is subtracted from it, so d0 and d1 are the offset and slope of Platt scaling. Their
-    weak penalty only matters if scores separate the outcomes.
+    fitted to it by least squares is subtracted from it, so without bends the map is that of Platt scaling. The weak
+    penalty of d0 and d1 only matters if scores separate the outcomes.
 
     Six knots are at evenly spaced quantiles, from 3 % to 97 %, of the distinct log-odds, and fewer if these are few.
     With ``penalty`` = 0 the penalty p is the one of 100, 10, 1, .1 and .01 with the least log loss in 5 random folds.
-    These depend on the seed and on the set of rows, not on their order. Unequal weights count as their effective sample
-    size.
+    These depend on the set of rows, not on their order. Unequal weights count as their effective sample size.
 
     ``knots_`` (m,) are log-odds, ``coefficients_`` (m + 1, 4) the polynomials between them, ``penalty_`` is p. What can
     mislead: the map can decrease, and ``note`` reports it. Rows of one group can be in several folds; the penalty is
@@ -63,14 +62,14 @@ class SplineMap(BinaryCalibrator):
 
     References: Lucena 2018, §3 (natural splines with a penalty chosen by cross-validation; there without log-odds).
 
-    >>> SplineMap(penalty=1).fit([0.2] * 10 + [0.8] * 10, [0] * 7 + [1] * 6 + [0] * 4 + [1] * 3).note
-    ''
+    >>> g = SplineMap().fit([0.1] * 40 + [0.7] * 50, [1] * 10 + [0] * 30 + [1] * 40 + [0] * 10)
+    >>> g.transform([0.1, 0.7]).round(2).tolist()
+    [0.25, 0.8]
     """
 
     penalty: Annotated[
         float, Range(0, 1_000_000), "Penalty", "penalty of the bends; 0 chooses it by cross-validation"
     ] = 0.0
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Random seed", "seed of the folds"] = SEED
 
     @property
     def note(self) -> str:
@@ -106,7 +105,7 @@ class SplineMap(BinaryCalibrator):
 
     def _chosen(self, loss: _Loss, starts: dict[float, Float64s]) -> float:
         """Penalty with the least log loss in the held-out folds; of equally good ones the largest."""
-        rng = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(SEED)
         n = len(loss.rows)
         copies = are_copies(loss.rows)
         units = np.repeat(np.arange(n), loss.rows.astype(np.intp)) if copies else np.arange(n)
@@ -123,7 +122,7 @@ class SplineMap(BinaryCalibrator):
 
     def _falls(self) -> bool:
         """Return True if the slope of a piece is negative: at its left end, or where it is least."""
-        gaps = np.append(np.diff(self.knots_), 0.0)[: max(len(self.knots_) - 1, 0)]
+        gaps = np.diff(self.knots_)
         _, c1, c2, c3 = self.coefficients_.T
         inner = slice(1, len(gaps) + 1)
         turn = np.divide(-c2[inner], 3.0 * c3[inner], out=np.zeros(len(gaps)), where=c3[inner] > 0)
