@@ -15,7 +15,7 @@ from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.histogram import EqualWidthHistogram, Histogram, LeceHistogram
 from calib_core.calibrators.identity import BinaryIdentity, Identity
 from calib_core.calibrators.insides import FAMILY_TITLES, Family, Profile
-from calib_core.calibrators.isotonic import Isotonic, VennAbers
+from calib_core.calibrators.isotonic import CenteredIsotonic, Isotonic, VennAbers
 from calib_core.calibrators.kernel_recalibration import KernelRecalibration
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
@@ -37,7 +37,7 @@ from calib_core.calibrators.scaling_map import (
 )
 from calib_core.calibrators.shared_process import BinaryKernel, GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
-from calib_core.calibrators.spline_maps import SplineMap
+from calib_core.calibrators.spline_maps import CdfSpline, SplineMap
 from calib_core.calibrators.structured import StructuredScaling
 from calib_core.calibrators.temperature import Temperature
 from calib_core.calibrators.two_decisions import DecisionCalibration
@@ -57,6 +57,8 @@ __all__ = [
     "BinaryTemperature",
     "Blend",
     "Calibrator",
+    "CdfSpline",
+    "CenteredIsotonic",
     "Composed",
     "Contract",
     "DecisionCalibration",

@@ -1,4 +1,4 @@
-"""Splines as maps of one score: a smooth curve of log-odds, and the slope of a smooth cumulative outcome."""
+"""Splines as maps of one score: a smooth curve of log-odds, and the slope of a smooth cumulative error."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 
 from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core._base.sklearn_api import check_is_fitted
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, CurveMap, MapShape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, CurveMap, Interpolated, MapShape
 from calib_core.calibrators.calibration_rows import are_copies, as_rows
 from calib_core.calibrators.fitting.minimisers import solve
 from calib_core.calibrators.fitting.natural_spline import NaturalSpline
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.scaling_map import logs
+from calib_core.claims.binary_claims import Stratum
 from calib_core.defaults import SEED
 from calib_core.registry.registry import Range
 from calib_core.text import several
@@ -32,6 +33,8 @@ _SPREAD = 1e-9
 """Standard deviation of log-odds up to which all scores count as equal."""
 _LOOSE = 0.01
 """Penalty of offset and slope, which keeps them finite if scores separate the outcomes or all outcomes agree."""
+_FEW = 1e-6
+"""Share of the rows up to which those of one score are a point of the cumulative error."""
 _STEPS, _HALVINGS = 100, 40
 _NEAR = 1e-7
 
@@ -46,13 +49,12 @@ class SplineMap(BinaryCalibrator):
     g(s) = sigmoid(z + f(x)) with z = log(s / (1 - s)). Here x is (z - mean) / standard deviation over the calibration
     rows. The natural cubic spline f(x) = d0 + d1 x + sum_j c_j h_j(x) minimizes the summed log loss plus p / 2 sum_j
     c_j^2 + .005 (d0^2 + d1^2). Bend h_j has a second derivative of 1 at inner knot j and 0 at the other knots. A line
-    fitted to it by least squares is subtracted from it, so d0 and d1 are the offset and slope of Platt scaling. Their
-    weak penalty only matters if scores separate the outcomes.
+    fitted to it by least squares is subtracted from it, so without bends the map is that of Platt scaling. The weak
+    penalty of d0 and d1 only matters if scores separate the outcomes.
 
     Six knots are at evenly spaced quantiles, from 3 % to 97 %, of the distinct log-odds, and fewer if these are few.
     With ``penalty`` = 0 the penalty p is the one of 100, 10, 1, .1 and .01 with the least log loss in 5 random folds.
-    These depend on the seed and on the set of rows, not on their order. Unequal weights count as their effective sample
-    size.
+    These depend on the set of rows, not on their order. Unequal weights count as their effective sample size.
 
     ``knots_`` (m,) are log-odds, ``coefficients_`` (m + 1, 4) the polynomials between them, ``penalty_`` is p. What can
     mislead: the map can decrease, and ``note`` reports it. Rows of one group can be in several folds; the penalty is
@@ -60,19 +62,19 @@ class SplineMap(BinaryCalibrator):
 
     References: Lucena 2018, §3 (natural splines with a penalty chosen by cross-validation; there without log-odds).
 
-    >>> SplineMap(penalty=1).fit([0.2] * 10 + [0.8] * 10, [0] * 7 + [1] * 6 + [0] * 4 + [1] * 3).note
-    ''
+    >>> g = SplineMap().fit([0.1] * 40 + [0.7] * 50, [1] * 10 + [0] * 30 + [1] * 40 + [0] * 10)
+    >>> g.transform([0.1, 0.7]).round(2).tolist()
+    [0.25, 0.8]
     """
 
     penalty: Annotated[
         float, Range(0, 1_000_000), "Penalty", "penalty of the bends; 0 chooses it by cross-validation"
     ] = 0.0
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Random seed", "seed of the folds"] = SEED
 
     @property
     def note(self) -> str:
         check_is_fitted(self)
-        return "The map decreases at some scores." if self._falls() else ""
+        return _FALLS if self._falls() else ""
 
     def insides(self) -> Insides:
         return Insides(
@@ -103,7 +105,7 @@ class SplineMap(BinaryCalibrator):
 
     def _chosen(self, loss: _Loss, starts: dict[float, Float64s]) -> float:
         """Penalty with the least log loss in the held-out folds; of equally good ones the largest."""
-        rng = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(SEED)
         n = len(loss.rows)
         copies = are_copies(loss.rows)
         units = np.repeat(np.arange(n), loss.rows.astype(np.intp)) if copies else np.arange(n)
@@ -120,7 +122,7 @@ class SplineMap(BinaryCalibrator):
 
     def _falls(self) -> bool:
         """Return True if the slope of a piece is negative: at its left end, or where it is least."""
-        gaps = np.append(np.diff(self.knots_), 0.0)[: max(len(self.knots_) - 1, 0)]
+        gaps = np.diff(self.knots_)
         _, c1, c2, c3 = self.coefficients_.T
         inner = slice(1, len(gaps) + 1)
         turn = np.divide(-c2[inner], 3.0 * c3[inner], out=np.zeros(len(gaps)), where=c3[inner] > 0)
@@ -132,6 +134,85 @@ class SplineMap(BinaryCalibrator):
             np.asarray(self.knots_, dtype=np.float64), np.asarray(self.coefficients_, dtype=np.float64).reshape(-1, 4)
         )
 
+
+@BINARY_CALIBRATORS.register(
+    "cdf-spline", "CDF spline", reference="Gupta et al. 2021", flags=MapShape(counts="cells", numbers=MOST_KNOTS)
+)
+@dataclass(eq=False, repr=False)
+class CdfSpline(BinaryCalibrator):
+    """Adds to a score the slope of a smooth cumulative error: the local error, without bins.
+
+    The share of calibration rows with a score of at most s is t(s). The cumulative error at t(s) is the sum of z_i -
+    s_i over these rows, divided by the number n of all rows. To it a natural cubic spline d is fitted by least squares,
+    with evenly spaced knots on [0, 1] (at most as many as there are points).
+
+    For a calibration score, g(s) = s + d'(t), clipped to [0, 1], with the mean slope over the rows of that score. The
+    map is linear between calibration scores and constant beyond them.
+
+    ``scores_`` and ``values_`` (m,) are the points, before clipping. What can mislead: the map can decrease, and
+    ``note`` reports it. It can return exact 0 and 1, and the log loss of a single later miss is then enormous. Knots
+    follow the rows. If half of the scores are nearly 0, the rest of the map has only half of the knots.
+
+    References: Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu & Hartley 2021, §4. As in the authors' code, the spline
+    is fitted to the error rather than to the outcome, with six knots. That code has t = (i - 1) / (n - 1) for row i,
+    here row i extends from (i - 1) / n to i / n. Both classes of two therefore have the same map.
+
+    >>> CdfSpline().fit([0.2] * 10 + [0.8] * 10, [0] * 7 + [1] * 3 + [0] * 3 + [1] * 7).transform([0.2, 0.8]).round(6)
+    array([0.3, 0.7])
+    """
+
+    knots: Annotated[int, Range(2, 50), "Number of knots", "number of evenly spaced knots"] = MOST_KNOTS
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        return _FALLS if (np.diff(np.clip(self.values_, 0.0, 1.0)) < 0).any() else ""
+
+    def insides(self) -> Insides:
+        return Insides(
+            several(len(self.scores_), "points"),
+            "Adds to a score the mean error of the scores near it.",
+            lambda: [
+                Number("recalibrated score", float(value), place=f"score {score:.6g}")
+                for score, value in zip(_PLACES, self.transform(_PLACES), strict=True)
+            ],
+            unit="curve",
+        )
+
+    def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
+        claims = Stratum(scores, outcomes, weights).counted()
+        found, place = np.unique(claims.scores, return_inverse=True)
+        rows = np.bincount(place, claims.weights).astype(np.float64)
+        hits = np.bincount(place, claims.outcomes if claims.weights is None else claims.outcomes * claims.weights)
+        rows, hits, found = rows / rows.sum(), hits / rows.sum(), found.astype(np.float64)
+        through = np.append(0.0, np.cumsum(rows))
+        error = np.append(0.0, np.cumsum(hits - rows * found))
+        # Every point has half of the rows before it and half of those after it, so both directions count alike.
+        weight = (np.append(0.0, rows) + np.append(rows, 0.0)) / 2.0
+        spline = NaturalSpline(np.linspace(0.0, 1.0, min(self.knots, len(through))))
+        design = np.concatenate([np.stack([np.ones_like(through), through]), spline.bends(through)])
+        theta = _least_squares(design, error, weight)
+        # The mean slope is a difference, except where few rows would only leave its rounding error.
+        rise = np.diff(np.einsum("j,jn->n", theta[2:], spline.bends(through)))
+        slope = np.einsum("j,jn->n", theta[2:], spline.slopes(through[1:] - rows / 2.0))
+        self.scores_ = found
+        self.values_ = found + theta[1] + np.divide(rise, rows, out=slope, where=rows > _FEW)
+
+    def score_map(self) -> Interpolated:
+        return Interpolated(np.asarray(self.scores_, dtype=np.float64), np.asarray(self.values_, dtype=np.float64))
+
+
+def _least_squares(design: Float64s, values: Float64s, weights: Float64s) -> Float64s:
+    """Coefficients (r,) of the rows of design (r, n) with the least weighted squared error, the smallest if several."""
+    # einsum sums in one order; a matrix product's bits would depend on the number of threads.
+    weighted = design * weights
+    squares = np.einsum("in,jn->ij", weighted, design)
+    unit = 1.0 / np.sqrt(np.diag(squares))
+    found = np.linalg.lstsq(squares * unit * unit[:, None], unit * np.einsum("in,n->i", weighted, values), rcond=1e-12)
+    return np.asarray(unit * found[0], dtype=np.float64)
+
+
+_FALLS = "The map decreases at some scores."
 
 _PLACES = np.linspace(0.0, 1.0, 21)
 """Scores whose recalibrated values are listed."""

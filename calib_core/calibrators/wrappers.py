@@ -9,11 +9,11 @@ from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryC
 from calib_core.calibrators.boosting import MonotoneBoosting
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Profile
-from calib_core.calibrators.isotonic import Isotonic, VennAbers
+from calib_core.calibrators.isotonic import CenteredIsotonic, Isotonic, VennAbers
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import Quadratic
-from calib_core.calibrators.spline_maps import SplineMap
+from calib_core.calibrators.spline_maps import CdfSpline, SplineMap
 from calib_core.reductions.base import Reduction, scope
 from calib_core.reductions.class_wise import ClassWise
 from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel
@@ -66,6 +66,17 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
         "An isotonic map of each class's probability; rows are then divided by their sum.",
     ),
     (
+        (
+            "centered-isotonic",
+            "Centered isotonic, one-vs-rest",
+            "Oron & Flournoy 2017",
+            ClassWise(),
+            CenteredIsotonic(),
+            True,
+        ),
+        "Lines between the centers of an isotonic map's steps, for each class; rows are then divided by their sum.",
+    ),
+    (
         # The usual extension to more than two classes; division by the sum invalidates the guarantee of the pairs.
         ("venn-abers", "Venn-ABERS, one-vs-rest", "Vovk et al. 2015", ClassWise(), VennAbers(), True),
         "Each class's probability is between two isotonic fits, with the row itself counted as false and as true; "
@@ -82,6 +93,10 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
     (
         ("spline", "Spline map, one-vs-rest", "Lucena 2018", ClassWise(), SplineMap(), True),
         "A smooth curve of each class's log-odds, chosen by cross-validation; rows are then divided by their sum.",
+    ),
+    (
+        ("cdf-spline", "CDF spline, one-vs-rest", "Gupta et al. 2021", ClassWise(), CdfSpline(), True),
+        "Adds to each class's probability the slope of its cumulative error; rows are then divided by their sum.",
     ),
     (
         # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
@@ -143,6 +158,11 @@ _PROFILES: dict[str, Profile] = {
         why_first="it adapts to the rows and needs no functional form",
         candidate_for=("per-class",),
     ),
+    "centered-isotonic": Profile(
+        "binning",
+        "Fits an increasing staircase for each class, and joins the centers of its steps by lines.",
+        rows=(0, 100, 0),
+    ),
     "venn-abers": Profile(
         "binning",
         "Fits two increasing staircases for each class, and returns a value between them.",
@@ -164,6 +184,9 @@ _PROFILES: dict[str, Profile] = {
         "Fits a smooth curve of log-odds for each class, then divides each row by its sum.",
         rows=(0, 300, 0),
         candidate_for=("full",),
+    ),
+    "cdf-spline": Profile(
+        "binning", "Adds to each class's probability the smooth mean error of similar ones.", rows=(0, 300, 0)
     ),
     "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(

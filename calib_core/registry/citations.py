@@ -51,6 +51,8 @@ WORKS = {
     "without sample splitting. ICML 2021.",
     "Gupta and Ramdas (2022)": "Gupta C, Ramdas A. Top-label calibration and multiclass-to-binary reductions. ICLR "
     "2022.",
+    "Gupta et al. (2021)": "Gupta K, Rahimi A, Ajanthan T, Mensink T, Sminchisescu C, Hartley R. Calibration of neural "
+    "networks using splines. ICLR 2021.",
     "Hartline et al. (2025)": "Hartline J, Hu L, Wu Y. A perfectly truthful calibration measure. 2025; COLT "
     "2026, PMLR 336.",
     "Hébert-Johnson et al. (2018)": "Hébert-Johnson Ú, Kim MP, Reingold O, Rothblum GN. Multicalibration: calibration "
@@ -69,6 +71,8 @@ WORKS = {
     "2021.",
     "Mastrandrea et al. (2010)": "Mastrandrea MD, Field CB, Stocker TF, Edenhofer O, Ebi KL, Frame DJ, et al. Guidance "
     "note for lead authors of the IPCC Fifth Assessment Report on consistent treatment of uncertainties. IPCC 2010.",
+    "Oron and Flournoy (2017)": "Oron AP, Flournoy N. Centered isotonic regression: point and interval estimation for "
+    "dose-response studies. Statistics in Biopharmaceutical Research 9, 2017.",
     "Platt (1999)": "Platt JC. Probabilistic outputs for support vector machines and comparisons to regularized "
     "likelihood methods. Advances in Large Margin Classifiers, MIT Press 1999.",
     "Popordanoska et al. (2022)": "Popordanoska T, Sayer R, Blaschko MB. A consistent and differentiable Lp canonical "

@@ -10,7 +10,9 @@ from sklearn.exceptions import NotFittedError
 from calib_core import BINARY_CALIBRATORS, InputError
 
 FEW = settings(max_examples=15)
-MONOTONE = {"identity", "isotonic", "platt", "beta", "quadratic", "temperature", "venn-abers", "boosting"}
+MONOTONE = {
+    *("identity", "isotonic", "centered-isotonic", "platt", "beta", "quadratic", "temperature", "venn-abers", "boosting"),
+}
 
 
 def cases():
@@ -120,7 +122,7 @@ def test_a_higher_score_never_gets_a_lower_output(key, given_):
     assert (np.diff(fitted.transform(np.linspace(0, 1, 101))) >= 0).all()
 
 
-@pytest.mark.parametrize("key", ["isotonic", "histogram"])
+@pytest.mark.parametrize("key", ["isotonic", "centered-isotonic", "histogram"])
 @given(n=st.integers(1, 60), hits=st.integers(0, 60), score=st.sampled_from((0.0, 0.3, 1.0)))
 def test_equal_scores_get_the_share_that_came_true(key, n, hits, score):
     params = {"delta": 0, "points_per_bin": 5} if key == "histogram" else {}
