@@ -17,6 +17,7 @@ from calib_core.calibrators.identity import BinaryIdentity, Identity
 from calib_core.calibrators.insides import FAMILY_TITLES, Family, Profile
 from calib_core.calibrators.isotonic import CenteredIsotonic, Isotonic, VennAbers
 from calib_core.calibrators.kernel_recalibration import KernelRecalibration
+from calib_core.calibrators.label_shift import LabelShift, PriorShift, prior_shift
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
 from calib_core.calibrators.neighbours import Lecd, Lece
@@ -72,6 +73,7 @@ __all__ = [
     "InterceptUpdate",
     "Isotonic",
     "KernelRecalibration",
+    "LabelShift",
     "Lecd",
     "Lece",
     "LeceHistogram",
@@ -83,6 +85,7 @@ __all__ = [
     "MonotoneBoosting",
     "OrderPreserving",
     "Platt",
+    "PriorShift",
     "Profile",
     "Quadratic",
     "Reduced",
@@ -98,6 +101,7 @@ __all__ = [
     "VennAbers",
     "as_calibrator",
     "load_calibrator",
+    "prior_shift",
     "refitted",
     "with_options",
 ]

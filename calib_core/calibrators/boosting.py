@@ -140,7 +140,7 @@ _NOTES = {
 
 
 def _in_order(scores: Floats, outcomes: Bools, weights: Float64s | None) -> tuple[Floats, Bools, Float64s | None]:
-    """Rows sorted by their contents, so that their order changes no bit; copies written out, weights of 0 left out."""
+    """Rows sorted by their contents, so that their order changes no bit; copies repeated, weights of 0 dropped."""
     if weights is not None and are_copies(weights):
         index = np.repeat(np.arange(len(scores)), weights.astype(np.intp))
         scores, outcomes, weights = scores[index], outcomes[index], None

@@ -16,6 +16,7 @@ from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.identity import Identity
 from calib_core.calibrators.kernel_recalibration import KernelRecalibration
+from calib_core.calibrators.label_shift import PriorShift
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal
 from calib_core.calibrators.neighbours import Lecd, Lece
@@ -168,6 +169,11 @@ def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State)
     source = _source(state) if calibrator.input_ == "logits" else Log(state.row)
     weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
     return state.with_row(Softmax(Affine(source, weights, intercepts)))
+
+
+@steps_of.register
+def _prior_shift(calibrator: PriorShift, state: State) -> State:
+    return state.with_row(Softmax(Affine(Log(state.row), np.ones(state.n_classes), calibrator.offsets)))
 
 
 @steps_of.register

@@ -66,6 +66,8 @@ WORKS = {
     "Kull et al. (2019)": "Kull M, Perello Nieto M, Kängsepp M, Silva Filho T, Song H, Flach P. Beyond temperature "
     "scaling: obtaining well-calibrated multiclass probabilities with Dirichlet calibration. NeurIPS 2019.",
     "Kumar, Liang and Ma (2019)": "Kumar A, Liang P, Ma T. Verified uncertainty calibration. NeurIPS 2019.",
+    "Lipton et al. (2018)": "Lipton ZC, Wang Y-X, Smola A. Detecting and correcting for label shift with black box "
+    "predictors. ICML 2018.",
     "Lucena (2018)": "Lucena B. Spline-based probability calibration. 2018.",
     "Ma and Blaschko (2021)": "Ma X, Blaschko MB. Meta-Cal: well-controlled post-hoc calibration by ranking. ICML "
     "2021.",
@@ -90,6 +92,8 @@ WORKS = {
     "both testable and actionable? 2025.",
     "Sadinle et al. (2019)": "Sadinle M, Lei J, Wasserman L. Least ambiguous set-valued classifiers with bounded error "
     "levels. Journal of the American Statistical Association 114, 2019.",
+    "Saerens et al. (2002)": "Saerens M, Latinne P, Decaestecker C. Adjusting the outputs of a classifier to new a "
+    "priori probabilities: a simple procedure. Neural Computation 14, 2002.",
     "Seillier-Moiseiwitsch and Dawid (1993)": "Seillier-Moiseiwitsch F, Dawid AP. On testing the validity of "
     "sequential probability forecasts. Journal of the American Statistical Association 88, 1993.",
     "Shevtsova (2010)": "Shevtsova IG. An improvement of convergence rate estimates in the Lyapunov theorem. Doklady "

@@ -465,6 +465,7 @@ AT: dict[str, dict[str, Any]] = {
     "planning.answers": {"plans": ["within"]},
     "readers.cost_table": {"data": b"decided,dog,cat\ncat,5\ndog,0,1\n", "class_names": ("cat", "dog")},
     "risk.in_the_large": RISK,
+    "calibrators.prior_shift": {"source": Lazy(lambda: GIVEN.predictions), "target": Lazy(lambda: GIVEN.predictions)},
     "risk.ratio_verdict": {"result": Lazy(lambda: cc.risk.in_the_large(GIVEN.risk))},
     "risk.scores": RISK,
     "risk.smooth_curve": RISK,
@@ -879,6 +880,7 @@ CALLED: dict[str, Callable[..., Any]] = {
     "readers.file_format": _held(cc.readers.FILE_FORMATS, cc.readers.file_format),
     "inference.sharpen": _sharpened,
     "inference.estimates": _estimated,
+    "calibrators.prior_shift": lambda **given: cc.calibrators.prior_shift(**given).shift,
 }
 """Functions whose result is their effect."""
 

@@ -19,6 +19,7 @@ from calib_core.registry.registry import (
     Choice,
     ClassIndex,
     Counts,
+    Distribution,
     Flag,
     Numbers,
     Part,
@@ -121,6 +122,9 @@ def values_of(param):
         drawn = st.text(max_size=domain.most)
     elif isinstance(domain, Counts):
         drawn = st.lists(st.integers(2, 99), max_size=4).map(tuple)
+    elif isinstance(domain, Distribution):
+        counts = st.lists(st.integers(0, 9), max_size=4).filter(lambda v: any(v) or not v)
+        drawn = counts.map(lambda v: tuple(each / sum(v) for each in v))
     elif isinstance(domain, Numbers):
         drawn = st.lists(st.floats(0, 1), min_size=2, max_size=6, unique=True).map(lambda v: tuple(sorted(v)))
     elif isinstance(domain, Parts):

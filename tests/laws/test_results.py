@@ -156,6 +156,7 @@ def examples(rows):
         slices.panels(rows.replace(metadata=sites), slices.cut(sliced, "site")),
         slices.scan(rows.replace(metadata=sites)),
         slices.multicalibration(rows.replace(metadata=sites)),
+        cc.calibrators.prior_shift(rows, rows).shift,
         sliced.row_groups,
         diagrams.fitted_parameters(cc.CALIBRATORS.make("vector").fit_on(rows), rows),
         diagrams.forest(inference.estimate_lines(inference.estimates({"net": rows}, [("confidence", "ece")]))),

@@ -44,7 +44,7 @@ def test_it_is_the_formula_as_it_is_written(h, prior):
 
 
 def test_two_rows_by_hand():
-    """Of h = 1 the kernels are Dirichlet(1.5, 1.5), 8 sqrt(xy) / pi, and Dirichlet(2, 1), 2 x, here at x = y = 1/2."""
+    """Kernels for h = 1: Dirichlet(1.5, 1.5), 8 sqrt(xy) / pi, and Dirichlet(2, 1), 2 x, here at x = y = 1/2."""
     cal = make(bandwidth=1.0, prior=0.0).fit([[0.5, 0.5], [1.0, 0.0]], [0, 1])
     first, second = 4 / np.pi, 1.0
     np.testing.assert_allclose(cal.predict_proba([[0.5, 0.5]])[0, 0], first / (first + second), atol=1e-12)
