@@ -94,6 +94,106 @@ def test_it_is_cross_validation_as_a_slow_loop_does_it():
     assert tuple(found.frame().columns) == COLUMNS
 
 
+def blended(p, seed=0, folds=7):
+    """Return weights over all rows, out-of-fold rows of each candidate and of their average, and its evidence."""
+    keys = [recipe for recipe in candidates_for(p) if recipe.key != "top-label-hb"]
+    fold = plain_folds(p, folds, seed)
+    after = {key: over_folds(p, p, key, fold, fold).probs for key in keys}
+    gains = {key: losses(p) - losses(p.with_probs(probs)) for key, probs in after.items()}
+
+    def weights(where):
+        odds = {key: np.exp(0.35 * gain[where].sum()) for key, gain in gains.items()}
+        return {key: value / sum(odds.values()) for key, value in odds.items()}
+
+    mixed = np.zeros(p.probs.shape)
+    for f in range(folds):
+        inside = fold == f
+        for key, weight in weights(~inside).items():
+            mixed[inside] += weight * after[key][inside]
+    nats = (losses(p) - losses(p.with_probs(mixed))).sum()
+    return weights(fold >= 0), mixed, nats
+
+
+def test_by_default_it_is_a_blend_as_a_slow_loop_averages_it():
+    p = rows(500, seed=4, sharp=1.4)
+    weights, mixed, nats = blended(p)
+    kept = sorted((key for key, weight in weights.items() if weight >= 0.01), key=lambda key: -weights[key])
+    found = choose(p)
+    assert found.evidence == pytest.approx(nats)
+    assert nats > 2
+    params = dict(found.recipe.params)
+    assert (found.recipe.key, params["members"]) == ("blend", tuple(kept))
+    total = sum(weights[key] for key in kept)
+    assert params["weights"] == pytest.approx([weights[key] / total for key in kept], abs=1e-4)
+    table = found.frame().set_index("title")
+    assert table.loc[kept[0].title, "weight"] == pytest.approx(weights[kept[0]] / total)
+    mine = losses(p) - losses(p.with_probs(mixed))
+    assert found.gain.point == pytest.approx(mine.mean(), rel=2e-2), "up to members of little weight"
+    assert table.iloc[-1]["gain"] == found.gain.point
+
+
+def test_weights_of_the_fold_itself_would_make_the_blend_look_better():
+    """The falsified twin: the same average with weights from all rows gains more than it gains on new rows."""
+    apart = []
+    for seed in range(12):
+        p = rows(120, k=3, sharp=1.2, seed=seed)
+        weights, mixed, _ = blended(p)
+        fold = plain_folds(p, 7, 0)
+        greedy = sum(w * over_folds(p, p, key, fold, fold).probs for key, w in weights.items())
+        apart.append(losses(p.with_probs(mixed)).mean() - losses(p.with_probs(greedy)).mean())
+    assert min(apart) > -1e-3
+    assert np.mean(apart) > 0
+
+
+def test_a_candidate_with_nearly_all_of_the_weight_is_named_alone():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(3000, 3)) * 2
+    y = (np.roll(z, 1, axis=1) + rng.gumbel(size=z.shape)).argmax(axis=1)
+    p = Predictions(softmax(z, axis=1), y)
+    found = choose(p)
+    weight = found.frame()["weight"]
+    assert weight.max() > 0.9
+    assert found.recipe == found.recipes[int(weight.argmax())]
+    assert found.simple is None
+    assert found.headline == f"Use {inside(found.recipe.title)}"
+
+
+def test_the_simplest_calibrator_that_does_as_well_stands_beside_the_blend():
+    p = rows(600, sharp=1.6, seed=2)
+    found = choose(p)
+    assert found.recipe.key == "blend"
+    assert found.simple == Recipe("CALIBRATORS", "temperature")
+    assert found.simple in found.equals
+    assert found.headline.startswith("Use temperature scaling, or a blend of ")
+    line = found.frame().iloc[found.recipes.index(found.simple)]
+    assert f"it lowers log loss by {written(line['gain'])}" in found.sentence
+    assert found.record()["simple"] == {"key": "temperature"}
+    assert choose(p, ["temperature", "vector"]).simple is None
+
+
+def test_the_blend_is_recommended_by_its_evidence_alone():
+    """Enough evidence and an interval that includes 0, or the reverse: the evidence decides on the calibration rows."""
+    seen = set()
+    for seed in range(40):
+        found = choose(rows(150, k=2, sharp=1.35, seed=seed))
+        assert found.recalibrate == (found.evidence > 2)
+        assert [pick != found.recipes[0] for pick in found.picks].count(True) in range(8)
+        seen.add((found.recalibrate, found.gain.low > 0))
+        if len(seen) == 3:
+            break
+    assert {(True, True), (False, False)} <= seen
+
+
+def test_on_held_out_rows_the_blend_needs_an_interval_above_0_too():
+    p, other = rows(600, sharp=1.6, seed=2), rows(60, sharp=1.0, seed=3)
+    assert choose(p).recalibrate
+    found = choose(p, held_out=other)
+    assert not found.gain.low > 0
+    assert not found.recalibrate
+    assert found.about.key == "blend"
+    assert found.evidence == choose(p).evidence
+
+
 def test_what_it_gains_on_two_values_is_known_by_hand():
     p = Predictions([[0.99, 0.01]] * 200, [0] * 150 + [1] * 50)
     before = -(0.75 * np.log(0.99) + 0.25 * np.log(0.01))
@@ -249,8 +349,10 @@ def test_every_kind_of_predictions_has_its_candidates(kind):
     score = "brier" if kind == "per-class" else "log-loss"
     found = choose(of_kind, score=score)
     assert found.recalibrate, found.sentence
-    assert found.recipes == candidates_for(of_kind)
-    assert len(found.recipes) >= 3
+    usual = candidates_for(of_kind)
+    assert found.recipes[: len(usual)] == usual
+    assert [recipe.key for recipe in found.recipes[len(usual) :]] == ["blend"] * (kind == "full")
+    assert len(usual) >= 3
     assert (found.frame()["note"] == "").sum() >= 3
     for recipe in found.recipes:
         assert not CALIBRATORS[recipe.key].flags.unfit(kind)
@@ -634,9 +736,9 @@ def test_what_needs_far_more_rows_is_tried_only_where_it_is_named():
     probs = rng.dirichlet(np.full(60, 0.1), 90)
     rows = Predictions(probs, np.where(np.arange(90) % 5, probs.argmax(axis=1), rng.integers(60, size=90)))
     unasked = choose(rows).table.set_index("calibrator")["note"]
-    assert unasked["vector"].startswith("not tried, as it needs about 6,000 rows")
+    assert unasked["venn-abers"].startswith("not tried, as it needs about 6,000 rows")
     assert unasked["temperature"] == ""
-    assert "not tried" not in choose(rows, ["vector"]).table.set_index("calibrator")["note"]["vector"]
+    assert "not tried" not in choose(rows, ["venn-abers"]).table.set_index("calibrator")["note"]["venn-abers"]
 
 
 def test_a_rare_event_needs_rows_with_as_many_of_the_rarer_outcome():
