@@ -112,11 +112,11 @@ class SplineMap(BinaryCalibrator):
         fold = rng.permutation(len(units)) % _FOLDS
         lost = dict.fromkeys(starts, 0.0)
         for k in range(_FOLDS):
-            held = np.bincount(units[fold == k], minlength=n).astype(np.float64)
-            held = held if copies else held * loss.rows
-            rest = replace(loss, rows=loss.rows - held)
+            test_rows = np.bincount(units[fold == k], minlength=n).astype(np.float64)
+            test_rows = test_rows if copies else test_rows * loss.rows
+            rest = replace(loss, rows=loss.rows - test_rows)
             for p, start in starts.items():
-                lost[p] += float(np.sum(held * loss.losses(rest.least(p, start))))
+                lost[p] += float(np.sum(test_rows * loss.losses(rest.least(p, start))))
         best = min(lost.values())
         return next(p for p, value in lost.items() if value <= best + 1e-9 * abs(best))
 

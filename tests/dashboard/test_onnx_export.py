@@ -10,11 +10,12 @@ import pytest
 from exports import CASES, fitted, fresh_rows, refused
 from generated import classes_for, ordinary_rows
 from onnx.reference import ReferenceEvaluator
+from scipy.special import expit
 
 from calib_core import CALIBRATORS, Logits, NotAnswerable, Predictions, exporting
 from calib_core.calibrators import Composed
 from calib_core.calibrators.base import SAME
-from calib_core.exporting import Interpolated, LogOddsMap, nodes, program
+from calib_core.exporting import CurveMap, Interpolated, LogOddsMap, nodes, program
 from dashboard.onnx_export import onnx_bytes
 from dashboard.onnx_export.steps import Graph, mapped
 
@@ -109,14 +110,26 @@ def test_without_the_package_the_sentence_says_what_to_install(monkeypatch):
 
 def test_maps_of_several_kinds_stand_in_one_model():
     """A group of too few rows has unchanged scores, for any maps of the others."""
-    maps = [SAME, LogOddsMap(2.0, 2.0, 0.0), Interpolated(np.array([0.0, 1.0]), np.array([0.2, 0.6]))]
+    maps = [
+        SAME,
+        LogOddsMap(2.0, 2.0, 0.0),
+        Interpolated(np.array([0.0, 1.0]), np.array([0.2, 0.6])),
+        CurveMap(np.empty(0), np.array([[0.1, 2.0, 0.0, 0.0]])),
+        CurveMap(np.array([-1.0, 1.0]), np.arange(12.0).reshape(3, 4) / 10),
+    ]
     graph, helper = Graph(program(fitted("temperature"))), onnx.helper
     result = helper.make_node("Identity", [mapped(graph, "scores", "own", maps)], ["after"])
-    given = [helper.make_tensor_value_info(name, kind, ["n", 3]) for name, kind in (("scores", 11), ("own", 7))]
-    after = helper.make_tensor_value_info("after", 11, ["n", 3])
+    given = [helper.make_tensor_value_info(name, kind, ["n", 5]) for name, kind in (("scores", 11), ("own", 7))]
+    after = helper.make_tensor_value_info("after", 11, ["n", 5])
     whole = helper.make_graph([*graph.operations, result], "maps", given, [after], graph.constants)
     model = helper.make_model(whole, opset_imports=[helper.make_opsetid("", 17)])
     s = np.linspace(0.1, 0.9, 5)
-    scores, own = np.column_stack([s, s, s]), np.tile([0, 1, 2], (5, 1))
+    scores, own = np.column_stack([s] * 5), np.tile(np.arange(5), (5, 1))
     (made,) = ReferenceEvaluator(model).run(["after"], {"scores": scores, "own": own})
-    np.testing.assert_allclose(made, np.column_stack([s, s**2 / (s**2 + (1 - s) ** 2), 0.2 + 0.4 * s]), atol=1e-12)
+    z = np.log(s / (1 - s))
+    # Three cubic pieces, in the distance from -1, -1 and 1.
+    piece = np.searchsorted([-1, 1], z)
+    powers = (z - np.array([-1, -1, 1])[piece])[:, None] ** np.arange(4)
+    curve = (np.arange(12).reshape(3, 4)[piece] / 10 * powers).sum(1)
+    rest = [s**2 / (s**2 + (1 - s) ** 2), 0.2 + 0.4 * s, expit(0.1 + 2 * z), expit(curve)]
+    np.testing.assert_allclose(made, np.column_stack([s, *rest]), atol=1e-12)

@@ -781,7 +781,7 @@ def test_simpler_changes_no_prediction_first_and_then_fits_fewer_numbers():
     )
     claims = candidates_for(Predictions.from_confidence([0.9], [True]))[1:]
     names = [recipe.params[0][1] for recipe in sorted(claims, key=lambda r: simplicity(r, 2)) if recipe.params]
-    assert [getattr(name, "key", name) for name in names] == ["temperature", "platt", "beta"]
+    assert [getattr(name, "key", name) for name in names] == ["temperature", "platt", "beta", "quadratic"]
 
 
 def test_plain_folds_keep_groups_whole_are_even_and_do_not_look_at_labels():
