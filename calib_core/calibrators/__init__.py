@@ -20,6 +20,7 @@ from calib_core.calibrators.kernel_recalibration import KernelRecalibration
 from calib_core.calibrators.label_shift import LabelShift, PriorShift, prior_shift
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
+from calib_core.calibrators.multicalibrated import Multicalibrated
 from calib_core.calibrators.neighbours import Lecd, Lece
 from calib_core.calibrators.options import Refits, refitted, with_options
 from calib_core.calibrators.order_preserving import OrderPreserving
@@ -83,6 +84,7 @@ __all__ = [
     "MetaCalAccuracy",
     "MetaCalMiscoverage",
     "MonotoneBoosting",
+    "Multicalibrated",
     "OrderPreserving",
     "Platt",
     "PriorShift",

@@ -186,6 +186,7 @@ CASES: dict[str, Any] = {
         f"CALIBRATORS.{key}.only": Of("b", {"by": "site"}, "a", risk) for key in ("intercept", "logistic-recalibration")
     },
     "CALIBRATORS.decision.rounds": 1,
+    "CALIBRATORS.multicalibrated.by": Of("site", first="", data=risk),
     "CALIBRATORS.prior-shift.target": (0.2, 0.3, 0.5),
     **{f"CALIBRATORS.{key}.small": Of("leave", data=few) for key in ("top-label", "top-label-hb", "top-k-label")},
     **{f"CALIBRATORS.{key}.class_points": (30, 40, 50) for key in ("class-wise", "class-wise-hb")},
