@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ _MAGIC = b"\x89HDF\r\n\x1a\n"
 class ArenaExperiment(OneLine):
     """Predictions of one ``model`` on one ``dataset``: rows to calibrate on, and rows to judge by.
 
-    Raises InputError if the two parts differ in their classes, or do not have all class probabilities.
+    ``remarks`` are probable mistakes that were found while its files were read. Raises InputError if the two parts
+    differ in their classes, or do not have all class probabilities.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]], [0, 1])
     >>> ArenaExperiment("digits", "forest", p, p).name
@@ -36,6 +38,7 @@ class ArenaExperiment(OneLine):
     model: str
     calibration: Predictions
     test: Predictions
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for part, rows in zip(PARTS, (self.calibration, self.test), strict=True):
@@ -88,7 +91,10 @@ class FolderExperiment:
 
     def load(self) -> ArenaExperiment:
         """Read both files; InputError if one is missing, is there twice or cannot be read."""
-        return ArenaExperiment(self.dataset, self.model, *(read_predictions(self._file(part)) for part in PARTS))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always", UserWarning)
+            calibration, test = (read_predictions(self._file(part)) for part in PARTS)
+        return ArenaExperiment(self.dataset, self.model, calibration, test, tuple(str(each.message) for each in found))
 
     def _file(self, part: str) -> Path:
         found = [path for path in _files(self.folder) if path.name.partition(".")[0] == part]
@@ -124,13 +130,13 @@ class GroupExperiment:
             raise InputError(f"{name} has {known}; an experiment has {', '.join(ARRAYS)}") from why
         except (OSError, RuntimeError, ValueError) as why:
             raise InputError(f"{name} in {self.path.name} cannot be read ({why})") from why
-        parts = []
+        parts = list[Predictions]()
         for part, short in zip(PARTS, ("cal", "test"), strict=True):
             try:
                 parts.append(_predictions(arrays[f"probas_{short}"], arrays[f"labels_{short}"]))
             except InputError as why:
                 raise InputError(f"{name}, {part} rows: {why}") from why
-        return ArenaExperiment(self.dataset, self.model, *parts)
+        return ArenaExperiment(self.dataset, self.model, parts[0], parts[1])
 
 
 def experiments(path: str | Path) -> tuple[FolderExperiment | GroupExperiment, ...]:

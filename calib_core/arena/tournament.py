@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
@@ -36,11 +36,13 @@ WRITE_EVERY = 2.0
 class ArenaResults(OneLine):
     """Results of a run: ``lines``, one per experiment and method, and the experiments that could not be read.
 
-    ``damaged`` are pairs of a name (data set and model) and the reason.
+    ``damaged`` are pairs of a name (data set and model) and the reason. ``remarks`` are pairs of a name and a probable
+    mistake in the files of an experiment that was used.
     """
 
     lines: pd.DataFrame
     damaged: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[tuple[str, str], ...] = ()
 
     def frame(self) -> pd.DataFrame:
         """One line per experiment and method."""
@@ -98,20 +100,22 @@ def run(
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise InputError(f"two experiments are called {'/'.join(twice)}; every pair of data set and model is one")
     shelf = _Shelf(contenders, None if folder is None else Path(folder))
-    damaged: list[tuple[str, str]] = []
+    damaged, remarks = list[tuple[str, str]](), list[tuple[str, str]]()
     try:
         for i, (source, found) in enumerate(_worked_off(sources, contenders, shelf.known, jobs), 1):
+            name = f"{source.dataset}/{source.model}"
             if isinstance(found, str):
-                damaged.append((f"{source.dataset}/{source.model}", found))
+                damaged.append((name, found))
             else:
-                shelf.add(found)
+                shelf.add(found.lines)
+                remarks += [(name, remark) for remark in found.remarks]
             if progress is not None:
                 progress(100 * i // len(sources))
     finally:
         shelf.write()
     if len(damaged) == len(sources):
         raise InputError(f"no experiment can be read; {min(damaged)[0]}: {min(damaged)[1]}")
-    return ArenaResults(as_frame(shelf.lines, names), tuple(sorted(damaged)))
+    return ArenaResults(as_frame(shelf.lines, names), tuple(sorted(damaged)), tuple(sorted(remarks)))
 
 
 class _Shelf:
@@ -146,8 +150,15 @@ class _Shelf:
         self._written = time.monotonic()
 
 
-Found = dict[str, ResultLine] | str
-"""New lines of one experiment by method, or why it cannot be read."""
+class _NewLines(NamedTuple):
+    """New lines of one experiment by method, and remarks on its files."""
+
+    lines: dict[str, ResultLine]
+    remarks: tuple[str, ...]
+
+
+_Found: TypeAlias = "_NewLines | str"
+"""New lines of one experiment, or why it cannot be read."""
 
 
 def _worked_off(
@@ -155,7 +166,7 @@ def _worked_off(
     contenders: Sequence[Contender],
     known: Callable[[ExperimentSource], dict[str, str]],
     jobs: int,
-) -> Iterator[tuple[ExperimentSource, Found]]:
+) -> Iterator[tuple[ExperimentSource, _Found]]:
     """Yield every experiment with its new lines; in any order if there are several processes."""
     if jobs == 1 or len(sources) == 1:
         yield from ((source, _lines(source, contenders, known(source))) for source in sources)
@@ -164,7 +175,7 @@ def _worked_off(
     pool = ProcessPoolExecutor(min(jobs, len(sources)), _processes(modules), _prepare, (modules,))
     try:
         left = iter(sources)
-        running: dict[Future[Found], ExperimentSource] = {}
+        running: dict[Future[_Found], ExperimentSource] = {}
         while True:
             # Few are submitted at a time: experiments in memory are copied to the processes.
             for source in islice(left, 2 * jobs - len(running)):
@@ -194,7 +205,7 @@ def _prepare(modules: Sequence[str]) -> None:
         import_module(module)
 
 
-def _lines(source: ExperimentSource, contenders: Sequence[Contender], known: Mapping[str, str]) -> Found:
+def _lines(source: ExperimentSource, contenders: Sequence[Contender], known: Mapping[str, str]) -> _Found:
     """Return the lines of an experiment that are not known yet; or why it cannot be read."""
     try:
         experiment = source.load()
@@ -210,7 +221,7 @@ def _lines(source: ExperimentSource, contenders: Sequence[Contender], known: Map
             found[contender.name] = ResultLine(
                 experiment.dataset, experiment.model, *sizes, outcome(contender, experiment), inputs
             )
-    return found
+    return _NewLines(found, experiment.remarks)
 
 
 def _inputs(contender: Contender, data: Any) -> str:

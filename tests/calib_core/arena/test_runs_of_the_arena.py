@@ -211,6 +211,17 @@ def test_folders_are_read_and_damaged_ones_reported(tmp_path):
     assert found.damaged[0][1].startswith("a/m2 has no file named test (such as test.csv)")
 
 
+def test_probable_mistakes_in_files_are_remarks(tmp_path):
+    given = three()[0]
+    for part, predictions in (("calibration", given.calibration), ("test", given.test)):
+        write(tmp_path / "a" / "m1", part, predictions)
+    path = tmp_path / "a" / "m1" / "test.csv"
+    pd.concat([pd.read_csv(path)] * 2).to_csv(path, index=False)
+    found = run(experiments(tmp_path), ["temperature"])
+    assert [name for name, _ in found.remarks] == ["a/m1"]
+    assert "test.csv: 200 of 400 rows have the scores of an earlier row" in found.remarks[0][1]
+
+
 def write_hdf5(path, given):
     with h5py.File(path, "w") as file:
         for each in given:
