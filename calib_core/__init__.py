@@ -7,6 +7,7 @@ from calib_core._base.lazy_modules import PROVIDERS, REGISTRIES, keep_old_names,
 
 if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the interpreter
     from calib_core import (
+        arena,
         binning,
         calibrators,
         calls,
@@ -64,6 +65,7 @@ __all__ = [
     "RegistryError",
     "ReliabilityDisplay",
     "Summary",
+    "arena",
     "binning",
     "brier_score",
     "calibrators",

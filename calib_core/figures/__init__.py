@@ -17,6 +17,7 @@ from calib_core.figures.forest import forest, slice_dots
 from calib_core.figures.judged_parts import judged_answers
 from calib_core.figures.lab import coverage_map, error_curves, error_distances, rejection_map, truth_curve
 from calib_core.figures.levels import levels, selective, validity, validity_pair
+from calib_core.figures.mean_ranks import mean_ranks
 from calib_core.figures.movement import movement
 from calib_core.figures.overlay import (
     bin_intervals,
@@ -66,6 +67,7 @@ __all__ = [
     "kernel_curve",
     "large_lines",
     "levels",
+    "mean_ranks",
     "models_in_range",
     "movement",
     "on_paper",

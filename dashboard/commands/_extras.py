@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _EXTRAS = {"streamlit": "app", "plotly": "app", "PIL": "app", "jinja2": "app", "orjson": "app", "onnx": "onnx",
-           "pyarrow": "parquet", "duckdb": "duckdb", "distributed": "dask"}  # fmt: skip
+           "pyarrow": "parquet", "duckdb": "duckdb", "distributed": "dask", "h5py": "h5"}  # fmt: skip
 
 
 def missing(why: BaseException) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,6 +131,14 @@ def _write_files(path: Path) -> None:
         path / "answers.csv", index=False
     )
     (path / "rows.json").write_text(json.dumps(shares[:3].tolist()))
+    for dataset, rows in (("birds", table[::2]), ("fish", table[1::2])):
+        (path / "experiments" / dataset / "net").mkdir(parents=True)
+        for part in ("calibration", "test"):
+            rows.drop(columns="site").to_csv(path / "experiments" / dataset / "net" / f"{part}.csv", index=False)
+    with h5py.File(path / "benchmark.h5", "w") as file:
+        for part in ("cal", "test"):
+            file[f"birds/net/probas_{part}"] = shares
+            file[f"birds/net/labels_{part}"] = labels
     boxes = [{"image_id": 1, "category_id": 1, "bbox": [30 * k, 0, 20, 20], "score": 0.3 + 0.06 * k} for k in range(10)]
     (path / "results.json").write_text(json.dumps(boxes))
     truth = [{"id": k, "image_id": 1, "category_id": 1, "bbox": box["bbox"], "area": 400, "iscrowd": 0}

@@ -122,6 +122,7 @@ def test_a_dash_is_stdin_and_stdout(files: bytes) -> None:
 EVIL = "e\x1b[31mvil\u202e"
 """Text that colors the following text and reverses its direction."""
 OF_EVIL = {
+    "arena": "arena FOLDER --method temperature",
     "apply": "apply cal.json p.csv -o FOLDER/out.csv",
     "audit": "audit FILE --estimator ece --notion top-label --calibrator temperature",
     "choose": "choose FILE --candidate temperature",
@@ -178,6 +179,12 @@ def test_no_terminal_acts_on_what_a_file_holds(files: bytes, name: str, form: st
     table = table.assign(site=np.array([EVIL, "\u202elive", "a\x07b"])[n % 3], id=n, says=n % 2)
     table["marked"] = np.where(n % 3 == 0, (n % 2).astype(str), "")
     table.assign(who=[f"{EVIL}{i // 2}" for i in n]).to_csv(folder / f"{EVIL}.csv", index=False)
+    for model in (f"net {EVIL}", f"no {EVIL}"):
+        (folder / EVIL / model).mkdir(parents=True)
+        for part in ("calibration", "test")[: 2 if "net" in model else 1]:
+            table.drop(columns=["site", "id", "says", "marked"]).to_csv(
+                folder / EVIL / model / f"{part}.csv", index=False
+            )
     table[["id"]].assign(truth=EVIL).head(70).to_csv("labels.csv", index=False)
     words = [
         word.replace("FILE", str(folder / f"{EVIL}.csv")).replace("FOLDER", str(folder))

@@ -31,6 +31,7 @@ from dashboard.session import call
 
 FORM = {
     "tables --jobs": "how many processes work",
+    "arena --jobs": "how many processes work",
     "fit --parts": "reads the rows in parts, with the same numbers",
     "apply --event": "a fitted map keeps the event that it was fitted for",
 }
@@ -156,6 +157,11 @@ def _write(place: Path) -> None:
     whole.drop(columns="other").to_csv(place / "spare.csv", index=False)
     some = sure()
     some.to_csv(place / "sure.csv", index=False)
+    for dataset, frame in (("one", whole), ("two", three(5, 1.5))):
+        (place / "experiments" / dataset / "net").mkdir(parents=True)
+        for part, rows in (("calibration", frame[::2]), ("test", frame[1::2])):
+            shown = rows[["p_ant", "p_bee", "p_cat", "label"]]
+            shown.to_csv(place / "experiments" / dataset / "net" / f"{part}.csv", index=False)
     for name, frame in (
         ("sure", some),
         ("nets", whole.drop(columns="other").assign(alt=whole["other"])),
@@ -263,6 +269,7 @@ BASE = {
     "plan": "plan within FILE --error 0.05 --json",
     "summarise": "summarise FILE -o s.parquet",
     "tables": "tables nets --calibrator temperature --splits 1 --measure conf-ECE --csv",
+    "arena": "arena experiments --method temperature --format json",
     "judge": "judge judged.csv --judge judge --human checked --json",
     "lab": "lab sigmoid --estimator ece --rows 60 --draws 3 --json",
     "export": "export cal.json -o cal.py",
@@ -462,6 +469,11 @@ CASES: dict[str, tuple[str, str, str]] = {
         "--measure Accuracy",
     ),
     "tables --splits": ("tables nets --csv --calibrator vector --measure conf-ECE", "--splits 1", "--splits 2"),
+    "arena --method": (BASE["arena"], "", "--method vector"),
+    "arena --out": (BASE["arena"], "", "--out kept"),
+    "arena --level": (BASE["arena"], "", "--level 0.3"),
+    "arena --format": ("arena experiments --method temperature", "", "--format json"),
+    "arena --debug": ("arena experiments --method no-such", "", "--debug"),
     "tables --share": (BASE["tables"], "", "--share 0.3"),
     "tables --seed": (BASE["tables"], "", "--seed 3"),
     "tables --read": (BASE["tables"], "", "--read label=alt"),
@@ -566,7 +578,8 @@ def test_a_level_is_the_one_that_was_asked_for_wherever_it_is_said(
 
 
 OF_INTERVALS = {
-    **{command: words for command, words in LEVELS.items() if command != "plan"},  # whose interval is in its sentence
+    # The interval of a plan is in its sentence, and those of no calibration are from 0 to 0 at every level.
+    **{command: words for command, words in LEVELS.items() if command not in ("plan", "arena")},
     "audit of a risk": BASE["audit"].replace("FILE", "risk.csv"),
     "judge of confidences": CASES["judge --confidence"][0] + " " + CASES["judge --confidence"][2],
 }

@@ -50,6 +50,7 @@ OPTIONS = [
 ]
 FORM_OF = {
     "method_tables.folder": "keeps what was computed, to go on there",
+    "arena.run.folder": "keeps what was computed, to go on there",
     "inference.other_errors_of.ratio": "an event that its ratio alone shows to be off had no other line that shows an "
     "error on any data tried; that it is passed on, its verdict shows",
 }
@@ -91,6 +92,23 @@ class Given:
         died = (rng.random(360) < risk * off).astype(int)
         return cc.Predictions(
             np.column_stack([1 - risk, risk]), died, class_names=["lived", "died"], metadata=_columns(360)
+        )
+
+    @cached_property
+    def experiments(self) -> list[cc.arena.ArenaExperiment]:
+        return [cc.arena.ArenaExperiment(name, "net", self.fit, self.test) for name in ("one", "other")]
+
+    @cached_property
+    def results(self) -> pd.DataFrame:
+        """Return results of three methods on six data sets."""
+        found = cc.arena.run(self.experiments, ["temperature", "vector"]).frame()
+        rng = np.random.default_rng(5)
+        scores = ["log_loss", "brier", "accuracy"]
+        return pd.concat(
+            found.assign(
+                dataset=found["dataset"] + str(i), **dict(zip(scores, rng.random((3, len(found))), strict=True))
+            )
+            for i in range(3)
         )
 
     @cached_property
@@ -382,6 +400,7 @@ AT: dict[str, dict[str, Any]] = {
     "choose": {"candidates": ["temperature", "confidence-hb"]},
     "evaluate": {"calibrators": ["identity"], "reductions": ["confidence"], "estimators": ["ece"]},
     "findings": {"by": "site"},
+    "arena.run": {"methods": ["temperature"]},
     "method_tables": {"files": given("models"), "calibrators": ["temperature"], "measures": ["conf-ECE"], "splits": 1},
     "binning.group_codes": {"fine": Lazy(lambda: GIVEN.estimate.bins)},
     "binning.tabulate": {"schemes": [cc.BINNINGS.make("groups")]},
@@ -586,6 +605,8 @@ CASES: dict[str, Any] = {
     "evaluate.calibrators": ["temperature"],
     "evaluate.reductions": ["top-label"],
     "evaluate.estimators": ["mce"],
+    "arena.run.methods": ["vector"],
+    "arena.table.samples": 30,
     "method_tables.measures": ["Accuracy"],
     "method_tables.splits": 2,
     "method_tables.fit_share": 0.3,
@@ -881,6 +902,7 @@ CALLED: dict[str, Callable[..., Any]] = {
     "inference.sharpen": _sharpened,
     "inference.estimates": _estimated,
     "calibrators.prior_shift": lambda **given: cc.calibrators.prior_shift(**given).shift,
+    "arena.run": lambda **options: cc.arena.run(**options).frame().drop(columns=["fit_seconds", "apply_seconds"]),
 }
 """Functions whose result is their effect."""
 

@@ -58,6 +58,11 @@ def rows():
     return Predictions(probs, labels, class_names=NAMES, metadata=pd.DataFrame({"place": range(300)}))
 
 
+def arena_results(first):
+    """Return results of two methods on two data sets."""
+    return cc.arena.run([first, dataclasses.replace(first, dataset="others")], ["temperature"])
+
+
 @pytest.fixture(scope="module")
 def examples(rows):
     """Return one example of every public result, with 300 rows and long class names."""
@@ -171,6 +176,10 @@ def examples(rows):
         cc.papers.tables.method_table(
             cc.papers.tables.method_tables({"net": rows}, ["identity"], ["Accuracy"], splits=2)
         ),
+        (matched := cc.arena.ArenaExperiment("letters", "net", rows, rows.take(np.arange(200)))),
+        (found_in_the_arena := arena_results(matched)),
+        cc.arena.table(found_in_the_arena),
+        cc.arena.mean_ranks(found_in_the_arena),
         (laboratory := cc.lab.repeated("drawn", 20, 2)),
         laboratory.lines[0],
         cc.lab.true_error("drawn"),
@@ -296,7 +305,7 @@ def test_an_estimate_in_a_notebook_tells_what_it_knows_and_computes_nothing(rows
 def shown(examples):
     """Return an example of every kind of diagram."""
     public = [*vars(diagrams).values(), *vars(slices).values(), *vars(cc.lab).values()]
-    public += vars(marked_answers).values()
+    public += [*vars(marked_answers).values(), *vars(cc.arena).values()]
     kinds = {one for one in public if inspect.isclass(one) and issubclass(one, Diagram)}
     kinds -= {Diagram}
     assert len(kinds) > 10
