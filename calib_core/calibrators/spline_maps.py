@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -11,7 +12,6 @@ from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, CurveMap, Interpolated, MapShape
 from calib_core.calibrators.calibration_rows import are_copies, as_rows
-from calib_core.calibrators.fitting.minimisers import solve
 from calib_core.calibrators.fitting.natural_spline import NaturalSpline
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.scaling_map import logs
@@ -35,7 +35,7 @@ _LOOSE = 0.01
 """Penalty of offset and slope, which keeps them finite if scores separate the outcomes or all outcomes agree."""
 _FEW = 1e-6
 """Share of the rows up to which those of one score are a point of the cumulative error."""
-_STEPS, _HALVINGS = 100, 40
+_STEPS = 200
 _NEAR = 1e-7
 
 
@@ -99,26 +99,22 @@ class SplineMap(BinaryCalibrator):
         yes, no = logs(scores[order])
         loss = _Loss.of(yes - no, outcomes[order].astype(np.float64), rows[order])
         tried = (self.penalty,) if self.penalty > 0 or not loss.n_bends else PENALTIES
-        starts = {p: loss.least(p) for p in tried}
-        self.penalty_ = self.penalty if len(tried) == 1 else self._chosen(loss, starts)
-        self.knots_, self.coefficients_ = loss.curve(starts[self.penalty_])
+        self.penalty_ = float(tried[0]) if len(tried) == 1 else self._chosen(loss)
+        self.knots_, self.coefficients_ = loss.curve(loss.least(np.array([self.penalty_]), loss.rows[None])[0])
 
-    def _chosen(self, loss: _Loss, starts: dict[float, Float64s]) -> float:
+    def _chosen(self, loss: _Loss) -> float:
         """Penalty with the least log loss in the held-out folds; of equally good ones the largest."""
         rng = np.random.default_rng(SEED)
         n = len(loss.rows)
         copies = are_copies(loss.rows)
         units = np.repeat(np.arange(n), loss.rows.astype(np.intp)) if copies else np.arange(n)
         fold = rng.permutation(len(units)) % _FOLDS
-        lost = dict.fromkeys(starts, 0.0)
-        for k in range(_FOLDS):
-            test_rows = np.bincount(units[fold == k], minlength=n).astype(np.float64)
-            test_rows = test_rows if copies else test_rows * loss.rows
-            rest = replace(loss, rows=loss.rows - test_rows)
-            for p, start in starts.items():
-                lost[p] += float(np.sum(test_rows * loss.losses(rest.least(p, start))))
-        best = min(lost.values())
-        return next(p for p, value in lost.items() if value <= best + 1e-9 * abs(best))
+        held = np.array([np.bincount(units[fold == k], minlength=n) for k in range(_FOLDS)], dtype=np.float64)
+        held = held if copies else held * loss.rows
+        penalties, tests = np.repeat(PENALTIES, _FOLDS), np.tile(held, (len(PENALTIES), 1))
+        lost = np.sum(tests * loss.losses(loss.least(penalties, loss.rows - tests)), axis=1)
+        of_penalty = lost.reshape(len(PENALTIES), _FOLDS).sum(axis=1)
+        return PENALTIES[int(np.argmax(of_penalty <= of_penalty.min() * (1.0 + 1e-9)))]
 
     def _falls(self) -> bool:
         """Return True if the slope of a piece is negative: at its left end, or where it is least."""
@@ -250,26 +246,28 @@ class _Loss:
     def n_bends(self) -> int:
         return len(self.design) - 2
 
-    def least(self, penalty: float, start: Float64s | None = None) -> Float64s:
-        """Minimizer of the loss with this penalty of the bends, by Newton's method with step halving."""
-        ridge = np.append([_LOOSE, _LOOSE], np.full(self.n_bends, penalty))
-        theta = np.zeros(len(ridge)) if start is None else start
-        value, step = self._newton(theta, ridge)
+    def least(self, penalties: Float64s, rows: Float64s) -> Float64s:
+        """Minimizers (b, p) of b losses at once, with these penalties (b,) and rows (b, n): Newton's method.
+
+        A step after which a loss is not smaller is halved.
+        """
+        loose = np.full((len(penalties), 2), _LOOSE)
+        ridge = np.concatenate([loose, np.repeat(penalties[:, None], self.n_bends, axis=1)], axis=1)
+        theta = np.zeros_like(ridge)
+        value, step = self._newton(theta, ridge, rows)
         for _ in range(_STEPS):
-            for _ in range(_HALVINGS):
-                after, further = self._newton(theta - step, ridge)
-                if after <= value + 1e-14 * abs(value):
-                    break
-                step = step / 2.0
-            theta, value = theta - step, after
-            if np.abs(step).max() <= _NEAR:
+            after, further = self._newton(theta - step, ridge, rows)
+            falls = after <= value + 1e-14 * np.abs(value)
+            theta[falls] -= step[falls]
+            value = np.where(falls, after, value)
+            if falls.all() and np.abs(step).max() <= _NEAR:
                 break
-            step = further
+            step = np.where(falls[:, None], further, step / 2.0)
         return theta
 
     def losses(self, theta: Float64s) -> Float64s:
-        """Log loss of each row (n,)."""
-        eta = self.offset + np.einsum("j,jn->n", theta, self.design)
+        """Log losses (b, n) of each row."""
+        eta = self.offset + np.einsum("bj,jn->bn", theta, self.design)
         return np.asarray(np.logaddexp(0.0, np.where(self.outcomes > 0, -eta, eta)))
 
     def curve(self, theta: Float64s) -> tuple[Float64s, Float64s]:
@@ -284,18 +282,28 @@ class _Loss:
         pieces[:, 1] += 1.0
         return knots, pieces
 
-    def _newton(self, theta: Float64s, ridge: Float64s) -> tuple[float, Float64s]:
-        """Value, and the step to the minimum of its parabola."""
+    def _newton(self, theta: Float64s, ridge: Float64s, rows: Float64s) -> tuple[Float64s, Float64s]:
+        """Values (b,), and the steps (b, p) to the minima of their parabolas."""
         # einsum sums in one order; a matrix product's bits would depend on the number of threads.
-        eta = self.offset + np.einsum("j,jn->n", theta, self.design)
+        eta = self.offset + np.einsum("bj,jn->bn", theta, self.design)
         tail = np.exp(-np.abs(eta))
         p = np.where(eta >= 0, 1.0, tail) / (1.0 + tail)
         losses = np.log1p(tail) + np.maximum(eta, 0.0) - self.outcomes * eta
-        gradient = np.einsum("jn,n->j", self.design, self.rows * (p - self.outcomes)) + ridge * theta
-        curvature = np.einsum("in,jn->ij", self.design * (self.rows * tail / np.square(1.0 + tail)), self.design)
-        curvature[np.diag_indices(len(theta))] += ridge
-        value = float(np.sum(self.rows * losses)) + 0.5 * float(np.sum(ridge * theta * theta))
-        return value, solve(curvature, gradient)
+        gradient = np.einsum("bn,jn->bj", rows * (p - self.outcomes), self.design) + ridge * theta
+        above = np.triu_indices(theta.shape[1])
+        curvature = np.zeros((len(theta), theta.shape[1], theta.shape[1]))
+        curvature[:, above[0], above[1]] = np.einsum("bn,kn->bk", rows * tail / np.square(1.0 + tail), self.products)
+        curvature[:, above[1], above[0]] = curvature[:, above[0], above[1]]
+        places = np.arange(theta.shape[1])
+        curvature[:, places, places] += ridge
+        value = np.sum(rows * losses, axis=1) + 0.5 * np.sum(ridge * theta * theta, axis=1)
+        return value, np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+
+    @cached_property
+    def products(self) -> Float64s:
+        """Products of two rows of the design, (p (p + 1) / 2, n)."""
+        first, second = np.triu_indices(len(self.design))
+        return np.asarray(self.design[first] * self.design[second])
 
 
 def _knots(x: Float64s) -> Float64s:
