@@ -123,7 +123,7 @@ class CenteredIsotonic(BinaryCalibrator):
     ``scores_`` and ``values_`` (m,) are the points. What can mislead: it also returns exact 0 and 1, and the log loss
     of a single later miss is enormous.
 
-    References: Oron & Flournoy 2017, §2 (centered isotonic regression for binary responses).
+    References: Oron & Flournoy 2017 (centered isotonic regression for binary responses).
 
     >>> CenteredIsotonic().fit([0.1, 0.2, 0.8], [1, 0, 1]).transform([0.1, 0.475, 0.9]).tolist()
     [0.5, 0.75, 1.0]

@@ -60,7 +60,7 @@ class SplineMap(BinaryCalibrator):
     mislead: the map can decrease, and ``note`` reports it. Rows of one group can be in several folds; the penalty is
     then too small, and a fixed one is safer.
 
-    References: Lucena 2018, §3 (natural splines with a penalty chosen by cross-validation; there without log-odds).
+    References: Lucena 2018 (natural splines with a penalty chosen by cross-validation; there without log-odds).
 
     >>> g = SplineMap().fit([0.1] * 40 + [0.7] * 50, [1] * 10 + [0] * 30 + [1] * 40 + [0] * 10)
     >>> g.transform([0.1, 0.7]).round(2).tolist()
@@ -149,7 +149,7 @@ class CdfSpline(BinaryCalibrator):
     ``note`` reports it. It can return exact 0 and 1, and the log loss of a single later miss is then enormous. Knots
     follow the rows. If half of the scores are nearly 0, the rest of the map has only half of the knots.
 
-    References: Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu & Hartley 2021, §4. As in the authors' code, the spline
+    References: Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu & Hartley 2021. As in the authors' code, the spline
     is fitted to the error rather than to the outcome, with six knots. That code has t = (i - 1) / (n - 1) for row i,
     here row i extends from (i - 1) / n to i / n. Both classes of two therefore have the same map.
 
