@@ -205,6 +205,9 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
         score="log-loss",
         price=("So much.", "More."),
         headline="This",
+        recipes=(),
+        order=(),
+        equals=(),
         effect=lambda error="": "That.",
     )
     monkeypatch.setattr(calibrator_cards.next_step, "chosen", lambda *_: best)
