@@ -44,8 +44,8 @@ def command(path: Path, methods: tuple[str, ...], out: Path | None, jobs: int, l
 
     An experiment is one model on one data set. Every method is fitted on its calibration rows and judged on its test
     rows. FOLDER contains a folder DATASET/MODEL for each experiment, with the files calibration.csv and test.csv (or
-    any other format for predictions). FILE.h5 has the layout of the benchmark CalArena: groups dataset/model with the
-    arrays probas_cal, labels_cal, probas_test and labels_test.
+    any other format for predictions). FILE.h5 has the layout of the benchmark CalArena: a group dataset/model for each
+    experiment, with the probabilities and labels of both parts.
 
     The table has one row per method, by win rate. A method that fails in an experiment counts as no calibration there.
     Experiments that cannot be read are listed, and the others are used. With --out, an interrupted run continues where
