@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,15 +15,17 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.calibration_rows import dealt_out
 from calib_core.calibrators.identity import Identity
 from calib_core.calibrators.insides import Insides, Number, Profile
-from calib_core.calibrators.scaling_map import with_prior
+from calib_core.calibrators.scaling_map import PRIOR_ROWS
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.proper_scores import label_probs
-from calib_core.registry.registry import Parts, Range, Recipe, Weights
+from calib_core.registry.registry import Parts, Range, Recipe, Registry, Weights
 from calib_core.text import inside, listed, several, short_percent
 
 RATE = 0.35
 """Rate at which weights follow the log likelihood: at 1 they trust single rows too much."""
+PENALTY = 1.0
+"""Penalty of the splines of more than two classes."""
 LEAST = 0.01
 """Smallest weight of a member; those with less are left out."""
 MOST = 12
@@ -38,8 +40,20 @@ def default_members(classes: int) -> tuple[Recipe, ...]:
     >>> [recipe.key for recipe in default_members(2)][:2]
     ['temperature', 'ensemble-temperature']
     """
-    recipes = (with_prior(CALIBRATORS, key) for key in CALIBRATORS if is_candidate(key, "full", classes))
+    recipes = (as_candidate(CALIBRATORS, key, classes) for key in CALIBRATORS if is_candidate(key, "full", classes))
     return tuple(recipe for recipe in recipes if returns_rows(recipe))
+
+
+def as_candidate(registry: Registry[Any], key: str, classes: int | None = None) -> Recipe:
+    """Recipe of a calibrator as it is tried unasked: with the usual prior, which keeps a fit to few rows moderate.
+
+    With more than two classes a spline of each has a fixed penalty, as cross-validation for each takes long.
+
+    >>> as_candidate(BINARY_CALIBRATORS, "platt").title, as_candidate(CALIBRATORS, "spline", 3).title
+    ('Platt scaling (prior rows 4)', 'Spline map, one-vs-rest (penalty 1.0)')
+    """
+    usual = {"prior": PRIOR_ROWS, **({"penalty": PENALTY} if (classes or 2) > 2 else {})}
+    return registry.described(key, **{name: value for name, value in usual.items() if registry[key].has(name)})
 
 
 def returns_rows(member: Recipe | Calibrator) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from scipy.special import expit
@@ -14,7 +14,7 @@ from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Cu
 from calib_core.calibrators.fitting.logistic import fit_increasing, fit_towards
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.temperature import NOTES, Temperature, of_temperature
-from calib_core.registry.registry import Range, Recipe, Registry
+from calib_core.registry.registry import Range
 from calib_core.text import score
 
 SMOOTH = MapShape(smooth=True, counts="outcomes")
@@ -33,15 +33,6 @@ Prior: TypeAlias = Annotated[
 def is_smooth(flags: MapShape) -> bool:
     """Return True if a binary calibrator with these properties has a smooth map."""
     return flags.smooth
-
-
-def with_prior(registry: Registry[Any], key: str) -> Recipe:
-    """Recipe of a calibrator with the usual prior, which keeps a fit to few rows moderate, if it has one.
-
-    >>> with_prior(BINARY_CALIBRATORS, "platt").title, with_prior(BINARY_CALIBRATORS, "isotonic").title
-    ('Platt scaling (prior rows 4)', 'Isotonic regression')
-    """
-    return registry.described(key, **({"prior": PRIOR_ROWS} if registry[key].has("prior") else {}))
 
 
 class ScalingMap(BinaryCalibrator):

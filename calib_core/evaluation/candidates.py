@@ -10,8 +10,7 @@ import numpy as np
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
 from calib_core._base.pandas_input import rows_of
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, as_calibrator
-from calib_core.calibrators.blend import is_candidate
-from calib_core.calibrators.scaling_map import with_prior
+from calib_core.calibrators.blend import as_candidate, is_candidate
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.candidate_ranking import bold_claims
 from calib_core.evaluation.likelihood_gain import best_gain
@@ -72,9 +71,9 @@ def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
             continue
         part = next((param.name for param in CALIBRATORS[key].params if isinstance(param.domain, Part)), "")
         smooth = [binary for binary in BINARY_CALIBRATORS if BINARY_CALIBRATORS[binary].flags.smooth]
-        inner = [with_prior(BINARY_CALIBRATORS, binary) for binary in smooth]
+        inner = [as_candidate(BINARY_CALIBRATORS, binary) for binary in smooth]
         filled = [CALIBRATORS.described(key, **{part: binary}) for binary in inner] if part else []
-        found += filled or [with_prior(CALIBRATORS, key)]
+        found += filled or [as_candidate(CALIBRATORS, key, predictions.n_classes)]
     return tuple(found)
 
 

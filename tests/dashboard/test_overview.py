@@ -106,7 +106,8 @@ def test_example_1_is_not_called_calibrated() -> None:
     every = texts(app)
     words = [a["text"] for a in drawn(app)["verdict"].figure["layout"]["annotations"]]
     assert "<b>Miscalibrated</b>" in words
-    assert any("Use top-label histogram binning." in text.replace("\\", "") for text in every)
+    advice = "Use top-label histogram binning, or Dirichlet calibration."
+    assert any(advice in text.replace("\\", "") for text in every)
 
 
 def test_another_confidence_is_another_answer_and_in_the_link() -> None:

@@ -148,7 +148,7 @@ def test_weights_of_the_fold_itself_would_make_the_blend_look_better():
 def test_a_candidate_with_nearly_all_of_the_weight_is_named_alone():
     rng = np.random.default_rng(0)
     z = rng.normal(size=(3000, 3)) * 2
-    y = (np.roll(z, 1, axis=1) + rng.gumbel(size=z.shape)).argmax(axis=1)
+    y = (1.2 * z + np.roll(z, 1, axis=1) + rng.gumbel(size=z.shape)).argmax(axis=1)
     p = Predictions(softmax(z, axis=1), y)
     found = choose(p)
     weight = found.frame()["weight"]
@@ -172,16 +172,14 @@ def test_the_simplest_calibrator_that_does_as_well_stands_beside_the_blend():
 
 
 def test_the_blend_is_recommended_by_its_evidence_alone():
-    """Enough evidence and an interval that includes 0, or the reverse: the evidence decides on the calibration rows."""
-    seen = set()
-    for seed in range(40):
-        found = choose(rows(150, k=2, sharp=1.35, seed=seed))
-        assert found.recalibrate == (found.evidence > 2)
-        assert [pick != found.recipes[0] for pick in found.picks].count(True) in range(8)
-        seen.add((found.recalibrate, found.gain.low > 0))
-        if len(seen) == 3:
-            break
-    assert {(True, True), (False, False)} <= seen
+    """An interval may include 0, or may not: on the calibration rows the evidence decides."""
+    found = [choose(rows(150, k=2, sharp=1.5, seed=seed)) for seed in range(10)]
+    for each in found:
+        assert each.recalibrate == (each.evidence > 2)
+        assert each.recalibrate or each.recipe == each.recipes[0]
+    assert {each.recalibrate for each in found} == {True, False}
+    decided = [each for each in found if each.recalibrate != (each.gain.low > 0)]
+    assert decided, "otherwise the rule by intervals would pass this test"
 
 
 def test_on_held_out_rows_the_blend_needs_an_interval_above_0_too():
