@@ -306,7 +306,7 @@ def test_show_me_leads_to_the_recommended_calibrator_ticked() -> None:
 def test_the_next_step_is_what_is_chosen_on_the_rows_that_are_not_judged(demo: str) -> None:
     found = chosen_for(demo)
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view="overview"))
-    said = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
+    said = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ").replace("\u2011", "-")
     assert f"**{found.headline}.** " in said
     assert found.effect().rpartition("Log loss ")[2] in said
     rests = f"on the {found.among:,} calibration rows" if found.held_out else f"on all {found.among:,} rows, and judged"
