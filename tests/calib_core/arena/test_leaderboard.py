@@ -56,10 +56,10 @@ def test_improvement_is_the_mean_difference_to_identity():
 
 
 def test_ratio_is_a_geometric_mean_of_limited_ratios():
-    """x: .8, 1.1 and .5; y: 1, .9 and 1. A ratio of .01 counts as .5, one of 30 as 2."""
+    """x: .8, 1.1 and .5; y: 1, .9 and 1. A ratio of .01 counts as .5 (x below), one of 30 as 2 (y)."""
     assert board().loc[["x", "y"], "ratio"].tolist() == pytest.approx([1 - 0.44 ** (1 / 3), 1 - 0.9 ** (1 / 3)])
-    extreme = board(WORKED | {"x": [0.005, 18.0, 0.2]})
-    assert extreme.loc["x", "ratio"] == pytest.approx(0.0)
+    extreme = board(WORKED | {"x": [0.005, 0.6, 0.2], "y": [0.5, 18.0, 0.2]})
+    assert extreme.loc[["x", "y"], "ratio"].tolist() == pytest.approx([1 - 0.5 ** (1 / 3), 1 - 2 ** (1 / 3)])
 
 
 def test_share_of_best_and_regret_compare_with_the_best_in_hindsight():
@@ -76,6 +76,8 @@ def test_worse_counts_experiments_and_noise_is_two_standard_errors():
     assert found["mean_harm"].to_dict() == pytest.approx({"x": 20, "y": 0, "identity": 0})
     assert found.loc["x", "worse_beyond_noise"] == 0
     assert board(errors={"x": [0.01, 0.02, 0.01]}).loc["x", "worse_beyond_noise"] == pytest.approx(1 / 3)
+    failing = board({"identity": [0.5, 0.6, 0.2], "x": [0.4, 0.66, NAN]})
+    assert failing.loc["x", "worse_beyond_noise"] == pytest.approx(1 / 3)  # a failure is not worse, but it counts
     unknown = board(errors={"x": [0.01, NAN, NAN]}).loc["x", "worse_beyond_noise"]
     assert unknown == 0  # of the one experiment whose noise is known
     assert math.isnan(board(errors={"x": [NAN] * 3}).loc["x", "worse_beyond_noise"])
@@ -205,3 +207,21 @@ def test_the_picture_of_mean_ranks_is_its_frame():
     assert (np.array(marks.x) - marks.error_x.arrayminus).tolist() == pytest.approx(lines["low"].tolist())
     assert list(figure.layout.yaxis.ticktext) == lines["title"].tolist()
     assert figure.layout.annotations[0].text == "Critical difference 2.05 (90 % level, 2 data sets)"
+
+
+def test_win_rates_regrets_and_ranks_are_those_of_loops():
+    """Losses are multiples of .05, so that many tie."""
+    rng = np.random.default_rng(4)
+    losses = {name: (0.3 + 0.05 * rng.integers(0, 5, 3)).tolist() for name in ("identity", "x", "y", "z", "u")}
+    found = board(losses)
+    for name, own in losses.items():
+        others = [other for other in losses if other != name]
+        wins = regret = rank = 0.0
+        for e in range(3):
+            for other in others:
+                wins += 1.0 if losses[other][e] > own[e] else 0.5 if losses[other][e] == own[e] else 0.0
+                rank += 1.0 if losses[other][e] < own[e] else 0.5 if losses[other][e] == own[e] else 0.0
+            regret += own[e] - min(column[e] for column in losses.values())
+        assert found.loc[name, "win_rate"] == pytest.approx(wins / 12)
+        assert found.loc[name, "regret"] == pytest.approx(1000 * regret / 3)
+        assert found.loc[name, "rank"] == pytest.approx(1 + rank / 3)
