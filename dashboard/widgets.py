@@ -19,10 +19,10 @@ from calib_core.registry.registry import (
     ClassIndex,
     Flag,
     Key,
+    Members,
     Numbers,
     Param,
     Part,
-    Parts,
     Range,
     Shares,
     Text,
@@ -344,7 +344,7 @@ class _Control:
         elif isinstance(domain, ClassIndex):
             names = self.class_names or (str(self.value),)
             st.selectbox(self.label, range(len(names)), format_func=lambda c: names[c], help=text, **self._tied())
-        elif isinstance(domain, Parts):
+        elif isinstance(domain, Members):
             keys, titles = tuple(FAMILIES[domain.family]), FAMILIES[domain.family]
             chosen = [recipe.key for recipe in self.value]
             st.multiselect(

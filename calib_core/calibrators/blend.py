@@ -19,7 +19,7 @@ from calib_core.calibrators.scaling_map import PRIOR_ROWS
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.proper_scores import label_probs
-from calib_core.registry.registry import Parts, Range, Recipe, Registry, Weights
+from calib_core.registry.registry import Members, Range, Recipe, Registry, Weights
 from calib_core.text import inside, listed, several, short_percent
 
 RATE = 0.35
@@ -139,7 +139,7 @@ class Blend(Calibrator):
 
     members: Annotated[
         tuple[Calibrator, ...],
-        Parts("CALIBRATORS", MOST),
+        Members("CALIBRATORS", MOST),
         "Members",
         "calibrators to average; empty for the usual ones",
     ] = ()
@@ -170,7 +170,7 @@ class Blend(Calibrator):
                 )
             weights = np.asarray(self.weights, dtype=np.float64)
         else:
-            given = (Identity(), *(member for member in given if type(member) is not Identity))
+            given = (Identity(), *(member for member in given if CALIBRATORS.recipe(member).key != "identity"))
             weights = self._chosen(given, predictions, progress)
         weights = without_small(weights / weights.sum())
         self.weights_ = weights[weights > 0]

@@ -108,8 +108,8 @@ def hold_out(predictions: Predictions, eligible: Bools, share: float, most: int,
 def dealt_out(predictions: Predictions, folds: int, random_state: int) -> list[tuple[Codes, Float64s, Predictions]]:
     """Deal rows to random folds; of each fold its positions, their weights in it, and the rows of the other folds.
 
-    Labels play no part. As in ``hold_out``, the order of the rows does not matter, copies of a row are dealt out one by
-    one, and rows of a group stay together. There are at most as many folds as rows or groups; empty folds are left out.
+    Labels play no part, and neither does the order of the rows. Copies of a row are dealt out one by one; rows of a
+    group stay together. There are at most as many folds as rows or groups; empty folds are left out.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 3, [0, 1] * 3)
     >>> [(len(rows), rest.n_rows) for rows, _, rest in dealt_out(p, 2, random_state=0)]

@@ -245,10 +245,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Parts:
+class Members:
     """Several members of another family, in order: a tuple of at most ``most``.
 
-    >>> Parts("NO_FAMILY", 2).check("abc")
+    >>> Members("NO_FAMILY", 2).check("abc")
     'a list of at most 2 members of NO_FAMILY'
     """
 
@@ -299,7 +299,7 @@ class Key:
         return None if value in self.options else f"one of {', '.join(map(repr, self.options))}"
 
 
-Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Text | Part | Parts | Key
+Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Text | Part | Members | Key
 
 
 @dataclass(frozen=True)
@@ -548,7 +548,7 @@ class Entry(Generic[T]):
         domain = self.param(name).domain
         if isinstance(domain, Part) and isinstance(value, (str, Mapping)):
             return Recipe.from_dict(domain.family, value).build()
-        if isinstance(domain, Parts) and isinstance(value, (list, tuple)):
+        if isinstance(domain, Members) and isinstance(value, (list, tuple)):
             return tuple(Recipe.from_dict(domain.family, each).build() for each in value)
         return tuple(value) if isinstance(value, list) else value
 
@@ -562,7 +562,7 @@ class Entry(Generic[T]):
             value = FAMILIES[param.domain.family].make(value)
         if isinstance(value, Recipe):
             value = value.build()
-        if isinstance(param.domain, Parts) and isinstance(value, (list, tuple)):
+        if isinstance(param.domain, Members) and isinstance(value, (list, tuple)):
             family = FAMILIES[param.domain.family]
             value = tuple(family.recipe(each).build() if isinstance(each, (str, Recipe)) else each for each in value)
         param.check(value)
@@ -784,7 +784,7 @@ def _of_the_fit(params: tuple[Param, ...]) -> tuple[Param, ...]:
 def _value(value: Any, param: Param) -> Value:
     if isinstance(param.domain, Part) and value is not None:
         return FAMILIES[param.domain.family].recipe(value)
-    if isinstance(param.domain, Parts):
+    if isinstance(param.domain, Members):
         return tuple(FAMILIES[param.domain.family].recipe(each) for each in value)
     plain: Value = value
     return plain

@@ -21,9 +21,9 @@ from calib_core.registry.registry import (
     Counts,
     Distribution,
     Flag,
+    Members,
     Numbers,
     Part,
-    Parts,
     Range,
     Text,
     UnknownKey,
@@ -127,7 +127,7 @@ def values_of(param):
         drawn = counts.map(lambda v: tuple(each / sum(v) for each in v))
     elif isinstance(domain, Numbers):
         drawn = st.lists(st.floats(0, 1), min_size=2, max_size=6, unique=True).map(lambda v: tuple(sorted(v)))
-    elif isinstance(domain, Parts):
+    elif isinstance(domain, Members):
         keys = st.sampled_from(("temperature", "matrix", "identity"))
         drawn = st.lists(keys.flatmap(lambda key: members(domain.family, key)), max_size=3).map(tuple)
     else:
