@@ -10,7 +10,7 @@ from typing import TypeAlias
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.evaluation.choice import choose
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.registry.registry import Parts, Recipe
+from calib_core.registry.registry import Members, Recipe
 
 IDENTITY = CALIBRATORS.recipe("identity")
 _LONGEST = 100
@@ -77,7 +77,7 @@ def default_methods() -> tuple[Contender, ...]:
 
 def _smooth(key: str) -> bool:
     entry = CALIBRATORS[key]
-    mixes = any(isinstance(param.domain, Parts) for param in entry.params)
+    mixes = any(isinstance(param.domain, Members) for param in entry.params)
     contract = entry.flags
     return contract.output == "full" and not contract.abstains and (contract.profile.family == "scaling" or mixes)
 

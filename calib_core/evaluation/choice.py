@@ -417,6 +417,7 @@ class CalibratorChoice(OneLine):
         texts = (
             f"On {self.judged_on}, {name} {self._way} by {written(abs(self.gain.point))} ({self._ends(self.gain)})."
             f"{self._same_events(self.about)}",
+            self._of_members(),
             self._of_floored_fit,
             "" if contract.keeps_argmax else f"Accuracy {_moves(line, self.level)}.",
             self._best(),
@@ -430,6 +431,15 @@ class CalibratorChoice(OneLine):
             self._rows_to_fit(needed) if needed else "",
         )
         return tuple(filter(None, texts))
+
+    def _of_members(self) -> str:
+        """Sentence on the members of a recommended blend and their weights; empty for other calibrators."""
+        params: dict[str, Any] = dict(self.recipe.params)
+        if self.recipe.key != "blend":
+            return ""
+        both = zip(params["members"], params["weights"], strict=True)
+        shares = [f"{inside(member.title)} ({short_percent(weight)})" for member, weight in both]
+        return f"The blend averages the probabilities of {listed(shares)}."
 
     @property
     def _of_floored_fit(self) -> str:

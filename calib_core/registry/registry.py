@@ -406,9 +406,10 @@ def _several(value: object) -> tuple[Recipe, ...]:
 
 
 def _some(members: tuple[Recipe, ...]) -> str:
-    """Titles of the first members in a list, and the number of the others if there are more than three."""
-    names = [inside(member.title.partition(",")[0]) for member in members]
-    return listed(names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} others"])
+    """Titles of one or two members, or the number of more."""
+    if len(members) > 2:
+        return f"{len(members)} {in_words(members[0].family).lower()}"
+    return listed([inside(member.title.partition(",")[0]) for member in members])
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,8 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
             st.rerun()
         _headline(watched, recommended(base.kind, event=base.event is not None), found, doubted=doubted)
     drawn = _Drawer(scene, selection, lines, base, fit, looked_at, found)
-    if drawn.best is not None:  # above all families: with two screens of cards it would be hard to find within its own
-        drawn.cards(drawn.best.key)
+    for key in drawn.advised:  # above all families: with two screens of cards they would be hard to find within theirs
+        drawn.cards(key)
     members = {family: drawn.members(family) for family in FAMILY_TITLES}
     seen = {family for family, keys in members.items() if drawn.ticked & set(keys)} | _SHOWN.keys()
     for family, keys in members.items():
@@ -180,6 +180,8 @@ class _Drawer:
         self.doubted = rules_out_advice(scene)
         self.looked_at = looked_at
         self.best = found.recipe if found is not None and found.recalibrate else None
+        self.simple = None if self.best is None or found is None else found.simple
+        self.advised = {recipe.key: recipe for recipe in (self.simple, self.best) if recipe is not None}
         source = scene.models.shown[0].source
         self.models = {model.recipe: model for model in scene.models.recalibrated if model.source == source}
         self.refused = {model.recipe: why for model, why in scene.models.refused}
@@ -187,8 +189,7 @@ class _Drawer:
     def members(self, family: str) -> tuple[str, ...]:
         """Return a family's calibrators: recommended ones first, then those that suit these rows."""
         every = dict.fromkeys((*model_keys(), *(recipe.key for recipe in self.selection.calibrators)))
-        above = "" if self.best is None else self.best.key
-        keys = [key for key in every if _family(key) == family and key != above]
+        keys = [key for key in every if _family(key) == family and key not in self.advised]
         return tuple(sorted(keys, key=lambda key: (key not in self.first, bool(self._why_unfit(key)))))
 
     def family(self, family: str, keys: tuple[str, ...]) -> None:
@@ -217,13 +218,12 @@ class _Drawer:
         recipes = [recipe for recipe in self.usable if recipe.key == key]
         for number, recipe in enumerate(recipes):
             self._ticked(key, recipe, number)
-        if not recipes or (self.best is not None and self.best.key == key and self.best not in recipes):
+        if not recipes or self.advised.get(key, recipes[0]) not in recipes:
             self._plan(key)
 
     def _plan(self, key: str) -> None:
         """Draw the card of a calibrator that is not ticked: with the recommended settings, if it is recommended."""
-        why, best = self._why_unfit(key), self.best is not None and self.best.key == key
-        recipe = self.best if self.best is not None and best else Recipe("CALIBRATORS", key)
+        why, recipe = self._why_unfit(key), self.advised.get(key, Recipe("CALIBRATORS", key))
         full = len(self.selection.calibrators) >= MOST_CALIBRATORS
         with st.container(border=True, key=f"calibrator-{key}"):
             self._head(
@@ -286,6 +286,8 @@ class _Drawer:
             still = recipe == self.best and self._still_miscalibrated(recipe)
             words = "Recommended, still miscalibrated" if still else "Recommended"
             badge = f":orange-badge[:material/star: {words}]" if recipe == self.best else ""
+            if recipe == self.simple:
+                badge = ":gray-badge[Simpler, about as good]"
             beside = " ".join(filter(None, ("" if look is None else mark(look), badge)))
             if beside:
                 st.markdown(beside, width="content")

@@ -150,7 +150,10 @@ def test_it_is_saved_exported_and_rebuilt_from_its_recipe():
     recipe = CALIBRATORS.recipe(blend)
     assert Recipe.from_dict("CALIBRATORS", recipe.to_dict()) == recipe
     assert (recipe.build().fit_on(fit).apply(test).probs == blend.apply(test).probs).all()
-    assert recipe.title == "Blend of temperature scaling, Gaussian-process calibration and intra-order-preserving map"
+    assert recipe.title == "Blend of 3 calibrators"
+    assert CALIBRATORS.described("blend", members=("temperature", "venn-abers")).title == (
+        "Blend of temperature scaling and Venn-ABERS"
+    )
     module = {}
     exec(python_source(blend), module)  # the export that users run
     np.testing.assert_allclose([module["calibrate"](row) for row in test.probs.tolist()], blend.apply(test).probs)
