@@ -45,7 +45,7 @@ def default_members(classes: int) -> tuple[Recipe, ...]:
 
 
 def as_candidate(registry: Registry[Any], key: str, classes: int | None = None) -> Recipe:
-    """Recipe of a calibrator as it is tried unasked: with the usual prior, which keeps a fit to few rows moderate.
+    """Recipe of a calibrator as a usual candidate: with the prior that keeps a fit to few rows moderate.
 
     With more than two classes a spline of each has a fixed penalty, as cross-validation for each takes long.
 
@@ -119,12 +119,11 @@ class Blend(Calibrator):
     a map that was fitted on the other folds. There are 5 random folds, or 10 with at most 1,000 rows. The uncalibrated
     model is then a member too. Members with weights below .01 are left out, and so are members that cannot be fitted.
 
-    Without ``members``, these are the calibrators that ``choose`` compares (``default_members``): temperature and
-    ensemble temperature scaling, a Gaussian process, an intra-order-preserving map, a spline and Venn-ABERS. A
-    quadratic map is added for two classes, and structured and Dirichlet maps for more.
+    Without ``members``, these are the calibrators that ``choose`` compares (``default_members``), from temperature
+    scaling to splines and Venn-ABERS. A quadratic map is added for two classes, and structured maps for more.
 
     ``weights_`` (M,) and ``members_`` are those of the fit. There is no guarantee. Raises InputError if a member does
-    not return whole rows, or if there is not one weight per member, and NotAnswerable without rows that sum to one.
+    not return whole rows, or if there is not one weight per member. Raises NotAnswerable without rows that sum to one.
 
     What can mislead: the weights are no probabilities that a member is right. Members that agree share their weight.
     The predicted class can change even if no member with a large weight changes it.

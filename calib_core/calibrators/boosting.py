@@ -111,8 +111,8 @@ class MonotoneBoosting(BinaryCalibrator):
             random_state=SEED,  # of the rows that place the thresholds, above 200,000 rows
         )
 
-        def heights(at: Float64s) -> Float64s:
-            return np.asarray(model.predict_proba(at[:, None])[:, 1], dtype=np.float64)
+        def heights(scores: Float64s) -> Float64s:
+            return np.asarray(model.predict_proba(scores[:, None])[:, 1], dtype=np.float64)
 
         # Threads that share one column only wait for each other: on busy machines a fit took seconds.
         with _openmp().limit(limits=1):

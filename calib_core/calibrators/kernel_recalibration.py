@@ -16,7 +16,7 @@ from calib_core.calibrators.calibration_rows import are_copies, as_rows, content
 from calib_core.calibrators.insides import Insides, Number, Profile
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Range
-from calib_core.smoothing.dirichlet_kernel import BANDWIDTHS_TRIED, DirichletKernels
+from calib_core.smoothing.simplex_kernel import BANDWIDTHS_TRIED, DirichletKernels
 
 MOST_LEFT_OUT = 2_000
 """Calibration rows left out one by one to choose the bandwidth: if there are more, evenly spaced by their contents."""

@@ -357,10 +357,10 @@ def prior_shift(source: Predictions, target: Predictions | ArrayLike, level: flo
     p, w = rows.rows.array().astype(np.float64), _weights(rows)
     with one_blas_thread():
         target_shares = estimated_shares(p, w, shares)
-        made = PriorShift(target=tuple(target_shares.tolist())).fit_on(source)
-        found = _evidence(made, labeled, weights, p, w, level)
-    vars(made).update(found, names_=classes)
-    return made
+        shifted = PriorShift(target=tuple(target_shares.tolist())).fit_on(source)
+        found = _evidence(shifted, labeled, weights, p, w, level)
+    vars(shifted).update(found, names_=classes)
+    return shifted
 
 
 def _target_rows(target: Predictions | ArrayLike) -> Predictions:
@@ -397,14 +397,14 @@ def estimated_shares(rows: Float64s, weights: Float64s, source: Float64s) -> Flo
 
 
 def _evidence(
-    made: PriorShift, labeled: Predictions, weights: Float64s, p: Float64s, w: Float64s, level: float
+    shifted: PriorShift, labeled: Predictions, weights: Float64s, p: Float64s, w: Float64s, level: float
 ) -> dict[str, object]:
     """Return the intervals, the check by predicted classes and the test that both agree, by attribute.
 
     First-order influences of single rows. With r = t / s the likelihood's equation is E[v] = s, v = p / (p . r).
     Then dr = H^-1 (dv - ds) with H = E[v v'], and dt = s dr + r ds. The check has dt = C^-1 (dmu - dC t).
     """
-    s, t = np.asarray(made.source_), np.asarray(made.target_)
+    s, t = np.asarray(shifted.source_), np.asarray(shifted.target_)
     k, ratio = len(s), t / s
     label, predicted = labeled.true_labels, labeled.predicted
     confusion = np.bincount(predicted * k + label, weights, k * k).reshape(k, k) / s

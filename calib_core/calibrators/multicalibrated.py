@@ -209,9 +209,9 @@ class Multicalibrated(Calibrator):
         pieces = Pieces(progress, _FOLDS + 1)
         losses = np.zeros((MOST_ROUNDS + 1, len(rows.labels)))
         for f in range(_FOLDS):
-            held = np.flatnonzero(fold == f)
-            if 0 < len(held) < len(fold):
-                losses[:, held] = self._held_out(rows.take(np.flatnonzero(fold != f)), rows.take(held), classes, pieces)
+            mine, rest = np.flatnonzero(fold == f), np.flatnonzero(fold != f)
+            if len(mine) and len(rest):
+                losses[:, mine] = self._held_out(rows.take(rest), rows.take(mine), classes, pieces)
             pieces.next()
         found = self._boosted(rows, classes, _wanted(losses, rows.weights, groups), pieces)
         self.rounds_: Codes = np.array([(each.slice, each.cls, each.bin) for each in found], dtype=np.intp).reshape(
@@ -248,12 +248,12 @@ class Multicalibrated(Calibrator):
             progress(0)
         return done
 
-    def _held_out(self, rows: _Rows, held: _Rows, classes: Sequence[int], progress: Progress) -> Float64s:
+    def _held_out(self, rows: _Rows, left_out: _Rows, classes: Sequence[int], progress: Progress) -> Float64s:
         """Log losses of held-out rows after each number of rounds on other rows, (rounds + 1, rows)."""
-        losses = [held.losses]
+        losses = [left_out.losses]
         for done in self._boosted(rows, classes, MOST_ROUNDS, progress):
-            _correct(held.logs, held.slices, self.edges_, done)
-            losses.append(held.losses)
+            _correct(left_out.logs, left_out.slices, self.edges_, done)
+            losses.append(left_out.losses)
         return np.array([*losses, *[losses[-1]] * (MOST_ROUNDS + 1 - len(losses))])
 
     @property

@@ -109,9 +109,9 @@ class SplineMap(BinaryCalibrator):
         copies = are_copies(loss.rows)
         units = np.repeat(np.arange(n), loss.rows.astype(np.intp)) if copies else np.arange(n)
         fold = rng.permutation(len(units)) % _FOLDS
-        held = np.array([np.bincount(units[fold == k], minlength=n) for k in range(_FOLDS)], dtype=np.float64)
-        held = held if copies else held * loss.rows
-        penalties, tests = np.repeat(PENALTIES, _FOLDS), np.tile(held, (len(PENALTIES), 1))
+        tests = np.array([np.bincount(units[fold == k], minlength=n) for k in range(_FOLDS)], dtype=np.float64)
+        tests = tests if copies else tests * loss.rows
+        penalties, tests = np.repeat(PENALTIES, _FOLDS), np.tile(tests, (len(PENALTIES), 1))
         lost = np.sum(tests * loss.losses(loss.least(penalties, loss.rows - tests)), axis=1)
         of_penalty = lost.reshape(len(PENALTIES), _FOLDS).sum(axis=1)
         return PENALTIES[int(np.argmax(of_penalty <= of_penalty.min() * (1.0 + 1e-9)))]

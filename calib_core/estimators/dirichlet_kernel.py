@@ -16,7 +16,7 @@ from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.base import ESTIMATORS, Estimated, Traits
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.registry.registry import Range
-from calib_core.smoothing.dirichlet_kernel import BANDWIDTHS_TRIED, DirichletKernels
+from calib_core.smoothing.simplex_kernel import BANDWIDTHS_TRIED, DirichletKernels
 
 MOST_PRODUCTS = 20_000_000
 """Pairs of rows times classes beyond which nothing is estimated: a noise floor takes a thousand times as many."""

@@ -1,7 +1,6 @@
 """Smoothing of scores, for estimators and calibrators: kernels, bandwidth rules, scales and the grid (P5 §4.4)."""
 
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, CutDeviation, Fixed, Silverman, StandardDeviation
-from calib_core.smoothing.dirichlet_kernel import DirichletKernels
 from calib_core.smoothing.kernels import (
     KERNELS,
     BetaKernel,
@@ -14,6 +13,7 @@ from calib_core.smoothing.kernels import (
     local_calibration,
 )
 from calib_core.smoothing.score_grid import SCALES, Linear, LogOdds, Scale, ScoreGrid
+from calib_core.smoothing.simplex_kernel import DirichletKernels
 
 __all__ = [
     "BANDWIDTHS",

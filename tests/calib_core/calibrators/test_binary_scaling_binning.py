@@ -69,7 +69,7 @@ def test_few_rows_serve_every_step():
 
 def test_only_scaling_maps_can_be_fitted_first():
     param = BINARY_CALIBRATORS["scaling-binning"].param("scaling")
-    assert set(param.domain.keys) == {"platt", "beta", "temperature"}
+    assert set(param.domain.keys) == {"platt", "beta", "temperature", "quadratic"}
     for wrong in ("isotonic", "histogram", "scaling-binning", "identity"):
         with pytest.raises(RegistryError) as why:
             BINARY_CALIBRATORS.make("scaling-binning", scaling=wrong)

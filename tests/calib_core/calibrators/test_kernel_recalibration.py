@@ -6,7 +6,7 @@ from scipy.special import softmax
 from scipy.stats import dirichlet, entropy
 
 from calib_core import CALIBRATORS, Predictions, load_calibrator
-from calib_core.smoothing.dirichlet_kernel import BANDWIDTHS_TRIED
+from calib_core.smoothing.simplex_kernel import BANDWIDTHS_TRIED
 
 
 def sharp(n, k=3, seed=0, factor=1.8):

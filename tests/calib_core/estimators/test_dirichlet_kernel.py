@@ -8,7 +8,7 @@ from calib_core import NotAnswerable, Predictions, estimate
 from calib_core.estimators import DirichletKernelError
 from calib_core.estimators.dirichlet_kernel import MOST_PRODUCTS, Smoother
 from calib_core.reductions import Canonical
-from calib_core.smoothing.dirichlet_kernel import BANDWIDTHS_TRIED
+from calib_core.smoothing.simplex_kernel import BANDWIDTHS_TRIED
 
 
 def sample(n=25, k=3, seed=0, power=1.0):
