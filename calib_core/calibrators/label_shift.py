@@ -263,7 +263,7 @@ def _matched(
     """
     k = len(shares)
 
-    def at(b: Float64s) -> tuple[float, Float64s, Float64s]:
+    def expanded(b: Float64s) -> tuple[float, Float64s, Float64s]:
         value, mean, square = float(shares @ b), np.zeros(k), np.zeros((k, k))
         for where, block in predictions.rows.blocks():
             z = safe_log(block.astype(np.float64)) + b
@@ -279,7 +279,7 @@ def _matched(
         return value, mean, np.diag(mean) - square
 
     offsets = np.zeros(k)
-    value, mean, curvature = at(offsets)
+    value, mean, curvature = expanded(offsets)
     for _ in range(_STEPS):
         gap = shares - mean
         if np.abs(gap).max() <= _NEAR:
@@ -288,7 +288,7 @@ def _matched(
         step = np.linalg.solve(curvature + 1.0 / k + 1e-14 * np.eye(k), gap)
         step *= min(1.0, _FURTHEST / np.abs(step).max())
         for _ in range(40):
-            found = at(offsets + step)
+            found = expanded(offsets + step)
             if found[0] >= value - 1e-15 * (1.0 + abs(value)):
                 break
             step /= 2.0
