@@ -119,8 +119,8 @@ class Blend(Calibrator):
     a map that was fitted on the other folds. There are 5 random folds, or 10 with at most 1,000 rows. The uncalibrated
     model is then a member too. Members with weights below .01 are left out, and so are members that cannot be fitted.
 
-    Without ``members``, these are the calibrators that ``choose`` compares (``default_members``), from temperature
-    scaling to splines and Venn-ABERS. A quadratic map is added for two classes, and structured maps for more.
+    Without ``members``, they are those that ``choose`` compares (``default_members``). These are smooth maps, from
+    temperature scaling to splines, and Venn-ABERS.
 
     ``weights_`` (M,) and ``members_`` are those of the fit. There is no guarantee. Raises InputError if a member does
     not return whole rows, or if there is not one weight per member. Raises NotAnswerable without rows that sum to one.

@@ -737,8 +737,8 @@ def choose(
     stay whole.
 
     By default the candidates are averaged in a *blend* (``calibrators.Blend``). Their weights are proportional to
-    exp(.35 L), with L their log likelihood on the rows left out. On each fold the blend has weights from the other
-    folds, so its gain is honest. It is recommended if it makes the outcomes more than e^2 = 7.4 times as likely as the
+    exp(.35 L), with L their log likelihood on the rows left out. Its evidence is honest, as on each fold the blend has
+    weights from the other folds. It is recommended if it makes the outcomes more than e^2 = 7.4 times as likely as the
     model does (``Contest.evidence``). Otherwise the model stays unchanged, bit for bit. A candidate with more than .9
     of the weight is recommended alone. So is a correction of only the rows with one value of a metadata column, if it
     does as well. ``simple`` is the simplest candidate that does as well as the blend, by the paired test below.
@@ -846,6 +846,8 @@ class _Tried:
     blended: int | None = None
     """Place of the blend, or of the candidate with nearly all of its weight; None without a blend."""
     shares: Float64s | None = None
+    of_other_folds: Predictions | None = None
+    """Rows after the blend, whose weights are those of the other folds."""
 
     def __post_init__(self) -> None:
         shape = len(self.recipes), self.trial.rows.n_rows
@@ -871,7 +873,7 @@ class _Tried:
             self.lines.append(trial.left_out(recipe, str(why)))
 
     def blend(self) -> None:
-        """Average the candidates, in each fold with weights from the other folds, and compare the result with them."""
+        """Average the candidates, and compare the result with them."""
         trial, contest = self.trial, self._mixture(self._contest())
         shares = without_small(contest.shares(contest.every, self._worth))
         self.shares = shares
@@ -879,16 +881,18 @@ class _Tried:
         if shares.max() > ALONE:
             return
         members = np.flatnonzero(shares)[np.argsort(-shares[shares > 0], kind="stable")]
-        places = [np.flatnonzero(trial.fold == f) for f in range(trial.folds)]
-        parts = [self._mixed(members, contest.shares(trial.fold != f, self._worth), p) for f, p in enumerate(places)]
+        weights = np.round(shares[members], 4)
         recipe = CALIBRATORS.described(
-            "blend",
-            members=tuple(self.recipes[i] for i in members),
-            weights=tuple(round(float(w), 4) for w in shares[members]),
+            "blend", members=tuple(self.recipes[i] for i in members), weights=tuple(map(float, weights))
         )
+        places = [np.flatnonzero(trial.fold == f) for f in range(trial.folds)]
+        apart = [contest.shares(trial.fold != f, self._worth)[members] for f in range(trial.folds)]
+        parts = [self._mixed(members, each, place) for each, place in zip(apart, places, strict=True)]
+        self.of_other_folds = trial.base.with_parts(parts, places, "")
         self.blended = len(self.recipes)
         self.recipes += (recipe,)
-        after = trial.base.with_parts(parts, places, "")
+        # As on every page: the recommended blend, with its final weights, after members fitted on the other folds.
+        after = self._mixed(members, weights, np.arange(trial.rows.n_rows))
         self.afters[self.blended] = after
         gains, bold = trial.gains(after, None), trial.bold_claims(after)
         self.lines.append(trial.line(recipe, after, gains))
@@ -896,10 +900,10 @@ class _Tried:
             np.vstack([old, new]) for old, new in zip((self.gains, self.bold, self.price), (gains, *bold), strict=True)
         )
 
-    def _mixed(self, members: Codes, shares: Float64s, where: Codes) -> Predictions:
-        """Rows of one fold after the average of these candidates."""
-        of_all = shares[members] / shares[members].sum()
-        probs = sum(w * self.afters[int(i)].take(where).probs for i, w in zip(members, of_all, strict=True))
+    def _mixed(self, members: Codes, weights: Float64s, where: Codes) -> Predictions:
+        """These rows after the average of these candidates."""
+        shares = zip(members, weights / weights.sum(), strict=True)
+        probs = sum(w * self.afters[int(i)].take(where).probs for i, w in shares)
         return self.trial.base.take(where).with_probs(frozen(np.asarray(probs, dtype=np.float64)))
 
     def _mixture(self, contest: Contest) -> Contest:
@@ -1099,7 +1103,8 @@ class _Tried:
         places = [np.flatnonzero(trial.fold == f) for f in range(trial.folds)]
         parts, apart = [], np.zeros(len(trial.fold))
         for pick, where in zip(picked, places, strict=True):
-            parts.append(self.afters[pick].take(where))
+            after = self.of_other_folds if pick == self.blended and self.of_other_folds else self.afters[pick]
+            parts.append(after.take(where))
             if pick:
                 apart[where] = trial.gains(parts[-1], where, judged=True)
         return trial.test(trial.base.with_parts(parts, places, ""), apart)

@@ -188,7 +188,7 @@ CASES: dict[str, Any] = {
     "CALIBRATORS.decision.rounds": 1,
     "CALIBRATORS.blend.members": Of(("temperature", "vector"), first=("temperature", "iop")),
     "CALIBRATORS.blend.weights": Of((1, 3), {"members": ("temperature", "vector")}),
-    "CALIBRATORS.blend.random_state": Of(1, {"members": ("temperature", "vector")}, data=few),
+    "CALIBRATORS.blend.random_state": Of(1, {"members": ("temperature", "iop")}),
     "CALIBRATORS.multicalibrated.by": Of("site", first="", data=risk),
     "CALIBRATORS.prior-shift.target": (0.2, 0.3, 0.5),
     **{f"CALIBRATORS.{key}.small": Of("leave", data=few) for key in ("top-label", "top-label-hb", "top-k-label")},

@@ -329,8 +329,15 @@ def of_advice(w: World, model: str) -> dict[str, float]:
     wanted = frame["title"] == (found.recipe if found.recalibrate else found.about).title
     best = frame[wanted].iloc[0].to_dict()
     base = frame.iloc[0]
+    simple = {} if found.simple is None else frame.iloc[found.recipes.index(found.simple)]
     return {**{name: best[name] for name in ("gain", "low", "high")}, "level": 90, "candidates": len(frame) - 1,
+            **{f"simple_{name}": simple.get(name, math.nan) for name in ("gain", "low", "high")},
+            "singles": len(frame) - 1 - (frame["calibrator"] == "blend").sum(), "members": members_of(found.about),
             "before": base["score"], "after": best["score"], "test": of_rows(w, model)["test"]}  # fmt: skip
+
+
+def members_of(recipe: Recipe) -> float:
+    return len(dict(recipe.params).get("members", ())) or math.nan
 
 
 def of_own_error(w: World, model: str) -> dict[str, float]:
@@ -387,7 +394,7 @@ RULES = [
               r"without error is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an "
               r"error of {half} % needs about {any_more}"),
     (of_own_error, r"leaves an error estimated at {any_left} % \({level} % interval {any_low} to {any_high} %\)"),
-    (of_own_error, r"The calibration error(?: \([\w-]+ ECE\))? is estimated to fall from {point} % to {any_left} %"
+    (of_own_error, r"[Tt]he calibration error(?: \([\w-]+ ECE\))? is estimated to fall from {point} % to {any_left} %"
                    r"(?: \({level} % interval {any_low} to {any_high} %\))?"),
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),
@@ -449,7 +456,11 @@ RULES = [
                  r"\({hits} of {rows} rows; {level} % interval {low} to {high} %\)"),
     (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
     (of_advice, r"falls? from {before} to {after}"),
+    (of_advice, r"about as good: it lowers [a-z ]+ by {simple_gain} "
+                r"\({level} % interval {simple_low} to {simple_high}\)"),
     (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),
+    (of_advice, r"blend of {members} calibrators"),
+    (of_advice, r"average of {singles} calibrators"),
     (of_advice, r"(?:Of|None of) {candidates} calibrators"),
     (of_advice, r"on {test} held-out rows"),
     (of_furthest, r"largest distance of a bin from the diagonal {gap} points"),

@@ -26,7 +26,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, defaults
 from calib_core.diagrams.reliability import FEW_ROWS, pooled_marks
 from calib_core.evaluation import prediction_sets
-from calib_core.evaluation.choice import ENOUGH
+from calib_core.evaluation.choice import ALONE, ENOUGH
 from calib_core.figures import overlay
 from calib_core.summaries import write_summary
 from dashboard import session
@@ -244,9 +244,12 @@ def of_parts(w: World, frame: Frame) -> dict[str, Any]:
 def of_choice(w: World, frame: Frame) -> dict[str, Any]:
     exhibit = EXHIBITS.make("recommendation")
     found = w.scene.get(exhibit.found(w.scene))
+    counts, moved = list(Counter(found.picks).values()), sum(pick.key != "identity" for pick in found.picks)
+    singles = len(frame) - 1 - int((frame["calibrator"] == "blend").sum())
+    weights = [100 * weight for weight in dict(found.about.params).get("weights", ())]
     return of_parts(w, frame) | {"enough": math.exp(ENOUGH), "evidence": math.exp(min(found.evidence, 700.0)),
-                                 "candidates": len(frame) - 1,
-                                 "picked": list(Counter(found.picks).values())}  # fmt: skip
+                                 "candidates": [len(frame) - 1, singles], "alone": 100 * ALONE, "weight": weights,
+                                 "members": len(weights), "picked": [*counts, moved]}  # fmt: skip
 
 
 def of_held_out(w: World, frame: Frame) -> dict[str, Any]:
@@ -456,6 +459,10 @@ RULES: list[tuple[str, Collect, str]] = [
     ("plans?", of_parts, r"(?:it takes|needs) about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|(?:the|[Oo]n) {test} held-out rows|"
                                   r"all {judged} rows|have {fit}"),
+    ("recommendation|calibrators", of_choice, r"more than {enough} times the model's; here it is "
+                                              r"(?:over a million|{evidence}) times(?: the model's)?|"
+                                              r"in {picked} of {folds} repetitions|more than {alone} % of the weight|"
+                                              r"blend of {members} calibrators|[a-zS] \({weight} %\)"),
     ("recommendation", of_choice, r"more than {enough} times the model's; here it is (?:over a million|{evidence}) "
                                      r"times the model's|"
                                      r"upper end of its interval, about {any_rows} are enough"),

@@ -134,6 +134,7 @@ OF = {
     "part": "part|rows",
     "partition": "partition",
     "picked": "chosen",
+    "weight": "^weight in the blend$",
     "place": "place|where",
     "point": "^estimate$",
     "point_before": "^estimate before",

@@ -278,6 +278,11 @@ def recommendation(compared, data):
     # The model is one of the candidates.
     compared.same("p_holm", by_hand.holm(frame["p"].tolist()))
     compared.holds((frame["picked"] >= 0) & (frame["picked"].sum() <= 7), "picked")
+    # Better results on left-out rows have more weight; the blend itself has none.
+    weighted = frame[frame["weight"] > 0].sort_values("gain_in_folds")
+    assert weighted["weight"].is_monotonic_increasing
+    assert frame["weight"].isna().all() or math.isclose(weighted["weight"].sum(), 1.0)
+    compared.holds(frame["weight"].isna() | (frame["weight"] >= 0), "weight")
     best = frame["equal_to_best"]
     # Some line is as good as the best; if that is the uncalibrated model, it is chosen.
     assert best.any()
