@@ -224,6 +224,7 @@ def chosen(name: str, rows: Rows) -> Iterator[Line]:
     candidates = ["temperature", "confidence", "isotonic-ovr", "vector"]
     for score in ("log-loss", "brier"):
         yield from kept(f"choose/{name}/{score}", lambda s=score: _choice(cc.choose(rows, candidates, s, folds=3)))
+    yield from kept(f"choose/{name}/blend", lambda: _choice(cc.choose(rows, folds=3)))
 
 
 def _choice(found: Any) -> dict[str, Any]:

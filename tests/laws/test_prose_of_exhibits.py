@@ -245,11 +245,19 @@ def of_choice(w: World, frame: Frame) -> dict[str, Any]:
     exhibit = EXHIBITS.make("recommendation")
     found = w.scene.get(exhibit.found(w.scene))
     counts, moved = list(Counter(found.picks).values()), sum(pick.key != "identity" for pick in found.picks)
-    singles = len(frame) - 1 - int((frame["calibrator"] == "blend").sum())
+    tried, singles = (
+        sum(r.key not in skipped for r in found.recipes) for skipped in ({"identity"}, {"identity", "blend"})
+    )
     weights = [100 * weight for weight in dict(found.about.params).get("weights", ())]
-    return of_parts(w, frame) | {"enough": math.exp(ENOUGH), "evidence": math.exp(min(found.evidence, 700.0)),
-                                 "candidates": [len(frame) - 1, singles], "alone": 100 * ALONE, "weight": weights,
-                                 "members": len(weights), "picked": [*counts, moved]}  # fmt: skip
+    return of_parts(w, frame) | {
+        "enough": math.exp(ENOUGH),
+        "evidence": math.exp(min(found.evidence, 700.0)),
+        "candidates": [tried, singles],
+        "alone": 100 * ALONE,
+        "weight": weights,
+        "members": len(weights),
+        "picked": [*counts, moved],
+    }
 
 
 def of_held_out(w: World, frame: Frame) -> dict[str, Any]:
