@@ -28,7 +28,7 @@ PENALTY = 1.0
 """Penalty of the splines of more than two classes."""
 LEAST = 0.01
 """Smallest weight of a member; those with less are left out."""
-MOST = 12
+MOST = 30
 """Maximum number of members."""
 FEW_ROWS, FOLDS, FOLDS_OF_FEW = 1000, 5, 10
 """Number of rows up to which more folds are used to choose the weights, and the numbers of folds."""

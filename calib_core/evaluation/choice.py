@@ -618,10 +618,12 @@ class CalibratorChoice(OneLine):
         enough, times = f"more than {np.exp(ENOUGH):.1f} times the model's", _times(self.evidence)
         if self.blended:
             same = sum(pick != IDENTITY for pick in self.picks)
+            wide = self.recalibrate and not self.gain.low > 0
+            includes = " It decides, although the interval of the gain includes 0." if wide else ""
             return (
                 "The model is recalibrated if the blend predicts the outcomes of left-out rows clearly better than the "
                 "model does. Its likelihood (the probability that it gives to all of them together) must be "
-                f"{enough}; here it is {times} times. The same holds without one fold in {same} of {len(self.picks)} "
+                f"{enough}; here it is {times} times.{includes} The same holds without one fold in {same} of {len(self.picks)} "
                 f"repetitions. A calibrator with more than {in_percent(ALONE)} of the weight is recommended alone."
             ) + (f" Also, {held_out}" if held_out else "")
         return (
