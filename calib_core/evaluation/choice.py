@@ -623,8 +623,9 @@ class CalibratorChoice(OneLine):
             return (
                 "The model is recalibrated if the blend predicts the outcomes of left-out rows clearly better than the "
                 "model does. Its likelihood (the probability that it gives to all of them together) must be "
-                f"{enough}; here it is {times} times.{includes} The same holds without one fold in "
-                f"{same} of {len(self.picks)} repetitions. A calibrator with more than {in_percent(ALONE)} of the weight is recommended alone."
+                f"{enough}; here it is {times} times.{includes} The same holds without one fold in {same} of "
+                f"{len(self.picks)} repetitions. A calibrator with more than {in_percent(ALONE)} of the weight is "
+                "recommended alone."
             ) + (f" Also, {held_out}" if held_out else "")
         return (
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
