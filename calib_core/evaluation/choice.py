@@ -744,7 +744,8 @@ def choose(
     weights from the other folds. It is recommended if it makes the outcomes more than e^2 = 7.4 times as likely as the
     model does (``Contest.evidence``). Otherwise the model stays unchanged, bit for bit. A candidate with more than .9
     of the weight is recommended alone. So is a correction of only the rows with one value of a metadata column, if it
-    does as well. ``simple`` is the simplest candidate that does as well as the blend, by the paired test below.
+    does as well. ``simple`` is the simplest candidate that does as well as the blend, by the paired test below. With
+    few rows, where the evidence is not enough, a calibrator of one parameter can be recommended as in (2) below.
 
     If ``candidates`` are named, with the Brier score, and for rows of single claims, one candidate is chosen. There are
     two questions, in this order:
@@ -943,24 +944,24 @@ class _Tried:
         winner, equals = contest.best(contest.every), contest.equals(contest.every)
         others = [trial.fold != f for f in range(trial.folds)]
         mixture = self._mixture(contest)
-        if self.blended is None:
-            picked = [contest.simplest(rows) for rows in others]
-        else:
-            nats = [mixture.evidence(trial.fold, self._worth, rows) for rows in others]
-            picked = [self.blended if each > ENOUGH else 0 for each in nats]
+        picked = [contest.simplest(rows) for rows in others]
         choosing, tested, why = self._of_picks(picked)
         evidence, enough = float("nan"), choosing.low > 0
         if trial.score == "log-loss":
             evidence = mixture.evidence(trial.fold, self._worth)
             enough = evidence > ENOUGH
-        chosen = [i for i in equals if i in picked]
-        if self.blended is None:
-            found = self._recommended(contest, chosen, picked, enough=enough) if not why else 0
-            about = found or min(chosen, key=lambda i: contest.simplicity[i], default=winner)
-        else:
+        chosen, blended = [i for i in equals if i in picked], self.blended is not None
+        found = self._recommended(contest, chosen, picked, enough=enough and not blended) if not why else 0
+        about = found or min(chosen, key=lambda i: contest.simplicity[i], default=winner)
+        if self.blended is not None and (enough or not found):
+            nats = [mixture.evidence(trial.fold, self._worth, rows) for rows in others]
+            picked = [self.blended if each > ENOUGH else 0 for each in nats]
+            choosing, tested, why = self._of_picks(picked)
             found = 0 if why else self._of_blend(contest, enough)
             about = found or self.blended or winner
             winner, equals = (found, sorted({found, *equals})) if found else (winner, equals)
+        else:
+            blended = False  # a likelihood ratio shows what the blend does not
         before, floored, tested_on, lines = trial.mean(trial.losses), int(trial.floored.sum()), 0, self.lines
         if held_out is not None:
             judged = counting(held_out)
@@ -1006,7 +1007,7 @@ class _Tried:
             same_events=held_out is not None and same_events(predictions, held_out),
             by_likelihood=held_out is None and about in self.by_likelihood,
             event_rate=_event_rate(counting(predictions if held_out is None else held_out)),
-            blended=self.blended is not None,
+            blended=blended,
             simple=self._simple(found, equals, lines),
         )
 
