@@ -26,6 +26,7 @@ from calib_core.registry.registry import (
     Range,
     Shares,
     Text,
+    Weights,
 )
 from calib_core.text import begun
 from dashboard import session
@@ -270,10 +271,14 @@ def recipe_controls(
     """
     registry = FAMILIES[recipe.family]
     values = dict(recipe.params)
+    weights = [param.name for param in registry.entry(recipe.key).params if isinstance(param.domain, Weights)]
 
     def put(name: str, value: Any) -> None:
+        # Weights of other members mean nothing: they are chosen anew.
+        of_members = isinstance(registry.entry(recipe.key).param(name).domain, Members)
+        kept = {each: old for each, old in values.items() if not (of_members and each in weights)}
         try:
-            changed(registry.described(recipe.key, **{**values, name: value}))
+            changed(registry.described(recipe.key, **{**kept, name: value}))
         except RegistryError as why:
             st.toast(markdown_plain(why))
 

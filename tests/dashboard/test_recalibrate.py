@@ -345,6 +345,16 @@ def test_what_was_fitted_is_a_picture_where_it_is_one() -> None:
     assert any(c.value.replace("\\", "").startswith("Temperature scaling: T = ") for c in plain.caption)
 
 
+def test_other_members_of_a_blend_have_other_weights() -> None:
+    pair = ("temperature", "vector")
+    app = opened(PLAIN.replace(calibrators=(CALIBRATORS.described("blend", members=pair, weights=(1, 3)),)))
+    (members,) = app.multiselect
+    sound(members.set_value(["temperature"]).run())
+    (recipe,) = chosen(app).calibrators
+    assert recipe == CALIBRATORS.described("blend", members=("temperature",)), "the weights are chosen anew"
+    assert not app.warning
+
+
 def test_settings_of_a_calibrator_are_on_its_card() -> None:
     app = opened(ticked("top-label-hb"))
     control = next(w for w in (*app.slider, *app.number_input) if w.key.endswith("points_per_bin"))
