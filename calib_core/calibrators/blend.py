@@ -49,6 +49,7 @@ def as_candidate(registry: Registry[Any], key: str, classes: int | None = None) 
 
     With more than two classes a spline of each has a fixed penalty, as cross-validation for each takes long.
 
+    >>> from calib_core.calibrators import BINARY_CALIBRATORS
     >>> as_candidate(BINARY_CALIBRATORS, "platt").title, as_candidate(CALIBRATORS, "spline", 3).title
     ('Platt scaling (prior rows 4)', 'Spline map, one-vs-rest (penalty 1.0)')
     """

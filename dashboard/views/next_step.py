@@ -86,7 +86,7 @@ def _step(choice: CalibratorChoice, scene: Scene) -> None:
                 args=(choice.simple,),
             )  # fmt: skip
         if choice.recalibrate:
-            blend = "Show me" if choice.simple is None else "Show the blend"
+            blend = "Show the blend" if choice.simple is not None and choice.recipe.key == "blend" else "Show me"
             st.button(blend, type="primary", key="next.show", on_click=_lead, args=(choice.recipe,))
 
 
@@ -99,12 +99,18 @@ def chosen(exhibit: Recommendation, scene: Scene) -> CalibratorChoice | None:
 
 
 def words(found: CalibratorChoice, scene: Scene) -> tuple[str, str, str]:
-    """Return the advice; its effect; the remaining error, the gain with its interval, and the evidence."""
+    """Return the advice; its effect; the remaining error, the gain with its interval, and the evidence.
+
+    With a simpler calibrator beside the recommended one, the effect is that of the simpler one.
+    """
     error = "" if found.recalibrate else beside_advice(scene)
     headline = f"{cc.evaluation.advice.headline(found, error, own_update(scene))}."
     sentence, *more = Recommendation.suited(scene).advice(scene, found)
-    rests = " ".join(filter(None, (*more, *found.price[:1], chosen_on(found, scene))))
-    return headline, sentence.removeprefix(headline).strip(), rests
+    effect = sentence.removeprefix(headline).strip()
+    if found.simple is not None and found.beside in effect:
+        before, _, after = effect.partition(found.beside)
+        effect, more = f"{before}{found.beside}", [after.strip(), *more]
+    return headline, effect, " ".join(filter(None, (*more, *found.price[:1], chosen_on(found, scene))))
 
 
 def _lead(recipe: Recipe) -> None:

@@ -185,7 +185,8 @@ def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: i
 
 
 def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/?view=calibrators", height=1400)
+    ticked = "%5B%7B%22key%22%3A%22temperature%22%7D%5D"
+    page = open_page(f"{served().url}/?view=calibrators&calibrators={ticked}", height=1400)
     page.get_by_role("button", name="Export", exact=True).click()
     button = page.get_by_test_id("stDownloadButton").get_by_role("button", name="JSON", exact=True).first
     saved = tmp_path / "calibrator.json"

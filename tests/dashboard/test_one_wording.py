@@ -110,8 +110,9 @@ def test_the_next_step_says_what_was_found_before_what_it_does_not_show(too_high
     (step,) = [part for part in page.left if isinstance(part, Paragraph) and part.lead == "Next step."]
     scene = request.scene
     exhibit = Recommendation.suited(scene)
-    first, *_, gap = exhibit.advice(scene, scene.get(exhibit.found(scene)))
-    assert step.text == f"{first} {gap}"
+    found = scene.get(exhibit.found(scene))
+    first, *_, gap = exhibit.advice(scene, found)
+    assert step.text == (first if found.recalibrate else f"{first} {gap}")
 
 
 def test_the_report_of_many_classes_gives_the_next_step_of_the_overview() -> None:
@@ -119,8 +120,12 @@ def test_the_report_of_many_classes_gives_the_next_step_of_the_overview() -> Non
     (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
     (step,) = [part for part in page.left if isinstance(part, Paragraph) and part.lead == "Next step."]
     exhibit = Recommendation.suited(request.scene)
-    headline, effect, _ = next_step.words(request.scene.get(exhibit.found(request.scene)), request.scene)
-    assert step.text == f"{headline} {effect}"
+    found = request.scene.get(exhibit.found(request.scene))
+    headline, effect, reason = next_step.words(found, request.scene)
+    whole = exhibit.advice(request.scene, found)[0]
+    assert step.text == whole
+    # The overview has the rest of it behind "Why?".
+    assert whole == f"{headline} {effect} {reason}"[: len(whole)]
 
 
 def test_explore_opens_with_the_statement_of_the_overview_about_all_rows(too_high: Selection) -> None:

@@ -97,7 +97,7 @@ def test_the_recommended_are_one_click_and_stand_first() -> None:
     assert app.button(key="drawer.recommended").disabled
     boxes = [box.key for box in app.checkbox]
     assert boxes.index("ticked.top-label-hb.0") < boxes.index("ticked.isotonic-ovr.0")
-    assert boxes[:2] == ["tick.blend", "ticked.temperature.0"], "before all families what is recommended"
+    assert "tick.blend" in boxes[:2], "before all families what is recommended, and what is simpler"
     # Temperature scaling is focused: no reason for it is shown next to the recommendation of another.
     assert "Why this one:" not in pieces(app)
     sound(app.checkbox(key="tick.blend").check().run())
@@ -209,6 +209,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
         recipes=(),
         order=(),
         equals=(),
+        simple=None,
         effect=lambda error="": "That.",
     )
     monkeypatch.setattr(calibrator_cards.next_step, "chosen", lambda *_: best)

@@ -195,8 +195,8 @@ def commands() -> Iterator[Line]:
             yield from told(f"commands/{words.replace('/', ' ')}", _run(words))
 
 
-NOT_ANSWERING = ("dashboard", "serve", "report", "reproduce", "export")
-"""Commands that start something, or whose answers are those of a report or of a table of the library."""
+NOT_ANSWERING = ("dashboard", "serve", "report", "reproduce", "export", "arena")
+"""Commands that start something, whose answers are those of a report or a table of the library, or contain seconds."""
 TOGETHER = (
     "slices three.csv --by site --worst-group --parts 2 --level 0.8",
     "compare three.csv second.csv --level 0.8 --margin 0.05",

@@ -331,7 +331,7 @@ def of_advice(w: World, model: str) -> dict[str, float]:
     base = frame.iloc[0]
     simple = {} if found.simple is None else frame.iloc[found.recipes.index(found.simple)]
     return {**{name: best[name] for name in ("gain", "low", "high")}, "level": 90, "candidates": len(frame) - 1,
-            **{f"simple_{name}": simple.get(name, math.nan) for name in ("gain", "low", "high")},
+            "simple_gain": simple.get("gain", math.nan),
             "singles": len(frame) - 1 - (frame["calibrator"] == "blend").sum(), "members": members_of(found.about),
             "before": base["score"], "after": best["score"], "test": of_rows(w, model)["test"]}  # fmt: skip
 
@@ -456,8 +456,8 @@ RULES = [
                  r"\({hits} of {rows} rows; {level} % interval {low} to {high} %\)"),
     (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
     (of_advice, r"falls? from {before} to {after}"),
-    (of_advice, r"about as good: it lowers [a-z ]+ by {simple_gain} "
-                r"\({level} % interval {simple_low} to {simple_high}\)"),
+    (of_advice, r"about as good: it lowers [a-z ]+ by {simple_gain}"),
+    (of_advice, r"lowers it by {gain}"),
     (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),
     (of_advice, r"blend of {members} calibrators"),
     (of_advice, r"average of {singles} calibrators"),

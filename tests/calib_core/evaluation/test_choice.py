@@ -812,9 +812,11 @@ def test_with_few_rows_it_costs_no_more_than_temperature_always_and_leaves_calib
     assert doubled["left_alone"].item() <= 0.2, "0.73 with intervals of nested gains, 0.3 without likelihood ratios"
     alike = cells[cells["law"].isin(["calibrated", "T = 2", "T = 0.7"])]
     mean, always = alike["choice"].mean(), alike["temperature"].mean()
-    # Not reached: a single temperature costs .0039 against .0029 with always-temperature (error .0003), since a T of
-    # 0.7 is not visible in 100 rows of two classes while 95 % of calibrated models stay unchanged. It was .0052.
-    assert always < mean == pytest.approx(0.0039, abs=5e-5)
+    # Not reached: a single temperature costs .0047 against .0029 with always-temperature (error .0003), since a T of
+    # 0.7 is not visible in 100 rows of two classes while 95 % of calibrated models stay unchanged. The simplest of the
+    # equally good costs .0039 there, but .0151 over all cells, where the blend costs .0116.
+    assert always < mean == pytest.approx(0.0047, abs=5e-5)
+    assert cells["choice"].mean() < 0.012
 
 
 def sites(n=1200, seed=0, off="c"):
