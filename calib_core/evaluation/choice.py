@@ -791,8 +791,8 @@ def choose(
     is not named in ``candidates`` and needs more than ``FEW`` times these rows. The table gives the reason. If rows
     times classes exceed ``MOST_NUMBERS``, a random sample of the rows is used. ``progress`` receives percent.
 
-    Compared with the choice of one candidate, the blend lost less often to other calibrators and to the unchanged model
-    in simulated and real experiments.
+    In 211 simulated and real experiments the blend was worse than the unchanged model in 3, by at most .009 nats. The
+    candidate with the least cross-validated loss was worse in 19 (tests/simulations/calibrator_choice.py).
 
     Raises NotAnswerable if no advice can be given (``doubts.blocking``): there is one observed class, predictions equal
     the labels, or scores are no better than chance. The same is true by log loss if rows need not sum to one.

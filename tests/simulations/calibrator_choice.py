@@ -21,6 +21,10 @@ In 4 the scores are no better than chance. Of the other 211 the choice is worse 
 .002 to .18 nats), plain cross-validation in 18. The mean gain is 99.5 % of that of plain cross-validation, the median
 gain .086 against .097. By halves the median gains are .114 against .146 and .068 against .091, 79 and 74 %. That is
 less than the target of 80 %. The rule leaves models of 50 to 200 rows alone that a bold map would have improved.
+
+Then a blend took the place of the simplest of equals. Of 211 cells it is worse than the uncalibrated model in 3 (by
+.004 to .009 nats), plain cross-validation of the same candidates in 19. The mean gain is 100.1 % of that of plain
+cross-validation, the median gain .118 against .121; by halves 94 and 97 %. The target is reached.
 """
 
 import sys

@@ -709,18 +709,18 @@ def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
     """Fixed cells (tests/simulations/calibrator_choice.py): none is held back any more.
 
     The target: worse than the uncalibrated model in at most 5 % of each half, less often than plain cross-validation,
-    and 80 % of its gain. Not reached: the median gain by halves is 74 and 79 % of that of plain cross-validation.
+    and 80 % of its gain.
     """
     cells = pd.read_csv(TABLE)
     cells = cells[cells["recommended"] != "no advice"]
     gain, plain = (cells["identity"] - cells[f"{name}_loss"] for name in ("recommended", "winner"))
-    assert gain.median() >= 0.8 * plain.median()
-    for part, median in (("develop", 0.742), ("held-back", 0.786)):
+    for part, median in (("develop", 0.942), ("held-back", 0.975)):
         here = cells["half"] == part
         assert here.sum() >= 60
         assert (gain[here] < 0).mean() <= 0.05
         assert (gain[here] < 0).sum() < (plain[here] < 0).sum()
         assert gain[here].mean() >= 0.99 * plain[here].mean()
+        assert gain[here].median() >= 0.8 * plain[here].median()
         assert gain[here].median() / plain[here].median() == pytest.approx(median, abs=5e-4)
 
 
