@@ -120,8 +120,8 @@ class Blend(Calibrator):
     a map that was fitted on the other folds. There are 5 random folds, or 10 with at most 1,000 rows. The uncalibrated
     model is then a member too. Members with weights below .01 are left out, and so are members that cannot be fitted.
 
-    Without ``members``, they are those that ``choose`` compares (``default_members``). These are smooth maps, from
-    temperature scaling to splines, and Venn-ABERS.
+    Without ``members``, they are those that ``choose`` compares and that return whole rows (``default_members``). These
+    are smooth maps, from temperature scaling to splines, and Venn-ABERS.
 
     ``weights_`` (M,) and ``members_`` are those of the fit. There is no guarantee. Raises InputError if a member does
     not return whole rows, or if there is not one weight per member. Raises NotAnswerable without rows that sum to one.

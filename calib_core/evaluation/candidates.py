@@ -58,9 +58,10 @@ SCORES: dict[str, Callable[[Predictions], Float64s]] = {"log-loss": _log_losses,
 def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
     """Default candidates for such predictions; the uncalibrated model is first.
 
-    They are declared in the registry. For whole rows they are smooth maps of every kind, which a blend averages
-    (``calibrators.Blend``). For single claims they are histogram binning and the smooth binary maps, with their
-    ``prior`` where they have one. Without it, rows that scores separate get probabilities of nearly 0 and 1.
+    They are declared in the registry. For whole rows they are top-label histogram binning and smooth maps of every
+    kind, which a blend averages (``calibrators.Blend``). For single claims they are histogram binning and the smooth
+    binary maps, with their ``prior`` where they have one. Without it, rows that scores separate get probabilities of
+    nearly 0 and 1.
 
     >>> [recipe.key for recipe in candidates_for(Predictions.from_confidence([0.9], [True]))][:2]
     ['identity', 'confidence']

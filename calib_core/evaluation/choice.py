@@ -955,18 +955,19 @@ class _Tried:
         if trial.score == "log-loss":
             evidence = mixture.evidence(trial.fold, self._worth)
             enough = evidence > ENOUGH
-        chosen, blended = [i for i in equals if i in picked], self.blended is not None
-        found = self._recommended(contest, chosen, picked, enough=enough and not blended) if not why else 0
+        chosen = [i for i in equals if i in picked]
+        # A likelihood ratio replaces intervals in the table: it is asked only where the blend shows too little.
+        by_blend = self.blended is not None and enough
+        found = 0 if why or by_blend else self._recommended(contest, chosen, picked, enough=enough)
         about = found or min(chosen, key=lambda i: contest.simplicity[i], default=winner)
-        if self.blended is not None and (enough or not found):
+        blended = self.blended is not None and not found
+        if self.blended is not None and not found:
             nats = [mixture.evidence(trial.fold, self._worth, rows) for rows in others]
             picked = [self.blended if each > ENOUGH else 0 for each in nats]
             choosing, tested, why = self._of_picks(picked)
-            found = 0 if why else self._of_blend(contest, enough)
+            found = 0 if why else self._of_blend(contest, enough=enough)
             about = found or self.blended or winner
             winner, equals = (found, sorted({found, *equals})) if found else (winner, equals)
-        else:
-            blended = False  # a likelihood ratio shows what the blend does not
         before, floored, tested_on, lines = trial.mean(trial.losses), int(trial.floored.sum()), 0, self.lines
         if held_out is not None:
             judged = counting(held_out)

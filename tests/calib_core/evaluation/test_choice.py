@@ -188,6 +188,20 @@ def test_the_blend_is_recommended_by_its_evidence_alone():
     assert decided, "otherwise the rule by intervals would pass this test"
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_recommended_blend_leaves_the_intervals_of_single_calibrators_as_they_are(seed):
+    """With few rows a likelihood ratio replaces the interval of the calibrator that it recommends, and no other."""
+    p = rows(300, k=2, sharp=2.0, seed=seed)
+    found = choose(p)
+    assert (found.blended, found.recalibrate, found.by_likelihood) == (True, True, False)
+    fold = plain_folds(p, 7)
+    table = found.frame().set_index("calibrator")
+    for key in ("temperature", "intercept"):
+        after = over_folds(p, p, key, fold, fold)
+        interval = mean_gain(p, after, losses(p) - losses(after), LogLoss().label_losses, 0.9)
+        assert table.loc[key, ["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])
+
+
 def test_on_held_out_rows_the_blend_needs_an_interval_above_0_too():
     p, other = rows(600, sharp=1.6, seed=2), rows(60, sharp=1.0, seed=3)
     assert choose(p).recalibrate
