@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+
 from calib_core._base.arrays import Float64s, Floats
 from calib_core.text import several
 
@@ -59,6 +61,22 @@ class Insides:
     temperature: float | None = None
 
 
+PLACES = np.linspace(0.0, 1.0, 21)
+"""Scores whose values are listed for maps with many or no numbers of their own."""
+
+
+def score_numbers(scores: Floats, values: Floats) -> list[Number]:
+    """Numbers of a map of scores: the recalibrated score at each score.
+
+    >>> score_numbers(np.array([0.25]), np.array([0.5]))
+    [Number(name='recalibrated score', value=0.5, of='', place='score 0.25')]
+    """
+    return [
+        Number("recalibrated score", float(value), place=f"score {score:.6g}")
+        for score, value in zip(scores, values, strict=True)
+    ]
+
+
 def class_names(names: Sequence[str], classes: int) -> tuple[str, ...]:
     """Names of the classes, or their numbers if they have none.
 
@@ -71,7 +89,6 @@ def class_names(names: Sequence[str], classes: int) -> tuple[str, ...]:
 def interval_places(edges: Floats) -> list[str]:
     """Bins between inner edges of [0, 1], in words.
 
-    >>> import numpy as np
     >>> interval_places(np.array([0.25]))
     ['scores below 0.25', 'scores from 0.25']
     """

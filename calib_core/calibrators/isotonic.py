@@ -13,7 +13,7 @@ import scipy
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Interpolated, Map, MapShape, PiecewiseMap
 from calib_core.calibrators.calibration_rows import as_rows
-from calib_core.calibrators.insides import Insides, Number
+from calib_core.calibrators.insides import PLACES, Insides, Number, score_numbers
 from calib_core.claims.binary_claims import Stratum
 from calib_core.claims.exact_sums import places
 from calib_core.text import several
@@ -48,10 +48,7 @@ class Isotonic(BinaryCalibrator):
         return Insides(
             several(steps, "steps"),
             "Replaces a score by the height of a non-decreasing staircase.",
-            lambda: [
-                Number("recalibrated score", float(value), place=f"score {score:.6g}")
-                for score, value in zip(self.scores_, self.values_, strict=True)
-            ],
+            lambda: score_numbers(self.scores_, self.values_),
             unit="staircase",
         )
 
@@ -133,18 +130,12 @@ class CenteredIsotonic(BinaryCalibrator):
         return Insides(
             several(len(self.scores_), "points"),
             "Interpolates between the centers of the steps of a non-decreasing staircase.",
-            lambda: [
-                Number("recalibrated score", float(value), place=f"score {score:.6g}")
-                for score, value in zip(self.scores_, self.values_, strict=True)
-            ],
+            lambda: score_numbers(self.scores_, self.values_),
             unit="curve",
         )
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
-        claims = Stratum(scores, outcomes, weights).counted()
-        found, place = np.unique(claims.scores, return_inverse=True)
-        total = np.bincount(place, claims.weights).astype(np.float64)
-        hits = np.bincount(place, claims.outcomes if claims.weights is None else claims.outcomes * claims.weights)
+        found, total, hits = Stratum(scores, outcomes, weights).counted().by_score()
         fitted = scipy.optimize.isotonic_regression(hits / total, weights=total).x
         # Sums of weights leave a rounding error between equal shares.
         starts = np.flatnonzero(np.append(True, np.diff(fitted) > _EQUAL))
@@ -159,10 +150,6 @@ class CenteredIsotonic(BinaryCalibrator):
 
     def score_map(self) -> Interpolated:
         return Interpolated(np.asarray(self.scores_, dtype=np.float64), np.asarray(self.values_, dtype=np.float64))
-
-
-_PLACES = np.linspace(0.0, 1.0, 21)
-"""Scores whose intervals are listed, as the map itself has up to two numbers per calibration row."""
 
 
 @BINARY_CALIBRATORS.register("venn-abers", "Venn-ABERS", reference="Vovk et al. 2015")
@@ -209,7 +196,7 @@ class VennAbers(BinaryCalibrator):
             "it counted as true.",
             lambda: [
                 Number(name, float(value), place=f"score {score:.6g}")
-                for score, *pair in zip(_PLACES, *self.interval(_PLACES), strict=True)
+                for score, *pair in zip(PLACES, *self.interval(PLACES), strict=True)
                 for name, value in zip(("with the row false", "with the row true"), pair, strict=True)
             ],
             unit="interval map",
@@ -224,10 +211,8 @@ class VennAbers(BinaryCalibrator):
         )
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
-        rows = np.ones(len(scores)) if weights is None else as_rows(weights)
-        counted_rows = rows > 0
-        found, place = np.unique(scores[counted_rows], return_inverse=True)
-        weight, hits = (np.bincount(place, part[counted_rows]).astype(np.float64) for part in (rows, rows * outcomes))
+        rows = None if weights is None else as_rows(weights)
+        found, weight, hits = Stratum(scores, outcomes, rows).counted().by_score()
         upper = np.append(with_one_more(weight, hits), 1.0)
         lower = np.append(0.0, 1.0 - with_one_more(weight[::-1], (weight - hits)[::-1])[::-1])
         self.thresholds_, self.upper_ = _stepping(found, upper)

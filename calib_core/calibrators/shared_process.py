@@ -30,7 +30,7 @@ from calib_core.calibrators.base import (
 from calib_core.calibrators.calibration_rows import as_rows
 from calib_core.calibrators.fitting.minimisers import Minimum, minimum
 from calib_core.calibrators.fitting.softmax_loss import LogRows
-from calib_core.calibrators.insides import Insides, Number, Profile
+from calib_core.calibrators.insides import Insides, Number, Profile, score_numbers
 from calib_core.claims.binary_claims import Stratum
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Part, Range
@@ -394,10 +394,7 @@ class BinaryKernel(BinaryCalibrator):
         return Insides(
             several(len(self.scores_), "points"),
             f"Moves a score by the smoothed mean error of nearby scores, bandwidth {self.bandwidth_:.3g}.",
-            lambda: [
-                Number("recalibrated score", float(value), place=f"score {score:.6g}")
-                for score, value in zip(self.scores_, self.values_, strict=True)
-            ],
+            lambda: score_numbers(self.scores_, self.values_),
             unit="curve",
         )
 

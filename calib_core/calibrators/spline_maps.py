@@ -13,7 +13,7 @@ from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, CurveMap, Interpolated, MapShape
 from calib_core.calibrators.calibration_rows import are_copies, as_rows
 from calib_core.calibrators.fitting.natural_spline import NaturalSpline
-from calib_core.calibrators.insides import Insides, Number
+from calib_core.calibrators.insides import PLACES, Insides, Number, score_numbers
 from calib_core.calibrators.scaling_map import logs
 from calib_core.claims.binary_claims import Stratum
 from calib_core.defaults import SEED
@@ -82,10 +82,7 @@ class SplineMap(BinaryCalibrator):
             "Moves the log-odds of a score along a smooth curve.",
             lambda: [
                 Number("penalty", float(self.penalty_)),
-                *(
-                    Number("recalibrated score", float(value), place=f"score {score:.6g}")
-                    for score, value in zip(_PLACES, self.transform(_PLACES), strict=True)
-                ),
+                *score_numbers(PLACES, self.transform(PLACES)),
             ],
             unit="curve",
         )
@@ -168,18 +165,12 @@ class CdfSpline(BinaryCalibrator):
         return Insides(
             several(len(self.scores_), "points"),
             "Adds to a score the mean error of the scores near it.",
-            lambda: [
-                Number("recalibrated score", float(value), place=f"score {score:.6g}")
-                for score, value in zip(_PLACES, self.transform(_PLACES), strict=True)
-            ],
+            lambda: score_numbers(PLACES, self.transform(PLACES)),
             unit="curve",
         )
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
-        claims = Stratum(scores, outcomes, weights).counted()
-        found, place = np.unique(claims.scores, return_inverse=True)
-        rows = np.bincount(place, claims.weights).astype(np.float64)
-        hits = np.bincount(place, claims.outcomes if claims.weights is None else claims.outcomes * claims.weights)
+        found, rows, hits = Stratum(scores, outcomes, weights).counted().by_score()
         rows, hits, found = rows / rows.sum(), hits / rows.sum(), found.astype(np.float64)
         through = np.append(0.0, np.cumsum(rows))
         error = np.append(0.0, np.cumsum(hits - rows * found))
@@ -209,9 +200,6 @@ def _least_squares(design: Float64s, values: Float64s, weights: Float64s) -> Flo
 
 
 _FALLS = "The map decreases at some scores."
-
-_PLACES = np.linspace(0.0, 1.0, 21)
-"""Scores whose recalibrated values are listed."""
 
 
 @dataclass(frozen=True, eq=False)

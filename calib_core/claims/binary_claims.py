@@ -67,6 +67,16 @@ class Stratum(OneLine):
         kept = self.weights > 0
         return Stratum(self.scores[kept], self.outcomes[kept], self.weights[kept])
 
+    def by_score(self) -> tuple[Floats, Float64s, Float64s]:
+        """Return the distinct scores (m,), ascending, the weight of their claims and of those that came true.
+
+        >>> Stratum(np.array([0.5, 0.2, 0.5]), np.array([True, False, False])).by_score()[1:]
+        (array([1., 2.]), array([0., 1.]))
+        """
+        scores, place = np.unique(self.scores, return_inverse=True)
+        hits = np.bincount(place, self.outcomes if self.weights is None else self.outcomes * self.weights)
+        return scores, np.bincount(place, self.weights).astype(np.float64), hits.astype(np.float64)
+
     def in_order(self) -> Ordered:
         """Return the same claims by ascending score, for sums between edges."""
         if self.weights is None:
