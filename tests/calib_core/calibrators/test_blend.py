@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sharp_rows import losses, rows
 
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions
 from calib_core.calibrators import Blend, Identity, Temperature, load_calibrator
@@ -16,19 +17,8 @@ from calib_core.registry import Recipe
 KEYS = ("temperature", "vector", "iop")
 
 
-def rows(n=300, k=3, sharp=2.0, seed=0, **extras):
-    rng = np.random.default_rng(seed)
-    z = rng.normal(size=(n, k)) * 2
-    y = (z + rng.gumbel(size=(n, k))).argmax(axis=1)
-    return Predictions(Predictions.from_logits(sharp * z, y).probs, y, **extras)
-
-
-def losses(p):
-    return -np.log(p.probs[np.arange(p.n_rows), p.true_labels])
-
-
 def test_it_is_the_weighted_average_of_its_members():
-    fit, test = rows(), rows(seed=1)
+    fit, test = rows(300), rows(300, seed=1)
     blend = CALIBRATORS.make("blend", members=KEYS, weights=(2, 1, 5)).fit_on(fit)
     parts = [CALIBRATORS.make(key).fit_on(fit).apply(test).probs for key in KEYS]
     np.testing.assert_allclose(blend.apply(test).probs, (2 * parts[0] + parts[1] + 5 * parts[2]) / 8, atol=1e-15)
@@ -36,7 +26,7 @@ def test_it_is_the_weighted_average_of_its_members():
 
 
 def test_its_weights_are_those_of_a_slow_loop_over_left_out_rows():
-    p = rows(sharp=1.3)
+    p = rows(300, sharp=1.3)
     blend = CALIBRATORS.make("blend", members=KEYS, random_state=5).fit_on(p)
     totals = dict.fromkeys(("identity", *KEYS), 0.0)
     for where, _, rest in dealt_out(p, 10, 5):
@@ -71,7 +61,7 @@ def test_more_likelihood_is_more_weight(gains):
 
 def test_no_row_is_both_in_a_fold_and_in_the_rows_it_is_judged_with():
     group = np.repeat(np.arange(30), 10)
-    p = rows(groups=group, metadata=pd.DataFrame({"group": group}))
+    p = rows(300, groups=group, metadata=pd.DataFrame({"group": group}))
     seen = np.zeros(300)
     for where, copies, rest in dealt_out(p, 7, 0):
         seen[where] += copies
@@ -82,13 +72,13 @@ def test_no_row_is_both_in_a_fold_and_in_the_rows_it_is_judged_with():
 
 def test_copies_of_a_row_are_dealt_out_one_by_one_and_labels_play_no_part():
     weights = np.random.default_rng(1).integers(0, 4, 300).astype(float)
-    p = rows(weights=weights)
+    p = rows(300, weights=weights)
     seen = np.zeros(300)
     for where, copies, rest in dealt_out(p, 5, 0):
         seen[where] += copies
         assert rest.weights.sum() == weights.sum() - copies.sum()
     assert (seen == weights).all()
-    plain = rows()
+    plain = rows(300)
     turned = plain.replace(labels=(plain.true_labels + 1) % 3)
     folds = [sorted(len(where) for where, _, _ in dealt_out(each, 5, 0)) for each in (plain, turned)]
     assert folds == [[60] * 5] * 2
@@ -112,7 +102,7 @@ def test_the_usual_members_are_smooth_maps_for_as_many_classes():
 
 
 def test_its_log_loss_is_at_most_the_average_of_those_of_its_members():
-    fit, test = rows(), rows(seed=2)
+    fit, test = rows(300), rows(300, seed=2)
     blend = CALIBRATORS.make("blend", members=(*KEYS, "identity"), weights=(1, 1, 1, 1)).fit_on(fit)
     each = [losses(member.apply(test)).mean() for member in blend.members_]
     assert losses(blend.apply(test)).mean() <= np.mean(each)
@@ -129,12 +119,12 @@ def test_its_log_loss_is_at_most_the_average_of_those_of_its_members():
 )
 def test_what_cannot_be_averaged_is_refused(params, words):
     with pytest.raises(InputError, match=words):
-        CALIBRATORS.make("blend", **params).fit_on(rows())
+        CALIBRATORS.make("blend", **params).fit_on(rows(300))
 
 
 def test_rows_that_need_not_sum_to_one_are_refused():
     with pytest.raises(NotAnswerable, match="rows that sum to one"):
-        CALIBRATORS.make("blend").fit_on(Predictions.from_scores(rows().probs, rows().true_labels))
+        CALIBRATORS.make("blend").fit_on(Predictions.from_scores(rows(300).probs, rows(300).true_labels))
 
 
 def test_a_single_row_changes_nothing():
@@ -160,18 +150,18 @@ def test_it_is_saved_exported_and_rebuilt_from_its_recipe():
 
 
 def test_it_says_its_members_and_their_weights():
-    blend = Blend((Temperature(), Identity()), (3.0, 1.0)).fit_on(rows())
+    blend = Blend((Temperature(), Identity()), (3.0, 1.0)).fit_on(rows(300))
     inside = blend.insides()
     assert inside.sentence == "Averages the probabilities of temperature scaling (75 %) and uncalibrated model (25 %)."
     numbers = {(number.name, number.of): number.value for number in inside.numbers()}
     assert numbers["weight", "Temperature scaling"] == 0.75
     assert numbers["temperature T", "Temperature scaling"] == pytest.approx(blend.members_[0].temperature_)
-    assert CALIBRATORS.make("blend", members=("identity",) * 5).fit_on(rows()).columns == ()
+    assert CALIBRATORS.make("blend", members=("identity",) * 5).fit_on(rows(300)).columns == ()
 
 
 def test_columns_of_members_are_its_columns():
     site = pd.DataFrame({"site": np.where(np.arange(300) % 2, "A", "B")})
-    p = rows(k=2, metadata=site)
+    p = rows(300, k=2, metadata=site)
     update = CALIBRATORS.make("intercept", by="site")
     blend = Blend((update, Temperature()), (1.0, 1.0)).fit_on(p)
     assert blend.columns == ("site",)

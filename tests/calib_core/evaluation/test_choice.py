@@ -10,6 +10,7 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import norm
 from scipy.stats import t as student
+from sharp_rows import losses, rows
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, choose, risk
@@ -35,18 +36,6 @@ from calib_core.text import score as written
 FAST = ("temperature", "vector")
 NO_HELP = "No calibrator significantly helps"
 TABLE = Path(__file__).parents[2] / "simulations" / "calibrator_choice.csv"
-
-
-def rows(n=400, k=3, sharp=2.0, seed=0, **extras):
-    """Return rows whose logits are ``sharp`` times those of the labels: 1 is calibrated."""
-    rng = np.random.default_rng(seed)
-    z = rng.normal(size=(n, k)) * 2
-    y = (z + rng.gumbel(size=(n, k))).argmax(axis=1)
-    return Predictions(Predictions.from_logits(sharp * z, y).probs, y, **extras)
-
-
-def losses(p):
-    return -np.log(p.probs[np.arange(p.n_rows), p.true_labels])
 
 
 def test_it_is_cross_validation_as_a_slow_loop_does_it():
