@@ -235,10 +235,11 @@ def test_what_fails_or_is_stopped_teaches_nothing() -> None:
 
 
 def test_every_calibrator_of_the_library_has_times_to_begin_with() -> None:
-    untold = [key for key in cc.CALIBRATORS if COSTS.seconds(Work(f"fitted {key}", 1000, 10)) is None]
+    table = durations.shipped()  # other tests teach the durations of this process
+    untold = [key for key in cc.CALIBRATORS if table.seconds(Work(f"fitted {key}", 1000, 10)) is None]
     assert untold == [], "make them with tests/benchmarks/work_times.py"
     kind = session.call(cc.choose, Model(Source(data="demo:wine-logistic")).division.part("fit")).kind
-    quick, slow = (COSTS.seconds(Work(kind, 5000, classes)) for classes in (10, 400))
+    quick, slow = (table.seconds(Work(kind, 5000, classes)) for classes in (10, 400))
     assert quick is not None
     assert slow is not None
     assert slow > 10 * quick

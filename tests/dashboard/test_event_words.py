@@ -134,8 +134,9 @@ def test_the_second_tolerance_is_in_link_verdict_and_command() -> None:
 
 def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     leave = SimpleNamespace(
-        recalibrate=False, price=(), among=9, score="log-loss", headline="No calibrator significantly helps"
-    )
+        recalibrate=False, price=(), among=9, score="log-loss", headline="No calibrator significantly helps",
+        simple=None,
+    )  # fmt: skip
     said = ("No calibrator significantly helps. None helps.", beside_advice(halved))
     monkeypatch.setattr(Recommendation, "advice", lambda *_: said)
     headline, effect, rests = next_step.words(leave, halved)  # type: ignore[arg-type]
