@@ -9,10 +9,10 @@ from math import isfinite
 from calib_core._base.pandas_input import title_of
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
-from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.choice import CalibratorChoice, Remaining
 from calib_core.evaluation.error_tests import ErrorTests
 from calib_core.evaluation.remaining_error import classes_off
+from calib_core.evaluation.row_losses import name_of_score
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
 from calib_core.inference.verdicts.estimate_line import EstimateLine
 from calib_core.inference.verdicts.other_measures import other_errors_said
@@ -85,7 +85,7 @@ def smaller_error(choice: CalibratorChoice, left: Remaining, remaining: Callable
         if left.off and not other.off:
             leaves.append("no such class")
         if leaves:
-            name = inside(ESTIMATORS[choice.score].title)
+            name = name_of_score(choice.score)
             title = begun(inside(recipe.title))
             return f"{title}, about equally good by {name}, leaves {listed(leaves)}.{choice.too_few_to_fit(recipe)}"
     return ""
@@ -348,7 +348,7 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
         (_gain(choice, recipe) for recipe in choice.recipes if recipe == Recipe("CALIBRATORS", "intercept")), ""
     )
     for_all = f" The same update of all rows would lower it by {common}." if common else ""
-    score = inside(ESTIMATORS[choice.score].title)
+    score = name_of_score(choice.score)
     rows, how = "use more rows", f" ({all_rows})" if all_rows else ""
     on_rows = "On the calibration rows, " if choice.held_out else ""
     if choice.held_out:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
+from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen, rounding
 from calib_core._base.pandas_input import rows_of
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, as_calibrator
 from calib_core.calibrators.blend import as_candidate, is_candidate
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.candidate_ranking import bold_claims
 from calib_core.evaluation.likelihood_gain import best_gain
+from calib_core.evaluation.row_losses import CONFIDENCE, RowLoss
 from calib_core.inference.comparison.paired_differences import Difference
-from calib_core.inference.comparison.score_differences import of_gains, of_scores
+from calib_core.inference.comparison.score_differences import of_gains, of_own_outcomes, of_scores
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, auroc
-from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.registry.registry import Part, Recipe
 from calib_core.text import count, rounded_up
@@ -34,8 +35,6 @@ ROWS_A_NUMBER = 50
 """Rows that a calibrator needs for every number it fits."""
 FEW = 50
 """Largest multiple of the available rows that a default candidate may need."""
-_NEVER = Predictions([[1.0, 0.0]], [1])
-"""A row in which happened what was given a probability of 0."""
 SINGLE = ("top-label", "confidence")
 """Kinds of rows that claim one probability, of being right."""
 _ZERO = -np.log(LOG_FLOOR)
@@ -43,16 +42,6 @@ _ZERO = -np.log(LOG_FLOOR)
 NEW_ZERO = "a new probability of 0 in"
 """Beginning of the note on a candidate without a score; the number of rows follows."""
 _UNKNOWN = Difference(float("nan"), float("nan"), float("nan"), float("nan"))
-
-
-def _log_losses(rows: Predictions) -> Float64s:
-    """Minus the log probability of what happened, (n,): infinite where that is 0."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(proper_scores.label_probs(rows)))
-
-
-SCORES: dict[str, Callable[[Predictions], Float64s]] = {"log-loss": _log_losses, "brier": proper_scores.brier_scores}
-"""The proper scores that can be chosen by, and each row's term of them."""
 
 
 def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
@@ -172,29 +161,55 @@ ALL_ROWS, EACH_FOLD = "all rows", "each fold"
 class FoldTrial:
     """Rows in folds, on which candidates are compared with the uncalibrated model."""
 
-    def __init__(self, rows: Predictions, fold: Codes, folds: int, score: str, level: float) -> None:
-        self.rows, self.fold, self.folds, self.score, self.level = rows, fold, folds, score, level
-        self.base = _whole(rows, rows)
+    def __init__(
+        self, rows: Predictions, fold: Codes, folds: int, score: str, level: float, costs: ArrayLike | str = ""
+    ) -> None:
+        self.rows, self.fold, self.folds, self.score, self.level, self.costs = rows, fold, folds, score, level, costs
+        self.loss = RowLoss.of(score, costs, rows.n_classes or 2, rounding(rows.confidence.dtype))
+        # With two classes a prediction's log loss is that of its confidence, and the rows keep their event.
+        self.claims = rows.kind in SINGLE or (score == CONFIDENCE and rows.n_classes != 2)
+        self.base = self.seen(rows, None)
         # Summed over the classes right and wrong the Brier score of a claim is twice (c - z)^2, what it is elsewhere.
         self.unit = 0.5 if score == "brier" and rows.kind in SINGLE else 1.0
         exact = self.terms(self.base)
         self.impossible = np.isinf(exact)
         # A log loss counts at most what every other log loss here does, so that a model has one.
-        self.floored = exact > _ZERO
-        self.losses = frozen(np.minimum(exact, _ZERO))
+        self.floored = exact > self._most
+        self.losses = frozen(np.minimum(exact, self._most))
         self.weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
         self.nothing = np.zeros(rows.n_rows)
 
     def terms(self, rows: Predictions) -> Float64s:
         """Each row's term of the score, (n,)."""
-        return self.unit * SCORES[self.score](rows)
+        return self.unit * self.loss.of_rows(rows)
+
+    def part(self, places: Codes) -> FoldTrial:
+        """The trial on some of the rows."""
+        fold = self.fold[places]
+        return FoldTrial(self.rows.take(places), fold, self.folds, self.score, self.level, self.costs)
+
+    @property
+    def _most(self) -> float:
+        """The largest loss of a row."""
+        return _ZERO if self.loss.unbounded else np.inf
 
     def mean(self, values: Float64s) -> float:
         return float(self.weights @ values / self.weights.sum())
 
     def seen(self, after: Predictions, where: Codes | None) -> Predictions:
         """Predictions after a candidate, in a form that has a score."""
+        if self.claims:
+            return right_or_wrong(_answered(after))
         return _whole(self.rows if where is None else self.rows.take(where), after)
+
+    def joined(self, parts: Sequence[Predictions], places: Sequence[Codes]) -> Predictions:
+        """Rows of the folds' parts, in the form that has a score; claims are right or wrong by their own classes."""
+        rows = self.base.with_parts(parts, places, "")
+        if not self.claims:
+            return rows
+        back = np.argsort(np.concatenate(places))
+        right = np.concatenate([part.true_labels for part in parts])[back]
+        return Predictions(rows.probs, right, weights=rows.weights, groups=rows.grouping)
 
     def gains(self, after: Predictions, where: Codes | None, *, judged: bool = False) -> Float64s:
         """Reduction of each row's loss against the uncalibrated model, (n,): minus infinity where it has a new 0.
@@ -207,8 +222,8 @@ class FoldTrial:
             base, losses, impossible = base.take(where), losses[where], impossible[where]
         seen = self.seen(after, where)
         new = self.terms(seen)
-        new = np.where(np.isinf(new) & (not judged), np.inf, np.minimum(new, _ZERO))
-        if not judged and np.isinf(SCORES[self.score](_NEVER)).any():
+        new = np.where(np.isinf(new) & (not judged), np.inf, np.minimum(new, self._most))
+        if not judged and self.loss.unbounded:
             new = np.where(((seen.probs == 0) & (base.probs > 0)).any(axis=1), np.inf, new)
         return np.asarray(np.where(impossible & np.isinf(new), 0.0, losses - new))
 
@@ -216,7 +231,7 @@ class FoldTrial:
         """Expected number of outcomes in a row that a candidate all but rules out, and their cost."""
         n = self.rows.n_rows
         chances, costs = np.zeros(n), np.zeros(n)
-        if not np.isinf(SCORES[self.score](_NEVER)).any():
+        if not self.loss.unbounded:
             return chances, costs
         for where, block in self.base.rows.blocks():
             after = np.maximum(seen.rows.part(where).array().astype(np.float64), LOG_FLOOR)
@@ -261,12 +276,13 @@ class FoldTrial:
             return Difference(-np.inf, -np.inf, -np.inf, float("nan")), False, ""
         w = self.rows.weights
         copies = np.repeat(np.arange(len(apart)), w.astype(np.intp)) if w is not None and whole(w) else slice(None)
-        score: Any = as_estimator(self.score)
         both, apart = (self.base.written_out(), after.written_out()), apart[copies]
         tested, level = w is None and self.rows.row_groups is None, level or self.level
         try:
-            found, _, _ = of_gains(*both, apart, lambda probs: self.unit * score.label_losses(probs), level)
-            return found, tested, ""
+            if np.array_equal(both[0].true_labels, both[1].true_labels):
+                found, _, _ = of_gains(*both, apart, lambda probs: self.unit * self.loss.of_labels(probs), level)
+                return found, tested, ""
+            return of_own_outcomes(both[0], apart, level), tested, ""
         except NotAnswerable as why:
             return Difference(self.mean(apart), np.nan, np.nan, np.nan), False, str(why)
 
@@ -275,8 +291,7 @@ class FoldTrial:
         rest = np.flatnonzero(~self.floored)
         if not len(rest):
             return _UNKNOWN
-        others = FoldTrial(self.rows.take(rest), self.fold[rest], self.folds, self.score, self.level)
-        return others.test(self.seen(after, None).take(rest), apart[rest])[0]
+        return self.part(rest).test(self.seen(after, None).take(rest), apart[rest])[0]
 
     def by_likelihood(self, recipe: Recipe, line: dict[str, Any], tilts: int) -> dict[str, Any] | None:
         """The line of a map of one number with the interval of the best such map, by the likelihood ratio.
@@ -383,14 +398,11 @@ def right_or_wrong(rows: Predictions) -> Predictions:
 def _whole(base: Predictions, after: Predictions) -> Predictions:
     """Predictions after recalibration, as rows that have a score.
 
-    Where the base rows contain single claims, these become the two classes wrong and right. A candidate may make only
-    the claim h of the predicted class c. Class j then gets the rest in the old proportion, (1 - h) p_j / sum_{l != c}
-    p_l, and an equal share where these are all 0. NotAnswerable for predictions without such a form.
+    A candidate may make only the claim h of the predicted class c. Class j then gets the rest in the old proportion,
+    (1 - h) p_j / sum_{l != c} p_l, and an equal share where these are all 0. NotAnswerable for predictions without such
+    a form.
     """
-    if after.abstained is not None:
-        raise NotAnswerable("it leaves rows unanswered, so that its score is one of other rows")
-    if base.kind in SINGLE:
-        return right_or_wrong(after)
+    after = _answered(after)
     if after.kind in ("full", "per-class"):
         return after
     if base.kind != "full" or after.n_ranked > 1:
@@ -403,3 +415,10 @@ def _whole(base: Predictions, after: Predictions) -> Predictions:
     probs *= ((1.0 - h) / probs.sum(axis=1))[:, None]
     probs[line, c] = h
     return base.with_probs(probs)
+
+
+def _answered(after: Predictions) -> Predictions:
+    """Return the predictions; NotAnswerable if they leave rows unanswered."""
+    if after.abstained is not None:
+        raise NotAnswerable("it leaves rows unanswered, so that its score is one of other rows")
+    return after

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from calib_core._base.arrays import Bools, Codes, Float64s, frozen
 from calib_core._base.distributions import norm
@@ -18,23 +19,24 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import rows_of, title_of
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
 from calib_core.calibrators.blend import returns_rows, without_small
+from calib_core.columns.conditions import metadata_column
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE, TOLERANCE
-from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.candidate_ranking import BOLD, ENOUGH, Contest
 from calib_core.evaluation.candidates import (
     COLUMNS,
     EACH_FOLD,
     IDENTITY,
     NEW_ZERO,
-    SCORES,
     FoldTrial,
     candidates_for,
     is_tilt,
     simplicity,
 )
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
+from calib_core.evaluation.group_gains import HARM, GroupGains
 from calib_core.evaluation.remaining_error import Remaining
+from calib_core.evaluation.row_losses import COST, SCORES, name_of_score
 from calib_core.evaluation.update_gains import own_recipes
 from calib_core.inference.comparison.paired_differences import Difference
 from calib_core.inference.intervals.influence_functions import counting
@@ -98,7 +100,8 @@ class CalibratorChoice(OneLine):
     is None without a recommendation or without floored rows. ``floored_fit`` is the number of such rows among the
     calibration rows if others are held out. They can decide the fit: ``fitted_without`` is the gain of ``about`` if it
     is fitted without them (None if there are none). ``same_events``: whether calibration and held-out rows
-    have the same share of events. The gain of an update of the mean risk is then a little too large.
+    have the same share of events. The gain of an update of the mean risk is then a little too large. ``costs`` are
+    those of decisions as text. ``groups`` has the gain of ``about`` in each group of a column, if one was named.
     """
 
     recipe: Recipe
@@ -133,6 +136,8 @@ class CalibratorChoice(OneLine):
     event_rate: float = np.nan
     blended: bool = False
     simple: Recipe | None = None
+    costs: str = ""
+    groups: GroupGains | None = None
 
     def frame(self) -> pd.DataFrame:
         """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
@@ -184,6 +189,8 @@ class CalibratorChoice(OneLine):
             "judged_on": self.judged_on,
             "sentences": [self.sentence, *self.price],
             "notes": list(self.notes),
+            **({"costs": self.costs} if self.score == COST else {}),
+            **({} if self.groups is None else {"worst_of": self.groups.column, "groups": self.groups.records()}),
         }
 
     @property
@@ -247,7 +254,7 @@ class CalibratorChoice(OneLine):
 
     def effect(self, fall: str = "") -> str:
         """Effect of the recommendation, in sentences, after the one on the fall of the error (``Remaining.fall``)."""
-        name = inside(ESTIMATORS[self.score].title)
+        name = name_of_score(self.score)
         if not self.recalibrate:
             return self._reason()
         only = dict(self.recipe.params).get("only")
@@ -277,11 +284,13 @@ class CalibratorChoice(OneLine):
 
     @property
     def _called(self) -> str:
-        return "the blend" if self.recipe.key == "blend" else inside(self.recipe.title)
+        if self.recipe.key == "blend":
+            return "the blend"
+        return f"{'the ' if _is_map(self.recipe) else ''}{inside(self.recipe.title)}"
 
     def _then(self) -> tuple[str, ...]:
         """Sentences on the score before and after, and on rows in which it is at its maximum."""
-        name = inside(ESTIMATORS[self.score].title)
+        name = name_of_score(self.score)
         then = f"{begun(name)} {self._way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if not self.floored or self.score != "log-loss":
             return (then,)
@@ -298,7 +307,7 @@ class CalibratorChoice(OneLine):
         keeps = " and changes no predicted class" if CALIBRATORS[self.simple.key].flags.keeps_argmax else ""
         return (
             f"{begun(_in_use(self.simple))} is simpler and about as good: it lowers "
-            f"{inside(ESTIMATORS[self.score].title)} by {written(float(line['gain']))}{keeps}; {self._called} lowers "
+            f"{name_of_score(self.score)} by {written(float(line['gain']))}{keeps}; {self._called} lowers "
             f"it by {written(self.gain.point)}."
         )
 
@@ -351,9 +360,12 @@ class CalibratorChoice(OneLine):
 
     def _reason(self) -> str:
         """Reason for leaving the model unchanged."""
-        name, tried = inside(ESTIMATORS[self.score].title), len(self.recipes) - 1
+        name, tried = name_of_score(self.score), len(self.recipes) - 1
         if self.why or not tried:
             return f"No gain can be shown because {self.why or 'there is no calibrator to try'}."
+        if self.groups is not None and len(self.groups.harmed) and self.gain.point > 0:
+            title = begun(inside(self.about.title))
+            return f"{title} lowers the {name} of all rows, but harms a group. {self.groups.sentence}"
         if self.about == IDENTITY or not 0 < self.gain.point < np.inf:
             where = "in cross-validation" + (" on the calibration rows" if self.held_out else "")
             none = (
@@ -418,10 +430,11 @@ class CalibratorChoice(OneLine):
         base, line = self._lines
         contract = self._contract
         needed = int(line["rows_needed"])
-        name = inside(ESTIMATORS[self.score].title)
+        name = name_of_score(self.score)
         texts = (
             f"On {self.judged_on}, {name} {self._way} by {written(abs(self.gain.point))} ({self._ends(self.gain)})."
             f"{self._same_events(self.about)}",
+            "" if self.groups is None else self.groups.sentence,
             self._of_members(),
             self._of_floored_fit,
             "" if contract.keeps_argmax else f"Accuracy {_moves(line, self.level)}.",
@@ -460,7 +473,7 @@ class CalibratorChoice(OneLine):
         way = "raise" if gain.point < 0 else "lower"
         return (
             f"{rows}. Such rows can decide the fit. Fitted without {'it' if self.floored_fit == 1 else 'them'}, "
-            f"{inside(self.about.title)} would {way} {inside(ESTIMATORS[self.score].title)} by "
+            f"{inside(self.about.title)} would {way} {name_of_score(self.score)} by "
             f"{written(abs(gain.point))} ({self._ends(gain)})."
         )
 
@@ -540,6 +553,8 @@ class CalibratorChoice(OneLine):
         gain, rows = self.gain, self.held_out or self.rows
         if self.about == IDENTITY or not 0 < gain.point < np.inf or self.why:
             return ()
+        if self.groups is not None or (self.blended and self.score != "log-loss"):
+            return ()  # the evidence that is missing is not only that of this gain
         if not gain.p_value < 1 or not 1 < (needed := self._rows_to_show(gain.point)) / rows <= _MOST_TIMES:
             return ()
         held_out = "held-out " if self.held_out else ""
@@ -608,9 +623,10 @@ class CalibratorChoice(OneLine):
 
     def _how(self) -> str:
         """Describe how the calibrator was chosen, and how often the choice is the same without one fold."""
-        start = f"Chosen by {inside(ESTIMATORS[self.score].title)}, cross-validated in {len(self.picks)} random folds"
+        start = f"Chosen by {name_of_score(self.score)}, cross-validated in {len(self.picks)} random folds"
         if self.blended:
-            return f"{start}: a blend averages the calibrators, by weights that follow their results on left-out rows."
+            which = "results" if self.score == "log-loss" else "log losses"
+            return f"{start}: a blend averages the calibrators, by weights that follow their {which} on left-out rows."
         same = sum(pick == self.about for pick in self.picks)
         return (
             f"{start}. The choice {self._repeated} was repeated without each fold in turn: it was "
@@ -619,7 +635,8 @@ class CalibratorChoice(OneLine):
 
     def _rule(self) -> str:
         """Describe the rule by which a calibrator is recommended by log loss, and its result."""
-        held_out = "the interval of its gain on the held-out rows is above 0." if self.held_out else ""
+        by = " in log loss" if self.blended and self.score != "log-loss" else ""
+        held_out = f"the interval of its gain{by} on the held-out rows is above 0." if self.held_out else ""
         enough, times = f"more than {np.exp(ENOUGH):.1f} times the model's", _times(self.evidence)
         if self.blended:
             same = sum(pick != IDENTITY for pick in self.picks)
@@ -630,7 +647,7 @@ class CalibratorChoice(OneLine):
                 "model does. Its likelihood (the probability that it gives to all of them together) must be "
                 f"{enough}; here it is {times} times.{includes} The same holds without one fold in {same} of "
                 f"{len(self.picks)} repetitions. A calibrator with more than {in_percent(ALONE)} of the weight is "
-                "recommended alone."
+                f"recommended alone.{self._of_use()}"
             ) + (f" Also, {held_out}" if held_out else "")
         return (
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
@@ -639,6 +656,26 @@ class CalibratorChoice(OneLine):
             f"that it gives to all of them together) must be {enough}; here it is {times} times the model's. With few "
             "rows, one likelihood-ratio test can replace these two conditions."
             f"{f' Third, {held_out}' if held_out else ''}{self._not_met()}"
+        )
+
+    @property
+    def held_out_rule(self) -> str:
+        """Sentences on the role of the held-out rows."""
+        if self.blended and self.score != "log-loss":
+            rejects = HELD_OUT_REJECTS.replace("its gain on them", "its gain in log loss on them")
+            return f"{rejects[:-1]}, and if the {name_of_score(self.score)} falls."
+        return HELD_OUT_REJECTS
+
+    def _of_use(self) -> str:
+        """Describe the conditions of a stated use; empty for log loss of all rows."""
+        name = name_of_score(self.score)
+        use = "" if self.score == "log-loss" else f" It must also lower the {name} of these rows."
+        if self.groups is None:
+            return use
+        return (
+            f"{use} By {self.groups.column}, it must not harm a group: none may be significantly worse than with the "
+            f"model, by more than {in_percent(HARM)} of the gain over all rows. If one is, an equally good calibrator "
+            "that harms no group is recommended."
         )
 
     @property
@@ -657,7 +694,7 @@ class CalibratorChoice(OneLine):
                 else "The interval is for new test rows; it treats the fitted calibrators as fixed. "
             )
             + (
-                HELD_OUT_REJECTS
+                self.held_out_rule
                 if self.held_out
                 else "The calibrator was chosen by cross-validation on the same rows; the interval does not correct "
                 "for that."
@@ -737,6 +774,9 @@ def choose(
     level: float = LEVEL,
     progress: Callable[[int], object] | None = None,
     held_out: Predictions | None = None,
+    *,
+    costs: ArrayLike | str = "",
+    worst_of: str = "",
 ) -> CalibratorChoice:
     """Choose a calibrator by cross-validation; the model stays unchanged unless recalibration helps.
 
@@ -751,6 +791,16 @@ def choose(
     of the weight is recommended alone. So is a correction of only the rows with one value of a metadata column, if it
     does as well. ``simple`` is the simplest candidate that does as well as the blend, by the paired test below. With
     few rows, where the evidence is not enough, a calibrator of one parameter can be recommended as in (2) below.
+
+    The other ``score`` keys state a use. "confidence" is for use of the predicted class and its confidence h. The loss
+    of a row is -log h if the class is right, else -log(1 - h). "cost" is for decisions of least expected cost. Its
+    ``costs`` are those of ``decisions.cost_matrix``, for two classes also a threshold. A cost says little about each
+    row. So the blend, its weights and its evidence are those by log loss, and two conditions are added. The blend must
+    also lower the loss of this use, and on held-out rows its gain in log loss must be significant.
+
+    ``worst_of`` names a metadata column: no group of its rows may be harmed (``GroupGains.harmed``). Corrections by
+    this column then compete with the other candidates. If the recommended calibrator harms a group, an equally good
+    one that harms none is taken, else the model stays unchanged. ``groups`` of the result has the gain of each group.
 
     If ``candidates`` are named, with the Brier score, and for rows of single claims, one candidate is chosen. There are
     two questions, in this order:
@@ -811,23 +861,31 @@ def choose(
     if score not in SCORES:
         raise InputError(f"score is {score!r}; it must be one of {', '.join(SCORES)}")
     as_share(level, "level")
+    if score != COST and np.size(costs) and costs != "":
+        raise InputError(f"costs are for score='cost', and score is {score!r}")
     if predictions.kind == "per-class" and score == "log-loss":
         raise NotAnswerable("log loss is not defined for rows that need not sum to one; choose by the Brier score")
+    if worst_of:
+        metadata_column(predictions, worst_of)
+    pooled = candidates is None and score != "brier" and predictions.kind == "full"
     given = candidates_for(predictions) if candidates is None else [CALIBRATORS.recipe(each) for each in candidates]
     recipes = tuple(dict.fromkeys((IDENTITY, *given)))
     as_whole(random_state, "random_state", 0)
     if folds is not None:
         as_whole(folds, "folds", FEWEST_FOLDS)
     if candidates is None:
-        recipes += tuple(each for each in own_recipes(predictions) if each not in recipes)
+        by_columns = (CALIBRATORS.described("multicalibrated", by=worst_of),) if pooled and worst_of else ()
+        recipes += tuple(each for each in (*by_columns, *own_recipes(predictions)) if each not in recipes)
     rows = _drawn(counting(predictions), random_state)
     folds = _folds(rows, folds)
     for judged in (rows, *(() if held_out is None else (held_out,))):
         if found := blocking(judged):
             raise NotAnswerable(f"no calibrator is recommended on these rows: {found[0].fact}")
-    trial = FoldTrial(rows, plain_folds(rows, folds, random_state), folds, score, level)
-    pooled = candidates is None and score == "log-loss" and predictions.kind == "full"
-    tried = _Tried(trial, recipes, unasked=candidates is None, pooled=pooled)
+    fold = plain_folds(rows, folds, random_state)
+    trial = likelihood = FoldTrial(rows, fold, folds, score, level, costs)
+    if pooled and score != "log-loss":
+        likelihood = FoldTrial(rows, fold, folds, "log-loss", level)
+    tried = _Tried(trial, likelihood, recipes, worst_of, unasked=candidates is None, pooled=pooled)
     for i, recipe in enumerate(recipes[1:], start=1):
         if progress is not None:
             progress(100 * (i - 1) // len(recipes))
@@ -842,11 +900,19 @@ class _Tried:
     """All candidates evaluated on the same folds, the model first."""
 
     trial: FoldTrial
+    likelihood: FoldTrial
+    """The same by log loss, which a blend is made by whatever it is used for."""
     recipes: tuple[Recipe, ...]
+    worst_of: str
+    """Column whose groups must not be harmed; empty if all rows are judged together only."""
     unasked: bool
     pooled: bool
     afters: dict[int, Predictions] = field(init=False)
+    wholes: dict[int, Predictions] = field(init=False)
+    """Whole rows after each candidate; ``afters`` are in the form that is scored."""
     gains: Float64s = field(init=False)
+    nats: Float64s = field(init=False)
+    """Gains in log loss."""
     bold: Float64s = field(init=False)
     price: Float64s = field(init=False)
     lines: list[dict[str, Any]] = field(init=False)
@@ -860,9 +926,9 @@ class _Tried:
 
     def __post_init__(self) -> None:
         shape = len(self.recipes), self.trial.rows.n_rows
-        self.gains, self.bold, self.price = (np.zeros(shape) for _ in range(3))
+        self.gains, self.nats, self.bold, self.price = (np.zeros(shape) for _ in range(4))
         self.single = len(self.recipes)
-        self.afters = {0: self.trial.base}
+        self.afters, self.wholes = {0: self.trial.base}, {0: self.likelihood.base}
         self.lines = [self.trial.line(IDENTITY, self.trial.rows, self.gains[0])]
 
     def add(self, i: int, recipe: Recipe) -> None:
@@ -872,14 +938,19 @@ class _Tried:
             if self.unasked:
                 trial.check_rows(recipe)
             after = over_folds(trial.rows, trial.rows, recipe, trial.fold, trial.fold)
-            self.afters[i] = trial.seen(after, None)
-            self.gains[i] = trial.gains(self.afters[i], None)
+            self.afters[i], self.wholes[i] = trial.seen(after, None), self.likelihood.seen(after, None)
+            self.gains[i], self.nats[i] = self._gains(after)
             self.lines.append(trial.line(recipe, after, self.gains[i]))
-            if np.isfinite(self.gains[i]).all():
-                self.bold[i], self.price[i] = trial.bold_claims(self.afters[i])
+            if np.isfinite(self.nats[i]).all():
+                self.bold[i], self.price[i] = self.likelihood.bold_claims(self.wholes[i])
         except (InputError, NotAnswerable) as why:
-            self.gains[i] = -np.inf
+            self.gains[i] = self.nats[i] = -np.inf
             self.lines.append(trial.left_out(recipe, str(why)))
+
+    def _gains(self, after: Predictions) -> tuple[Float64s, Float64s]:
+        """Each row's gain by the score and by log loss, (n,) each."""
+        gains = self.trial.gains(after, None)
+        return gains, gains if self.likelihood is self.trial else self.likelihood.gains(after, None)
 
     def blend(self) -> None:
         """Average the candidates, and compare the result with them."""
@@ -897,29 +968,30 @@ class _Tried:
         places = [np.flatnonzero(trial.fold == f) for f in range(trial.folds)]
         apart = [contest.shares(trial.fold != f, self._worth)[members] for f in range(trial.folds)]
         parts = [self._mixed(members, each, place) for each, place in zip(apart, places, strict=True)]
-        self.of_other_folds = trial.base.with_parts(parts, places, "")
+        seen = [trial.seen(part, place) for part, place in zip(parts, places, strict=True)]
+        self.of_other_folds = trial.joined(seen, places)
         self.blended = len(self.recipes)
         self.recipes += (recipe,)
         # As on every page: the recommended blend, with its final weights, after members fitted on the other folds.
         after = self._mixed(members, weights, np.arange(trial.rows.n_rows))
-        self.afters[self.blended] = after
-        gains, bold = trial.gains(after, None), trial.bold_claims(after)
+        self.afters[self.blended], self.wholes[self.blended] = trial.seen(after, None), after
+        gains, nats = self._gains(after)
         self.lines.append(trial.line(recipe, after, gains))
-        self.gains, self.bold, self.price = (
-            np.vstack([old, new]) for old, new in zip((self.gains, self.bold, self.price), (gains, *bold), strict=True)
-        )
+        both = zip((self.gains, self.nats, self.bold, self.price),
+                   (gains, nats, *self.likelihood.bold_claims(after)), strict=True)  # fmt: skip
+        self.gains, self.nats, self.bold, self.price = (np.vstack([old, new]) for old, new in both)
 
     def _mixed(self, members: Codes, weights: Float64s, where: Codes) -> Predictions:
         """These rows after the average of these candidates."""
         shares = zip(members, weights / weights.sum(), strict=True)
-        probs = sum(w * self.afters[int(i)].take(where).probs for i, w in shares)
-        return self.trial.base.take(where).with_probs(frozen(np.asarray(probs, dtype=np.float64)))
+        probs = sum(w * self.wholes[int(i)].take(where).probs for i, w in shares)
+        return self.likelihood.base.take(where).with_probs(frozen(np.asarray(probs, dtype=np.float64)))
 
     def _mixture(self, contest: Contest) -> Contest:
         """The candidates that the blend averages; a mixture reads nothing but their gains."""
         singles = self.recipes[: self.single]
         able = np.array([not self.pooled or returns_rows(recipe) for recipe in singles])
-        return replace(contest, gains=np.where(able[:, None], contest.gains[: self.single], -np.inf))
+        return replace(contest, gains=np.where(able[:, None], self.nats[: self.single], -np.inf))
 
     @property
     def _worth(self) -> float:
@@ -943,6 +1015,27 @@ class _Tried:
             return None
         return self.recipes[min(level, key=self.order.__getitem__)]
 
+    def _by_group(self, i: int) -> GroupGains:
+        """Return a candidate's gain in each group."""
+        return GroupGains.of(self.trial, self.afters[i], self.gains[i], self.worst_of)
+
+    def _by_group_of(self, about: int, fit: Predictions, held_out: Predictions) -> GroupGains:
+        """Return a candidate's gain in each group of held-out rows."""
+        there = self._judging(held_out)
+        after = as_calibrator(self.recipes[about]).fit_on(counting(fit)).apply(there.rows)
+        gains = there.gains(after, None, judged=True)
+        return GroupGains.of(there, there.seen(after, None), gains, self.worst_of)
+
+    def _for_groups(self, found: int, groups: dict[int, GroupGains]) -> int:
+        """Return the recommended candidate, or if it harms a group, an equally good one that harms none; 0 for none.
+
+        Of several it is the one with the largest gain in the group that gains least.
+        """
+        if not found or not _harms(groups[found]):
+            return found
+        harmless = [i for i, gains in groups.items() if not _harms(gains) and _shown(self.lines[i])]
+        return max(harmless, key=lambda i: groups[i].least, default=0)
+
     def choice(self, predictions: Predictions, held_out: Predictions | None, random_state: int) -> CalibratorChoice:
         """Return the choice."""
         trial, recipes, contest = self.trial, self.recipes, self._contest()
@@ -952,7 +1045,7 @@ class _Tried:
         picked = [contest.simplest(rows) for rows in others]
         choosing, tested, why = self._of_picks(picked)
         evidence, enough = float("nan"), choosing.low > 0
-        if trial.score == "log-loss":
+        if self.pooled or trial.score == "log-loss":
             evidence = mixture.evidence(trial.fold, self._worth)
             enough = evidence > ENOUGH
         chosen = [i for i in equals if i in picked]
@@ -968,13 +1061,22 @@ class _Tried:
             found = 0 if why else self._of_blend(contest, enough=enough)
             about = found or self.blended or winner
             winner, equals = (found, sorted({found, *equals})) if found else (winner, equals)
+        groups = {}
+        if self.worst_of and about:
+            groups = {i: self._by_group(i) for i in (about, *equals) if i in self.afters}
+            found = self._for_groups(found, groups)
+            about = found or about
+        by_group = groups.get(about)
         before, floored, tested_on, lines = trial.mean(trial.losses), int(trial.floored.sum()), 0, self.lines
         if held_out is not None:
             judged = counting(held_out)
             before, floored, lines = self._on_held_out(counting(predictions), judged, {0, about, winner})
             tested_on = judged.n_rows
             tested = judged.weights is None and judged.row_groups is None
-            found = found if _shown(lines[found]) else 0
+            found = found if self._confirmed(found, lines, predictions, judged) else 0
+            if by_group is not None:
+                by_group = self._by_group_of(about, predictions, judged)
+                found = 0 if _harms(by_group) else found
         rest = self._without_floored(found, predictions, held_out) if found and floored else None
         floored_fit, fitted_without = 0, None
         if held_out is not None and about:
@@ -1014,7 +1116,9 @@ class _Tried:
             by_likelihood=held_out is None and about in self.by_likelihood,
             event_rate=_event_rate(counting(predictions if held_out is None else held_out)),
             blended=blended,
-            simple=self._simple(found, equals, lines),
+            simple=self._simple(found, [i for i in equals if not _harms(groups.get(i))], lines),
+            costs=_as_text(trial.costs),
+            groups=by_group,
         )
 
     def _without_floored(self, found: int, predictions: Predictions, held_out: Predictions | None) -> Difference:
@@ -1045,10 +1149,19 @@ class _Tried:
             return int(floored.sum()), there.test(there.seen(after, None), there.gains(after, None, judged=True))[0]
         return int(floored.sum()), None
 
-    def _judging(self, judged: Predictions) -> FoldTrial:
+    def _judging(self, judged: Predictions, trial: FoldTrial | None = None) -> FoldTrial:
         """Return the trial for rows on which candidates fitted elsewhere are evaluated."""
-        place: Codes = np.zeros(judged.n_rows, dtype=np.intp)
-        return FoldTrial(judged, place, 1, self.trial.score, self.trial.level)
+        trial, place = trial or self.trial, np.zeros(judged.n_rows, dtype=np.intp)
+        return FoldTrial(judged, place, 1, trial.score, trial.level, trial.costs)
+
+    def _confirmed(self, found: int, lines: Sequence[dict[str, Any]], fit: Predictions, held_out: Predictions) -> bool:
+        """True if a candidate's gain is also significant on held-out rows, or by log loss with some gain in its use."""
+        if not found or self.likelihood is self.trial:
+            return bool(found) and _shown(lines[found])
+        there = self._judging(held_out, self.likelihood)
+        after = as_calibrator(self.recipes[found]).fit_on(counting(fit)).apply(there.rows)
+        gain = there.test(there.seen(after, None), there.gains(after, None, judged=True))[0]
+        return gain.low > 0 and bool(lines[found]["gain"] > 0)
 
     def _recommended(self, contest: Contest, chosen: Sequence[int], picked: Sequence[int], *, enough: bool) -> int:
         """Return the candidate recommended by cross-validation, one of ``chosen``; 0 for none."""
@@ -1117,7 +1230,7 @@ class _Tried:
             parts.append(after.take(where))
             if pick:
                 apart[where] = trial.gains(parts[-1], where, judged=True)
-        return trial.test(trial.base.with_parts(parts, places, ""), apart)
+        return trial.test(trial.joined(parts, places), apart)
 
     def _on_held_out(
         self, fit: Predictions, judged: Predictions, wanted: set[int]
@@ -1166,6 +1279,18 @@ class _Tried:
         return table[list(COLUMNS)]
 
 
+def _harms(gains: GroupGains | None) -> bool:
+    """True if a candidate is significantly worse than the model in some group."""
+    return gains is not None and len(gains.harmed) > 0
+
+
+def _as_text(costs: ArrayLike | str) -> str:
+    """Return costs as text, one line per decision."""
+    if isinstance(costs, str):
+        return costs
+    return "; ".join(" ".join(f"{each:g}" for each in line) for line in np.atleast_2d(np.asarray(costs, dtype=float)))
+
+
 def _shown(line: dict[str, Any]) -> bool:
     """True if the interval of a candidate's gain is above 0."""
     return bool(line["low"] > 0)
@@ -1212,9 +1337,14 @@ def _event_rate(rows: Predictions) -> float:
 def _in_use(recipe: Recipe) -> str:
     """Title after the verb "use": maps and blends have an article."""
     title = inside(recipe.title)
-    if not (recipe.key == "blend" or title.partition(",")[0].partition(" (")[0].endswith(" map")):
+    if not (recipe.key == "blend" or _is_map(recipe)):
         return title
     return f"{'an' if title[0] in 'aeiou' else 'a'} {title}"
+
+
+def _is_map(recipe: Recipe) -> bool:
+    """True for a calibrator whose title calls it a map."""
+    return recipe.title.partition(",")[0].partition(" (")[0].endswith(" map")
 
 
 def _times(nats: float) -> str:

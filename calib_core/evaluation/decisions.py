@@ -307,7 +307,7 @@ class _Priced:
         distributions(predictions.kind)
         table = cost_matrix(costs, predictions.rows.shape[1])
         near = rounding(predictions.confidence.dtype)
-        parts = [_decided(block.astype(np.float64), table, near) for _, block in predictions.rows.blocks()]
+        parts = [least_cost(block.astype(np.float64), table, near) for _, block in predictions.rows.blocks()]
         codes, expected = (np.concatenate(part) for part in zip(*parts, strict=True))
         return cls(codes, expected, table[codes])
 
@@ -316,7 +316,11 @@ class _Priced:
         return np.take_along_axis(self.possible, labels[:, None], axis=1)[:, 0]
 
 
-def _decided(probs: Float64s, table: Float64s, near: float) -> tuple[Codes, Float64s]:
+def least_cost(probs: Float64s, table: Float64s, near: float) -> tuple[Codes, Float64s]:
+    """Return the decision of least expected cost (n,) and this cost (n,), for probabilities (n, K) and costs (K, K).
+
+    ``near`` is the rounding of the probabilities: equal costs are tied up to it, and the first of several is taken.
+    """
     expected = probs @ table.T
     least = expected.min(axis=1)
     # Costs that are equal up to rounding, in units of the largest difference of costs, are tied.
@@ -361,7 +365,7 @@ def _change(after: Predictions, before: Predictions | None, costs: ArrayLike | s
         return {"note": f"no change: {why}"}
     table, near = cost_matrix(costs, a.rows.shape[1]), max(rounding(rows.confidence.dtype) for rows in (a, b))
     changed = float(np.average(new.decided != old.decided, weights=a.weights))
-    return _paired(a, b, lambda probs: table[_decided(probs, table, near)[0]], level) | {"changed": changed}
+    return _paired(a, b, lambda probs: table[least_cost(probs, table, near)[0]], level) | {"changed": changed}
 
 
 def _paired(a: Predictions, b: Predictions, terms: Callable[[Float64s], Float64s], level: float) -> dict[str, object]:

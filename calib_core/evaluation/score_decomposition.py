@@ -15,8 +15,9 @@ from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, LEVEL, SEED
 from calib_core.estimators.base import estimate
-from calib_core.evaluation.candidates import SCORES, FoldTrial, candidates_for
+from calib_core.evaluation.candidates import FoldTrial, candidates_for
 from calib_core.evaluation.cross_fitting import over_folds
+from calib_core.evaluation.row_losses import PROPER
 from calib_core.evaluation.study import over_same_rows
 from calib_core.inference.comparison.model_differences import paired_difference, same_rows
 from calib_core.inference.comparison.skills import why_few
@@ -43,7 +44,7 @@ def parts_of_scores(
 ) -> pd.DataFrame:
     """Decompose scores before and after recalibration into calibration and refinement loss.
 
-    One row for each of ``after``, score (a key of ``choice.SCORES``) and part. Parts are the whole score, the
+    One row for each of ``after``, score (log loss and Brier score) and part. Parts are the whole score, the
     calibration loss (score minus refinement loss) and the refinement loss. The last is the score after the best map
     among ``candidates`` (by default the first two of ``choice.candidates_for`` that change something) and the identity.
     Maps are fitted and selected in ``folds`` folds (3 or more) without their evaluation rows, as in ``choice.choose``.
@@ -79,7 +80,7 @@ def parts_of_scores(
         pair = [each if whole else _right_or_wrong(each) for each in (old, new)]
         few = next(filter(None, (why_few(ConfidenceRows.of(each)) for each in pair)), "")
         found = [_Split.all_of(each, candidates, folds, random_state, level) for each in pair]
-        for score in SCORES:
+        for score in PROPER:
             first, last = (each[score] for each in found)
             ends = [] if first.why or last.why or few else _ends_of_score(pair, score, level)
             lines += [{"calibrator": name, "score": score, **line} for line in _lines(first, last, few, ends, level)]
@@ -104,7 +105,7 @@ class _Split:
     ) -> dict[str, _Split]:
         """Return the parts by score, with one fit of every map for all scores."""
         fold = rows.folds(folds, random_state=random_state)
-        trials = {score: FoldTrial(rows, fold, folds, score, level) for score in SCORES}
+        trials = {score: FoldTrial(rows, fold, folds, score, level) for score in PROPER}
         recipes = candidates_for(rows)[1:3] if candidates is None else list(map(CALIBRATORS.recipe, candidates))
         inner, outer = _gains(rows, recipes, trials)
         found = {}

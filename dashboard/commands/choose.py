@@ -35,8 +35,16 @@ if TYPE_CHECKING:
     multiple=True,
     help="Calibrator to try: a key, or a recipe as JSON (repeatable). By default, the usual ones for such data.",
 )
-@click.option("--score", type=click.Choice(["log-loss", "brier"]), default="log-loss", show_default=True,
-              help="Score to choose by.")  # fmt: skip
+@click.option(
+    "--score",
+    type=click.Choice(["log-loss", "brier", "confidence", "cost"]),
+    default=None,
+    show_default="log-loss, or cost with --costs",
+    help="Score or use to choose for: confidence is the log loss of the confidence, cost that of decisions.",
+)
+@click.option("--costs", default="", metavar="COSTS", help="Costs of decisions: a threshold of two classes, such as "
+              "0.2, or one line per decision with one cost per true class, such as '0 5; 1 0'.")  # fmt: skip
+@click.option("--worst-of", default="", metavar="COLUMN", help="Column whose groups must not be harmed.")
 @click.option(
     "--folds", type=click.IntRange(3, 20), default=None, show_default="7", help="Number of cross-validation folds."
 )
@@ -57,7 +65,9 @@ if TYPE_CHECKING:
 def command(
     file: Path,
     keys: tuple[str, ...],
-    score: str,
+    score: str | None,
+    costs: str,
+    worst_of: str,
     folds: int | None,
     seed: int,
     level: float,
@@ -82,8 +92,12 @@ def command(
       calib choose validation.csv
       calib choose validation.npz --candidate temperature --candidate dirichlet --score brier
       calib choose answers.jsonl --models-in model --json
+      calib choose risks.csv --costs 0.2 --worst-of hospital
     """
     _shared_options.check_rows(judge, rows)
+    score = score or ("cost" if costs else "log-loss")
+    if costs and score != "cost":
+        raise click.UsageError("--costs goes with --score cost only.")
 
     import calib_core as cc
     from dashboard.commands import _opened_models
@@ -93,10 +107,11 @@ def command(
     if form != "json":
         first.warn()
     recipes = [_shared_options.recipe_of(cc.CALIBRATORS, key) for key in keys]
-    how = {"candidates": recipes or None, "score": score, "folds": folds, "random_state": seed, "level": level}
+    use = {name: value for name, value in (("costs", costs), ("worst_of", worst_of)) if value}
+    how = {"candidates": recipes or None, "score": score, "folds": folds, "random_state": seed, "level": level, **use}
     given = {name: _given(model, "all" if judge == "all" else rows, judge) for name, model in opened.items()}
     found = {name: _chosen(name, on, **how) for name, on in given.items()}
-    options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows,
+    options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows, **use,
                "chosen_on": next(iter(given.values())).sentence}  # fmt: skip
     _outputs.answer(
         form,

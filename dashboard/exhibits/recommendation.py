@@ -10,13 +10,14 @@ from typing import Annotated
 import pandas as pd
 
 import calib_core as cc
-from calib_core import ESTIMATORS, InputError, NotAnswerable, Recipe
+from calib_core import InputError, NotAnswerable, Recipe
 from calib_core.defaults import LEVEL
 from calib_core.evaluation.candidate_ranking import MOST
-from calib_core.evaluation.choice import SCORES
-from calib_core.registry.registry import Choice
-from calib_core.text import at_level, count, inside
+from calib_core.evaluation.row_losses import COST, SCORES, name_of_score
+from calib_core.registry.registry import Choice, Text
+from calib_core.text import at_level, begun, count
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.decisions import COSTS
 from dashboard.exhibits.doubt_words import rules_out_advice
 from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -27,6 +28,7 @@ ALL_ROWS = "the setting “Judged on”, or --judge all"
 """Place where a page offers to evaluate all rows."""
 QUICK = 60_000
 """Rows times classes up to which calibrators are compared without a request."""
+_USES = Choice(SCORES, titles=tuple(begun(name_of_score(key)) for key in SCORES))
 
 
 @EXHIBITS.register("recommendation", "Is recalibration worthwhile?")
@@ -34,7 +36,22 @@ QUICK = 60_000
 class Recommendation(Exhibit):
     """Gain of each calibrator on held-out rows, with intervals and tests."""
 
-    score: Annotated[str, Choice(tuple(SCORES)), "Score", "score used to choose the calibrator"] = "log-loss"
+    score: Annotated[
+        str,
+        _USES,
+        "Chosen for",
+        "score or use of the probabilities that the calibrator is chosen for",
+    ] = "log-loss"
+    costs: Annotated[
+        str,
+        COSTS,
+        "Costs",
+        "for the cost of decisions: a threshold of two classes, such as 0.2, or one line per decision, such as 0 5; 1 "
+        "0. Empty: every error costs 1",
+    ] = ""
+    worst_of: Annotated[
+        str, Text(200), "No group harmed", "a column whose groups must not be harmed; empty: all rows together"
+    ] = ""
 
     terms = ("log-loss", "brier-score", "interval")
 
@@ -90,8 +107,15 @@ class Recommendation(Exhibit):
             # Same folds as on all pages, so that a calibrator has one score; the rule needs at least three.
             own = 3 <= source.folds != Source().folds
             folds = {"folds": source.folds} if own else {}
-            return call(cc.choose, fit, score=self.score, random_state=source.seed, **folds, stem="choice")
-        return call(cc.choose, fit, score=self.score, held_out=rows.part("test"), stem="choice")
+            return call(cc.choose, fit, **self._use, random_state=source.seed, **folds, stem="choice")
+        return call(cc.choose, fit, **self._use, held_out=rows.part("test"), stem="choice")
+
+    @property
+    def _use(self) -> dict[str, str]:
+        """Arguments of the choice that state the use; only those that are set, so that equal choices are one."""
+        costs = {"costs": self.costs.strip()} if self.score == COST and self.costs.strip() else {}
+        groups = {"worst_of": self.worst_of.strip()} if self.worst_of.strip() else {}
+        return {"score": self.score, **costs, **groups}
 
     @classmethod
     def known(cls, scene: Scene) -> Recipe | None:
@@ -127,7 +151,7 @@ class Recommendation(Exhibit):
         """Return the columns of a choice made at this level."""
         return (
             of.text("calibrator", "title"),
-            of.number(inside(ESTIMATORS[self.score].title), "score"),
+            of.number(name_of_score(self.score), "score"),
             of.number("gain"),
             of.number_between(f"{at_level(level)} interval", "low", "high"),
             of.probability("p (Holm)", "p_holm"),
@@ -217,11 +241,11 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
 
 def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str:
     """Describe the rows of the choice and their relation to the rows judged elsewhere."""
-    by = inside(cc.ESTIMATORS[found.score].title)
+    by = name_of_score(found.score)
     if not scene.cross_fitted:
         return (
             f"Chosen by {by}, cross-validated on the {count(found.among)} calibration rows. All other results are "
-            f"for the held-out rows, unless cross-validation is named. {cc.evaluation.choice.HELD_OUT_REJECTS}"
+            f"for the held-out rows, unless cross-validation is named. {found.held_out_rule}"
         )
     judged = f"Chosen by {by}, cross-validated on all {count(found.among)} rows, and judged on these same rows."
     if not found.recalibrate:

@@ -199,6 +199,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     assert folded
     assert not shown & {f"tick.{key}" for key in folded} - {"tick.blend"}, "but for the recommended one"
     best = SimpleNamespace(
+        held_out_rule=cc.evaluation.choice.HELD_OUT_REJECTS,
         recipe=Recipe("CALIBRATORS", folded[0]),
         recalibrate=True,
         among=1234,

@@ -81,13 +81,21 @@ def of_confidences(
         found = of_gains(_event(a), _event(b), apart, lambda probs: score.claim_losses(probs[:, 1]).T, level)
         return values, *found
     if a.row_groups is not None:
-        return values, grouped_difference(apart, weight, a.row_groups, level)[0], BY_GROUP, False
+        return values, of_own_outcomes(a, apart, level), BY_GROUP, False
     if share and a.weights is None:
         more, less = int((apart > 0).sum()), int((apart < 0).sum())
         enough = len(apart) >= FEWEST_ROWS
         return values, accuracy_difference(more, less, len(apart), level), "paired score interval", enough
     few = min(min(p.correct.sum(), (~p.correct).sum()) for p in (a, b))
-    return None if few < FEWEST_SURPRISES else (values, mean_difference(apart, weight, level), "paired t", False)
+    return None if few < FEWEST_SURPRISES else (values, of_own_outcomes(a, apart, level), "paired t", False)
+
+
+def of_own_outcomes(rows: Predictions, apart: Float64s, level: float) -> Difference:
+    """Student's interval for the mean of differences (n,) between two models that each have their own outcomes."""
+    weight = np.ones(len(apart)) if rows.weights is None else rows.weights.astype(np.float64)
+    if rows.row_groups is not None:
+        return grouped_difference(apart, weight, rows.row_groups, level)[0]
+    return mean_difference(apart, weight, level)
 
 
 def _lost(rows: Predictions, score: Any) -> Float64s:
