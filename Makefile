@@ -13,14 +13,16 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
 
-# Two workers fill two cores: BLAS threads of their own would only wait for each other.
+# Two workers fill two cores: threads of their own, of BLAS or OpenMP, would only wait for each other (and OpenMP's wait
+# at full speed: a fit of scikit-learn's trees then takes fifty times as long).
+ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 test: lint chromium $(VENV)/.axe-installed
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m "not wide"
+	$(ALONE) $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m "not wide"
 
 # What takes too long for every check: every view of every demo, every room for axe in both themes and at all widths, the
 # longest simulations and the papers' experiments.
 wide: $(VENV)/.dev-installed chromium
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m wide
+	$(ALONE) $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m wide
 
 # How the code is built, beside what is wanted of it: rooms, floors, circles, files that an answer runs through, names.
 house: $(VENV)/.dev-installed
@@ -58,7 +60,7 @@ mutants: $(VENV)/.dev-installed
 
 # What must hold on every data set, on all of them: the demos, and ../shared/data (or CALIB_SHARED) where it is.
 laws: $(VENV)/.dev-installed
-	CALIB_LAWS=all OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m law tests
+	CALIB_LAWS=all $(ALONE) $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m law tests
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/pytest tests/benchmarks --benchmark-only -o python_files="bench_*.py"

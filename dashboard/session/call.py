@@ -384,7 +384,11 @@ def _identity(value: Any) -> str:
 
 
 def _is_part(value: Any) -> bool:
-    return isinstance(value, (_Node, Recipe)) or (not isinstance(value, str) and isinstance(value, Leaf))
+    # What is surely no leaf comes first: a protocol looks at every member.
+    return isinstance(value, (_Node, Recipe)) or (not isinstance(value, _PLAIN) and isinstance(value, Leaf))
+
+
+_PLAIN = (str, int, float, tuple, type(None))
 
 
 def _text(value: Any, write: Callable[[Any], str]) -> str:

@@ -150,7 +150,7 @@ class InBins:
         other = copy(self)
         # Normal errors are of these outcomes, whatever was computed before; with many rows they hardly depend on them.
         own = () if self.gaps.rich else ("_errors",)
-        for name in ("gaps", "_noise", "_pairs", "_several", "_moments", *own):
+        for name in ("gaps", "_larger", "_noise", "_pairs", "_several", "_moments", *own):
             other.__dict__.pop(name, None)
         other._table = replace(self._table, tally=replace(self._table.tally, outcome=outcome))
         return other
@@ -309,7 +309,14 @@ class InBins:
         return number_within(self._cells_with(factor), error, level, limit, self._stream, draws)
 
     def _cells_with(self, factor: float) -> CellGaps:
-        return cells_with(self.gaps, self._fine, factor, by_variance=self._by_variance)
+        if factor not in self._larger:
+            self._larger[factor] = cells_with(self.gaps, self._fine, factor, by_variance=self._by_variance)
+        return self._larger[factor]
+
+    @cached_property
+    def _larger(self) -> dict[float, CellGaps]:
+        """Cells of more rows by their factor: searches for several errors begin with the same factors."""
+        return {}
 
     @property
     def _by_variance(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
@@ -22,11 +22,64 @@ RICH = 10.0
 _DRAWN_NUMBERS = 300_000
 _PRECISE = 1e-5
 
-Law: TypeAlias = Callable[[float], float]
-"""theta -> the chance that the statistic is at most the observed one when the true error is theta."""
 ErrorsOf: TypeAlias = Callable[[Bools], Float64s]
 """Standard normal errors (draws, wanted) of the cells that are wanted (cells,)."""
 NO_ERRORS = np.zeros((0, 0))
+
+
+class _Law(Protocol):
+    """The chance that the statistic is at most the observed one, by the true error theta."""
+
+    def read(self, theta: float, reach: float) -> tuple[float, _Law]:
+        """Return the chance at theta, and the law for every theta within ``reach`` of this one."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _SimpleLaw:
+    """A law whose chance takes little time."""
+
+    chance: Callable[[float], float]
+
+    def read(self, theta: float, reach: float) -> tuple[float, _Law]:
+        return self.chance(theta), self
+
+
+@dataclass(frozen=True, eq=False)
+class _ShiftedLaw:
+    """Share of draws with sum_b w_b |theta u_b + noise_b| + still <= limit, computed in blocks of draws.
+
+    A sum changes by at most sum_b w_b |u_b| times the change of theta. Draws that are further from the limit are
+    decided: ``below`` is the number of those below it. All others are in ``noise``, of originally ``draws``.
+    """
+
+    weight: Float64s
+    way: Float64s
+    limit: float
+    noise: Float64s
+    still: Float64s
+    draws: int
+    below: int = 0
+
+    def read(self, theta: float, reach: float) -> tuple[float, _Law]:
+        sums = self._sums(theta)
+        share = (self.below + np.count_nonzero(sums <= self.limit)) / self.draws
+        room = 1.01 * reach * float(self.weight @ np.abs(self.way))  # more than rounding takes
+        near = np.abs(sums - self.limit) <= room
+        if 2 * np.count_nonzero(near) > len(near):
+            return share, self
+        below = self.below + np.count_nonzero(sums < self.limit - room)
+        return share, replace(self, noise=self.noise[near], still=self.still[near], below=int(below))
+
+    def _sums(self, theta: float) -> Float64s:
+        step = max(1, BLOCK_BYTES // (8 * max(len(self.way), 1)))
+        moved, sums = theta * self.way, np.empty(len(self.noise))
+        room = np.empty((min(step, len(sums)), len(moved)))
+        for i in range(0, len(sums), step):
+            block = self.noise[i : i + step]
+            part = np.add(block, moved, out=room[: len(block)])
+            sums[i : i + step] = np.abs(part, out=part) @ self.weight
+        return sums + self.still
 
 
 class Ends(NamedTuple):
@@ -161,7 +214,8 @@ def _mean_gap(gaps: CellGaps) -> float:
     spread = float(np.sqrt((np.square(gaps.weight * gaps.deviation)).sum()))
     if spread == 0.0:
         return size
-    return _crossing(lambda theta: float(ndtr((size - theta) / spread) - ndtr(-(size + theta) / spread)), 0.5, 1.0)
+    law = _SimpleLaw(lambda theta: float(ndtr((size - theta) / spread) - ndtr(-(size + theta) / spread)))
+    return _crossing(law, 0.5, 1.0)
 
 
 def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
@@ -214,17 +268,26 @@ def _sides(gaps: CellGaps, theta: Float64s, tail: float, errors: Float64s) -> tu
     shown = np.maximum(size, np.median(np.abs(noise) @ weight, axis=1))
     top = shown + 6.0 * gaps.spread + 1e-9
 
-    def crosses(way: Float64s, error: Float64s, of: Codes) -> Bools:
-        moved = (noise if len(of) == len(noise) else noise[of]) + (error[of, None] * way[of])[:, None]
-        share = (np.abs(moved, out=moved) @ weight <= shown[of, None] * (1.0 + 1e-12)).mean(axis=1)
+    def moved_sums(way: Float64s, error: Float64s, of: Codes) -> Float64s:
+        moved = noise[of]
+        moved += (error[of, None] * way[of])[:, None]
+        return np.asarray(np.abs(moved, out=moved) @ weight)
+
+    def crosses(sums: Float64s, error: Float64s, of: Codes, room: float = 0.0) -> Bools:
+        share = (sums + room <= shown[of, None] * (1.0 + 1e-12)).mean(axis=1)
         return np.asarray((error[of] < 0.0) | ((error[of] < top[of]) & (share > tail)))
 
     above, near = np.zeros(len(size), dtype=bool), np.asarray((size == 0.0) | (scale == 0.0))
     for way in (_evened(gaps, size[:, None], scale[:, None]), deviation):
         way = way / np.maximum(np.abs(way) @ weight, 1e-300)[:, None]
         of = np.flatnonzero((theta <= 1.0) & ~above & ~near)
-        of = of[crosses(way, theta - _PRECISE, of)]
-        beyond = crosses(way, theta + _PRECISE, of)
+        sums = moved_sums(way, theta - _PRECISE, of)
+        of, sums = of[here := crosses(sums, theta - _PRECISE, of)], sums[here]
+        # A statistic grows by no more than the error does: most laws that cross here do so beyond theta.
+        beyond = crosses(sums, theta + _PRECISE, of, room=2.01 * _PRECISE)
+        if len(unclear := np.flatnonzero(~beyond)):
+            each = of[unclear]
+            beyond[unclear] = crosses(moved_sums(way, theta + _PRECISE, each), theta + _PRECISE, each)
         above[of[beyond]], near[of[~beyond]] = True, True
     return above, near & (theta <= 1.0)
 
@@ -301,7 +364,7 @@ def _inverted_high(gaps: CellGaps, order: int, level: float, errors: Float64s) -
     return min(1.0, max(_crossing(law, tail, top) for law in laws))
 
 
-def _high_laws(gaps: CellGaps, order: int, errors: Float64s) -> tuple[list[Law], float]:
+def _high_laws(gaps: CellGaps, order: int, errors: Float64s) -> tuple[list[_Law], float]:
     """The laws an upper end is read from, and their last theta."""
     sizes = np.abs(errors)
     middle = float(np.median(np.power(sizes, order, out=sizes) @ gaps.weight)) ** (1 / order)
@@ -343,12 +406,12 @@ def _clear(gaps: CellGaps, deviation: Float64s) -> Bools:
     return clear
 
 
-def _clear_law(gaps: CellGaps, errors_of: ErrorsOf, null: Float64s) -> tuple[Law, float]:
+def _clear_law(gaps: CellGaps, errors_of: ErrorsOf, null: Float64s) -> tuple[_Law, float]:
     """The law of T when clear cells carry the error and all others draw calibrated outcomes, and its last theta."""
     size = _size(gaps, gaps.gap, 1)
     clear = _clear(gaps, np.maximum(gaps.deviation, gaps.claimed_deviation)) & (gaps.gap != 0)
     if not clear.any():
-        return lambda theta: 0.0, 1.0
+        return _SimpleLaw(lambda theta: 0.0), 1.0
     weight, way = gaps.weight[clear], np.abs(gaps.gap[clear])
     way = way / float(weight @ way)
     still = null @ np.where(clear, 0.0, gaps.weight)
@@ -380,7 +443,7 @@ def _evened(gaps: CellGaps, size: Float64s | float, noise: Float64s | float) -> 
     )
 
 
-def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s) -> Law:
+def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s) -> _Law:
     """P(T_theta <= T) over the noise draws; for squares a polynomial of theta in every draw."""
     if order == 1:
         moved = way != 0
@@ -390,32 +453,21 @@ def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s
         return _shifted_law(gaps.weight[moved], way[moved], size, noise[:, moved], still)
     limit = size**order * (1.0 + 1e-12)
     linear, square = noise @ (gaps.weight * way), np.square(noise) @ gaps.weight
-    return lambda theta: float(np.mean(theta**2 + 2.0 * theta * linear + square <= limit))
+    return _SimpleLaw(lambda theta: float(np.mean(theta**2 + 2.0 * theta * linear + square <= limit)))
 
 
-def _shifted_law(weight: Float64s, way: Float64s, size: float, noise: Float64s, still: Float64s) -> Law:
-    """P(sum_b w_b |theta u_b + noise_b| + still <= size), the moved cells summed in blocks of draws."""
-    limit = size * (1.0 + 1e-12)
-    step = max(1, BLOCK_BYTES // (8 * max(len(way), 1)))
-    blocks = [noise[i : i + step] for i in range(0, len(noise), step)]
-    room = np.empty((step, len(way)))
-
-    def law(theta: float) -> float:
-        sums = np.empty(len(noise))
-        for i, block in enumerate(blocks):
-            part = np.add(block, theta * way, out=room[: len(block)])
-            sums[i * step : i * step + len(block)] = np.abs(part, out=part) @ weight
-        return float(np.mean(sums + still <= limit))
-
-    return law
+def _shifted_law(weight: Float64s, way: Float64s, size: float, noise: Float64s, still: Float64s) -> _ShiftedLaw:
+    """P(sum_b w_b |theta u_b + noise_b| + still <= size)."""
+    return _ShiftedLaw(weight, way, size * (1.0 + 1e-12), noise, still, len(noise))
 
 
-def _crossing(law: Law, target: float, top: float) -> float:
+def _crossing(law: _Law, target: float, top: float) -> float:
     """The theta at which a falling law passes the target, by bisection; 0 where it starts below."""
-    if law(0.0) <= target:
+    if law.read(0.0, np.inf)[0] <= target:
         return 0.0
     low, high = 0.0, top
     while high - low > _PRECISE:
         middle = (low + high) / 2
-        low, high = (middle, high) if law(middle) > target else (low, middle)
+        share, law = law.read(middle, middle - low)
+        low, high = (middle, high) if share > target else (low, middle)
     return (low + high) / 2
