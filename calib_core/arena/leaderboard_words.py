@@ -71,7 +71,8 @@ def _of_one(lines: pd.DataFrame, best: pd.DataFrame) -> tuple[str, ...]:
         first = "In the only experiment, no method has a smaller log loss than the uncalibrated model."
     else:
         first = f"Smallest log loss in the only experiment: {_names(best)}."
-    return first, f"{count(int((lines['worse'] > 0).sum()))} of {count(len(lines) - 1)} methods make it worse."
+    worse = count(int((lines["worse"] > 0).sum()))
+    return first, f"Worse than no calibration: {worse} of {count(len(lines) - 1)} methods."
 
 
 def _names(lines: pd.DataFrame) -> str:

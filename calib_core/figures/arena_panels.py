@@ -43,7 +43,7 @@ class _Panel(NamedTuple):
 _PANELS = (
     _Panel("win_rate", "x", (0.0, 0.19), 0.275, "Win rate", "of all comparisons, %", 0.5, COLOURS[0], "circle"),
     _Panel("ratio", "x2", (0.32, 0.52), 0.615, "Relative improvement", "of log loss, %", 0.0, COLOURS[0], "circle"),
-    _Panel("worse", "x3", (0.66, 0.81), 0.885, "Made worse", "share of experiments, %", None, COLOURS[1], "diamond"),
+    _Panel("worse", "x3", (0.66, 0.81), 0.885, "Made worse", "of experiments, %", None, COLOURS[1], "diamond"),
 )
 _SECONDS = (0.915, 1.0)
 _NOTHING = {"showticklabels": False, "showline": False, "showgrid": False, "zeroline": False, "ticks": ""}

@@ -1,6 +1,7 @@
 """Exhibits of the dashboard, one file per subject. Add a new one to its subject's file, or import its file here."""
 
 from dashboard.exhibits import (  # noqa: F401
+    arena,
     calibration_maps,
     calibrators,
     classes,
