@@ -16,7 +16,7 @@ from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import Record, records
 from calib_core.figures.shown import draws
 from calib_core.palette import COLOURS
-from calib_core.text import at_level, between, in_percent, plain, score, short_percent, with_minus
+from calib_core.text import at_level, between, in_percent, plain, score, short_percent
 
 _LINE, _ABOVE, _BELOW = 26, 50, 34
 """Pixels of a line, above the first line and below the last."""
@@ -217,7 +217,7 @@ def _marks(
 
 def _texts(lines: pd.DataFrame, column: str, axis: str, every: list[Record]) -> go.Scatter:
     """Numbers of a column, aligned at their right end; none where the uncalibrated model is the reference."""
-    texts = [with_minus(text) for text in _written(lines, column)]
+    texts = _written(lines, column)
     if column != "win_rate":
         texts = ["" if name == BASE.name else text for name, text in zip(lines["method"], texts, strict=True)]
     bold = lines["method"] == RECOMMENDED.name

@@ -106,9 +106,9 @@ class Arena(Exhibit):
             of.number("regret, 0.001 nats", "regret"),
             of.number("Brier improvement, 0.001", "brier_improvement"),
             of.number_between("interval, Brier improvement", "brier_improvement_low", "brier_improvement_high"),
-            of.points("change of accuracy", "accuracy_change"),
+            of.points("accuracy change", "accuracy_change"),
             of.difference_between(
-                "interval, change of accuracy", "accuracy_change_low", "accuracy_change_high", "share"
+                "interval, accuracy change", "accuracy_change_low", "accuracy_change_high", "share"
             ),
             of.number("mean rank", "rank"),
             of.number_between("interval, mean rank", "rank_low", "rank_high"),

@@ -111,7 +111,7 @@ def test_a_large_fall_is_an_arrow_at_the_end_of_the_axis(board):
     symbols = [symbol for trace in figure.data if trace.xaxis == "x2" for symbol in np.atleast_1d(trace.marker.symbol)]
     assert symbols.count("triangle-left") == 1
     texts = next(trace.text for trace in figure.data if trace.name == "ratio")
-    assert texts[0] == "−90 %"
+    assert texts[0] == "<b>−90 %</b>"
 
 
 def test_the_picture_of_methods_without_the_recommended_one_has_no_band():
