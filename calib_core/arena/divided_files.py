@@ -41,8 +41,8 @@ def _check(title: str, division: Division) -> None:
         raise NotAnswerable(f"methods are compared by log loss, and {title} does not have all class probabilities")
 
 
-def _same_labels(one: Predictions, other: Predictions) -> bool:
-    return np.array_equal(one.true_labels, other.true_labels)
+def _same_labels(first: Predictions, second: Predictions) -> bool:
+    return np.array_equal(first.true_labels, second.true_labels)
 
 
 def _parts(title: str, division: Division) -> Iterator[tuple[str, Predictions, Predictions]]:

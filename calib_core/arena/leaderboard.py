@@ -56,7 +56,7 @@ class Leaderboard(Diagram):
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """How often calibrators harm, and which method has the highest win rate, in sentences."""
+        """Sentences on the share of experiments made worse, and on the highest win rate."""
         return headline(self.lines, self.n_experiments)
 
 

@@ -10,7 +10,7 @@ from calib_core.text import begun, count, first_few, in_percent, inside
 
 
 def headline(lines: pd.DataFrame, n_experiments: int) -> tuple[str, ...]:
-    """Return how often calibrators harm, and then which method has the highest win rate.
+    """Return sentences on the share of experiments made worse, and on the highest win rate.
 
     Harm is that of the single calibrator with the fewest harmed experiments, and that of the recommended one. Methods
     with failures are left out there, because a failure cannot harm.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import lzma
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from calib_core._base.atomic_files import write_whole
 from calib_core.arena.result_files import results_in
 from calib_core.predictions.predictions import InputError
+from calib_core.readers import read_table
 
 BENCHMARKS = ("binary", "multiclass")
 """Groups of experiments: two classes, and more."""
@@ -36,12 +37,11 @@ def project_results(benchmark: str, *, folder: Path = FOLDER) -> pd.DataFrame:
     """
     if benchmark not in BENCHMARKS:
         raise InputError(f"benchmark is {benchmark!r:.80}; it must be one of {', '.join(BENCHMARKS)}")
-    text = lzma.decompress(_path(folder, benchmark).read_bytes()).decode()
-    # As text first: the name of a data set can be "null", and pandas rounds some numbers in their last digit.
-    lines = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-    sizes = {name: lines[name].astype(int) for name in _SIZES}
-    scores = {name: [float(cell or "nan") for cell in lines[name]] for name in ("log_loss", *_DIGITS)}
-    return lines.assign(**sizes, **scores)
+    lines = read_table(lzma.decompress(_path(folder, benchmark).read_bytes()), f"{benchmark}.csv")
+    names = {name: list(map(str, lines.column(name).tolist())) for name in _NAMES}
+    sizes = {name: lines.numeric(name).astype(np.intp) for name in _SIZES}
+    scores = {name: lines.numeric(name) for name in ("log_loss", *_DIGITS)}
+    return pd.DataFrame(names | sizes | scores)
 
 
 def write_project_results(results: Path, *, folder: Path = FOLDER) -> None:

@@ -1,7 +1,6 @@
 """Exhibits of the dashboard, one file per subject. Add a new one to its subject's file, or import its file here."""
 
 from dashboard.exhibits import (  # noqa: F401
-    arena,
     calibration_maps,
     calibrators,
     classes,
@@ -12,6 +11,7 @@ from dashboard.exhibits import (  # noqa: F401
     hero,
     lab,
     loaded_data,
+    many_experiments,
     pairs,
     papers,
     people_marks,

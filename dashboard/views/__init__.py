@@ -3,7 +3,7 @@
 from dashboard.navigation import VIEWS, View, view
 from dashboard.views import (
     added,
-    arena,
+    arena_forms,
     calibrators,
     classes,
     coverage,
@@ -31,7 +31,7 @@ __all__ = [
     "VIEWS",
     "View",
     "added",
-    "arena",
+    "arena_forms",
     "calibrators",
     "classes",
     "coverage",

@@ -14,9 +14,9 @@ from calib_core.arena import project_results, table
 from calib_core.text import in_percent
 from dashboard import session
 from dashboard.chart import drawn
-from dashboard.exhibits import EXHIBITS, arena
+from dashboard.exhibits import EXHIBITS, many_experiments
 from dashboard.selection import NONE, Selection, Source
-from dashboard.views import arena as view
+from dashboard.views import arena_forms
 from tests.dashboard.test_views import opened
 
 WINE = Source(data="demo:wine-logistic")
@@ -65,12 +65,12 @@ def test_notes_of_the_leaderboard_are_below_it() -> None:
 
 
 def test_the_loaded_files_are_compared_on_request_fold_by_fold(monkeypatch: pytest.MonkeyPatch) -> None:
-    every = arena.results
+    every = many_experiments.results
 
     def few(benchmark: str, scene: session.Scene) -> session.Call[Any]:
         return session.call(cc.arena.run, *every(benchmark, scene).args, ["temperature", "vector"])
 
-    for module in (arena, view):
+    for module in (many_experiments, arena_forms):
         monkeypatch.setattr(module, "results", few)
     app = opened(Selection(source=WINE, view="arena", exhibits=(FILES,)))
     assert not app.dataframe

@@ -28,7 +28,7 @@ _BENCHMARKS = Choice(
     (*BENCHMARKS, FILES),
     titles=(*(f"Experiments of this project, {kind}" for kind in BENCHMARKS), "These files"),
 )
-_HELP = "the experiments: held-back ones of this project, or the loaded files"
+_HELP = "experiments of this project, or the loaded files"
 _ORDER = Choice(tuple(ORDERS), titles=tuple(map(begun, ORDERS.values())))
 
 
@@ -46,10 +46,10 @@ def _remarks(found: pd.DataFrame | ArenaResults) -> tuple[str, ...]:
     return () if isinstance(found, pd.DataFrame) else tuple(f"{name}: {why}" for name, why in found.remarks)
 
 
-@EXHIBITS.register("arena", "Calibrators over many experiments", reference="Berta, Holzmüller, Bach & Jordan 2026")
+@EXHIBITS.register("arena", "Calibrators over many experiments", reference="Berta et al. 2026")
 @dataclass(frozen=True)
 class Arena(Exhibit):
-    """How often each calibrator wins, how much it improves the log loss, and how often it makes it worse."""
+    """Win rate, improvement of the log loss, and share of experiments made worse of each calibrator."""
 
     reads = "counts"
     printed = 40
@@ -107,9 +107,7 @@ class Arena(Exhibit):
             of.number("Brier improvement, 0.001", "brier_improvement"),
             of.number_between("interval, Brier improvement", "brier_improvement_low", "brier_improvement_high"),
             of.points("accuracy change", "accuracy_change"),
-            of.difference_between(
-                "interval, accuracy change", "accuracy_change_low", "accuracy_change_high", "share"
-            ),
+            of.difference_between("interval, accuracy change", "accuracy_change_low", "accuracy_change_high", "share"),
             of.number("mean rank", "rank"),
             of.number_between("interval, mean rank", "rank_low", "rank_high"),
             of.whole("failed"),
@@ -141,8 +139,7 @@ def _marks(board: Leaderboard) -> str:
 
 def _read(benchmark: str) -> tuple[str, ...]:
     own = (
-        "The experiments of this project are its held-back half: no default was chosen on them. Seconds are those of "
-        "one machine."
+        "No default of this program was chosen on these experiments. Seconds are those of one machine."
         if benchmark != FILES
         else "Each file is an experiment. With cross-fitting, each fold is one: its rows are the test rows."
     )

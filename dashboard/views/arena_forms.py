@@ -14,7 +14,7 @@ from calib_core.papers.tables import latex
 from calib_core.text import several
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.arena import FILES, Arena, ArenaRanks, results
+from dashboard.exhibits.many_experiments import FILES, Arena, ArenaRanks, results
 from dashboard.exhibits.papers import PaperTables
 from dashboard.navigation import view
 from dashboard.selection import Selection
