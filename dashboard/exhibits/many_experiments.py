@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.arena import ArenaResults, Leaderboard, MeanRanks
 from calib_core.arena.leaderboard import ORDERS
-from calib_core.arena.project_results import BENCHMARKS
+from calib_core.arena.stored_results import BENCHMARKS
 from calib_core.registry.registry import Choice
 from calib_core.text import at_level, begun, count, in_percent, inside, rounded, several
 from dashboard.exhibits import columns as of

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from calib_core.arena.project_results import write_project_results
+from calib_core.arena.stored_results import write_project_results
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -12,8 +12,16 @@ import pytest
 from generated import ordinary_rows
 
 import calib_core as cc
-from calib_core.arena import ArenaExperiment, divided_experiments, project_results, results_in, run, table
-from calib_core.arena.project_results import BENCHMARKS, FOLDER, write_project_results
+from calib_core.arena import (
+    ArenaExperiment,
+    divided_experiments,
+    project_results,
+    results_in,
+    run,
+    stored_results,
+    table,
+)
+from calib_core.arena.stored_results import BENCHMARKS, FOLDER, write_project_results
 
 ROOT = Path(__file__).parents[3]
 
@@ -33,16 +41,17 @@ def run_of_both(tmp_path_factory):
     return folder
 
 
-def test_stored_results_have_the_leaderboard_of_the_run(run_of_both, tmp_path):
+def test_stored_results_have_the_leaderboard_of_the_run(run_of_both, tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_results, "FOLDER", tmp_path)
     write_project_results(run_of_both, folder=tmp_path)
     for name in BENCHMARKS:
-        stored, whole = project_results(name, folder=tmp_path), results_in(run_of_both / name)
+        stored, whole = project_results(name), results_in(run_of_both / name)
         assert set(stored["dataset"]) == {"null", "b"}
         assert stored["log_loss"].tolist() == pytest.approx(whole["log_loss"].tolist(), abs=0, rel=0, nan_ok=True)
         pd.testing.assert_frame_equal(table(stored).frame(), table(whole).frame(), rtol=1e-3)
         exact = ["method", "win_rate", "win_rate_low", "ratio", "worse", "mean_harm", "rank", "failed"]
         pd.testing.assert_frame_equal(table(stored).frame()[exact], table(whole).frame()[exact], check_exact=True)
-    assert project_results("multiclass", folder=tmp_path)["log_loss"].isna().sum() == 2
+    assert project_results("multiclass")["log_loss"].isna().sum() == 2
     first = (tmp_path / "binary.csv.xz").read_bytes()
     write_project_results(run_of_both, folder=tmp_path)
     assert (tmp_path / "binary.csv.xz").read_bytes() == first
@@ -71,8 +80,9 @@ def test_the_make_target_stores_the_results(run_of_both, tmp_path, monkeypatch):
 
     copied = shutil.copytree(run_of_both, tmp_path / "results")
     monkeypatch.setattr(keep, "write_project_results", lambda results: write_project_results(results, folder=tmp_path))
+    monkeypatch.setattr(stored_results, "FOLDER", tmp_path)
     keep.main([str(copied)])
-    assert len(project_results("binary", folder=tmp_path)) == 6
+    assert len(project_results("binary")) == 6
 
 
 def test_a_divided_file_is_one_experiment_of_its_two_parts():

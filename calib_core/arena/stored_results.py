@@ -22,7 +22,7 @@ _DIGITS = {"brier": 10, "accuracy": 10, "log_loss_error": 4, "fit_seconds": 4, "
 """Significant digits that are stored; log losses have all, because a tie depends on the last."""
 
 
-def project_results(benchmark: str, *, folder: Path = FOLDER) -> pd.DataFrame:
+def project_results(benchmark: str) -> pd.DataFrame:
     """Return the results of this project's held-back experiments, one line per experiment and method.
 
     ``benchmark`` is "binary" or "multiclass". The columns are those that ``table`` and ``mean_ranks`` read. No default
@@ -37,7 +37,7 @@ def project_results(benchmark: str, *, folder: Path = FOLDER) -> pd.DataFrame:
     """
     if benchmark not in BENCHMARKS:
         raise InputError(f"benchmark is {benchmark!r:.80}; it must be one of {', '.join(BENCHMARKS)}")
-    lines = read_table(lzma.decompress(_path(folder, benchmark).read_bytes()), f"{benchmark}.csv")
+    lines = read_table(lzma.decompress(_path(FOLDER, benchmark).read_bytes()), f"{benchmark}.csv")
     names = {name: list(map(str, lines.column(name).tolist())) for name in _NAMES}
     sizes = {name: lines.numeric(name).astype(np.intp) for name in _SIZES}
     scores = {name: lines.numeric(name) for name in ("log_loss", *_DIGITS)}
