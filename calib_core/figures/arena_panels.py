@@ -27,7 +27,10 @@ _LEAST = 0.1
 
 
 class _Panel(NamedTuple):
-    """Column of the table in a panel: its axis, place, right end of its numbers, titles, reference and marks."""
+    """Column of the table in a panel: its axis, place, right end of its numbers, titles, reference and marks.
+
+    ``narrow`` and ``short`` are place and title in a narrow column.
+    """
 
     column: str
     axis: str
@@ -38,13 +41,18 @@ class _Panel(NamedTuple):
     reference: float | None
     colour: str
     symbol: str
+    narrow: tuple[float, float]
+    short: str
 
 
 _PANELS = (
-    _Panel("win_rate", "x", (0.0, 0.19), 0.275, "Win rate", "of all comparisons, %", 0.5, COLOURS[0], "circle"),
-    _Panel("ratio", "x2", (0.32, 0.52), 0.615, "Relative improvement", "of log loss, %", 0.0, COLOURS[0], "circle"),
-    _Panel("worse", "x3", (0.66, 0.81), 0.885, "Made worse", "of experiments, %", None, COLOURS[1], "diamond"),
-)
+    _Panel("win_rate", "x", (0.0, 0.19), 0.275, "Win rate", "of all comparisons, %", 0.5, COLOURS[0], "circle",
+           (0.0, 0.3), "Win<br>rate, %"),
+    _Panel("ratio", "x2", (0.32, 0.52), 0.615, "Relative improvement", "of log loss, %", 0.0, COLOURS[0], "circle",
+           (0.37, 0.67), "Improve-<br>ment, %"),
+    _Panel("worse", "x3", (0.66, 0.81), 0.885, "Made worse", "of experiments, %", None, COLOURS[1], "diamond",
+           (0.74, 1.0), "Made<br>worse, %"),
+)  # fmt: skip
 _SECONDS = (0.915, 1.0)
 _NOTHING = {"showticklabels": False, "showline": False, "showgrid": False, "zeroline": False, "ticks": ""}
 
@@ -71,6 +79,7 @@ def leaderboard(board: Leaderboard) -> go.Figure:
         figure,
         shapes=[*_bands(lines), *_references(n)],
         annotations=_headings(),
+        meta={"narrow": _narrow()},
         **{f"{panel.axis[0]}axis{panel.axis[1:]}": _axis(lines, panel) for panel in _PANELS},
         **{
             f"xaxis{i}": {"domain": place, "range": [0, 1], "anchor": "y", "fixedrange": True, **_NOTHING}
@@ -91,6 +100,17 @@ def leaderboard(board: Leaderboard) -> go.Figure:
         uirevision="leaderboard",
         height=_LINE * n + _ABOVE + _BELOW,
     )
+
+
+def _narrow() -> dict[str, Any]:
+    """Form in a narrow column: the marks show the numbers, and there is no room for the seconds."""
+    axes = {f"{panel.axis[0]}axis{panel.axis[1:]}": {"domain": panel.narrow, "nticks": 3} for panel in _PANELS}
+    above = _above("left")
+    headings = [{**above, "x": panel.narrow[0], "text": f"<b>{panel.short}</b>"} for panel in _PANELS]
+    return {
+        "without": [*(panel.column for panel in _PANELS), "seconds"],
+        "layout": {**axes, "annotations": headings},
+    }
 
 
 def _names(lines: pd.DataFrame) -> list[str]:
@@ -169,7 +189,7 @@ def _axis(lines: pd.DataFrame, panel: _Panel) -> dict[str, Any]:
         "domain": panel.place,
         "range": [100 * (low - room), 100 * (high + room)],
         "anchor": "y",
-        "nticks": 4,
+        "nticks": 6,
         "tickangle": 0,
         "zeroline": False,
         "showgrid": True,
@@ -256,15 +276,15 @@ def _references(n: int) -> list[dict[str, Any]]:
     return [{**dashed, "xref": axis, "x0": x, "x1": x} for axis, x in known]
 
 
+def _above(side: str) -> dict[str, Any]:
+    """Place of a heading above the first line, at this side of its position."""
+    return {"xref": "paper", "yref": "paper", "y": 1, "xanchor": side, "yanchor": "bottom", "yshift": 4, "align": side,
+            "showarrow": False, "font": {"size": 13}}  # fmt: skip
+
+
 def _headings() -> list[dict[str, Any]]:
     """Titles of the panels and of the seconds, above the first line."""
-    above = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "yshift": 4, "showarrow": False,
-             "font": {"size": 13}}  # fmt: skip
-    return [
-        *(
-            {**above, "x": panel.place[0], "xanchor": "left", "align": "left",
-             "text": f"<b>{panel.title}</b><br>{panel.below}"}
-            for panel in _PANELS
-        ),
-        {**above, "x": 1, "xanchor": "right", "align": "right", "text": "<b>Seconds</b><br>median"},
-    ]  # fmt: skip
+    panels = [
+        {**_above("left"), "x": panel.place[0], "text": f"<b>{panel.title}</b><br>{panel.below}"} for panel in _PANELS
+    ]
+    return [*panels, {**_above("right"), "x": 1, "text": "<b>Seconds</b><br>median"}]

@@ -127,9 +127,6 @@ class Arena(Exhibit):
             key=f"{sizes}. {_marks(board)} Seconds: to fit and apply.",
         ).also(*board.notes, *_remarks(scene.get(results(self.benchmark, scene))), *_read(self.benchmark))
 
-    def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
-        return tuple(frame.index[frame["method"] == "choose"])
-
 
 def _marks(board: Leaderboard) -> str:
     if board.n_datasets < 2:

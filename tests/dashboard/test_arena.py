@@ -122,4 +122,3 @@ def test_the_words_of_the_picture_are_numbers_of_the_table() -> None:
     frame, words = scene.get(exhibit.table(scene)), exhibit.words(scene)
     for title, rate in zip(frame["title"], frame["win_rate"], strict=True):
         assert f"{title} {in_percent(rate)}" in words.alt
-    assert [frame["method"][i] for i in exhibit.bold(frame)] == ["choose"]

@@ -79,8 +79,6 @@ def by_rule(key, frame):
         wrong = [line["p"] is not None and line["p"] <= 0.05 for line in lines]
     elif key == "reproduction":
         wrong = [not line["within"] and line["ours"] == line["ours"] for line in lines]
-    elif key == "arena":
-        wrong = [line["method"] == "choose" for line in lines]
     else:
         wrong = [key == "verdict"] * len(lines)
     return tuple(i for i, off in enumerate(wrong) if off)
