@@ -47,11 +47,11 @@ class _Panel(NamedTuple):
 
 _PANELS = (
     _Panel("win_rate", "x", (0.0, 0.19), 0.275, "Win rate", "of all comparisons, %", 0.5, COLOURS[0], "circle",
-           (0.0, 0.3), "Win<br>rate, %"),
+           (0.0, 0.24), "Win<br>rate, %"),
     _Panel("ratio", "x2", (0.32, 0.52), 0.615, "Relative improvement", "of log loss, %", 0.0, COLOURS[0], "circle",
-           (0.37, 0.67), "Improve-<br>ment, %"),
+           (0.31, 0.67), "Improvement,<br>%"),
     _Panel("worse", "x3", (0.66, 0.81), 0.885, "Made worse", "of experiments, %", None, COLOURS[1], "diamond",
-           (0.74, 1.0), "Made<br>worse, %"),
+           (0.77, 1.0), "Made<br>worse, %"),
 )  # fmt: skip
 _SECONDS = (0.915, 1.0)
 _NOTHING = {"showticklabels": False, "showline": False, "showgrid": False, "zeroline": False, "ticks": ""}
