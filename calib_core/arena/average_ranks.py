@@ -14,7 +14,7 @@ from calib_core.arena.leaderboard import Field
 from calib_core.arena.tournament import ArenaResults
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.predictions.predictions import InputError
+from calib_core.predictions.predictions import NotAnswerable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,8 +42,8 @@ def mean_ranks(results: pd.DataFrame | ArenaResults, *, level: float = LEVEL) ->
     data set, then over the D data sets. Of M methods, two differ significantly if their ranks differ by more than
     q sqrt(M (M + 1) / (6 D)). Here sqrt(2) q is the quantile ``level`` of the studentized range of M normal variables.
 
-    A method that fails in an experiment counts as no calibration there. Raises InputError with fewer than two methods
-    or two data sets.
+    A method that fails in an experiment counts as no calibration there. Raises NotAnswerable with fewer than two
+    methods or two data sets.
 
     What can mislead: a rank ignores by how much a method is better. The test is made for one rank per data set. The
     mean over several experiments varies less, so the test is conservative here. The difference of two methods depends
@@ -63,7 +63,7 @@ def mean_ranks(results: pd.DataFrame | ArenaResults, *, level: float = LEVEL) ->
     field = Field.of(results)
     d, m = int(field.datasets.max()) + 1, len(field.methods)
     if m < 2 or d < 2:
-        raise InputError(f"ranks need two methods and two data sets; there are {m} and {d}")
+        raise NotAnswerable(f"ranks need two methods and two data sets; there are {m} and {d}")
     from scipy.stats import studentized_range  # slow import
 
     by_dataset = pd.DataFrame(field.ranks).groupby(field.datasets).mean().to_numpy()

@@ -11,10 +11,11 @@ import pandas as pd
 
 from calib_core._base.arrays import LOG_FLOOR, Bools, Codes, Float64s
 from calib_core._base.errors import as_share, as_whole
-from calib_core._base.notebook_display import OneLine
 from calib_core.arena.contenders import BASE, title_of
+from calib_core.arena.leaderboard_words import headline
 from calib_core.arena.tournament import ArenaResults
 from calib_core.defaults import LEVEL, SEED
+from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import InputError
 from calib_core.text import count, listed, several
 
@@ -30,12 +31,14 @@ CLASSES = (2, 10)
 MNAT = 1000.0
 _WITH_ENDS = ("win_rate", "improvement", "ratio", "share_of_best", "worse", "brier_improvement", "accuracy_change",
               "rank")  # fmt: skip
+ORDERS = {"win_rate": "win rate", "ratio": "relative improvement", "worse": "share made worse"}
+"""Columns by which methods can be sorted, the best first."""
 _WITHOUT_ENDS = ("worse_beyond_noise", "mean_harm", "regret")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard(OneLine):
-    """Methods in ``lines``, the highest win rate first, and ``by_size`` in groups of calibration rows and classes.
+class Leaderboard(Diagram):
+    """Methods in ``lines``, the best first, and ``by_size`` in groups of calibration rows and classes.
 
     ``notes`` are remarks about methods and experiments that were left out or failed.
     """
@@ -51,9 +54,19 @@ class Leaderboard(OneLine):
         """One line per method."""
         return self.lines
 
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """Sentences on the share of experiments made worse, and on the highest win rate."""
+        return headline(self.lines, self.n_experiments)
+
 
 def table(
-    results: pd.DataFrame | ArenaResults, *, level: float = LEVEL, samples: int = SAMPLES, random_state: int = SEED
+    results: pd.DataFrame | ArenaResults,
+    *,
+    by: str = "win_rate",
+    level: float = LEVEL,
+    samples: int = SAMPLES,
+    random_state: int = SEED,
 ) -> Leaderboard:
     """Compare methods over experiments: how often each one wins, how much it gains, and how often it harms.
 
@@ -79,7 +92,8 @@ def table(
     (``_low``, ``_high``) are percentiles of ``samples`` bootstrap means. Whole data sets are drawn, because experiments
     on one data set are alike. They are empty with fewer than two data sets.
 
-    ``results`` are those of ``run`` or ``results_in``. Raises InputError if they lack the method identity.
+    ``results`` are those of ``run``, ``results_in`` or ``project_results``. Methods are sorted ``by`` win_rate, ratio
+    or worse, the best first, and then by win rate. Raises InputError if the results lack the method identity.
 
     What can mislead: win rates depend on which other methods are in the table. Where the others harm, a method wins by
     leaving the model unchanged. ``share_of_best`` and ``improvement`` are dominated by the experiments with the
@@ -96,6 +110,8 @@ def table(
     >>> board.loc["x", ["win_rate", "improvement", "worse", "mean_harm"]].round(6).tolist()
     [0.5, 0.0, 0.5, 50.0]
     """
+    if by not in ORDERS:
+        raise InputError(f"by is {by!r:.80}; it must be one of {', '.join(ORDERS)}")
     as_share(level, "level")
     as_whole(samples, "samples", 1)
     field = Field.of(results)
@@ -109,7 +125,8 @@ def table(
     columns |= {name: values[name].point() for name in _WITHOUT_ENDS}
     columns["seconds"] = field.seconds
     columns["failed"] = field.failed.sum(axis=0)
-    lines = pd.DataFrame(columns).sort_values("win_rate", ascending=False, kind="stable", ignore_index=True)
+    lines = pd.DataFrame(columns).sort_values("win_rate", ascending=False, kind="stable")
+    lines = lines.sort_values(by, ascending=by == "worse", kind="stable", ignore_index=True)
     return Leaderboard(
         lines, field.by_size(values), len(field.losses), int(field.datasets.max()) + 1, level, field.notes
     )

@@ -19,6 +19,7 @@ import pandas as pd
 from calib_core._base import parallel
 from calib_core._base.errors import as_whole
 from calib_core._base.notebook_display import OneLine
+from calib_core._base.parallel import Progress, silent
 from calib_core.arena.contenders import Contender, as_contenders
 from calib_core.arena.experiment_files import ExperimentSource
 from calib_core.arena.outcomes import outcome
@@ -74,7 +75,8 @@ def run(
         there, or what was computed from other data, recipes or versions. Its numbers are the same bits for any
         interruption and any number of ``jobs``, except for the seconds.
     jobs : number of processes.
-    progress : receives the percentage done; an exception in it stops the run.
+    progress : receives the percentage done, after each experiment, and after each method if there is one process. An
+        exception in it stops the run.
 
     An experiment that cannot be read is listed in ``damaged``, and the others continue. InputError if there is none, or
     if two have the same data set and model.
@@ -101,21 +103,38 @@ def run(
         raise InputError(f"two experiments are called {'/'.join(twice)}; every pair of data set and model is one")
     shelf = _Shelf(contenders, None if folder is None else Path(folder))
     damaged, remarks = list[tuple[str, str]](), list[tuple[str, str]]()
+    tell = _Told(progress or silent, len(sources), len(contenders))
     try:
-        for i, (source, found) in enumerate(_worked_off(sources, contenders, shelf.known, jobs), 1):
+        for i, (source, found) in enumerate(_worked_off(sources, contenders, shelf.known, jobs, tell), 1):
             name = f"{source.dataset}/{source.model}"
             if isinstance(found, str):
                 damaged.append((name, found))
             else:
                 shelf.add(found.lines)
                 remarks += [(name, remark) for remark in found.remarks]
-            if progress is not None:
-                progress(100 * i // len(sources))
+            tell.experiments(i)
     finally:
         shelf.write()
     if len(damaged) == len(sources):
         raise InputError(f"no experiment can be read; {min(damaged)[0]}: {min(damaged)[1]}")
     return ArenaResults(as_frame(shelf.lines, names), tuple(sorted(damaged)), tuple(sorted(remarks)))
+
+
+class _Told:
+    """Progress in percent over experiments, and over the methods of the current one if there is one process."""
+
+    def __init__(self, progress: Progress, experiments: int, methods: int) -> None:
+        self._progress, self._total, self._methods = progress, experiments * methods, methods
+        self._before = 0
+
+    def experiments(self, done: int) -> None:
+        """Report that so many experiments are done."""
+        self._before = done * self._methods
+        self.methods(0)
+
+    def methods(self, done: int) -> None:
+        """Report that so many methods of the current experiment are done."""
+        self._progress(100 * (self._before + done) // self._total)
 
 
 class _Shelf:
@@ -166,10 +185,11 @@ def _worked_off(
     contenders: Sequence[Contender],
     known: Callable[[ExperimentSource], dict[str, str]],
     jobs: int,
+    tell: _Told,
 ) -> Iterator[tuple[ExperimentSource, _Found]]:
     """Yield every experiment with its new lines; in any order if there are several processes."""
     if jobs == 1 or len(sources) == 1:
-        yield from ((source, _lines(source, contenders, known(source))) for source in sources)
+        yield from ((source, _lines(source, contenders, known(source), tell.methods)) for source in sources)
         return
     modules = sorted({cls.__module__ for each in CALIBRATORS if (cls := CALIBRATORS[each].cls) is not None})
     pool = ProcessPoolExecutor(min(jobs, len(sources)), _processes(modules), _prepare, (modules,))
@@ -205,7 +225,9 @@ def _prepare(modules: Sequence[str]) -> None:
         import_module(module)
 
 
-def _lines(source: ExperimentSource, contenders: Sequence[Contender], known: Mapping[str, str]) -> _Found:
+def _lines(
+    source: ExperimentSource, contenders: Sequence[Contender], known: Mapping[str, str], tell: Progress = silent
+) -> _Found:
     """Return the lines of an experiment that are not known yet; or why it cannot be read."""
     try:
         experiment = source.load()
@@ -214,7 +236,9 @@ def _lines(source: ExperimentSource, contenders: Sequence[Contender], known: Map
     calibration, test = experiment.calibration, experiment.test
     data = [content(rows) for rows in (calibration, test)]
     found: dict[str, ResultLine] = {}
-    for contender in contenders:
+    for i, contender in enumerate(contenders):
+        if i:
+            tell(i)
         inputs = _inputs(contender, data)
         if known.get(contender.name) != inputs:
             sizes = (calibration.n_rows, test.n_rows, calibration.n_classes or 0)

@@ -10,6 +10,7 @@ if not (find_spec("plotly") and find_spec("PIL")):
     raise ImportError('figures need Plotly and Pillow, which are not installed: pip install "calib[plot]"')
 
 from calib_core.figures.aligned_measures import large_lines
+from calib_core.figures.arena_panels import leaderboard
 from calib_core.figures.classes import class_bias, class_curves, class_gaps, class_panels, class_table, class_validity
 from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import binary_map, fitted_parameters
@@ -66,6 +67,7 @@ __all__ = [
     "kernel_band",
     "kernel_curve",
     "large_lines",
+    "leaderboard",
     "levels",
     "mean_ranks",
     "models_in_range",

@@ -18,6 +18,8 @@ WORKS = {
     "powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 1995.",
     "Berta et al. (2025)": "Berta E, Holzmüller D, Jordan MI, Bach F. Structured matrix scaling for multi-class "
     "calibration. 2025; AISTATS 2026.",
+    "Berta et al. (2026)": "Berta E, Holzmüller D, Bach F, Jordan MI. CalArena: a large-scale post-hoc calibration "
+    "benchmark. 2026.",
     "Błasiok and Nakkiran (2023)": "Błasiok J, Nakkiran P. Smooth ECE: principled reliability diagrams via kernel "
     "smoothing. 2023; ICLR 2024.",
     "Bröcker and Smith (2007)": "Bröcker J, Smith LA. Increasing the reliability of reliability diagrams. Weather and "
@@ -30,6 +32,8 @@ WORKS = {
     "Cox (1958)": "Cox DR. Two further applications of a model for binary regression. Biometrika 45, 1958.",
     "DeLong et al. (1988)": "DeLong ER, DeLong DM, Clarke-Pearson DL. Comparing the areas under two or more correlated "
     "receiver operating characteristic curves: a nonparametric approach. Biometrics 44, 1988.",
+    "Demšar (2006)": "Demšar J. Statistical comparisons of classifiers over multiple data sets. Journal of Machine "
+    "Learning Research 7, 2006.",
     "Dimitriadis et al. (2021)": "Dimitriadis T, Gneiting T, Jordan AI. Stable reliability diagrams for probabilistic "
     "classifiers. Proceedings of the National Academy of Sciences 118, 2021.",
     "Donoho and Johnstone (1994)": "Donoho DL, Johnstone IM. Ideal spatial adaptation by wavelet shrinkage. "
@@ -73,6 +77,7 @@ WORKS = {
     "2021.",
     "Mastrandrea et al. (2010)": "Mastrandrea MD, Field CB, Stocker TF, Edenhofer O, Ebi KL, Frame DJ, et al. Guidance "
     "note for lead authors of the IPCC Fifth Assessment Report on consistent treatment of uncertainties. IPCC 2010.",
+    "Nemenyi (1963)": "Nemenyi P. Distribution-free multiple comparisons. PhD thesis, Princeton University, 1963.",
     "Oron and Flournoy (2017)": "Oron AP, Flournoy N. Centered isotonic regression: point and interval estimation for "
     "dose-response studies. Statistics in Biopharmaceutical Research 9, 2017.",
     "Platt (1999)": "Platt JC. Probabilistic outputs for support vector machines and comparisons to regularized "

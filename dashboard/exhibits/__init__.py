@@ -11,6 +11,7 @@ from dashboard.exhibits import (  # noqa: F401
     hero,
     lab,
     loaded_data,
+    many_experiments,
     pairs,
     papers,
     people_marks,

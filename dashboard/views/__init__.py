@@ -3,6 +3,7 @@
 from dashboard.navigation import VIEWS, View, view
 from dashboard.views import (
     added,
+    arena_forms,
     calibrators,
     classes,
     coverage,
@@ -13,7 +14,6 @@ from dashboard.views import (
     lab,
     learn,
     levels,
-    methods_by_files,
     one_curve,
     overview,
     papers,
@@ -31,6 +31,7 @@ __all__ = [
     "VIEWS",
     "View",
     "added",
+    "arena_forms",
     "calibrators",
     "classes",
     "coverage",
@@ -41,7 +42,6 @@ __all__ = [
     "lab",
     "learn",
     "levels",
-    "methods_by_files",
     "one_curve",
     "overview",
     "papers",

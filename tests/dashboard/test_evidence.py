@@ -33,7 +33,7 @@ def texts(app: AppTest) -> str:
 
 def test_the_room_has_its_views_in_order() -> None:
     assert [view.key for view in views_of("evidence")] == [
-        "estimators", "tests", "curves", "coverage", "planner", "tables", "lab", "papers",
+        "estimators", "tests", "curves", "coverage", "planner", "arena", "lab", "papers",
     ]  # fmt: skip
 
 

@@ -160,7 +160,7 @@ WINE = Source(data="demo:wine-logistic")
 
 def test_the_view_makes_a_table_when_it_is_asked_for_and_takes_it_home():
     chosen = EXHIBITS.described("paper-tables", splits=2)
-    app = opened(Selection(source=WINE, view="tables", exhibits=(chosen,)))
+    app = opened(Selection(source=WINE, view="arena", about="paper-tables", exhibits=(chosen,)))
     assert not app.exception
     assert not app.table
     next(button for button in app.button if button.label == "Compute").click().run(timeout=60)

@@ -92,6 +92,10 @@ for line in sys.stdin:
 """
 
 
+TIMED = Recipe("EXHIBITS", "arena", (("benchmark", "files"),))
+"""Its seconds are those of each run; tests/dashboard/test_arena.py compares its other numbers."""
+
+
 def variants() -> list[Recipe]:
     """Return every exhibit with its defaults, and with every other value of its choices and switches."""
     found: list[Recipe] = []
@@ -108,7 +112,7 @@ def variants() -> list[Recipe]:
             if param.name in ON_REQUEST and not EVERYTHING:
                 continue
             found += [EXHIBITS.described(key, **{param.name: o}) for o in options if o != param.default]
-    return found
+    return [recipe for recipe in found if recipe != TIMED]
 
 
 def table_of(recipe: Recipe, scene: Scene) -> pd.DataFrame | str:

@@ -18,7 +18,18 @@ from dashboard.session import Scene
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.law
 COUNTED = [key for key in EXHIBITS if EXHIBITS[key].factory.reads == "counts"]
-SLOW = {"paper-tables", "lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection"}
+SLOW = {
+    "arena",
+    "arena-ranks",
+    "paper-tables",
+    "lab-curve",
+    "lab-errors",
+    "lab-distances",
+    "papers",
+    "reproduction",
+    "coverage",
+    "rejection",
+}
 """Exhibits without data, which do not depend on a summary; the laws of all exhibits cover them."""
 
 

@@ -109,6 +109,7 @@ class On(NamedTuple):
 
 
 CASES: dict[str, On] = {
+    **{f"{key}.benchmark": On("binary", first="multiclass") for key in ("arena", "arena-ranks")},
     "binary-map.stratum": On(1, calibrators=("top-label-hb",)),
     "slices.by": On("site", first="age"),
     "slices.crossed": On("site", {"by": "age"}),

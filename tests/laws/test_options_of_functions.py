@@ -606,6 +606,7 @@ CASES: dict[str, Any] = {
     "evaluate.reductions": ["top-label"],
     "evaluate.estimators": ["mce"],
     "arena.run.methods": ["vector"],
+    "arena.table.by": "worse",
     "arena.table.samples": 30,
     "method_tables.measures": ["Accuracy"],
     "method_tables.splits": 2,

@@ -59,7 +59,17 @@ from tests.laws.test_prose import (
 WORLDS = ("three classes, divided", "risk, divided", "confidences")
 LOOKED_AT = {WORLDS[0]: {"bin": 12, "code": 1, "cell": 2}, WORLDS[1]: {"bin": 3}}
 """Bin, class and cell of the pane; elsewhere the bin that contributes most to the error."""
-LEFT_OUT = {"lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection"}
+LEFT_OUT = {
+    "arena",
+    "arena-ranks",
+    "lab-curve",
+    "lab-errors",
+    "lab-distances",
+    "papers",
+    "reproduction",
+    "coverage",
+    "rejection",
+}
 """Exhibits that are the same for all data."""
 SLOW = {"rates", "score-parts"}
 

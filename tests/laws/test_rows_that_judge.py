@@ -24,7 +24,17 @@ from tests.laws.test_options_of_commands import NOT_ANSWERS
 
 pytestmark = pytest.mark.law
 N = 300
-OF_NO_DATA = {"lab-curve", "lab-errors", "lab-distances", "papers", "paper-tables", "reproduction", "coverage"}
+OF_NO_DATA = {
+    "arena",
+    "arena-ranks",
+    "lab-curve",
+    "lab-errors",
+    "lab-distances",
+    "papers",
+    "paper-tables",
+    "reproduction",
+    "coverage",
+}
 """Exhibits that do not depend on the file."""
 OF_BOTH = {
     "file": "what the file holds",

@@ -118,7 +118,7 @@ def scene(request, tmp_path_factory, monkeypatch):
 
 ALWAYS = {"reliability", "verdict", "hero", "overall"}
 ANSWERED = ALWAYS | {"estimators", "notions", "tests", "scores"}
-SLOW = {"lab-curve", "lab-errors", "plans", "papers", "reproduction", "coverage", "rejection"}
+SLOW = {"arena", "arena-ranks", "lab-curve", "lab-errors", "plans", "papers", "reproduction", "coverage", "rejection"}
 """Exhibits that do not depend on data."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import twins_of_bins  # noqa: F401  # each registers its twins
+import twins_of_arena  # noqa: F401  # each registers its twins
+import twins_of_bins  # noqa: F401
 import twins_of_cells  # noqa: F401
 import twins_of_classes  # noqa: F401
 import twins_of_lines  # noqa: F401
@@ -18,7 +19,17 @@ from dashboard.exhibits import EXHIBITS
 DATA = ("three", "risk", "levels")
 ASKED = {"rates": {"refit": True}, "score-parts": {"slow": True}}
 """Slow exhibits, requested with these options."""
-OF_NO_DATA = ("lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection")
+OF_NO_DATA = (
+    "arena",
+    "arena-ranks",
+    "lab-curve",
+    "lab-errors",
+    "lab-distances",
+    "papers",
+    "reproduction",
+    "coverage",
+    "rejection",
+)
 """Exhibits that do not depend on the file."""
 OWN = {"judged-answers": ("judged",), "score-parts": ("three",), "rates": ("three",)}
 """Exhibits with special data, or with one set of data because they are slow."""

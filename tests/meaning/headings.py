@@ -206,6 +206,26 @@ OF = {
 """Patterns by the name of the column, or of the first of those that are printed together."""
 
 OWN = {
+    **{
+        ("arena", name): f"^{heading}$"
+        for name, heading in {
+            "title": "method",
+            "win_rate": "win rate",
+            "ratio": "relative improvement",
+            "worse": "made worse",
+            "worse_beyond_noise": "worse beyond noise",
+            "seconds": "seconds",
+            "improvement": r"improvement, 0\.001 nats",
+            "share_of_best": "share of the best",
+            "mean_harm": r"mean harm, 0\.001 nats",
+            "regret": r"regret, 0\.001 nats",
+            "brier_improvement": r"Brier improvement, 0\.001",
+            "rank": "mean rank",
+            "failed": "failed",
+        }.items()
+    },
+    ("arena-ranks", "title"): "^method$",
+    ("arena-ranks", "rank"): "^mean rank$",
     ("calibrators", "model"): "calibrator",
     ("class-bias", "class"): "predicted",
     ("class-bias", "label"): "class",
@@ -272,8 +292,22 @@ INTERVALS = {
     "risk_area": "interval, area",
     "skill": "interval, skill",
     "": AN_INTERVAL,
+    **{
+        ("arena", name): f"^interval, {heading}$"
+        for name, heading in {
+            "win_rate": "win rate",
+            "ratio": "relative improvement",
+            "worse": "made worse",
+            "improvement": "improvement",
+            "share_of_best": "share of the best",
+            "brier_improvement": "Brier improvement",
+            "accuracy_change": "accuracy change",
+            "rank": "mean rank",
+        }.items()
+    },
+    ("arena-ranks", ""): "^rank ± half the critical difference$",
 }
-"""Headings of both ends, by their estimate."""
+"""Headings of both ends, by their estimate, or by exhibit and estimate."""
 
 RANGES = {"kernel-curve": "band", "class-kernel": "band", "rates": "2 sd", "binary-map": "between"}
 """Headings of "lower" to "upper" that are not ends of a bin."""
@@ -285,7 +319,7 @@ def expected(key, column):
     if more and first.endswith("low") and more[0].endswith("high"):
         stem = first.removesuffix("low").removesuffix("_")
         assert more[0] in (f"{stem}_high", "high"), column
-        return INTERVALS[stem]
+        return INTERVALS[key, stem] if (key, stem) in INTERVALS else INTERVALS[stem]
     if first == "lower":
         assert more == ["upper"], column
         return RANGES.get(key, "bin|risk|confidence")
