@@ -366,6 +366,13 @@ class CalibratorChoice(OneLine):
         if self.groups is not None and len(self.groups.harmed) and self.gain.point > 0:
             title = begun(inside(self.about.title))
             return f"{title} lowers the {name} of all rows, but harms a group. {self.groups.sentence}"
+        if self.blended and self.evidence > ENOUGH and not self.gain.point > 0:
+            about = (
+                f"the best average of {tried - 1} calibrators"
+                if self.about.key == "blend"
+                else inside(self.about.title)
+            )
+            return f"By log loss, {about} predicts clearly better than the model, but it does not lower the {name}."
         if self.about == IDENTITY or not 0 < self.gain.point < np.inf:
             where = "in cross-validation" + (" on the calibration rows" if self.held_out else "")
             none = (

@@ -82,11 +82,11 @@ class GroupGains(OneLine):
         line, name = self.lines.iloc[0], name_of_score(self.score)
         if line["low"] == line["high"] == 0:
             return f"{line['group']} gains least: its probabilities are unchanged."
-        way = "falls" if line["gain"] >= 0 else "rises"
         ends = f"{written(line['low'])} to {written(line['high'])}"
         number = f"corrected for {count(len(self.lines))} groups" if len(self.lines) > 1 else "of the only group"
         harmed = "" if not len(self.harmed) else " So the calibrator harms this group."
-        return (
-            f"{line['group']} gains least: {name} {way} by {written(abs(line['gain']))} "
-            f"({at_level(self.level)} interval of the gain, {number}: {ends}).{harmed}"
-        )
+        size = written(abs(line["gain"]))
+        effect = f"{name} {'falls' if line['gain'] >= 0 else 'rises'} by {size} ("
+        if line["low"] <= 0 <= line["high"]:
+            effect = f"{name} does not clearly change (gain {'−' if line['gain'] < 0 else ''}{size}, "
+        return f"{line['group']} gains least: {effect}{at_level(self.level)} interval, {number}: {ends}).{harmed}"

@@ -21,7 +21,7 @@ PROPER = ("log-loss", "brier")
 """Keys of proper scores of whole rows."""
 SCORES = (*PROPER, CONFIDENCE, COST)
 """Keys of all losses."""
-TITLES = {CONFIDENCE: "Log loss of the confidence", COST: "Cost of decisions"}
+TITLES = {CONFIDENCE: "Log loss of the confidence", COST: "Decision cost"}
 """Titles of those that are no estimators."""
 
 
@@ -58,7 +58,7 @@ def name_of_score(key: str) -> str:
     """Title of a loss, for the inside of a sentence.
 
     >>> name_of_score("log-loss"), name_of_score("brier"), name_of_score("cost")
-    ('log loss', 'Brier score', 'cost of decisions')
+    ('log loss', 'Brier score', 'decision cost')
     """
     return inside(TITLES.get(key) or ESTIMATORS[key].title)
 

@@ -46,7 +46,7 @@ class Recommendation(Exhibit):
         str,
         COSTS,
         "Costs",
-        "for the cost of decisions: a threshold of two classes, such as 0.2, or one line per decision, such as 0 5; 1 "
+        "for the decision cost: a threshold of two classes, such as 0.2, or one line per decision, such as 0 5; 1 "
         "0. Empty: every error costs 1",
     ] = ""
     worst_of: Annotated[
