@@ -1,5 +1,7 @@
 """A calibrator chosen for a stated use: the confidence, decisions at costs, and no group of a column harmed."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -193,6 +195,16 @@ def test_record_and_notes_state_the_use():
     assert [line["group"] for line in record["groups"]]
     assert record["worst_of"] == "site"
     assert "costs" not in cc.choose(p, ["temperature"]).record()
+
+
+def test_simulated_costs_fall_more_than_by_a_choice_that_looks_at_costs_alone():
+    """The numbers of the docstring of ``choose`` (tests/simulations/stated_uses.py); the twin chooses by the cost."""
+    cells = pd.read_csv(Path(__file__).parents[2] / "simulations/stated_uses.csv")
+    assert len(cells) == 36
+    share = cells[["use", "by_cost", "log_loss"]].sum() / cells["possible"].sum()
+    np.testing.assert_allclose(share, [0.854, 0.494, 0.943], atol=5e-4)
+    worse = cells[["use_worse", "log_loss_worse"]].mean()
+    np.testing.assert_allclose(worse, [0.0347, 0.0903], atol=5e-4)
 
 
 def test_the_trial_by_claims_judges_a_changed_class_by_its_own_outcome():
