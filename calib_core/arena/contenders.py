@@ -77,9 +77,23 @@ def default_methods() -> tuple[Contender, ...]:
 
 def _smooth(key: str) -> bool:
     entry = CALIBRATORS[key]
-    mixes = any(isinstance(param.domain, Members) for param in entry.params)
     contract = entry.flags
-    return contract.output == "full" and not contract.abstains and (contract.profile.family == "scaling" or mixes)
+    mixes_or_scales = contract.profile.family == "scaling" or _mixes(key)
+    return contract.output == "full" and not contract.abstains and mixes_or_scales
+
+
+def _mixes(key: str) -> bool:
+    """True for a calibrator that averages others."""
+    return any(isinstance(param.domain, Members) for param in CALIBRATORS[key].params)
+
+
+def is_single(name: str) -> bool:
+    """True for a single calibrator by the name of its results: no blend, no choice, and not the uncalibrated model.
+
+    >>> [is_single(name) for name in ("temperature", "blend", "choose", "identity", "TS")]
+    [True, False, False, False, True]
+    """
+    return name not in (BASE.name, RECOMMENDED.name) and not (name in CALIBRATORS and _mixes(name))
 
 
 def _limited(key: str) -> FixedMethod:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calib_core.arena.contenders import BASE, RECOMMENDED
+from calib_core.arena.contenders import BASE, RECOMMENDED, is_single
 from calib_core.text import begun, count, first_few, in_percent, inside
 
 
 def headline(lines: pd.DataFrame, n_experiments: int) -> tuple[str, ...]:
     """Return sentences on the share of experiments made worse, and on the highest win rate.
 
-    Harm is that of the single calibrator with the fewest harmed experiments, and that of the recommended one. Methods
-    with failures are left out there, because a failure cannot harm.
+    Harm is that of the single calibrator (no blend) with the fewest harmed experiments, and that of the recommended
+    one. Methods with failures are left out there, because a failure cannot harm.
 
     >>> lines = pd.DataFrame({"method": ["vector", "identity"], "title": ["Vector scaling", "Uncalibrated model"]})
     >>> lines = lines.assign(worse=[0.25, 0.0], win_rate=[0.75, 0.25], failed=0)
@@ -25,7 +25,7 @@ def headline(lines: pd.DataFrame, n_experiments: int) -> tuple[str, ...]:
     best = lines[np.isclose(lines["win_rate"], lines["win_rate"].max())]
     if n_experiments == 1:
         return _of_one(lines, best)
-    others = lines[~lines["method"].isin((BASE.name, RECOMMENDED.name))]
+    others = lines[lines["method"].map(is_single).astype(bool)]
     single = others[others["failed"] == 0]
     of_single = _of_single(single, len(single) < len(others)) if len(single) else ""
     recommended = lines.loc[lines["method"] == RECOMMENDED.name, "worse"]

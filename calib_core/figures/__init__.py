@@ -11,6 +11,7 @@ if not (find_spec("plotly") and find_spec("PIL")):
 
 from calib_core.figures.aligned_measures import large_lines
 from calib_core.figures.arena_panels import leaderboard
+from calib_core.figures.arena_sizes import regret_by_size
 from calib_core.figures.classes import class_bias, class_curves, class_gaps, class_panels, class_table, class_validity
 from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import binary_map, fitted_parameters
@@ -75,6 +76,7 @@ __all__ = [
     "on_paper",
     "plan_curve",
     "recalibration",
+    "regret_by_size",
     "rejection_map",
     "reliability",
     "reliability_bands",
