@@ -632,8 +632,10 @@ class CalibratorChoice(OneLine):
         """Describe how the calibrator was chosen, and how often the choice is the same without one fold."""
         start = f"Chosen by {name_of_score(self.score)}, cross-validated in {len(self.picks)} random folds"
         if self.blended:
-            which = "results" if self.score == "log-loss" else "log losses"
-            return f"{start}: a blend averages the calibrators, by weights that follow their {which} on left-out rows."
+            by = "" if self.score == "log-loss" else " by log loss"
+            return (
+                f"{start}. A blend averages the calibrators; those that predicted left-out rows better{by} weigh more."
+            )
         same = sum(pick == self.about for pick in self.picks)
         return (
             f"{start}. The choice {self._repeated} was repeated without each fold in turn: it was "
@@ -650,12 +652,12 @@ class CalibratorChoice(OneLine):
             wide = self.recalibrate and not self.gain.low > 0
             includes = " It decides, although the interval of the gain includes 0." if wide else ""
             return (
-                "The model is recalibrated if the blend predicts the outcomes of left-out rows clearly better than the "
-                "model does. Its likelihood (the probability that it gives to all of them together) must be "
-                f"{enough}; here it is {times} times.{includes} The same holds without one fold in {same} of "
-                f"{len(self.picks)} repetitions. A calibrator with more than {in_percent(ALONE)} of the weight is "
+                "Recalibration is recommended if the blend predicts the outcomes of left-out rows clearly better than "
+                "the model does. Its likelihood (the probability that it gives to all of them together) must be "
+                f"{enough}; here it is {times} times.{includes} Without each fold in turn, this is so in {same} of "
+                f"{len(self.picks)} cases. A calibrator with more than {in_percent(ALONE)} of the weight is "
                 f"recommended alone.{self._of_use()}"
-            ) + (f" Also, {held_out}" if held_out else "")
+            ) + (f" On the held-out rows, the interval of its gain{by} must be above 0, too." if held_out else "")
         return (
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
             "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
@@ -752,14 +754,13 @@ _INFINITE = (
 )
 """Consequence of a new probability of 0."""
 _SAME_EVENTS = (
-    "The held-out rows have, by design, the event rate of the calibration rows. In new data the rate varies, so an "
+    "The split gives both parts the same event rate. In new data the rate varies, so an "
     "update of the mean risk gains slightly less than shown."
 )
 _SAME = 5e-4
 """Smaller changes of AUROC, mean risk or mean confidence are not reported."""
 _PRIOR = (
-    "Prior rows: the weight of the original model in the fit, in rows. So with few calibration rows, predictions "
-    "change little."
+    "Prior rows: the original model counts as so many rows of the fit, so that with few rows predictions change little."
 )
 _ONE = "the only calibrator tried"
 _ALONE = (
@@ -1344,9 +1345,13 @@ def _event_rate(rows: Predictions) -> float:
     return float(np.average(rows.true_labels == rows.event, weights=rows.weights))
 
 
+_OVR = ", one-vs-rest"
+
+
 def _in_use(recipe: Recipe) -> str:
     """Title after the verb "use": maps and blends have an article."""
     title = inside(recipe.title)
+    title = f"{title.removesuffix(_OVR)} ({_OVR[2:]})" if title.endswith(_OVR) else title  # no comma in a list
     if not (recipe.key == "blend" or _is_map(recipe)):
         return title
     return f"{'an' if title[0] in 'aeiou' else 'a'} {title}"

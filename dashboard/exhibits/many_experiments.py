@@ -121,7 +121,8 @@ class Arena(Exhibit):
         shares = "; ".join(f"{title} {in_percent(share)}" for title, share in pairs)
         return Words(
             "An experiment is one model on one data set. Every method is fitted on its calibration rows and "
-            "evaluated on its test rows. A method that fails counts as no calibration there.",
+            "evaluated on its test rows. A method that fails counts as no calibration there. The recommended "
+            "calibrator is the advice of calib choose in each experiment, which can be none.",
             alt=f"Win rates over {sizes}: {shares}.",
             headline=board.headline,
             key=f"{sizes}. {_marks(board)} Seconds: to fit and apply.",
@@ -136,7 +137,8 @@ def _marks(board: Leaderboard) -> str:
 
 def _read(benchmark: str) -> tuple[str, ...]:
     own = (
-        "No default of this program was chosen on these experiments. Seconds are those of one machine."
+        "These experiments come with the program: they are not your files, and no default was chosen on them. Seconds "
+        "are those of one machine."
         if benchmark != FILES
         else "Each file is an experiment. With cross-fitting, each fold is one: its rows are the test rows."
     )
