@@ -37,7 +37,10 @@ from tests.laws import test_options_of_exhibits as options
 Lines = dict[str, str]
 SLOW = {"calibrator-errors": "tested", "uses": "tested", "judged-answers": "judged"}
 """Exhibits of one scene, as they are slow, or have only one."""
-OF_NO_DATA = ("lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection")
+OF_NO_DATA = (
+    *("lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection"),
+    *("arena", "arena-ranks"),
+)
 CONFIRMED = ("published", "experiment", "size", "which")
 """Options with values that take long: one of them is enough."""
 

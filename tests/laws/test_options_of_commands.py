@@ -353,6 +353,8 @@ CASES: dict[str, tuple[str, str, str]] = {
     ),
     "choose --candidate": ("choose three.csv --json --folds 3", "--candidate temperature", "--candidate vector"),
     "choose --score": (BASE["choose"].replace("FILE", "three.csv"), "", "--score brier"),
+    "choose --costs": (BASE["choose"].replace("FILE", "three.csv"), "", "--costs 0,1,9;1,0,1;1,1,0"),
+    "choose --worst-of": (BASE["choose"].replace("FILE", "three.csv"), "", "--worst-of site"),
     "choose --by-place": (BASE["choose"].replace("FILE", "bare.csv --labels others.csv"), "--by-place", "--key place"),
     "choose --folds": ("choose three.csv --candidate temperature --json", "--folds 3", "--folds 4"),
     "compare --notion": ("compare three.csv second.csv --json", "--notion confidence", "--notion top-label"),

@@ -147,6 +147,8 @@ CASES: dict[str, On] = {
         for name, second in (("estimator", "ece"), ("notion", "top-label"), ("margin", 0.5))
     },
     "decisions.costs": On("0 1 9\n1 0 1\n1 1 0"),
+    "recommendation.costs": On("0 1 9\n1 0 1\n1 1 0", {"score": "cost"}),
+    "recommendation.worst_of": On("site"),
     "judged-answers.human": On("again", first="checked"),
     "judged-answers.by": On("site"),
     "rates.refit": On(data="sure", calibrators=("metacal-miscoverage",)),

@@ -591,6 +591,8 @@ CASES: dict[str, Any] = {
     "diagrams.slice_dots.notion": "event",
     "choose.candidates": ["vector"],
     "choose.held_out": given("test"),
+    "choose.costs": Of("0 1 9; 1 0 1; 1 1 0", {"score": "cost"}),
+    "choose.worst_of": "site",
     "compare.random_state": Of(1, {"estimator": "ece"}),
     "inference.paired_difference.random_state": Of(1, {"estimator": "ece"}),
     "inference.not_worse.random_state": Of(1, {"estimator": "ece"}),

@@ -479,7 +479,8 @@ RULES: list[tuple[str, Collect, str]] = [
                                   r"all {judged} rows|have {fit}"),
     ("recommendation|calibrators", of_choice, r"more than {enough} times the model's; here it is "
                                               r"(?:over a million|{evidence}) times(?: the model's)?|"
-                                              r"in {picked} of {folds} repetitions|more than {alone} % of the weight|"
+                                              r"in {picked} of {folds} (?:repetitions|cases)|"
+                                              r"more than {alone} % of the weight|"
                                               r"blend of {members} calibrators|[a-zS] \({weight} %\)"),
     ("recommendation", of_choice, r"more than {enough} times the model's; here it is (?:over a million|{evidence}) "
                                      r"times the model's|"
