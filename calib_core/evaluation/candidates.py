@@ -166,8 +166,7 @@ class FoldTrial:
     ) -> None:
         self.rows, self.fold, self.folds, self.score, self.level, self.costs = rows, fold, folds, score, level, costs
         self.loss = RowLoss.of(score, costs, rows.n_classes or 2, rounding(rows.confidence.dtype))
-        # With two classes a prediction's log loss is that of its confidence, and the rows keep their event.
-        self.claims = rows.kind in SINGLE or (score == CONFIDENCE and rows.n_classes != 2)
+        self.claims = rows.kind in SINGLE or score == CONFIDENCE
         self.base = self.seen(rows, None)
         # Summed over the classes right and wrong the Brier score of a claim is twice (c - z)^2, what it is elsewhere.
         self.unit = 0.5 if score == "brier" and rows.kind in SINGLE else 1.0

@@ -19,7 +19,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import rows_of, title_of
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
 from calib_core.calibrators.blend import returns_rows, without_small
-from calib_core.columns.conditions import metadata_column
+from calib_core.columns.cut import coded
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE, TOLERANCE
 from calib_core.evaluation.candidate_ranking import BOLD, ENOUGH, Contest
@@ -28,6 +28,7 @@ from calib_core.evaluation.candidates import (
     EACH_FOLD,
     IDENTITY,
     NEW_ZERO,
+    SINGLE,
     FoldTrial,
     candidates_for,
     is_tilt,
@@ -36,7 +37,7 @@ from calib_core.evaluation.candidates import (
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.group_gains import HARM, GroupGains
 from calib_core.evaluation.remaining_error import Remaining
-from calib_core.evaluation.row_losses import COST, SCORES, name_of_score
+from calib_core.evaluation.row_losses import CONFIDENCE, COST, SCORES, name_of_score
 from calib_core.evaluation.update_gains import own_recipes
 from calib_core.inference.comparison.paired_differences import Difference
 from calib_core.inference.intervals.influence_functions import counting
@@ -261,6 +262,8 @@ class CalibratorChoice(OneLine):
         changes = (
             f"{self._moved()} The risk of all other rows is unchanged."
             if only
+            else ""
+            if self.score == COST  # decisions turn at the costs, not at 50 % or the largest probability
             else self._of_risks()
             if self.of_event
             else ""
@@ -280,7 +283,7 @@ class CalibratorChoice(OneLine):
             return " ".join(filter(None, (fall, changes, among, score, *floored)))
         changes = "Some risks can cross 50 %." if changes.startswith("Some risks") else changes
         effects = " ".join(filter(None, (fall, changes, *floored)))
-        return f"{self.beside} With {self._called}, {inside(effects)}"
+        return f"{self.beside} With {self._called}, {inside(effects)}" if effects else self.beside
 
     @property
     def _called(self) -> str:
@@ -304,10 +307,11 @@ class CalibratorChoice(OneLine):
         if self.simple is None:
             return ""
         line = self.table.iloc[self.recipes.index(self.simple)]
-        keeps = " and changes no predicted class" if CALIBRATORS[self.simple.key].flags.keeps_argmax else ""
+        keeps = CALIBRATORS[self.simple.key].flags.keeps_argmax and self.score != COST
+        keeping = " and changes no predicted class" if keeps else ""
         return (
             f"{begun(_in_use(self.simple))} is simpler and about as good: it lowers "
-            f"{name_of_score(self.score)} by {written(float(line['gain']))}{keeps}; {self._called} lowers "
+            f"{name_of_score(self.score)} by {written(float(line['gain']))}{keeping}; {self._called} lowers "
             f"it by {written(self.gain.point)}."
         )
 
@@ -366,6 +370,15 @@ class CalibratorChoice(OneLine):
         if self.groups is not None and len(self.groups.harmed) and self.gain.point > 0:
             title = begun(inside(self.about.title))
             return f"{title} lowers the {name} of all rows, but harms a group. {self.groups.sentence}"
+        if (
+            self.held_out
+            and self.blended
+            and self.score != "log-loss"
+            and self.evidence > ENOUGH
+            and self.gain.point > 0
+        ):
+            what = f"{begun(inside(self.about.title))} lowers the {name} on {self.judged_on}"
+            return f"{what}, but its gain in log loss on these rows is not significant, which is also required."
         if self.blended and self.evidence > ENOUGH and not self.gain.point > 0:
             about = (
                 f"the best average of {tried - 1} calibrators"
@@ -664,7 +677,7 @@ class CalibratorChoice(OneLine):
             "predicts the outcomes of these rows clearly better than the model does. Its likelihood (the probability "
             f"that it gives to all of them together) must be {enough}; here it is {times} times the model's. With few "
             "rows, one likelihood-ratio test can replace these two conditions."
-            f"{f' Third, {held_out}' if held_out else ''}{self._not_met()}"
+            f"{f' Third, {held_out}' if held_out else ''}{self._of_use()}{self._not_met()}"
         )
 
     @property
@@ -678,7 +691,7 @@ class CalibratorChoice(OneLine):
     def _of_use(self) -> str:
         """Describe the conditions of a stated use; empty for log loss of all rows."""
         name = name_of_score(self.score)
-        use = "" if self.score == "log-loss" else f" It must also lower the {name} of these rows."
+        use = f" It must also lower the {name} of these rows." if self.blended and self.score != "log-loss" else ""
         if self.groups is None:
             return use
         return (
@@ -760,7 +773,7 @@ _SAME_EVENTS = (
 _SAME = 5e-4
 """Smaller changes of AUROC, mean risk or mean confidence are not reported."""
 _PRIOR = (
-    "Prior rows: the original model counts as so many rows of the fit, so that with few rows predictions change little."
+    "Prior rows: the original model counts as that number of rows of the fit. With few rows, predictions change little."
 )
 _ONE = "the only calibrator tried"
 _ALONE = (
@@ -872,12 +885,16 @@ def choose(
     if score not in SCORES:
         raise InputError(f"score is {score!r}; it must be one of {', '.join(SCORES)}")
     as_share(level, "level")
-    if score != COST and np.size(costs) and costs != "":
+    if score != COST and not (isinstance(costs, str) and not costs.strip()):
         raise InputError(f"costs are for score='cost', and score is {score!r}")
     if predictions.kind == "per-class" and score == "log-loss":
         raise NotAnswerable("log loss is not defined for rows that need not sum to one; choose by the Brier score")
-    if worst_of:
-        metadata_column(predictions, worst_of)
+    for judged in (predictions, *(() if held_out is None else (held_out,))) if worst_of else ():
+        coded(judged, worst_of)  # refuses a column that divides no rows
+    if score == CONFIDENCE and (
+        predictions.kind in SINGLE or (predictions.kind == "full" and predictions.n_classes == 2)
+    ):
+        score = "log-loss"  # the same loss, and the rows of an event keep it
     pooled = candidates is None and score != "brier" and predictions.kind == "full"
     given = candidates_for(predictions) if candidates is None else [CALIBRATORS.recipe(each) for each in candidates]
     recipes = tuple(dict.fromkeys((IDENTITY, *given)))
@@ -1019,12 +1036,18 @@ class _Tried:
         own = [i for i in contest.equals(contest.every) if dict(self.recipes[i].params).get("only")]
         return next((i for i in own if _shown(self.lines[i])), place)
 
-    def _simple(self, found: int, equals: Sequence[int], lines: Sequence[dict[str, Any]]) -> Recipe | None:
-        """Return the simplest calibrator with a significant gain that does as well as the blend and is simpler."""
+    def _simple(
+        self, found: int, equals: Sequence[int], lines: Sequence[dict[str, Any]], accepted: Callable[[int], bool]
+    ) -> Recipe | None:
+        """Return the simplest calibrator with a significant gain that does as well as the blend and is simpler.
+
+        ``accepted`` answers whether a candidate meets the conditions of the stated use on the judged rows.
+        """
         level = [i for i in equals if _shown(lines[i]) and self.order[i] < self.order[found]]
-        if self.blended is None or not found or not level:
+        if self.blended is None or not found:
             return None
-        return self.recipes[min(level, key=self.order.__getitem__)]
+        simplest = (i for i in sorted(level, key=self.order.__getitem__) if accepted(i))
+        return next((self.recipes[i] for i in simplest), None)
 
     def _by_group(self, i: int) -> GroupGains:
         """Return a candidate's gain in each group."""
@@ -1072,10 +1095,11 @@ class _Tried:
             found = 0 if why else self._of_blend(contest, enough=enough)
             about = found or self.blended or winner
             winner, equals = (found, sorted({found, *equals})) if found else (winner, equals)
-        groups = {}
+        groups, refused = dict[int, GroupGains](), False
         if self.worst_of and about:
             groups = {i: self._by_group(i) for i in (about, *equals) if i in self.afters}
-            found = self._for_groups(found, groups)
+            chosen_first, found = found, self._for_groups(found, groups)
+            refused = bool(chosen_first) and not found
             about = found or about
         by_group = groups.get(about)
         before, floored, tested_on, lines = trial.mean(trial.losses), int(trial.floored.sum()), 0, self.lines
@@ -1085,9 +1109,19 @@ class _Tried:
             tested_on = judged.n_rows
             tested = judged.weights is None and judged.row_groups is None
             found = found if self._confirmed(found, lines, predictions, judged) else 0
-            if by_group is not None:
+            if by_group is not None and refused:
+                by_group = replace(by_group, where="In cross-validation, ")
+            elif by_group is not None:
                 by_group = self._by_group_of(about, predictions, judged)
                 found = 0 if _harms(by_group) else found
+
+        def accepted(i: int) -> bool:
+            if held_out is None:
+                return not _harms(groups.get(i))
+            if self.worst_of and (_harms(groups.get(i)) or _harms(self._by_group_of(i, predictions, judged))):
+                return False
+            return self._confirmed(i, lines, predictions, judged)
+
         rest = self._without_floored(found, predictions, held_out) if found and floored else None
         floored_fit, fitted_without = 0, None
         if held_out is not None and about:
@@ -1113,7 +1147,7 @@ class _Tried:
             held_out=tested_on,
             kind=predictions.kind,
             floored=floored,
-            table=self._table(contest, picked, equals, lines),
+            table=self._table(picked, equals, lines),
             about=recipes[about],
             random_state=random_state,
             why=why,
@@ -1127,7 +1161,7 @@ class _Tried:
             by_likelihood=held_out is None and about in self.by_likelihood,
             event_rate=_event_rate(counting(predictions if held_out is None else held_out)),
             blended=blended,
-            simple=self._simple(found, [i for i in equals if not _harms(groups.get(i))], lines),
+            simple=self._simple(found, equals, lines, accepted),
             costs=_as_text(trial.costs),
             groups=by_group,
         )
@@ -1215,10 +1249,22 @@ class _Tried:
         return (-1.0,), *(simplicity(recipe, classes, of_event=of_event) for recipe in self.recipes[1:])
 
     def _contest(self) -> Contest:
+        """The contest by the score; bold claims cost log loss, so they rule a candidate out for every use."""
+        contest = self._by_log_loss
+        if self.likelihood is self.trial:
+            return contest
+        totals, nothing = contest.totals(contest.every), np.zeros_like(self.gains)
+        able = np.isfinite(totals) & (contest.risk(contest.every) <= BOLD * np.maximum(totals, 0.0))
+        gains = np.where(able[:, None], self.gains, -np.inf)
+        return replace(contest, gains=gains, bold=nothing, price=nothing, losses=None)
+
+    @property
+    def _by_log_loss(self) -> Contest:
+        """The contest by log loss, or without a blend by the score."""
         rows, weights = self.trial.rows, self.trial.weights
         units = np.arange(rows.n_rows) if rows.row_groups is None else rows.row_groups.codes
-        losses = self.trial.losses if self.trial.score == "log-loss" else None
-        return Contest(self.gains, self.bold, self.price, weights / weights.mean(), units, self.order, self.trial.level,
+        losses = self.likelihood.losses if self.likelihood.score == "log-loss" else None
+        return Contest(self.nats, self.bold, self.price, weights / weights.mean(), units, self.order, self.trial.level,
                        losses, *self._risks())  # fmt: skip
 
     def _risks(self) -> tuple[Float64s, Bools] | tuple[None, None]:
@@ -1269,9 +1315,7 @@ class _Tried:
                 lines.append(there.left_out(recipe, note or str(why)))
         return there.mean(there.losses), int(there.floored.sum()), lines
 
-    def _table(
-        self, contest: Contest, picked: Sequence[int], equals: Sequence[int], lines: Sequence[dict[str, Any]]
-    ) -> pd.DataFrame:
+    def _table(self, picked: Sequence[int], equals: Sequence[int], lines: Sequence[dict[str, Any]]) -> pd.DataFrame:
         table = pd.DataFrame(lines).assign(
             gain_in_folds=[line["gain"] for line in self.lines],
             rows_needed=[line["rows_needed"] for line in self.lines],
@@ -1280,7 +1324,8 @@ class _Tried:
             equal_to_best=[i in equals for i in range(len(self.recipes))],
         )
         table["p_holm"] = holm(table["p"])
-        totals, risks = contest.totals(contest.every), contest.risk(contest.every)
+        by_log_loss = self._by_log_loss
+        totals, risks = by_log_loss.totals(by_log_loss.every), by_log_loss.risk(by_log_loss.every)
         for i in np.flatnonzero((totals > 0) & np.isfinite(totals) & (risks > BOLD * totals)):
             table.loc[i, "note"] = (
                 "a probability near 0 for outcomes that remain possible. One such outcome would raise the total "
@@ -1299,7 +1344,8 @@ def _as_text(costs: ArrayLike | str) -> str:
     """Return costs as text, one line per decision."""
     if isinstance(costs, str):
         return costs
-    return "; ".join(" ".join(f"{each:g}" for each in line) for line in np.atleast_2d(np.asarray(costs, dtype=float)))
+    table = np.atleast_2d(np.asarray(costs, dtype=float)).tolist()
+    return "; ".join(" ".join(str(each).removesuffix(".0") for each in line) for line in table)
 
 
 def _shown(line: dict[str, Any]) -> bool:

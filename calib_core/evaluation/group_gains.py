@@ -20,6 +20,8 @@ FEWEST = 20
 """Rows below which a group is not judged."""
 HARM = 0.1
 """Share of the gain over all rows by which a group must be worse than with the model to count as harmed."""
+_NOTHING = 1e-12
+"""Gain below which the losses of a group are unchanged, up to rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,34 +29,35 @@ class GroupGains(OneLine):
     """Gain of a calibrator over the model in each group of a column, the least first.
 
     ``lines`` has one line per group with at least ``FEWEST`` rows: group, rows, before (the model's mean loss), gain,
-    and its interval low to high. Intervals are at ``level`` for all groups together (Bonferroni).
+    and its interval low to high. Intervals are at ``level`` for all groups together (Bonferroni). ``overall`` is the
+    gain over all rows, ``left_out`` the number of smaller groups. ``tested``: whether intervals are valid at their
+    level. ``where`` begins the sentence if these are not the judged rows.
     """
 
     column: str
     score: str
     level: float
     overall: float
-    """Gain over all rows."""
     lines: pd.DataFrame
+    left_out: int = 0
+    tested: bool = True
+    where: str = ""
 
     @classmethod
     def of(cls, trial: FoldTrial, after: Predictions, gains: Float64s, column: str) -> GroupGains:
         """Return the gains (n,) of rows ``after`` a calibrator, by group of the trial's rows."""
-        groups = [(where, places) for where, places in coded(trial.rows, column) if len(places) >= FEWEST]
+        every = coded(trial.rows, column)
+        groups = [(group, places) for group, places in every if len(places) >= FEWEST]
         level = 1.0 - (1.0 - trial.level) / max(len(groups), 1)
         lines = []
-        for where, places in groups:
+        for group, places in groups:
             part = trial.part(places)
             gain = part.test(after.take(places), gains[places], level)[0]
-            lines.append((where.title, len(places), part.mean(part.losses), gain.point, gain.low, gain.high))
+            lines.append((group.title, len(places), part.mean(part.losses), gain.point, gain.low, gain.high))
         table = pd.DataFrame(lines, columns=["group", "rows", "before", "gain", "low", "high"])
-        return cls(
-            column,
-            trial.score,
-            trial.level,
-            trial.mean(gains),
-            table.sort_values("gain", ignore_index=True, kind="stable"),
-        )
+        tested = trial.rows.weights is None and trial.rows.row_groups is None
+        table = table.sort_values("gain", ignore_index=True, kind="stable")
+        return cls(column, trial.score, trial.level, trial.mean(gains), table, len(every) - len(groups), tested)
 
     def frame(self) -> pd.DataFrame:
         """One line per group, the least gain first."""
@@ -72,21 +75,31 @@ class GroupGains(OneLine):
     @property
     def harmed(self) -> pd.DataFrame:
         """Groups in which the calibrator is significantly worse than the model, by more than ``HARM`` of its gain."""
-        return self.lines[self.lines["high"] < -HARM * max(self.overall, 0.0)]
+        return self.lines[self.lines["high"] < -max(HARM * self.overall, _NOTHING)]
 
     @property
     def sentence(self) -> str:
-        """Sentence on the group that gains least; empty without groups."""
+        """Sentences on the group that is harmed or gains least, and on groups that are not judged."""
+        few = f"fewer than {FEWEST} rows"
         if not len(self.lines):
-            return ""
-        line, name = self.lines.iloc[0], name_of_score(self.score)
-        if line["low"] == line["high"] == 0:
-            return f"{line['group']} gains least: its probabilities are unchanged."
-        ends = f"{written(line['low'])} to {written(line['high'])}"
-        number = f"corrected for {count(len(self.lines))} groups" if len(self.lines) > 1 else "of the only group"
-        harmed = "" if not len(self.harmed) else " So the calibrator harms this group."
-        size = written(abs(line["gain"]))
-        effect = f"{name} {'falls' if line['gain'] >= 0 else 'rises'} by {size} ("
-        if line["low"] <= 0 <= line["high"]:
-            effect = f"{name} does not clearly change (gain {'−' if line['gain'] < 0 else ''}{size}, "
-        return f"{line['group']} gains least: {effect}{at_level(self.level)} interval, {number}: {ends}).{harmed}"
+            return f"By {self.column}, no group is judged: all have {few}."
+        harmed = len(self.harmed) > 0
+        line = (self.harmed if harmed else self.lines).iloc[0]
+        start = f"{line['group']} {'is harmed' if harmed else 'gains least'}: {self._effect(line)}."
+        groups = "1 group has" if self.left_out == 1 else f"{count(self.left_out)} groups have"
+        left = f" {groups} {few} and {'is' if self.left_out == 1 else 'are'} not judged." if self.left_out else ""
+        return f"{self.where}{start}{left}"
+
+    def _effect(self, line: pd.Series) -> str:
+        name, gain, low, high = name_of_score(self.score), *(float(line[each]) for each in ("gain", "low", "high"))
+        if max(abs(gain), abs(low), abs(high)) <= _NOTHING:
+            return f"{name} is unchanged"
+        size = written(abs(gain))
+        way = f"{name} {'falls' if gain > 0 else 'rises'} by {size}"
+        if not np.isfinite(low):
+            return f"{way} (too few rows for an interval)"
+        number = f", corrected for {count(len(self.lines))} groups" if len(self.lines) > 1 else ""
+        guide = "" if self.tested else ", a rough guide"
+        ends = f"{at_level(self.level)} interval of the gain{number}: {written(low)} to {written(high)}{guide}"
+        unclear = f"{name} does not clearly change (by {'+' if gain < 0 else '−'}{size}; {ends})"
+        return unclear if low <= 0 <= high else f"{way} ({ends})"

@@ -1,6 +1,7 @@
 """A calibrator chosen for a stated use: the confidence, decisions at costs, and no group of a column harmed."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,11 @@ from sharp_rows import rows
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.evaluation.candidates import FoldTrial, candidates_for
+from calib_core.evaluation.choice import _Tried
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.decisions import decision_costs
 from calib_core.evaluation.group_gains import HARM, GroupGains
-from calib_core.inference.comparison.score_differences import mean_gain
+from calib_core.inference.comparison.score_differences import mean_difference, mean_gain, of_own_outcomes
 from calib_core.registry.registry import Recipe
 
 TEMPERATURE = Recipe("CALIBRATORS", "temperature")
@@ -110,10 +112,54 @@ def test_held_out_rows_confirm_by_log_loss_and_a_lower_cost():
     fit, held_out = risks(1500, seed=1), risks(1500, seed=2)
     found = cc.choose(fit, score="cost", costs="0.1", held_out=held_out)
     assert found.recalibrate
-    assert "gain in log loss on the held-out rows is above 0" in " ".join(found.notes)
+    assert "the interval of its gain in log loss must be above 0, too" in " ".join(found.notes)
+    assert "the whole interval of its gain in log loss on them is above 0, and if the decision cost falls" in (
+        found.held_out_rule
+    )
     # Where the model was right on the held-out rows, the log loss does not confirm.
     wrong = cc.choose(fit, score="cost", costs="0.1", held_out=risks(1500, seed=2, distort=lambda z: z))
     assert not wrong.recalibrate
+
+
+@pytest.mark.parametrize("costs", ["0.1", "0 9; 1 0"])
+def test_intervals_of_a_cost_are_those_of_its_change(costs):
+    """The loss of each label is that of the decision in a row: transposed costs would give other ends."""
+    p = risks(500)
+    mine = line_of(cc.choose(p, ["temperature"], score="cost", costs=costs), "Temperature scaling")
+    after, table = cross_fitted(p), cc.evaluation.decisions.cost_matrix(costs, 2)
+    decided = lambda probs: table[(probs @ table.T).argmin(axis=1)]  # noqa: E731
+    lost = [decided(each.probs)[np.arange(500), p.labels] for each in (p, after)]
+    by_hand = mean_gain(p, after, lost[0] - lost[1], decided, 0.9)
+    expected = by_hand.point, by_hand.low, by_hand.high
+    np.testing.assert_allclose(mine[["gain", "low", "high"]].astype(float), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e4])
+def test_the_unit_of_costs_changes_no_recommendation(scale):
+    p, costs = rows(900, k=3, sharp=3.0), np.array([[0.0, 1, 8], [1, 0, 1], [1, 3, 0]])
+    one, other = (cc.choose(p, score="cost", costs=costs * each) for each in (1.0, scale))
+    assert one.recipe == other.recipe
+    assert one.equals == other.equals
+    assert other.gain.point == pytest.approx(scale * one.gain.point)
+
+
+def test_log_loss_confirms_on_held_out_rows_and_the_sentence_says_so():
+    """Held-out rows of which the model was right for all but the risks near the threshold."""
+    fit = risks(1500, seed=1)
+    rng = np.random.default_rng(5)
+    z = rng.normal(-0.7, 1.3, 3000)
+    s = expit(2 * z)
+    truth = np.where((s > 0.02) & (s < 0.1), 3 * s, s)  # above the threshold of 0.1 in truth
+    judged = Predictions(np.column_stack([1 - s, s]), (rng.random(3000) < truth).astype(int))
+    found = cc.choose(fit, score="cost", costs="0.1", held_out=judged)
+    assert not found.recalibrate
+    assert found.gain.point > 0
+    assert "its gain in log loss on these rows is not significant, which is also required" in found.sentence
+    # Shown by log loss, but the cost does not fall where decisions are all the same.
+    same = cc.choose(
+        fit, score="cost", costs="0.1", held_out=risks(1500, 2).take(np.flatnonzero(risks(1500, 2).probs[:, 1] > 0.5))
+    )
+    assert not same.recalibrate
 
 
 def sites(n=2400, seed=0, off=("C",), k=2):
@@ -186,6 +232,126 @@ def test_a_blend_keeps_off_a_group_that_it_harms_and_held_out_rows_are_asked_too
     apart = pd.Series(score.losses(held_out) - score.losses(fitted)).groupby(held_out.metadata["site"]).mean()
     mine = found.groups.frame().set_index("group")["gain"]
     np.testing.assert_allclose(sorted(mine), sorted(apart), atol=1e-9)
+
+
+def test_harm_on_either_rows_is_named():
+    fit = sites(1500, seed=1)
+    harmless = sites(1500, seed=2, off=("A", "B", "C"))  # the temperature is right for every site there
+    found = cc.choose(fit, ["temperature"], worst_of="site", held_out=harmless)
+    assert not found.recalibrate
+    assert "In cross-validation, site = " in found.sentence
+    assert "is harmed: log loss rises by" in found.sentence
+    everywhere = sites(1500, seed=3, off=("A", "B", "C"))
+    assert cc.choose(everywhere, ["temperature"], worst_of="site", held_out=harmless).recalibrate
+    only_there = cc.choose(everywhere, ["temperature"], worst_of="site", held_out=sites(1500, seed=4, off=("A", "B")))
+    assert not only_there.recalibrate
+    assert only_there.gain.low > 0
+    assert only_there.sentence.count("site = C is harmed: log loss rises by") == 1
+
+
+def test_the_simpler_calibrator_beside_a_blend_harms_no_group_either():
+    for held_out in (None, sites(1500, seed=6)):
+        found = cc.choose(sites(1500, seed=5), worst_of="site", held_out=held_out)
+        if found.simple is None:
+            continue
+        judged = sites(1500, seed=5) if held_out is None else held_out
+        after = found.simple.build().fit_on(sites(1500, seed=5)).apply(judged)
+        trial = FoldTrial(judged, np.zeros(judged.n_rows, dtype=int), 1, "log-loss", 0.9)
+        assert not len(GroupGains.of(trial, after, trial.gains(after, None), "site").harmed)
+    tried = SimpleNamespace(blended=3, order=((-1.0,), (0.0,), (1.0,), (2.0,)), recipes=("no", "a", "b", "blend"))
+    lines = [{"low": 1.0}] * 4
+    assert _Tried._simple(tried, 3, [1, 2, 3], lines, lambda i: True) == "a"
+    assert _Tried._simple(tried, 3, [1, 2, 3], lines, lambda i: i != 1) == "b"
+    assert _Tried._simple(tried, 3, [1, 2, 3], lines, lambda i: False) is None
+
+
+def test_in_place_of_one_that_harms_the_one_with_the_largest_least_gain_is_taken():
+    """Computed by hand: 1 harms, 2 and 3 do not, 4 has no significant gain."""
+    gains = {i: gains_of(least) for i, least in ((1, -1.0), (2, 0.1), (3, 0.2), (4, 0.3))}
+    tried = SimpleNamespace(lines=[{"low": low} for low in (0, 1, 1, 1, -1)])
+    assert _Tried._for_groups(tried, 1, gains) == 3
+    assert _Tried._for_groups(tried, 2, gains) == 2
+    assert _Tried._for_groups(tried, 1, {1: gains[1], 4: gains[4]}) == 0
+    assert _Tried._for_groups(tried, 0, gains) == 0
+
+
+def gains_of(least, low=None, high=None, more=0.5, **extras):
+    ends = {"low": [least - 0.05 if low is None else low, 0.4], "high": [least + 0.05 if high is None else high, 0.6]}
+    lines = pd.DataFrame({"group": ["site = a", "site = b"], "rows": 99, "before": 1.0, "gain": [least, more], **ends})
+    return GroupGains("site", "log-loss", 0.9, 0.5, lines, **extras)
+
+
+FOR_TWO = "90 % interval of the gain, corrected for 2 groups"
+LEAST, LOSS = "site = a gains least: log loss", "does not clearly change"
+LITTLE = "2 groups have fewer than 20 rows and are not judged."
+
+
+@pytest.mark.parametrize(
+    ("gains", "sentence"),
+    [
+        (gains_of(0.2), f"{LEAST} falls by 0.2 ({FOR_TWO}: 0.15 to 0.25)."),
+        (gains_of(-0.2), f"site = a is harmed: log loss rises by 0.2 ({FOR_TWO}: −0.25 to −0.15)."),
+        (gains_of(-0.01), f"{LEAST} {LOSS} (by +0.01; {FOR_TWO}: −0.06 to 0.04)."),
+        (gains_of(0.01), f"{LEAST} {LOSS} (by −0.01; {FOR_TWO}: −0.04 to 0.06)."),
+        (gains_of(0.0, 0.0, 0.0), f"{LEAST} is unchanged."),
+        (gains_of(0.2, np.nan, np.nan, left_out=2), f"{LEAST} falls by 0.2 (too few rows for an interval). {LITTLE}"),
+        (gains_of(0.2, tested=False), f"{LEAST} falls by 0.2 ({FOR_TWO}: 0.15 to 0.25, a rough guide)."),
+        (gains_of(0.2, where="In cross-validation, "), f"In cross-validation, {LEAST} falls by 0.2 ({FOR_TWO}: 0.15 to "
+                                                       "0.25)."),
+    ],
+)  # fmt: skip
+def test_sentences_on_a_group_state_its_gain(gains, sentence):
+    assert gains.sentence == sentence
+
+
+def test_the_harmed_group_is_named_even_if_another_gains_less():
+    """An unclear loss of one group comes first in the table; a clear one of another is the harm."""
+    lines = pd.DataFrame(
+        {"group": ["site = a", "site = b"], "rows": 99, "before": 1.0, "gain": [-0.3, -0.1], "low": [-0.9, -0.15],
+         "high": [0.3, -0.05]}
+    )  # fmt: skip
+    assert GroupGains("site", "log-loss", 0.95, 0.02, lines).sentence.startswith("site = b is harmed: log loss rises")
+    small = GroupGains("site", "log-loss", 0.9, 0.1, lines.iloc[:0], left_out=3)
+    assert small.sentence == "By site, no group is judged: all have fewer than 20 rows."
+
+
+def test_costs_of_a_record_are_those_that_were_given():
+    p = risks(200)
+    costs = np.array([[0.25, 1234567.0], [0.123456789, 0.0]])
+    assert cc.choose(p, ["temperature"], score="cost", costs=costs).costs == "0.25 1234567; 0.123456789 0"
+    assert "crosses 50 %" not in cc.choose(p, ["temperature"], score="cost", costs="0.1").sentence
+    with pytest.raises(InputError, match="costs are for"):
+        cc.choose(p, ["temperature"], costs=costs)
+
+
+def test_means_of_own_outcomes_count_weights_and_groups():
+    p = Predictions([[0.6, 0.4]] * 40, [0, 1] * 20, weights=np.tile([0.5, 1.5], 20))
+    apart = np.tile([1.0, 3.0], 20) + np.linspace(0, 0.1, 40)
+    assert of_own_outcomes(p, apart, 0.9).point == pytest.approx(np.average(apart, weights=p.weights))
+    grouped = p.replace(weights=None, groups=np.arange(40) // 2)
+    alone, together = (of_own_outcomes(each, apart, 0.9) for each in (p.replace(weights=None), grouped))
+    assert together.high - together.low < alone.high - alone.low, "the two kinds of rows cancel within a group"
+
+
+def test_joined_claims_keep_their_own_outcomes_in_the_order_of_the_rows():
+    p = rows(300, k=4, sharp=0.3)
+    trial = FoldTrial(p, plain_folds(p, 7), 7, "confidence", 0.9)
+    after = trial.seen(cross_fitted(p, Recipe("CALIBRATORS", "dirichlet")), None)
+    places = [np.flatnonzero(trial.fold == f) for f in range(7)]
+    joined = trial.joined([after.take(place) for place in places], places)
+    np.testing.assert_array_equal(joined.true_labels, after.true_labels)
+    np.testing.assert_array_equal(joined.probs, after.probs)
+    gains = trial.gains(after, None)
+    mean, _, _ = trial.test(after, gains)
+    by_hand = mean_difference(gains, np.ones(300), 0.9)
+    assert (mean.low, mean.high) == pytest.approx((by_hand.low, by_hand.high)), "classes differ: Student's interval"
+
+
+def test_rows_that_need_not_sum_to_one_are_judged_by_their_claims():
+    rng = np.random.default_rng(0)
+    q = rng.uniform(0.1, 0.9, (200, 2))
+    p = Predictions.from_scores(q, (rng.random(200) < q[:, 1] / q.sum(axis=1)).astype(int))
+    assert cc.choose(p, ["temperature"], score="confidence").before == pytest.approx(confidence_losses(p).mean())
 
 
 def test_record_and_notes_state_the_use():
