@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from no_data import OF_NO_DATA
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
@@ -37,10 +38,6 @@ from tests.laws import test_options_of_exhibits as options
 Lines = dict[str, str]
 SLOW = {"calibrator-errors": "tested", "uses": "tested", "judged-answers": "judged"}
 """Exhibits of one scene, as they are slow, or have only one."""
-OF_NO_DATA = (
-    *("lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection"),
-    *("arena", "arena-ranks"),
-)
 CONFIRMED = ("published", "experiment", "size", "which")
 """Options with values that take long: one of them is enough."""
 

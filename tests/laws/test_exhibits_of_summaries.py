@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from no_data import OF_NO_DATA
 
 import calib_core as cc
 from calib_core import ESTIMATORS, NotAnswerable
@@ -18,18 +19,7 @@ from dashboard.session import Scene
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.law
 COUNTED = [key for key in EXHIBITS if EXHIBITS[key].factory.reads == "counts"]
-SLOW = {
-    "arena",
-    "arena-ranks",
-    "paper-tables",
-    "lab-curve",
-    "lab-errors",
-    "lab-distances",
-    "papers",
-    "reproduction",
-    "coverage",
-    "rejection",
-}
+SLOW = OF_NO_DATA | {"paper-tables"}
 """Exhibits without data, which do not depend on a summary; the laws of all exhibits cover them."""
 
 

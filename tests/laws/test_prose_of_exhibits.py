@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from no_data import OF_NO_DATA
 from shown_laws import FIELD, records_of, told_by
 
 import calib_core as cc
@@ -59,18 +60,6 @@ from tests.laws.test_prose import (
 WORLDS = ("three classes, divided", "risk, divided", "confidences")
 LOOKED_AT = {WORLDS[0]: {"bin": 12, "code": 1, "cell": 2}, WORLDS[1]: {"bin": 3}}
 """Bin, class and cell of the pane; elsewhere the bin that contributes most to the error."""
-LEFT_OUT = {
-    "arena",
-    "arena-ranks",
-    "lab-curve",
-    "lab-errors",
-    "lab-distances",
-    "papers",
-    "reproduction",
-    "coverage",
-    "rejection",
-}
-"""Exhibits that are the same for all data."""
 SLOW = {"rates", "score-parts"}
 
 
@@ -84,7 +73,7 @@ def looking(name: str) -> World:
 def shown(name: str) -> dict[str, tuple[pd.DataFrame, Any, Any]]:
     """Return (table, words, figure) of every exhibit that these data have."""
     scene, found = looking(name).scene, {}
-    for key in set(EXHIBITS) - LEFT_OUT - SLOW:
+    for key in set(EXHIBITS) - OF_NO_DATA - SLOW:
         exhibit = EXHIBITS.make(key)
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)

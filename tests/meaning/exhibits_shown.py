@@ -12,6 +12,7 @@ import twins_of_models  # noqa: F401
 import twins_of_slices  # noqa: F401
 import twins_of_use  # noqa: F401
 from compared import TWINS
+from no_data import OF_NO_DATA
 
 from calib_core import NotAnswerable
 from dashboard.exhibits import EXHIBITS
@@ -19,18 +20,6 @@ from dashboard.exhibits import EXHIBITS
 DATA = ("three", "risk", "levels")
 ASKED = {"rates": {"refit": True}, "score-parts": {"slow": True}}
 """Slow exhibits, requested with these options."""
-OF_NO_DATA = (
-    "arena",
-    "arena-ranks",
-    "lab-curve",
-    "lab-errors",
-    "lab-distances",
-    "papers",
-    "reproduction",
-    "coverage",
-    "rejection",
-)
-"""Exhibits that do not depend on the file."""
 OWN = {"judged-answers": ("judged",), "score-parts": ("three",), "rates": ("three",)}
 """Exhibits with special data, or with one set of data because they are slow."""
 
