@@ -814,12 +814,13 @@ def choose(
     few rows, where the evidence is not enough, a calibrator of one parameter can be recommended as in (2) below.
 
     The other ``score`` keys state a use. "confidence" is for use of the predicted class and its confidence h. The loss
-    of a row is -log h if the class is right, else -log(1 - h). "cost" is for decisions of least expected cost. Its
-    ``costs`` are those of ``decisions.cost_matrix``, for two classes also a threshold. A cost says little about each
-    row. So the blend, its weights and its evidence are those by log loss, and two conditions are added. The blend must
-    also lower the loss of this use, and on held-out rows its gain in log loss must be significant. In simulations with
-    two classes and 300 to 3,000 rows, this achieved 85 % of the possible fall of the cost at a threshold. A choice by
-    the cost itself achieved 49 %, and the choice by log loss 94 %. That one cost more than the model in 9 % of samples,
+    of a row is -log h if the class is right, else -log(1 - h). With two classes, and for single claims, this is the log
+    loss. "cost" is for decisions of least expected cost. Its ``costs`` are those of ``decisions.cost_matrix``, for two
+    classes also a threshold. A cost says little about each row. So the blend, its weights and its evidence are those by
+    log loss, and two conditions are added. The blend must also lower the loss of this use, and on held-out rows its
+    gain in log loss must be significant. In simulations with two classes and 300 to 3,000 rows, this achieved 85 % of
+    the possible fall of the cost at a threshold. A choice by the cost itself achieved 49 %, and the choice by log loss
+    94 %. That one cost more than the model in 9 % of samples,
     this one in 3.5 % (tests/simulations/stated_uses.py).
 
     ``worst_of`` names a metadata column: no group of its rows may be harmed (``GroupGains.harmed``). Corrections by

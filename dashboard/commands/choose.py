@@ -92,7 +92,7 @@ def command(
       calib choose validation.csv
       calib choose validation.npz --candidate temperature --candidate dirichlet --score brier
       calib choose answers.jsonl --models-in model --json
-      calib choose risks.csv --costs 0.2 --worst-of hospital
+      calib choose risks.csv --costs 0.2
     """
     _shared_options.check_rows(judge, rows)
     score = score or ("cost" if costs else "log-loss")
