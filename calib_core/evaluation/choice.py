@@ -890,6 +890,8 @@ def choose(
         raise InputError(f"costs are for score='cost', and score is {score!r}")
     if predictions.kind == "per-class" and score == "log-loss":
         raise NotAnswerable("log loss is not defined for rows that need not sum to one; choose by the Brier score")
+    if score == COST and predictions.kind != "full":
+        raise NotAnswerable("decisions by costs need the probabilities of all classes, which these rows do not contain")
     for judged in (predictions, *(() if held_out is None else (held_out,))) if worst_of else ():
         coded(judged, worst_of)  # refuses a column that divides no rows
     if score == CONFIDENCE and (

@@ -38,7 +38,7 @@ from tests.laws import test_options_of_exhibits as options
 Lines = dict[str, str]
 SLOW = {"calibrator-errors": "tested", "uses": "tested", "judged-answers": "judged"}
 """Exhibits of one scene, as they are slow, or have only one."""
-CONFIRMED = ("published", "experiment", "size", "which")
+CONFIRMED = ("published", "experiment", "size", "which", "benchmark")
 """Options with values that take long: one of them is enough."""
 
 

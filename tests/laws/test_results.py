@@ -27,6 +27,7 @@ from calib_core.claims.stacked_samples import Samples
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.evaluation import study
+from calib_core.evaluation.group_gains import GroupGains
 from calib_core.figures.look import figure_template
 from calib_core.inference.verdicts.events_needed import event_sample_size
 from calib_core.judged import marked_answers
@@ -180,6 +181,9 @@ def examples(rows):
         (found_in_the_arena := arena_results(matched)),
         cc.arena.table(found_in_the_arena),
         cc.arena.mean_ranks(found_in_the_arena),
+        GroupGains(
+            "site", "log-loss", 0.9, 0.1, pd.DataFrame({"group": ["a"], "gain": 0.1, "low": 0.05, "high": 0.15})
+        ),
         (laboratory := cc.lab.repeated("drawn", 20, 2)),
         laboratory.lines[0],
         cc.lab.true_error("drawn"),

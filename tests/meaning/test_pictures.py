@@ -62,7 +62,10 @@ NAMED = {
     "raw value": {"measured"},
     "rows": {"share"},
     "from the true squared error": {"draws"},
+    "relative improvement": {"ratio"},
+    "share made worse": {"worse"},
     "to": {"high", "right_high"},
+    "win rate": {"win_rate"},
     "wrong": {"low"},
 }
 """Words before a field of a mark's record in a hover text, and the fields that they name."""

@@ -1167,7 +1167,7 @@ def test_a_candidate_that_may_lose_without_bound_has_no_gain_on_held_out_rows_ei
 def test_halves_with_the_same_share_of_events_are_named_beside_the_gain_of_an_update_of_the_mean():
     parts = cc.calls.divide(risks(3000, seed=2, off=2.0))
     assert same_events(parts.fit, parts.test)
-    word = "event rate of the calibration rows"
+    word = "The split gives both parts the same event rate"
     for key, moves in (("intercept", True), ("temperature", False)):
         found = choose(parts.fit, [key], held_out=parts.test)
         about = replace(found, recipe=Recipe("CALIBRATORS", key))

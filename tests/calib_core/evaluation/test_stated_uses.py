@@ -80,6 +80,8 @@ def test_costs_without_that_score_and_bad_costs_are_refused():
         cc.choose(p, costs="0.2")
     with pytest.raises(InputError, match="between 0 and 1"):
         cc.choose(p, ["temperature"], score="cost", costs="1.2")
+    with pytest.raises(NotAnswerable, match="probabilities of all classes"):
+        cc.choose(Predictions.from_confidence([0.8, 0.7, 0.6], [1, 0, 1]), score="cost")
     with pytest.raises(NotAnswerable, match="no metadata columns"):
         cc.choose(p, worst_of="site")
 
