@@ -370,13 +370,7 @@ class CalibratorChoice(OneLine):
         if self.groups is not None and len(self.groups.harmed) and self.gain.point > 0:
             title = begun(inside(self.about.title))
             return f"{title} lowers the {name} of all rows, but harms a group. {self.groups.sentence}"
-        if (
-            self.held_out
-            and self.blended
-            and self.score != "log-loss"
-            and self.evidence > ENOUGH
-            and self.gain.point > 0
-        ):
+        if self.held_out and self._of_stated_use and self.evidence > ENOUGH and self.gain.point > 0:
             what = f"{begun(inside(self.about.title))} lowers the {name} on {self.judged_on}"
             return f"{what}, but its gain in log loss on these rows is not significant, which is also required."
         if self.blended and self.evidence > ENOUGH and not self.gain.point > 0:
@@ -573,7 +567,7 @@ class CalibratorChoice(OneLine):
         gain, rows = self.gain, self.held_out or self.rows
         if self.about == IDENTITY or not 0 < gain.point < np.inf or self.why:
             return ()
-        if self.groups is not None or (self.blended and self.score != "log-loss"):
+        if self.groups is not None or self._of_stated_use:
             return ()  # the evidence that is missing is not only that of this gain
         if not gain.p_value < 1 or not 1 < (needed := self._rows_to_show(gain.point)) / rows <= _MOST_TIMES:
             return ()
@@ -657,7 +651,7 @@ class CalibratorChoice(OneLine):
 
     def _rule(self) -> str:
         """Describe the rule by which a calibrator is recommended by log loss, and its result."""
-        by = " in log loss" if self.blended and self.score != "log-loss" else ""
+        by = " in log loss" if self._of_stated_use else ""
         held_out = f"the interval of its gain{by} on the held-out rows is above 0." if self.held_out else ""
         enough, times = f"more than {np.exp(ENOUGH):.1f} times the model's", _times(self.evidence)
         if self.blended:
@@ -681,9 +675,14 @@ class CalibratorChoice(OneLine):
         )
 
     @property
+    def _of_stated_use(self) -> bool:
+        """True if a blend, which is made by log loss, is chosen for another use."""
+        return self.blended and self.score != "log-loss"
+
+    @property
     def held_out_rule(self) -> str:
         """Sentences on the role of the held-out rows."""
-        if self.blended and self.score != "log-loss":
+        if self._of_stated_use:
             rejects = HELD_OUT_REJECTS.replace("its gain on them", "its gain in log loss on them")
             return f"{rejects[:-1]}, and if the {name_of_score(self.score)} falls."
         return HELD_OUT_REJECTS
@@ -691,7 +690,7 @@ class CalibratorChoice(OneLine):
     def _of_use(self) -> str:
         """Describe the conditions of a stated use; empty for log loss of all rows."""
         name = name_of_score(self.score)
-        use = f" It must also lower the {name} of these rows." if self.blended and self.score != "log-loss" else ""
+        use = f" It must also lower the {name} of these rows." if self._of_stated_use else ""
         if self.groups is None:
             return use
         return (
@@ -949,6 +948,8 @@ class _Tried:
     lines: list[dict[str, Any]] = field(init=False)
     single: int = field(init=False)
     by_likelihood: set[int] = field(init=False, default_factory=set)
+    applied: dict[int, Predictions] = field(init=False, default_factory=dict)
+    """Held-out rows after candidates that were fitted on all other rows."""
     blended: int | None = None
     """Place of the blend, or of the candidate with nearly all of its weight; None without a blend."""
     shares: Float64s | None = None
@@ -1059,7 +1060,7 @@ class _Tried:
     def _by_group_of(self, about: int, fit: Predictions, held_out: Predictions) -> GroupGains:
         """Return a candidate's gain in each group of held-out rows."""
         there = self._judging(held_out)
-        after = as_calibrator(self.recipes[about]).fit_on(counting(fit)).apply(there.rows)
+        after = self._applied(about, fit, there.rows)
         gains = there.gains(after, None, judged=True)
         return GroupGains.of(there, there.seen(after, None), gains, self.worst_of)
 
@@ -1173,11 +1174,8 @@ class _Tried:
         """Return the gain of a candidate without the rows in which the model's log loss is at its maximum."""
         if held_out is None:
             return self.trial.without_floored(self.afters[found], self.gains[found])
-        there, after = (
-            self._judging(counting(held_out)),
-            as_calibrator(self.recipes[found]).fit_on(counting(predictions)),
-        )
-        seen = after.apply(there.rows)
+        there = self._judging(counting(held_out))
+        seen = self._applied(found, predictions, there.rows)
         return there.without_floored(seen, there.gains(seen, None, judged=True))
 
     def _fitted_without_floored(
@@ -1202,14 +1200,22 @@ class _Tried:
         trial, place = trial or self.trial, np.zeros(judged.n_rows, dtype=np.intp)
         return FoldTrial(judged, place, 1, trial.score, trial.level, trial.costs)
 
+    def _applied(self, i: int, fit: Predictions, held_out: Predictions) -> Predictions:
+        """Return held-out rows after a candidate fitted on all others; each is fitted once."""
+        if i not in self.applied:
+            self.applied[i] = as_calibrator(self.recipes[i]).fit_on(counting(fit)).apply(held_out)
+        return self.applied[i]
+
     def _confirmed(self, found: int, lines: Sequence[dict[str, Any]], fit: Predictions, held_out: Predictions) -> bool:
         """True if a candidate's gain is also significant on held-out rows, or by log loss with some gain in its use."""
         if not found or self.likelihood is self.trial:
             return bool(found) and _shown(lines[found])
+        if not lines[found]["gain"] > 0:
+            return False
         there = self._judging(held_out, self.likelihood)
-        after = as_calibrator(self.recipes[found]).fit_on(counting(fit)).apply(there.rows)
+        after = self._applied(found, fit, there.rows)
         gain = there.test(there.seen(after, None), there.gains(after, None, judged=True))[0]
-        return gain.low > 0 and bool(lines[found]["gain"] > 0)
+        return bool(gain.low > 0)
 
     def _recommended(self, contest: Contest, chosen: Sequence[int], picked: Sequence[int], *, enough: bool) -> int:
         """Return the candidate recommended by cross-validation, one of ``chosen``; 0 for none."""
@@ -1309,7 +1315,7 @@ class _Tried:
                 lines.append(there.left_out(recipe, note or "compared only on the sampled rows"))
                 continue
             try:
-                after = as_calibrator(recipe).fit_on(fit).apply(judged)
+                after = self._applied(i, fit, judged)
                 line = there.line(recipe, after, there.gains(after, None, judged=True))
                 if np.isneginf(self.gains[i]).any():  # what can cost infinitely much has no mean, whatever happened
                     line |= dict.fromkeys(("score", "gain", "low", "high", "p"), float("nan"))
