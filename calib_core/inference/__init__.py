@@ -12,15 +12,8 @@ from calib_core.inference.comparison.model_differences import (
 )
 from calib_core.inference.comparison.paired_differences import PairedDifference
 from calib_core.inference.comparison.skills import skill_differences, skills
-from calib_core.inference.gate_checks import (
-    Baseline,
-    GateCheck,
-    Increase,
-    baseline,
-    gate_check,
-    increase,
-    read_baselines,
-)
+from calib_core.inference.gate_baselines import Baseline, Increase, baseline, increase, read_baselines
+from calib_core.inference.gate_checks import GateCheck, OpenWarning, gate_check
 from calib_core.inference.intervals.elementary import (
     clopper_pearson,
     percentile,
@@ -88,6 +81,7 @@ __all__ = [
     "MarginVerdict",
     "MeanGap",
     "NoiseFloor",
+    "OpenWarning",
     "PairedDifference",
     "PrimaryLine",
     "TestOfCalibration",

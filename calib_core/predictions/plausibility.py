@@ -13,7 +13,7 @@ from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import Predictions
 from calib_core.text import begun, count, percent
 
-__all__ = ["FEWEST_ROWS", "SURELY", "Doubt", "blocking", "doubts"]
+__all__ = ["DOUBTS", "FEWEST_ROWS", "SURELY", "Doubt", "blocking", "doubts"]
 
 FEWEST_ROWS = 30
 """With fewer rows, labels that equal every prediction are no evidence."""
@@ -30,13 +30,17 @@ expected of calibrated predictions that must be out of reach.
 _MOST_ROWS = 50_000
 
 
+DOUBTS = ("one-class", "labels-equal", "chance", "constant")
+"""Keys of all doubts."""
+
+
 @dataclass(frozen=True)
 class Doubt:
     """A reason for doubt.
 
     Parameters
     ----------
-    key : stable identifier: "one-class", "labels-equal", "chance" or "constant".
+    key : stable identifier, one of ``DOUBTS``.
     sentence : the observation and what to check, for users.
     blocks_advice : True if no calibrator can be recommended for such rows.
     fact : the observation, to be continued in a sentence.

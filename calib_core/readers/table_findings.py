@@ -165,6 +165,19 @@ class Finding(Shown):
             return False
         return self.severity != "note" or (self.change is not None and not set(self.change) <= set(chosen))
 
+    def blocks(self, chosen: Collection[str] = ()) -> bool:
+        """True for a warning that the ``chosen`` fields do not settle: a gate does not pass while it is open.
+
+        >>> seen = Finding("warning", "words", "has words", {"words": ("high=0.9",)}, "Use these numbers")
+        >>> seen.blocks(), seen.blocks({"words"}), Finding("note", "ties", "has ties").blocks()
+        (True, False, False)
+        """
+        if self.severity == "note" or not self.open_to(chosen):
+            return False
+        if self.change is None:  # joined so on request; no other column could be the outcome
+            return self.code != "outcome" and not (self.code == "joined-by-place" and "key" in chosen)
+        return not set(self.change) <= set(chosen)
+
     def worth_saying(self, chosen: Collection[str] = ()) -> bool:
         """True if the finding is reported with predictions and by every command: unresolved, or about rows left out.
 

@@ -10,6 +10,7 @@ The test fails unless the error is shown to be below the limit. Inconclusive res
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,9 @@ if TYPE_CHECKING:  # heavy: imported only when a test uses it
     from calib_core.predictions.predictions import Predictions
 
 MARKER = "calibration"
-_OPTIONS = ("max_ece", "notion", "estimator", "level", "bins", "baseline", "max_increase", "max_ratio")
+_GIVEN = ("notion", "estimator", "level", "bins", "overlap")
+"""Options that the check has by the same name."""
+_OPTIONS = (*_GIVEN, "max_ece", "baseline", "max_increase", "max_ratio", "accept")
 
 
 @dataclass
@@ -37,7 +40,8 @@ class CalibrationCheck:
 
         ``y_true`` are labels 0 to K - 1, or a ``Predictions`` object without ``y_prob``; ``y_prob`` are probabilities
         (n, K), or for two classes (n,) for class 1. ``options`` override those of the marker: max_ece, max_ratio,
-        notion, estimator, level, bins, baseline (the JSON of a gate), max_increase.
+        notion, estimator, level, bins, baseline (the JSON of a gate), max_increase, overlap, accept. The last has codes
+        of doubts about the rows, such as "constant", that do not fail the test.
         """
         __tracebackhide__ = True
         whole = self.options | _known(options)
@@ -46,7 +50,8 @@ class CalibrationCheck:
         self.checks.append(check)
         self.node.user_properties.append((MARKER, check.headline))
         if not check.passed:
-            pytest.fail(f"{check.headline}\n{check.sentence}\n{check.about}")
+            warned = "".join(f"Open warning ({each.code}): {each.message}\n" for each in check.open)
+            pytest.fail(f"{check.headline}\n{warned}{check.sentence}\n{check.about}")
         return check
 
 
@@ -56,21 +61,24 @@ def _check(rows: Predictions, options: dict[str, Any]) -> GateCheck:
     from calib_core.registry.registry import RegistryError
 
     __tracebackhide__ = True
-    given = {name: options[name] for name in ("notion", "estimator", "level", "bins") if options.get(name) is not None}
+    given = {name: options[name] for name in _GIVEN if options.get(name) is not None}
     try:
         before = None if options.get("baseline") is None else _baseline(options["baseline"])
         allowed = {} if options.get("max_increase") is None else {"allowed": options["max_increase"]}
         ratio: dict[str, Any] = {} if options.get("max_ratio") is None else {"ratio": float(options["max_ratio"])}
-        return gate_check(rows, options.get("max_ece"), before=before, **allowed, **ratio, **given)
+        codes = options.get("accept", ())
+        accept = (codes,) if isinstance(codes, str) else tuple(codes)
+        return gate_check(rows, options.get("max_ece"), before=before, accept=accept, **allowed, **ratio, **given)
     except (InputError, RegistryError) as why:
         pytest.fail(f"calibration could not be checked: {why}")
 
 
 def _baseline(path: Any) -> Any:
-    from calib_core.inference.gate_checks import baseline_for, read_baselines
+    from calib_core.inference.gate_baselines import baseline_for, read_baselines
     from calib_core.readers.formats.detection import file_bytes
 
-    return baseline_for(str(path), read_baselines(file_bytes(path), str(path)))
+    key = os.environ.get("CALIB_GATE_KEY", "").encode() or None
+    return baseline_for(str(path), read_baselines(file_bytes(path), str(path), key))
 
 
 def _predictions(y_true: Any, y_prob: Any) -> Predictions:

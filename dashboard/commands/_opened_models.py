@@ -20,6 +20,7 @@ import click
 import calib_core as cc
 from calib_core import InputError, Predictions, Recipe
 from calib_core.datasets import DEMOS
+from calib_core.inference.gate_checks import OpenWarning
 from calib_core.predictions.plausibility import Doubt, doubts
 from calib_core.readers import Finding, Reading, Table, by_severity, examine, file_bytes, limits, unchosen_model
 from calib_core.readers.checks.shuffled_labels import SAYS_NOTHING
@@ -130,7 +131,26 @@ class Opened:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return the findings about the file, problems first, after a note if only one of several models is read."""
-        return _findings(self.file.table, self.reading, self.chosen, session.findings(*self._read))
+        others: Iterable[Finding] = session.findings(*self._read)
+        if _RESTATED & {doubt.key for doubt in doubts(self.whole)}:
+            others = (each for each in others if each.code != "perfect")
+        return _findings(self.file.table, self.reading, self.chosen, others)
+
+    @property
+    def open_warnings(self) -> tuple[OpenWarning, ...]:
+        """Return the warnings that the options do not settle, with the options that would."""
+        blocking = [each for each in self.findings if each.blocks(self.chosen)]
+        return tuple(OpenWarning(each.code, each.message, _as_options(self._of_one_model(each))) for each in blocking)
+
+    def _of_one_model(self, finding: Finding) -> Finding:
+        """Return the finding; if its change makes several models of one, with the first of them chosen."""
+        change = dict(finding.change or {})
+        if finding.code != "models" or "models" not in change or "model" in change:
+            return finding
+        first = model_names(self.file.table, self.reading.replace(**change))[0]
+        return dataclasses.replace(
+            finding, change=change | {"model": first}, change_label=f"Evaluate only the model {first}"
+        )
 
     @property
     def remarks(self) -> list[str]:
@@ -146,9 +166,13 @@ class Opened:
         """Return the number of rows in the file, if not all are evaluated, and the option to evaluate all."""
         return of_all(self.source, judged.n_rows, self.whole.n_rows)
 
-    def warn(self) -> None:
-        """Write the findings about the file, and the assumptions about it, to stderr."""
-        _outputs.warn(self.remarks)
+    def warn(self, *, open_warnings: bool = True) -> None:
+        """Write the findings about the file, and the assumptions about it, to stderr; open warnings only if wanted."""
+        if open_warnings:
+            _outputs.warn(self.remarks)
+            return
+        others = [each for each in self.findings if not each.blocks(self.chosen)]
+        _outputs.warn(remarks(self.file.table, (), others, self.chosen))
 
     def record(self) -> dict[str, Any]:
         """Return the identity of the file for a record: name, hash, how it was read, findings."""
@@ -219,7 +243,9 @@ def _opened(
     how = session.proposed(file.key, given.fields | named)
     how = how if model is None else how.replace(model=model)
     source = Source(file.key, written_changes(file.proposal, how), within=where)
-    chosen = frozenset(given.fields) | ({"model"} if model is not None else frozenset())
+    chosen = (
+        frozenset(given.fields) | ({"model"} if model is not None else set()) | ({"key"} if given.by_place else set())
+    )
     found = Opened(path, file, source, chosen)
     assert found.whole  # problems of the file are reported before anything is computed
     return found
@@ -252,6 +278,8 @@ def _findings(table: Table, how: Reading, chosen: frozenset[str], others: Iterab
     return (*([] if alone is None else [alone]), *others)
 
 
+_RESTATED = frozenset({"labels-equal", "one-class"})
+"""Doubts that say more than the finding that every prediction is right."""
 _OWN_OPTION = ("label", "event")
 """Fields of the reading that have their own option."""
 _STATEMENTS = ("It is ", "The ", "Rows ", "Attempts ", "Labels ", "Predicted ")

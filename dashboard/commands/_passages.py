@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from dashboard.commands._opened_models import Opened
 
 WITHIN, NOT_WITHIN = 0, 1
-COULD_NOT = "could not run"
+COULD_NOT, UNDECIDED = "could not run", "undecided"
 _OF_A_SUBSET = "The result is about all rows. First significant subset:"
 _SHOWS_ALL = "To see all subsets, run calib show findings FILE."
 
@@ -44,15 +44,19 @@ class Passage:
         return self.check is not None and self.check.passed
 
     @property
+    def undecided(self) -> bool:
+        return self.check is not None and self.check.undecided
+
+    @property
     def word(self) -> str:
-        return COULD_NOT if self.check is None else self.check.word
+        return COULD_NOT if self.check is None else UNDECIDED if self.undecided else self.check.word
 
     @property
     def headline(self) -> str:
-        """Return one line: PASS or FAIL, the verdict, its evidence, and the evaluated rows."""
+        """Return one line: PASS, FAIL or UNDECIDED, the verdict, its evidence, and the evaluated rows."""
         if self.check is None or self.opened is None:
             return f"{COULD_NOT}: {self.why}"
-        result = "PASS" if self.passed else "FAIL"
+        result = "PASS" if self.passed else "UNDECIDED" if self.undecided else "FAIL"
         return f"{result}: {self.check.brief}; {self.opened.file.title}, judged on {self.judged_on}"
 
     @property
@@ -61,7 +65,22 @@ class Passage:
         if self.check is None:
             return (self.headline,)
         subset = f"{_OF_A_SUBSET} {self.subset} {_SHOWS_ALL}" if self.subset else ""
-        return tuple(filter(None, (self.headline, self.check.sentence, subset, self.check.about)))
+        return tuple(filter(None, (self.headline, *self._warnings, self.check.sentence, subset, self.check.about)))
+
+    @property
+    def _warnings(self) -> Iterator[str]:
+        """Lines on the warnings that keep the file from passing, and on those that were accepted."""
+        assert self.check is not None
+        if self.undecided:
+            settle = "a warning is open. Settle it, or accept it."
+            if len(self.check.open) > 1:
+                settle = "warnings are open. Settle or accept each of them."
+            yield f"The error is within the limit, but the file does not pass while {settle}"
+            for each in self.check.open:
+                accept = f"To accept the warning, add --accept {each.code}"
+                yield " ".join(filter(None, (f"Warning: {each.message}", _ended(each.remedy), f"{accept}.")))
+        elif self.passed and self.check.accepted:
+            yield f"Accepted warnings: {', '.join(self.check.accepted)}."
 
     @property
     def remarks(self) -> list[str]:
@@ -72,15 +91,24 @@ class Passage:
         """Return the result as plain values, for JSON."""
         found: dict[str, Any] = {"verdict": None, "passed": False, "error": self.why}
         if self.check is not None and self.opened is not None:
-            found = self.check.record(self.name) | {"file": self.opened.record()}
+            found = self.check.record(self.name, signing_key()) | {"file": self.opened.record()}
             found["judged"] = self.judged_on
             found["subset"] = self.subset or None
         return found | {"path": _outputs.plain(self.path)}
 
 
+def _ended(text: str) -> str:
+    return f"{text}." if text and text[-1] not in ".!?" else text
+
+
+def signing_key() -> bytes | None:
+    """Return the key that signs results and baselines, from the environment; None without one."""
+    return os.environ.get("CALIB_GATE_KEY", "").encode() or None
+
+
 def exit_code(passages: Sequence[Passage]) -> int:
-    """Return the exit code: 0 if every file passes, 2 if one could not be checked, otherwise 1."""
-    if any(each.check is None for each in passages):
+    """Return the exit code: 0 if every file passes, 2 if one could not be checked or is undecided, otherwise 1."""
+    if any(each.check is None or each.undecided for each in passages):
         return _failures.COULD_NOT_RUN
     return WITHIN if all(each.passed for each in passages) else NOT_WITHIN
 
@@ -122,7 +150,7 @@ def _say_why(passage: Passage, several: bool) -> None:
 
 def write_record(passages: Sequence[Passage], options: dict[str, Any]) -> None:
     """Print one record to stdout, as gate.schema.json describes it."""
-    from calib_core.inference.gate_checks import SCHEMA
+    from calib_core.inference.gate_baselines import SCHEMA
 
     code = exit_code(passages)
     checks = [each.record() for each in passages]
@@ -201,7 +229,8 @@ def _cells(passage: Passage, limited: bool, grown: bool) -> list[str]:
     if check is None:
         return ["fail", passage.name, COULD_NOT, *["–"] * (5 + limited + 2 * grown)]
     line, growth = check.first.line, check.growth
-    cells = ["pass" if check.passed else "fail", passage.name, check.word, line.title, line.written(line.point),
+    result = "pass" if check.passed else UNDECIDED if check.undecided else "fail"
+    cells = [result, passage.name, check.word, line.title, line.written(line.point),
              f"{line.interval} ({at_level(line.level)})", line.written(line.value)]  # fmt: skip
     cells += [] if not limited else ["–" if check.limit is None else short_percent(check.limit)]
     cells += (
@@ -232,8 +261,8 @@ def write_annotations(passages: Sequence[Passage]) -> None:
 
 def junit(passages: Sequence[Passage]) -> bytes:
     """Return the check as JUnit XML: one test per file, failed if it does not pass, an error if it could not run."""
-    failed = sum(each.check is not None and not each.passed for each in passages)
-    errors = sum(each.check is None for each in passages)
+    errors = sum(each.check is None or each.undecided for each in passages)
+    failed = sum(not each.passed for each in passages) - errors
     counts = {"tests": len(passages), "failures": failed, "errors": errors, "skipped": 0}
     seconds = f"{sum(each.seconds for each in passages):.3f}"
     whole = {name: str(count) for name, count in counts.items()} | {"name": "calib gate", "time": seconds}
@@ -244,7 +273,7 @@ def junit(passages: Sequence[Passage]) -> bytes:
         case = ElementTree.SubElement(suite, "testcase", named)
         texts = [_outputs.plain(line) for line in each.text]
         if not each.passed:
-            kind = "error" if each.check is None else "failure"
+            kind = "error" if each.check is None or each.undecided else "failure"
             ElementTree.SubElement(case, kind, {"type": each.word, "message": texts[0]}).text = "\n".join(texts)
         else:
             ElementTree.SubElement(case, "system-out").text = "\n".join(texts)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
                    "it.")  # fmt: skip
 @click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
               help="Maximum allowed increase over the --baseline.")  # fmt: skip
+@click.option("--overlap", type=click.Choice(["auto", "none", "any"]), default="auto", show_default=True,
+              help="Rows shared with the baseline's file: any, or none (a narrower interval). auto: none if their "
+                   "numbers of rows or labels differ.")  # fmt: skip
 @_shared_options.member(
     "REDUCTIONS",
     "--notion",
@@ -44,6 +47,8 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @_shared_options.rows
 @_shared_options.where
 @_shared_options.reading
+@click.option("--accept", "accept", metavar="CODE", multiple=True,
+              help="Pass despite this warning (repeatable). An undecided result names the codes.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True,
               help="Output format: text, a JSON record, or annotations and a summary for GitHub.")  # fmt: skip
 @click.option(
@@ -56,6 +61,7 @@ def command(
     ratio: float,
     baseline_file: Path | None,
     allowed: float,
+    overlap: str,
     notion: str | None,
     estimator: str | None,
     level: float,
@@ -66,6 +72,7 @@ def command(
     rows: str,
     where: str,
     read: ReadingOptions,
+    accept: tuple[str, ...],
     form: str,
     junit_file: Path | None,
 ) -> None:
@@ -74,7 +81,11 @@ def command(
     The exit code is 0 if the whole confidence interval of the error is below the limit (within). It is 1 for all other
     verdicts. Miscalibrated: the whole interval is above the limit, and p is at most 5 %. Too few rows to tell: even the
     interval of a perfectly calibrated model would usually include the limit. Too close to call: all other cases. The
-    exit code is 2 if the check could not run. The estimate itself never decides.
+    estimate itself never decides.
+
+    The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning about
+    the file is open (undecided). The output names the option that settles each warning. --accept lets the file pass
+    with it.
 
     The error is that of one notion, chosen without looking at the outcomes (--notion). Two classes have a second limit,
     for the ratio of observed to expected events. Of several files, all must pass.
@@ -82,10 +93,14 @@ def command(
     The gate judges the same rows as calib audit and the dashboard: all rows if there are at most 1,000, else a held-out
     half. With --judge all it judges every row.
 
-    With a baseline, the interval of the increase decides. It is valid whichever rows the two files share, and therefore
-    wide. With few rows, even an unchanged model fails at the default of 0.01 (one percentage point). To find a limit
-    that it would pass, run the gate on the released file with its own baseline. Then set --max-increase above the upper
-    end of the interval that is printed. To compare models on the same rows, use calib compare.
+    With a baseline, the interval of the increase decides. If the two files may share rows, it is valid whichever they
+    share, and therefore wide (--overlap). With few rows, even an unchanged model fails at the default of 0.01 (one
+    percentage point). To find a limit that it would pass, run the gate on the released file with its own baseline. Then
+    set --max-increase above the upper end of the interval that is printed. To compare models on the same rows, use
+    calib compare.
+
+    A baseline that was edited is refused. If the environment variable CALIB_GATE_KEY is set, JSON results are signed
+    with it, and a baseline has to be signed with the same key.
 
     \b
     Examples:
@@ -98,25 +113,46 @@ def command(
     """
     if limit is None and baseline_file is None:
         raise click.UsageError("give --max-ece, --baseline, or both.")
-    if baseline_file is None and not _shared_options.by_default("allowed"):
-        raise click.UsageError("--max-increase goes with --baseline: the saved result of an earlier gate.")
+    for name, option in (("allowed", "--max-increase"), ("overlap", "--overlap")):
+        if baseline_file is None and not _shared_options.by_default(name):
+            raise click.UsageError(f"{option} goes with --baseline: the saved result of an earlier gate.")
     if junit_file is not None and str(junit_file) == _outputs.STDIO:
         raise click.UsageError("--junit takes the name of a file: standard output has the answer itself.")
     _shared_options.check_rows(judge, rows)
+    _check_codes(accept)
     kept = {} if baseline_file is None else _baselines(baseline_file)
     scheme = _shared_options.scheme_of(binning, bins, points)
-    how = {"notion": notion, "estimator": estimator, "level": level, "bins": None if scheme is None else scheme.build()}
+    how = {
+        "notion": notion,
+        "overlap": overlap,
+        "estimator": estimator,
+        "level": level,
+        "bins": None if scheme is None else scheme.build(),
+    }
     names = _names(tuple(dict.fromkeys(files)))
     passages = [
-        _passage(path, name, kept, (read, where, judge, rows), form, limit=limit, ratio=ratio, allowed=allowed, **how)
+        _passage(
+            path,
+            name,
+            kept,
+            (read, where, judge, rows),
+            form,
+            limit=limit,
+            ratio=ratio,
+            allowed=allowed,
+            accept=accept,
+            **how,
+        )
         for path, name in names.items()
     ]
     if junit_file is not None:
         _outputs.write(junit_file, _passages.junit(passages))
     if form == "json":
         options = {"max_ece": limit, "max_ratio": ratio, "max_increase": allowed if kept else None,
+                   "overlap": overlap if kept else None,
                    "notion": notion, "level": level, "estimator": estimator,
-                   "binning": _shared_options.binning_record(scheme), "judge": judge, "rows": rows}  # fmt: skip
+                   "binning": _shared_options.binning_record(scheme), "judge": judge, "rows": rows,
+                   "accept": list(accept)}  # fmt: skip
         _passages.write_record(passages, options)
     else:
         (_passages.write_annotations if form == "github" else _passages.write_text)(passages)
@@ -127,7 +163,21 @@ def _baselines(path: Path) -> dict[str, Baseline]:
     from calib_core.inference import read_baselines
     from calib_core.readers import file_bytes
 
-    return read_baselines(file_bytes(path), path.name)
+    return read_baselines(file_bytes(path), path.name, _passages.signing_key())
+
+
+def _check_codes(accept: tuple[str, ...]) -> None:
+    """Raise a usage error for a code that no warning has."""
+    from calib_core.inference.gate_checks import BIN_WARNINGS
+    from calib_core.predictions.plausibility import DOUBTS
+    from calib_core.readers.messages import meant
+    from calib_core.readers.table_findings import RULES
+
+    known = {*RULES, *DOUBTS, *BIN_WARNINGS}
+    for code in accept:
+        if code not in known:
+            hint = meant(code, known) or f"the codes are {', '.join(sorted(known))}."
+            raise click.UsageError(f"--accept: no warning has the code {code!r}; {hint.strip()}")
 
 
 def _names(files: tuple[Path, ...]) -> dict[Path, str]:
@@ -147,18 +197,19 @@ def _passage(
     """Check one file; a problem of the file is its result, and the other files are still checked."""
     from calib_core import InputError, RegistryError
     from calib_core.inference import gate_check
-    from calib_core.inference.gate_checks import baseline_for
+    from calib_core.inference.gate_baselines import baseline_for
     from dashboard.commands import _opened_models
 
     begun = time.perf_counter()
     read, where, judge, rows = reading
     try:
         opened = _opened_models.opened(path, read, where)
-        if form != "json":  # whose record has the findings
-            opened.warn()
         scene = _opened_models.scene(_opened_models.divided({"": opened}, judge), rows=rows)
         judged = scene.get(scene.models.shown[0].predictions)
-        check = gate_check(judged, before=baseline_for(name, kept) if kept else None, **how)
+        before = baseline_for(name, kept) if kept else None
+        check = gate_check(judged, before=before, warnings=opened.open_warnings, **how)
+        if form != "json":  # whose record has the findings
+            opened.warn(open_warnings=not check.undecided)  # its own lines name them
         if check.line.ratio is None and not _shared_options.by_default("ratio"):
             raise InputError(
                 "--max-ratio is for the event of two classes, and this check is about something else: leave it out"

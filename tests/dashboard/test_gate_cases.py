@@ -11,6 +11,7 @@ from score_laws import sample
 from verdict_shares import more_than
 
 import calib_core as cc
+from calib_core.inference import gate_check
 from calib_core.results.verdict_table import in_full
 from dashboard.cli import main
 
@@ -123,17 +124,44 @@ def test_one_group_of_different_scores_passes_nothing():
     assert (code, out.split(":")[0]) == (NOT_WITHIN, "FAIL")
     assert out.split(": ")[1] == TOO_FEW
     assert "About 140 judged rows would be needed" in out
-    code, out, _ = gate(claims([0.75] * 38, right), 0.25)
+    code, out, _ = gate(claims([0.75] * 38, right), 0.25, "--accept", "constant")
     assert (code, *out.split(": ")[:2]) == (WITHIN, "PASS", in_full("within"))
 
 
-def test_what_passes_with_a_curve_inside_the_bins_says_what_it_is_about():
+def test_a_curve_inside_the_bins_is_an_open_warning():
     rng = np.random.default_rng(0)
     h = rng.random(8000)
     true = np.clip(h + 0.1 * np.sign(np.sin(2 * np.pi * 15 * h)), 0, 1)
-    ended, said, _ = gate(claims(h, rng.random(8000) < true), 0.05, *CONFIDENCE)
-    assert ended == WITHIN
+    frame = claims(h, rng.random(8000) < true)
+    ended, said, _ = gate(frame, 0.05, *CONFIDENCE)
+    assert (ended, said.split(":")[0]) == (COULD_NOT_RUN, "UNDECIDED")
     assert "in 15 equal-width bins" in said
+    assert "In 60 bins of equal width, the error is larger. Miscalibrated:" in said
+    assert gate(frame, 0.05, *CONFIDENCE, "--bins", "60")[0] == NOT_WITHIN
+    assert gate(frame, 0.05, *CONFIDENCE, "--accept", "within-bins")[0] == WITHIN
+
+
+def test_one_bin_in_which_errors_cancel_is_an_open_warning():
+    """Confidences below .75 are .1 too low and those above .1 too high: one bin has no error."""
+    rng = np.random.default_rng(0)
+    h = rng.uniform(0.55, 0.95, 4000)
+    off = claims(h, rng.random(4000) < h + np.where(h < 0.75, 0.1, -0.1))
+    ended, said, _ = gate(off, 0.05, *CONFIDENCE, "--bins", "1")
+    assert (ended, said.split(":")[0]) == (COULD_NOT_RUN, "UNDECIDED")
+    assert "In the automatic bins, the result would be another. Miscalibrated:" in said
+    assert "To judge in these bins, leave out --bins. To accept the warning, add --accept few-bins." in said
+    right = claims(h, rng.random(4000) < h)
+    assert gate(right, 0.05, *CONFIDENCE, "--bins", "1")[0] == WITHIN
+
+
+def test_bins_give_no_false_alarm():
+    """Errors of .02 everywhere, below the maximum of .06: no sample of 60 has a warning about its bins."""
+    rng, warned = np.random.default_rng(0), 0
+    for _ in range(60):
+        h = rng.uniform(0.5, 0.95, 1500)
+        rows = cc.Predictions.from_confidence(h, rng.random(1500) < h - 0.02)
+        warned += len(gate_check(rows, 0.06, "confidence").open)
+    assert warned == 0
 
 
 @pytest.mark.wide
@@ -185,7 +213,8 @@ def test_an_error_just_above_the_limit_rarely_passes(n, score):
 
 def test_a_ratio_that_cannot_be_judged_is_no_check():
     rng = np.random.default_rng(0)
-    three = matrix(rng.dirichlet(np.ones(3), 300), rng.integers(3, size=300))
+    scores = rng.dirichlet(np.ones(3), 300)
+    three = matrix(scores, [rng.choice(3, p=row) for row in scores])
     code, _, error = gate(three, 0.9, "--max-ratio", "1.25")
     assert code == COULD_NOT_RUN
     assert "--max-ratio" in error

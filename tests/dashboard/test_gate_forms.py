@@ -245,12 +245,12 @@ def test_a_file_is_named_from_the_root_of_the_checkout(monkeypatch, tmp_path):
 
 def test_the_exit_code_is_the_worst_of_all_files():
     class Checked:
-        def __init__(self, passed):
-            self.passed = passed
+        def __init__(self, result):
+            self.passed, self.undecided = result == "pass", result == "undecided"
 
-    for outcomes in product([True, False, None], repeat=3):
+    for outcomes in product(["pass", "fail", "undecided", None], repeat=3):
         passages = [
-            Passage(Path("x"), "x", 0.0, check=None if passed is None else Checked(passed)) for passed in outcomes
+            Passage(Path("x"), "x", 0.0, check=None if result is None else Checked(result)) for result in outcomes
         ]
-        expected = 2 if None in outcomes else 0 if all(outcomes) else 1
+        expected = 2 if {None, "undecided"} & {*outcomes} else 0 if {*outcomes} == {"pass"} else 1
         assert _passages.exit_code(passages) == expected

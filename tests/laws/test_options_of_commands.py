@@ -141,6 +141,10 @@ def _write(place: Path) -> None:
     np.save(place / "matrix.npy", whole[["p_ant", "p_bee", "p_cat"]].to_numpy())
     for name, column in (("vector", "label"), ("vector2", "other")):
         np.save(place / f"{name}.npy", whole[column].map({"ant": 0, "bee": 1, "cat": 2}).to_numpy())
+    impossible = np.arange(N) % 2  # the event of row 1 has a risk of 0
+    pd.DataFrame({"risk": np.where(np.arange(N) == 1, 0.0, 0.1 + 0.8 * impossible), "died": impossible}).to_csv(
+        place / "zeros.csv", index=False
+    )
     rows = cc.read_predictions(place / "three.csv")
     (place / "cal.json").write_text(cc.CALIBRATORS.make("temperature").fit_on(rows).to_json())
     (place / "top.json").write_text(cc.CALIBRATORS.make("top-label-hb", points_per_bin=30).fit_on(rows).to_json())
@@ -376,6 +380,8 @@ CASES: dict[str, tuple[str, str, str]] = {
     "gate --max-ratio": ("gate risk.csv --max-ece 0.3 --format json", "", "--max-ratio 3"),
     "gate --baseline": (GATE + " --max-ece 0.05", "", "--baseline released.json"),
     "gate --max-increase": (GATE + " --baseline released.json", "", "--max-increase 0.5"),
+    "gate --overlap": (GATE + " --baseline released.json", "--overlap none", "--overlap any"),
+    "gate --accept": ("gate zeros.csv --max-ece 0.9 --max-ratio 9 --format json", "", "--accept zeros"),
     "gate --notion": (GATE + " --max-ece 0.05", "", "--notion confidence"),
     "gate --estimator": (GATE + " --max-ece 0.05", "", "--estimator rmsce"),
     "gate --format": ("gate three.csv --max-ece 0.05", "", "--format github"),
@@ -525,7 +531,7 @@ def test_an_option_of_a_command_changes_what_it_writes(
     command: str, option: str, called: list[Any], folder: Path
 ) -> None:
     one, other = (known(words, called, folder) for words in asked(command, option))
-    assert option in ("--debug", "--force") or one["exit"] != 2, one["said"]
+    assert option in ("--debug", "--force", "--accept") or one["exit"] != 2, one["said"]
     assert answers(one, option) != answers(other, option), "the answer is the same"
 
 

@@ -7,6 +7,7 @@ values, on rows where the two results have to differ beyond a copy of the option
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import tempfile
 import warnings
@@ -24,6 +25,7 @@ from answers import beyond, echoes, ends, leaves_of
 
 import calib_core as cc
 from calib_core.evaluation.study import every_measure
+from dashboard.export import finite
 
 
 def functions() -> dict[str, Callable[..., Any]]:
@@ -326,6 +328,15 @@ class Of(NamedTuple):
     is_answer: bool = False
 
 
+ZEROS = cc.inference.OpenWarning("zeros", "The true class has probability 0 in 1 row.")
+
+
+def _gate_record() -> bytes:
+    """Return the JSON of a gate, without a signature."""
+    check = cc.inference.gate_check(GIVEN.predictions, 0.05).record("a.csv")
+    return json.dumps({"schema": "calib-gate/1", "checks": [finite(check)]}, default=str).encode()
+
+
 def given(name: str) -> Any:
     """Return a lazy argument of the data, by name."""
     return Lazy(lambda: getattr(GIVEN, name))
@@ -446,6 +457,7 @@ AT: dict[str, dict[str, Any]] = {
         "measured": given("estimate"),
         "before": Lazy(lambda: cc.inference.baseline(cc.estimate(GIVEN.b))),
     },
+    "inference.read_baselines": {"data": Lazy(lambda: _gate_record()), "name": "released.json"},
     "inference.canonical_errors": {"partitions": ["sierpinski"]},
     "inference.estimate_lines": {
         "answers": Lazy(lambda: cc.inference.estimates(GIVEN.models, [("confidence", "ece")]))
@@ -692,6 +704,15 @@ CASES: dict[str, Any] = {
     "inference.event_ratio.tolerance": 3.0,
     "inference.gate_check.ratio": Of(3.0, RISK | {"notion": "event"}),
     "inference.gate_check.before": Lazy(lambda: cc.inference.baseline(cc.estimate(GIVEN.b))),
+    "inference.gate_check.warnings": [cc.inference.OpenWarning("zeros", "Seen in the file.")],
+    "inference.gate_check.accept": Of(
+        ["zeros"], {"warnings": [cc.inference.OpenWarning("zeros", "Seen in the file.")]}
+    ),
+    "inference.gate_check.overlap": Of(
+        "any", {"before": Lazy(lambda: cc.inference.baseline(cc.estimate(GIVEN.b)))}, first="none"
+    ),
+    "inference.increase.overlap": Of("any", first="none"),
+    "inference.read_baselines.key": Of(b"secret", is_answer=True),
     "inference.gate_check.allowed": Of(0.3, {"before": Lazy(lambda: cc.inference.baseline(cc.estimate(GIVEN.b)))}),
     "inference.interval.method": "percentile",
     "inference.inverted.null": np.full(100, 5.0),

@@ -116,6 +116,7 @@ def examples(rows):
         (before := inference.baseline(made)),
         inference.increase(made, before),
         inference.gate_check(rows, 0.1),
+        inference.OpenWarning("zeros", "The true class has probability 0 in 1 row."),
         inference.unbinned_bound(rows),
         inference.shown_at_all(rows),
         inference.CellGaps(*np.ones((4, 300))),

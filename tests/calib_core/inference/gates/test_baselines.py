@@ -12,7 +12,7 @@ from verdict_shares import more_than
 
 from calib_core import InputError, NotAnswerable, Predictions, estimate
 from calib_core.inference import baseline, gate_check, increase, read_baselines
-from calib_core.inference.gate_checks import SCHEMA, baseline_for, level_of_each
+from calib_core.inference.gate_baselines import SCHEMA, _ends, baseline_for, level_of_each, seals
 from calib_core.inference.intervals.interval_methods import typical_high
 
 
@@ -28,15 +28,110 @@ NEW = estimate(sure(4000, 3200), "confidence")
 @pytest.mark.parametrize("level", [0.8, 0.9])
 def test_the_interval_is_the_extremes_of_two_intervals_that_both_hold(level):
     mine, theirs = NEW.interval((1 + level) / 2), OLD.interval((1 + level) / 2)
-    found = increase(NEW, baseline(OLD, level), level=level)
+    found = increase(NEW, baseline(OLD, level), level=level, overlap="any")
+    assert not found.disjoint
+    assert "share no rows" not in found.sentence
     assert (found.low, found.high) == pytest.approx((mine.low - theirs.high, mine.high - theirs.low), abs=1e-12)
     assert found.point == pytest.approx(mine.point - theirs.point, abs=1e-12)
     assert found.low < 0.1 < found.high
 
 
+@pytest.mark.parametrize("level", [0.8, 0.9])
+def test_without_shared_rows_two_independent_estimates_are_compared(level):
+    """By hand: distances of each estimate to the end that matters, added as squares."""
+    mine, theirs = NEW.interval(level), OLD.interval(level)
+    before = replace(baseline(OLD, level), low=0.002, point=0.02, high=0.05, own_low=0.008, own_high=0.04)
+    found = increase(NEW, before, level=level, overlap="none")
+    upper = ((mine.high - mine.point) ** 2 + (0.02 - 0.008) ** 2) ** 0.5
+    lower = ((mine.point - mine.low) ** 2 + (0.04 - 0.02) ** 2) ** 0.5
+    assert mine.low > 0
+    assert found.high == pytest.approx(mine.point - 0.02 + upper, abs=1e-12)
+    assert found.low == pytest.approx(mine.point - 0.02 - lower, abs=1e-12)
+    assert found.disjoint
+    assert found.sentence.endswith("This assumes that the two files share no rows.")
+    # An estimate whose interval includes 0 is biased upward: its end counts alone.
+    at_zero = replace(before, low=0.0, own_low=0.0)
+    assert increase(NEW, at_zero, level=level, overlap="none").high == pytest.approx(mine.high, abs=1e-12)
+    assert theirs.low == 0
+    found = increase(OLD, before, level=level, overlap="none")
+    assert found.low == pytest.approx(-0.04, abs=1e-12)
+
+
+def rows_of(n, events):
+    """Return n rows of a risk of .1, this many with the event."""
+    return estimate(Predictions([[0.9, 0.1]] * n, [0] * (n - events) + [1] * events), "confidence")
+
+
+@pytest.mark.parametrize(
+    ("after", "disjoint"),
+    [(rows_of(1000, 90), False), (rows_of(1000, 91), True), (rows_of(1001, 90), True)],
+)
+def test_rows_are_other_rows_if_the_numbers_of_labels_differ(after, disjoint):
+    before = baseline(rows_of(1000, 90))
+    assert increase(after, before, 0.05).disjoint == disjoint
+    assert not increase(after, before, 0.05, overlap="any").disjoint
+    assert increase(after, before, 0.05, overlap="none").disjoint
+
+
+def test_without_labels_of_classes_equal_numbers_of_rows_may_be_the_same_rows():
+    before = baseline(OLD)
+    assert before.outcomes is None
+    assert not increase(NEW, before, 0.05).disjoint
+    assert increase(estimate(sure(3999, 3200), "confidence"), before, 0.05).disjoint
+    old = replace(before, own_low=None, own_high=None)
+    assert not increase(estimate(sure(3999, 3200), "confidence"), old, 0.05).disjoint
+    with pytest.raises(InputError, match="create it again"):
+        increase(NEW, old, 0.05, overlap="none")
+    with pytest.raises(InputError, match="choose one of auto, none, any"):
+        increase(NEW, before, 0.05, overlap="some")
+
+
+@pytest.mark.parametrize(("old", "new"), [(0.9, 0.82), (0.9, 0.87), (0.87, 0.82)])
+def test_each_end_misses_the_difference_in_one_of_twenty_samples_at_most(old, new):
+    """Exact: every pair of outcomes of two models of confidence .9 with true accuracies ``old`` and ``new``.
+
+    The falsified twin adds squares for estimates at 0 too; it misses in more than one of twenty.
+    """
+    n, true = 300, (0.9 - new) - (0.9 - old)
+    spans = {}
+    for accuracy in (old, new):
+        numbers = range(int(binom.ppf(1e-4, n, accuracy)), int(binom.ppf(1 - 1e-4, n, accuracy)) + 1)
+        for right in numbers:
+            spans[right] = spans.get(right) or baseline(estimate(sure(n, right), "confidence"))
+    missed, twin = 0.0, 0.0
+    for first, before in spans.items():
+        for second, after in spans.items():
+            chance = binom.pmf(first, n, old) * binom.pmf(second, n, new)
+            if chance < 1e-7:
+                continue
+            low, high = _ends(after, before)
+            missed += chance * (high < true - 1e-9)
+            assert low <= after.point - before.point <= high
+            squares = (after.own_high - after.point) ** 2 + (before.point - before.own_low) ** 2
+            twin += chance * (after.point - before.point + squares**0.5 < true - 1e-9)
+    assert missed <= 0.05
+    if old == 0.9 and new == 0.82:
+        assert twin > 0.05, twin
+
+
+def test_equal_models_of_other_rows_can_pass():
+    """Errors of .03 on 3,000 rows each: the extremes of two intervals never pass, although the rows could show it."""
+    rng, passed = np.random.default_rng(3), {"none": 0, "any": 0}
+    for _ in range(20):
+        found = []
+        for _ in range(2):
+            h = 0.5 + rng.beta(12, 1.2, 3000) / 2
+            right = rng.random(3000) < np.clip(h - 0.03, 0, 1)
+            found.append(estimate(Predictions.from_confidence(h, right), "confidence", "ece", 15))
+        for overlap in passed:
+            passed[overlap] += increase(found[0], baseline(found[1]), 0.01, overlap=overlap).word == "within"
+    assert passed["any"] <= 2
+    assert passed["none"] >= 4
+
+
 def test_roots_of_squared_errors_are_compared():
     old, new = (estimate(one.question.predictions, "confidence", "debiased-l2") for one in (OLD, NEW))
-    found = increase(new, baseline(old))
+    found = increase(new, baseline(old), overlap="any")
     assert found.low < 0.1 < found.high
     assert found.high == pytest.approx(new.interval(0.95).high ** 0.5 - max(old.interval(0.95).low, 0) ** 0.5)
 
@@ -196,6 +291,52 @@ def test_what_is_no_record_is_refused(data):
 def test_what_was_edited_is_refused(kept, words):
     with pytest.raises(InputError, match=words):
         read_baselines(record(*kept), "old.json")
+
+
+def sealed(key=None):
+    return json.loads(json.dumps(gate_check(NEW.question.predictions, 0.05, "confidence").record("a.csv", key)))
+
+
+def read(check, key=None):
+    return read_baselines(json.dumps({"schema": SCHEMA, "checks": [check]}).encode(), "old.json", key)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("high", 0.9), ("rows", 9_999), ("own_high", "point"), ("outcomes", "x"), ("name", "b.csv")]
+)
+def test_a_field_that_was_changed_is_refused(field, value):
+    check = sealed()
+    assert read(check)["a.csv"].rows == 4000
+    check["kept"][field] = check["kept"].get(value, value)
+    with pytest.raises(InputError, match=r"old\.json was changed after calib gate wrote it"):
+        read(check)
+    del check["digest"]
+    with pytest.raises(InputError, match="was changed after"):
+        read(check)
+
+
+@pytest.mark.parametrize("path", [("line", "point"), ("sentence",), ("verdict",), ("limit",)])
+def test_a_record_that_contradicts_its_baseline_is_refused(path):
+    check = sealed()
+    *above, last = path
+    inner = check[above[0]] if above else check
+    inner[last] = 0.01 if last in ("point", "limit") else "within"
+    with pytest.raises(InputError, match="was changed after"):
+        read(check)
+
+
+def test_with_a_key_a_baseline_has_to_be_signed_with_it():
+    signed = sealed(b"secret")
+    assert read(signed, b"secret")["a.csv"] == read(signed)["a.csv"]
+    with pytest.raises(InputError, match="is signed with another key, but a key is set"):
+        read(signed, b"other")
+    with pytest.raises(InputError, match="is not signed, but a key is set"):
+        read(sealed(), b"secret")
+    forged = signed | {"kept": signed["kept"] | {"high": 0.9}}
+    forged |= seals(forged)  # anybody can write the digest again, but not the signature
+    assert read(forged)
+    with pytest.raises(InputError, match="is signed with another key"):
+        read(forged, b"secret")
 
 
 def test_a_later_form_is_named():
