@@ -184,8 +184,8 @@ def increase(
     measured, before : the error of the new model, and the stored one.
     allowed : allowed increase, at least 0 and below 1.
     level : confidence level of the interval of the increase.
-    overlap : "none": the two files share no rows. "any": they may share rows. "auto": "none" if their numbers of rows,
-        or of labels of a class, differ.
+    overlap : rows that the two files may share, "none" or "any". By default, none if their numbers of rows, or of the
+        labels of a class, differ.
 
     The new model has the estimate e with interval [a, b], the baseline f with [c, d].
 
