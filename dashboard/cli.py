@@ -11,7 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 try:
     import click
 except ModuleNotFoundError:
-    raise SystemExit('calib: the command needs click, which is not installed; run: pip install "calib[cli]"') from None
+    sys.stderr.write('calib: the command needs click, which is not installed; run: pip install "calib[cli]"\n')
+    raise SystemExit(2) from None
 
 from dashboard import commands
 from dashboard.commands import _extras
