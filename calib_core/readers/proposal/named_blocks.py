@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core.readers.proposal.class_columns import NO_MODELS, parts
+from calib_core.readers.proposal.class_columns import NO_MODELS, parts, two_values, yes_or_no
 from calib_core.readers.proposal.column_roles import role
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.score_survey import evidence, survey
@@ -29,6 +29,7 @@ _SCORES = frozenset({"p", "prob", "probs", "proba", "probability", "probabilitie
 """Words in the shared part of names of score columns."""
 _OTHER_ROLES = frozenset({"predicted", "correct", "split", "weights", "class names"})
 _SLACK = 1e-9
+_FEWEST_RANKED = 10
 _SEPARATOR = re.compile(r"[\s_\-.:/=([]+")
 
 
@@ -192,6 +193,35 @@ def label_candidates(
             codes[name] = np.array([known.get(plain(str(text)), -1) for text in label_texts(column[:_FIRST_ROWS])])
     others = [name for name, found in codes.items() if (found != predicted[:_FIRST_ROWS]).any()]
     return tuple(others or codes)
+
+
+_SCORERS = frozenset({"scores", "score", "feedback", "eval", "evaluation", "grade", "grades", "results"})
+
+
+def results_of_scorers(table: Table) -> tuple[str, ...]:
+    """Return the columns of yes or no in an object of results, such as "scores.ExactMatch".
+
+    >>> columns = {"scores.Exact": np.array([0, 1]), "scores.Length": np.array([0.2, 1]), "metrics.n": np.array([0, 1])}
+    >>> results_of_scorers(Table("a.jsonl", "jsonl", columns))
+    ('scores.Exact',)
+    """
+    return tuple(
+        name
+        for name, column in table.columns.items()
+        if "." in name and _SCORERS & {part.casefold() for part in name.split(".")[:-1]}
+        if yes_or_no(two_values(column))
+    )
+
+
+def ranked(scores: Array) -> bool:
+    """True for scores that fall from the first column to the last in at least ten different rows, and rise in none.
+
+    >>> ranked(np.array([[0.5, 0.3, 0.2]] * 20)), ranked(np.linspace([0.5, 0.3, 0.2], [0.8, 0.15, 0.05], 20))
+    (False, True)
+    """
+    some = scores[:_FIRST_ROWS]
+    falls = some.shape[1] > 2 and bool((some[:, 1:] <= some[:, :-1]).all())
+    return falls and len(np.unique(some, axis=0)) >= _FEWEST_RANKED
 
 
 class Answers(NamedTuple):

@@ -46,6 +46,8 @@ from calib_core.readers.proposal.named_blocks import (
     called_score,
     class_blocks,
     label_candidates,
+    ranked,
+    results_of_scorers,
 )
 from calib_core.readers.proposal.score_columns import check_for_scores
 from calib_core.readers.proposal.score_survey import evidence, survey
@@ -98,6 +100,8 @@ class _Proposal:
             return self._of_confidence(self.chosen["layout"])
         if (sets := self._score_sets()) is not None:
             return self._wide(sets.scores, sets)
+        if (graded := self._graded()) is not None:
+            return graded._of_confidence("confidence")
         if (block := self._block()) is not None:
             labeled = self._with(label=block.label) if block.label else self
             return labeled._wide(block.scores, ScoreSets(block.scores, (), block.classes))
@@ -110,6 +114,15 @@ class _Proposal:
         if columns["confidence"] and columns["predicted"] and columns["label"]:
             return self._of_confidence("top-label")
         return self._of_one_score(columns["correct"], columns["predicted"], columns["label"])
+
+    def _graded(self) -> _Proposal | None:
+        """Return the proposal with a confidence and the result of a scorer; None without these."""
+        if {"scores", "label", "correct", "predicted"} & self.chosen.keys() or not self._column("confidence"):
+            return None
+        results = () if self._column("correct") else results_of_scorers(self.table)
+        if len(results) > 1:
+            raise self._ask(f"columns {listed(results)} could each be the correctness of answers", "correct")
+        return self._with(confidence=self._column("confidence"), correct=results[0]) if results else None
 
     def _block(self) -> ClassBlock | None:
         """Score columns named after the values of a label."""
@@ -291,12 +304,25 @@ class _Proposal:
         matrix = self.table.matrix(first)
         matrix = matrix[:, None] if matrix.ndim == 1 else matrix
         columns = sets.classes if sets is not None and sets.classes else first
+        self._check_ranks(scores, matrix)
         label = self._label(scores, matrix, columns)
         kind, k = self._kind(first, matrix), matrix.shape[1]
         classes, coding = self._two_classes(first[0], label) if k == 1 else self._classes(columns, label, k)
         event = "0" if k == 1 and "0" in classes and absent_event(first[0], label[0]) else None
         found = Reading("wide", kind, scores, label, coding, classes=classes, score_sets=models, event=event)
         return self._finished(found, len(matrix))
+
+    def _check_ranks(self, scores: tuple[str, ...], matrix: Array) -> None:
+        """Ask if columns that are only numbered have the largest score of each row first: these are no classes."""
+        names = score_classes(scores) if len(scores) == matrix.shape[1] else ()
+        if "scores" in self.chosen or "classes" in self.chosen or not set(names) <= set(digits(len(names) + 1)):
+            return
+        if ranked(matrix):
+            raise self._ask(
+                f"every row of {listed(scores, 3)} begins with its largest score, so the columns are ranks rather than "
+                "classes. Write one column per class; if they are classes",
+                "scores",
+            )
 
     def _kind(self, scores: tuple[str, ...], matrix: Array) -> ScoreKind:
         some = matrix[:_SAMPLE_ROWS]

@@ -200,3 +200,36 @@ def test_a_file_of_a_tool_is_read_whole(tmp_path) -> None:
     found = cc.read_predictions(str(path))
     assert found.class_names == CLASSES
     np.testing.assert_array_equal(found.labels, Y)
+
+
+def test_a_result_of_a_scorer_is_whether_an_answer_is_right_and_is_reported() -> None:
+    t = table({"metadata.confidence": TOP, "scores.Factuality": HITS.astype(int), "metrics.n": RNG.uniform(1, 9, N)})
+    how = propose(t)
+    assert (how.layout, how.correct) == ("confidence", "scores.Factuality")
+    (finding,) = [each for each in cc.readers.examine(t, how) if each.code == "scorer"]
+    assert finding.open_to()
+    assert not finding.open_to({"correct"})
+    two = table({"metadata.confidence": TOP, "scores.Exact": HITS.astype(int), "scores.Judge": (~HITS).astype(int)})
+    with pytest.raises(InputError, match=r'"scores\.Exact", "scores\.Judge" could each be the correctness of answers'):
+        propose(two)
+    assert propose(two, correct="scores.Judge").correct == "scores.Judge"
+
+
+def test_a_predicted_class_without_such_a_name_is_reported() -> None:
+    t = table({"target": TRUE, "index": GUESSED, "prob": TOP})
+    (finding,) = [each for each in cc.readers.examine(t, propose(t)) if each.code == "answers"]
+    assert '"index" often agrees with "target"' in finding.message
+    named = table({"target": TRUE, "species_pred": GUESSED, "prob": TOP})
+    assert not [each for each in cc.readers.examine(named, propose(named)) if each.code == "answers"]
+
+
+def test_ranks_are_no_classes() -> None:
+    falling = -np.sort(-P, axis=1)
+    t = table({**{f"prob_{j}": falling[:, j] for j in range(3)}, "target": Y})
+    with pytest.raises(InputError, match="the columns are ranks rather than classes"):
+        propose(t)
+    assert propose(t, scores=("prob_0", "prob_1", "prob_2")).scores == ("prob_0", "prob_1", "prob_2")
+    assert propose(table({**{f"prob_{j}": P[:, j] for j in range(3)}, "target": Y})).classes == ("0", "1", "2")
+    assert propose(table({**{f"p_{name}": falling[:, j] for j, name in enumerate(CLASSES)}, "kind": TRUE})).label == (
+        "kind",
+    )
