@@ -113,7 +113,7 @@ class _Proposal:
             return self._of_confidence("confidence")
         if columns["confidence"] and columns["predicted"] and columns["label"]:
             return self._of_confidence("top-label")
-        return self._of_one_score(columns["correct"], columns["predicted"], columns["label"])
+        return self._of_one_score(columns["correct"], columns["label"])
 
     def _graded(self) -> _Proposal | None:
         """Return the proposal with a confidence and the result of a scorer; None without these."""
@@ -134,12 +134,12 @@ class _Proposal:
             raise self._ask(f"columns {listed(first, 3)} and {listed(second, 3)} could each be the scores", "scores")
         return found[0] if found else None
 
-    def _of_one_score(self, correct: str | None, predicted: str | None, label: str | None) -> Reading:
+    def _of_one_score(self, correct: str | None, label: str | None) -> Reading:
         """Read a single column of scores: as the confidence of answers if the file has answers, else as a risk."""
         score = self.chosen.get("confidence") or self._single()
         if correct and not label:
             return self._with(confidence=score, correct=correct)._of_confidence("confidence")
-        found = None if predicted and label else answers(self.table, {score}, label)
+        found = answers(self.table, {score}, label)
         if found is None or not (called_score(score) or role(score)):
             return self._wide((score,))
         several = len(set(label_texts(self.table.columns[found.label])) - {""}) > 2

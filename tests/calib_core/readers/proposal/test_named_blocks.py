@@ -148,6 +148,7 @@ HITS = P.argmax(axis=1) == Y
         ("result.prediction.label", "result.prediction.probability", "target"),
         ("intent_prediction.name", "intent_prediction.confidence", "intent"),
         ("index", "prob", "target"),
+        ("predicted_label", "probability", "label"),
         ("output.category", "output.confidence", "expected.category"),
     ],
 )
