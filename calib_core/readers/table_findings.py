@@ -103,6 +103,8 @@ for _code, _title, _remedy, _term in (
      "prediction-file"),
     ("outcome", "Outcome found by its values", "Choose the label column if this is not the outcome.",
      "prediction-file"),
+    ("answers", "Predicted class found by its values", "Choose the predicted class if this is not it.", "top-label"),
+    ("scorer", "Correctness from a scorer", "Choose the column of correctness if this is not it.", "prediction-file"),
     ("variants", "Classes that differ in capitals or spaces", "Write each class in only one way.", "class-order"),
     ("one-class", "Only one class", "Give the probabilities of at least two classes.", "prediction-file"),
     ("class-order", "Classes may be in another order", "Choose the order of the score columns.", "class-order"),
@@ -129,7 +131,13 @@ for _code, _title, _remedy, _term in (
 Severity = Literal["note", "warning", "problem"]
 ALWAYS = frozenset({"reader", "joined", "from-one"})
 """Codes of notes that are always reported: rows left out, labels from another file, labels counted from 1."""
-_ANSWERED = {"outcome": "label", "copies": "weighting", "from-one": "label_coding"}
+_ANSWERED = {
+    "outcome": "label",
+    "answers": "predicted",
+    "scorer": "correct",
+    "copies": "weighting",
+    "from-one": "label_coding",
+}
 """The field of the reading that resolves findings with these codes, whatever its value."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -223,6 +223,91 @@ def pipelines() -> Iterator[ForeignFile]:
     yield ForeignFile(
         "numbers in the order of names", "out.jsonl", lines(numbered), top, right, chosen={"label_coding": "0-based"}
     )
+
+
+@writes("transformers-pipeline")
+def scores_by_name() -> Iterator[ForeignFile]:
+    """Yield classes with their scores, largest first, under the names of cloud services and others."""
+    names = ["World", "Sports", "Sci/Tech"]
+    p = RNG.dirichlet(np.ones(3), 40)
+    gold = [int(RNG.choice(3, p=row)) for row in p]
+    top, right = p.max(axis=1), p.argmax(axis=1) == gold
+
+    def by_rank(row: np.ndarray) -> list[tuple[str, float]]:
+        return [(names[k], float(row[k])) for k in np.argsort(-row)]
+
+    def objects(name: str, score: str, row: np.ndarray) -> list[dict[str, Any]]:
+        return [{name: called, score: share} for called, share in by_rank(row)]
+
+    def parallel(name: str, score: str, row: np.ndarray) -> dict[str, Any]:
+        return {name: [called for called, _ in by_rank(row)], score: [share for _, share in by_rank(row)]}
+
+    records: dict[str, Callable[[np.ndarray, str], dict[str, Any]]] = {
+        "BigQuery ML": lambda row, true: {
+            "predicted_topic": by_rank(row)[0][0], "predicted_topic_probs": objects("label", "prob", row), "topic": true
+        },
+        "Comprehend": lambda row, true: {"Line": 1, "Classes": objects("Name", "Score", row), "Gold": true},
+        "Rasa": lambda row, true: {
+            "intent": {"name": by_rank(row)[0][0], "confidence": by_rank(row)[0][1]},
+            "intent_ranking": objects("name", "confidence", row), "true_intent": true,
+        },
+        "Vertex AI": lambda row, true: {
+            "instance": {"content": "gs://…"}, "label": true,
+            "prediction": {"ids": ["7", "8", "9"], **parallel("displayNames", "confidences", row)},
+        },
+        "Vertex AI, tables": lambda row, true: {
+            "instance": {"x": 1.5, "topic": true}, "prediction": parallel("classes", "scores", row)
+        },
+    }  # fmt: skip
+    for what, record in records.items():
+        every = [record(row, names[g]) for row, g in zip(p, gold, strict=True)]
+        yield ForeignFile(what, "out.jsonl", "\n".join(map(json.dumps, every)).encode(), top, right)
+    boxes = [{"true": "car", "found": [{"label": "car", "score": share} for share in row.tolist()]} for row in p]
+    yield ForeignFile("boxes", "out.jsonl", "\n".join(map(json.dumps, boxes)).encode(), asks="has two scores")
+
+
+@writes("ranked-classes")
+def ranked() -> Iterator[ForeignFile]:
+    p = RNG.dirichlet(np.ones(4), 40)
+    gold = np.array([RNG.choice(4, p=row) for row in p])
+    order = np.argsort(-p, axis=1)
+    top, right = p.max(axis=1), order[:, 0] == gold
+
+    def text(ranks: int, called: Sequence[str]) -> bytes:
+        head = [f"{word}_{k}" for word in ("index", "prob") for k in range(ranks)]
+        rows = [
+            [f"{i}.jpg", *(called[k] for k in order[i, :ranks]), *map(repr, p[i, order[i, :ranks]].tolist()),
+             called[gold[i]]]
+            for i in range(40)
+        ]  # fmt: skip
+        return "\n".join(",".join(row) for row in [["filename", *head, "target"], *rows]).encode()
+
+    yield ForeignFile("all ranks, numbers", "timm.csv", text(4, list("0123")), top, right)
+    yield ForeignFile("all ranks, names", "timm.csv", text(4, ["cat", "dog", "fox", "owl"]), top, right)
+    yield ForeignFile("the first two", "timm.csv", text(2, ["cat", "dog", "fox", "owl"]), top, right, "classes by rank")
+
+
+@writes("graded-answers")
+def grades() -> Iterator[ForeignFile]:
+    for what, (right, wrong, neither) in {
+        "words": ("CORRECT", "INCORRECT", "NOT_ATTEMPTED"), "marks": ("C", "I", "N")
+    }.items():  # fmt: skip
+        yield ForeignFile(what, "graded.csv", _graded(right, wrong, neither), CONFIDENCE[5:], CORRECT[5:],
+                          "5 answers of 40 were not attempted")  # fmt: skip
+
+
+@writes("letter-grades")
+def letters() -> Iterator[ForeignFile]:
+    data = _graded("A", "B", "C")
+    yield ForeignFile("unexplained", "graded.csv", data, asks="If A means correct, B incorrect and C not attempted")
+    yield ForeignFile("explained", "graded.csv", data, CONFIDENCE[5:], CORRECT[5:], chosen={"correct": "grade"})
+
+
+def _graded(right: str, wrong: str, neither: str) -> bytes:
+    """Write graded answers of which the first five were not attempted."""
+    marks = [neither if i < 5 else right if z else wrong for i, z in enumerate(CORRECT)]
+    rows = [f"q{i},4,{c},{mark}" for i, (c, mark) in enumerate(zip(CONFIDENCE.tolist(), marks, strict=True))]
+    return "\n".join(["problem,answer,confidence,grade", *rows]).encode()
 
 
 @writes("transformers-table")

@@ -19,6 +19,7 @@ from calib_core.readers.proposal.answer_words import marks_some, verdicts
 from calib_core.readers.proposal.class_columns import called_covariate, outcome_columns, two_values
 from calib_core.readers.proposal.column_roles import named, role
 from calib_core.readers.proposal.label_codes import label_texts, plain
+from calib_core.readers.proposal.named_blocks import called_prediction, results_of_scorers
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding
@@ -226,6 +227,26 @@ def outcome_by_values(subject: Subject) -> Iterator[Finding]:
     if label not in table.columns or role(label) == "label" or "label" in proposed_fields(table, {}):
         return
     yield Finding("warning", "outcome", *_told(table, reading, label))
+
+
+def answers_by_values(subject: Subject) -> Iterator[Finding]:
+    """Find columns of answers and labels that are recognized by their values rather than their usual names."""
+    table, reading = subject.table, subject.reading
+    if reading.layout == "confidence" and reading.correct in results_of_scorers(table):
+        message = f"{quoted(reading.correct)} is a scorer's result and is read as whether the answer is right."
+        yield Finding("warning", "scorer", message)
+    if (
+        reading.layout == "top-label"
+        and reading.predicted
+        and not called_prediction(reading.predicted)
+        and not table.origin
+    ):
+        yield Finding(
+            "warning",
+            "answers",
+            f"{quoted(reading.predicted)} often agrees with {quoted(reading.label[0])}, so it is read as the predicted "
+            f"class, and {quoted(str(reading.confidence))} as its probability.",
+        )
 
 
 def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tuple[str, ...]] | None, str | None]:

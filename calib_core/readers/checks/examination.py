@@ -9,6 +9,7 @@ from typing import Literal
 from calib_core._base.notebook_display import Shown
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.checks.column_checks import (
+    answers_by_values,
     belonging,
     counted_copies,
     look_alikes,
@@ -93,6 +94,7 @@ CHECKS = (
     Check("No label among the scores", leak, wide=True),
     Check("Score type", kind, wide=True),
     Check("Outcome column", outcome_by_values, wide=True),
+    Check("Columns of answers", answers_by_values, wide=False),
     Check("Labels are classes", label_coding, wide=True),
     Check("No follow-up times", time_to_event, wide=True),
     Check("Probabilities sum to 1", sums, wide=True, settled=True),

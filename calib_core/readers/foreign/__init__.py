@@ -12,6 +12,7 @@ from calib_core.readers.foreign import (
     opencompass,
     pipelines,
     plain_numbers,
+    simpleqa,
     tidymodels,
     weka,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "opencompass",
     "pipelines",
     "plain_numbers",
+    "simpleqa",
     "tidymodels",
     "weka",
     "without_confidence",

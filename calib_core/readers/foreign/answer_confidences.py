@@ -12,7 +12,7 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, identifier, number
 from calib_core.readers.messages import listed
 from calib_core.readers.proposal.answer_words import judged as verdict
-from calib_core.readers.proposal.column_roles import named
+from calib_core.readers.proposal.column_roles import named, named_last
 from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding
@@ -276,7 +276,7 @@ class UncertaintyTable(ShapeOfColumns):
                 f"{table.name} has several confidences for each response, one from each scorer of uqlm. Choose "
                 f"confidence from {listed(scorers)}"
             )
-        correct = chosen.get("correct") or next(iter(named(table.columns, "correct")), None)
+        correct = chosen.get("correct") or next(iter(named_last(table.columns, "correct")), None)
         if correct is None:
             raise InputError(
                 f"{table.name} has scores of uqlm, but not which responses are right. Add a column correct with 1 or "

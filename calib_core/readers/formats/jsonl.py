@@ -258,11 +258,11 @@ def flattened(document: JsonDocument) -> Table:
     """Flatten records of no known shape to columns and matrices; absent values are missing."""
     columns = Columns(document.name)
     for place, record in document.records:
-        columns.add(_by_path(record, document.where(place)), place)
+        columns.add(by_path(record, document.where(place)), place)
     return columns.table(by_line=document.by_line)
 
 
-def _by_path(record: Record, where: str) -> dict[str, Any]:
+def by_path(record: Record, where: str) -> dict[str, Any]:
     """Return the values of a record by dotted path."""
     found: dict[str, Any] = {}
     for path, value in _paths(record, where):
@@ -276,10 +276,38 @@ def _paths(record: Record, where: str, before: str = "", depth: int = 0) -> Iter
     if depth > _DEEPEST:
         raise InputError(f"{where} is nested too deeply; the maximum is {_DEEPEST} levels of objects")
     for key, value in record.items():
-        if isinstance(value, dict):
+        if (vector := _vector(value)) is not None:
+            yield f"{before}{key}", vector
+        elif isinstance(value, dict):
             yield from _paths(value, where, f"{before}{key}.", depth + 1)
+        elif (measures := _measures(value)) is not None:
+            yield from _paths(measures, where, f"{before}{key}.", depth + 1)
         else:
             yield f"{before}{key}", _in_numbers(value) if isinstance(value, list) else value
+
+
+def _vector(value: Any) -> list[Any] | None:
+    """Return the numbers of a vector as Spark writes it, dense (type 1) or sparse (type 0); None for other values."""
+    match value:
+        case {"type": 1, "values": list(values)} if len(value) == 2:
+            return values
+        case {"type": 0, "size": int(n), "indices": list(places), "values": list(values)} if (
+            len(value) == 4 and len(places) == len(values) and 0 < n <= limits.COLUMNS
+            and all(type(place) is int and 0 <= place < n for place in places)
+        ):  # fmt: skip
+            known = dict(zip(places, values, strict=True))
+            return [known.get(place, 0.0) for place in range(n)]
+    return None
+
+
+def _measures(value: Any) -> dict[str, Any] | None:
+    """Return results in a list of {key, score}, as LangSmith writes feedback, by their key; None for other values."""
+    if not isinstance(value, list) or not value or not all(isinstance(each, dict) for each in value):
+        return None
+    names = [each.get("key") for each in value]
+    if not all(isinstance(name, str) and "score" in each for name, each in zip(names, value, strict=True)):
+        return None
+    return {each["key"]: each["score"] for each in value} if len(set(names)) == len(names) else None
 
 
 def _in_numbers(values: list[Any]) -> list[Any]:

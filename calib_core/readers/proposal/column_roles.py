@@ -28,7 +28,8 @@ _ROLE_OF = {word: role for role, words in _ROLES.items() for word in words.split
 
 _PER_CLASS = re.compile(
     r"(?P<prefix>\.pred|p|prob|probs|proba|probability|y_prob|pred_prob|pred_proba|score|scores|softmax|conf|confidence|class"
-    r"|output|logit|logits|z|log_?probs?|log_?softmax)(?:[\s_\-.:/]+|(?P<open>[(\[])|(?=\d))(?P<name>.+)",
+    r"|output|logit|logits|z|log_?probs?|log_?softmax)(?:\s*(?P<mark>[_\-.:/])(?P=mark)*\s*|\s*(?P<open>[(\[])|\s+|(?=\d))"
+    r"(?P<name>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _ONE_HOT = re.compile(
@@ -48,6 +49,26 @@ def role(name: str) -> str | None:
 def named(names: Iterable[str], wanted: str) -> list[str]:
     """Names with the role ``wanted``."""
     return [name for name in names if role(name) == wanted]
+
+
+_BY_LAST_WORD = frozenset({"confidence", "correct"})
+"""Roles that a longer name has by its last word, such as "verbalized_confidence"."""
+
+
+def named_last(names: Iterable[str], wanted: str) -> list[str]:
+    """Names with the role ``wanted``, else those whose last part behind a point has it, else, for some, the last word.
+
+    >>> named_last(["outputs.confidence", "latency"], "confidence"), named_last(["response_correct"], "correct")
+    (['outputs.confidence'], ['response_correct'])
+    """
+    every = list(names)
+    if found := named(every, wanted):
+        return found
+    lasts = {name: name.rpartition(".")[2] for name in every if "." in name}
+    found = [name for name, last in lasts.items() if len(last) > 1 and role(last) == wanted]
+    if found or wanted not in _BY_LAST_WORD:
+        return found
+    return [name for name in every if role(re.split(r"[\s_\-.]+", name.strip())[-1]) == wanted]
 
 
 def class_of(name: str) -> tuple[str, str] | None:

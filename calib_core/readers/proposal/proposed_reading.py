@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from calib_core.readers.proposal.class_columns import (
     sets_of_matrices,
     side_by_side,
 )
-from calib_core.readers.proposal.column_roles import class_of, named, one_hot_class, role
+from calib_core.readers.proposal.column_roles import class_of, named, named_last, one_hot_class, role
 from calib_core.readers.proposal.label_codes import (
     classes_of_both,
     digits,
@@ -39,6 +39,16 @@ from calib_core.readers.proposal.label_codes import (
     spelled_alike,
 )
 from calib_core.readers.proposal.long_form import question_columns
+from calib_core.readers.proposal.named_blocks import (
+    ClassBlock,
+    answers,
+    called_prediction,
+    called_score,
+    class_blocks,
+    label_candidates,
+    ranked,
+    results_of_scorers,
+)
 from calib_core.readers.proposal.score_columns import check_for_scores
 from calib_core.readers.proposal.score_survey import evidence, survey
 from calib_core.readers.reading import OF_SUMMARIES, Fields, LabelCoding, Reading, ScoreKind, checked_fields
@@ -90,6 +100,11 @@ class _Proposal:
             return self._of_confidence(self.chosen["layout"])
         if (sets := self._score_sets()) is not None:
             return self._wide(sets.scores, sets)
+        if (graded := self._graded()) is not None:
+            return graded._of_confidence("confidence")
+        if (block := self._block()) is not None:
+            labeled = self._with(label=block.label) if block.label else self
+            return labeled._wide(block.scores, ScoreSets(block.scores, (), block.classes))
         scores = self._scores()
         if scores:
             return self._wide(scores)
@@ -98,7 +113,50 @@ class _Proposal:
             return self._of_confidence("confidence")
         if columns["confidence"] and columns["predicted"] and columns["label"]:
             return self._of_confidence("top-label")
-        return self._wide((self._single(),))
+        return self._of_one_score(columns["correct"], columns["label"])
+
+    def _graded(self) -> _Proposal | None:
+        """Return the proposal with a confidence and the result of a scorer; None without these."""
+        if {"scores", "label", "correct", "predicted"} & self.chosen.keys() or not self._column("confidence"):
+            return None
+        results = () if self._column("correct") else results_of_scorers(self.table)
+        if len(results) > 1:
+            raise self._ask(f"columns {listed(results)} could each be the correctness of answers", "correct")
+        return self._with(confidence=self._column("confidence"), correct=results[0]) if results else None
+
+    def _block(self) -> ClassBlock | None:
+        """Score columns named after the values of a label."""
+        if self.table.matrices or {"scores", "confidence", "correct", "predicted", "classes"} & self.chosen.keys():
+            return None
+        found = class_blocks(self.table, self._free_numeric())
+        if len(found) > 1:
+            first, second = found[0].scores, found[1].scores
+            raise self._ask(f"columns {listed(first, 3)} and {listed(second, 3)} could each be the scores", "scores")
+        return found[0] if found else None
+
+    def _of_one_score(self, correct: str | None, label: str | None) -> Reading:
+        """Read a single column of scores: as the confidence of answers if the file has answers, else as a risk."""
+        score = self.chosen.get("confidence") or self._single()
+        if correct and not label:
+            return self._with(confidence=score, correct=correct)._of_confidence("confidence")
+        found = answers(self.table, {score}, label)
+        if found is None or not (called_score(score) or role(score)):
+            return self._wide((score,))
+        several = len(set(label_texts(self.table.columns[found.label])) - {""}) > 2
+        if several or (called_prediction(found.predicted) and self._above_half(score)):
+            answered = self._with(confidence=score, predicted=found.predicted, label=(found.label,))
+            return answered._of_confidence("top-label")
+        named_label = self._with(label=(found.label,)) if called_prediction(found.predicted) else self
+        return named_label._wide((score,))
+
+    def _above_half(self, score: str) -> bool:
+        """True for a column of confidences: by its name, or because no value is below one half."""
+        values = numbers_as_written(self.table.columns[score])
+        return role(score) == "confidence" or bool(np.nanmin(values, initial=1.0) >= 0.5)
+
+    def _with(self, **fields: Any) -> _Proposal:
+        """Return the proposal with these fields chosen, too."""
+        return replace(self, chosen={**self.chosen, **fields})  # type: ignore[typeddict-item]
 
     def _check_label(self) -> None:
         """Raise InputError, with a similar name, if the chosen label column does not exist.
@@ -245,13 +303,26 @@ class _Proposal:
         first = scores[: len(scores) // max(1, len(models))]
         matrix = self.table.matrix(first)
         matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-        label = self._label(scores, matrix)
-        kind, k = self._kind(first, matrix), matrix.shape[1]
         columns = sets.classes if sets is not None and sets.classes else first
+        self._check_ranks(scores, matrix)
+        label = self._label(scores, matrix, columns)
+        kind, k = self._kind(first, matrix), matrix.shape[1]
         classes, coding = self._two_classes(first[0], label) if k == 1 else self._classes(columns, label, k)
         event = "0" if k == 1 and "0" in classes and absent_event(first[0], label[0]) else None
         found = Reading("wide", kind, scores, label, coding, classes=classes, score_sets=models, event=event)
         return self._finished(found, len(matrix))
+
+    def _check_ranks(self, scores: tuple[str, ...], matrix: Array) -> None:
+        """Ask if columns that are only numbered have the largest score of each row first: these are no classes."""
+        names = score_classes(scores) if len(scores) == matrix.shape[1] else ()
+        if "scores" in self.chosen or "classes" in self.chosen or not set(names) <= set(digits(len(names) + 1)):
+            return
+        if ranked(matrix):
+            raise self._ask(
+                f"every row of {listed(scores, 3)} begins with its largest score, so the columns are ranks rather than "
+                "classes. Write one column per class; if they are classes",
+                "scores",
+            )
 
     def _kind(self, scores: tuple[str, ...], matrix: Array) -> ScoreKind:
         some = matrix[:_SAMPLE_ROWS]
@@ -263,7 +334,7 @@ class _Proposal:
         name = role(first[0] if first and len(scores) > 1 else scores[0])
         return "logits" if name == "logits" else "log-probabilities" if name == "log-probabilities" else "probabilities"
 
-    def _label(self, scores: tuple[str, ...], matrix: Array) -> tuple[str, ...]:
+    def _label(self, scores: tuple[str, ...], matrix: Array, columns: tuple[str, ...]) -> tuple[str, ...]:
         if "label" in self.chosen:
             given = self.chosen["label"]
             return (given,) if isinstance(given, str) else tuple(given)
@@ -272,6 +343,7 @@ class _Proposal:
             return inside
         single = self._column("label")
         if single:
+            self._check_truth(single, scores, matrix, columns)
             return (single,)
         marks = [n for n in self.table.matrices if role(n) == "label" and n not in scores]
         if len(marks) == 1:
@@ -282,6 +354,8 @@ class _Proposal:
         n = len(matrix)
         if (single_score := matrix.shape[1] == 1) and (outcomes := self._outcomes(scores)):
             return outcomes
+        if not single_score and (by_values := self._among_classes(scores, matrix, columns)):
+            return by_values
         likely = [
             name
             for name, c in self.table.columns.items()
@@ -292,9 +366,36 @@ class _Proposal:
             return (likely[0],)
         raise self._ask(_NO_LABELS, "label", ", or also the file with the labels")
 
+    def _among_classes(self, scores: tuple[str, ...], matrix: Array, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the column whose values are the names of the classes; empty if there is none."""
+        names = score_classes(columns) if len(columns) == matrix.shape[1] else self._class_names(matrix.shape[1])
+        numbers_only = set(names) <= set(digits(len(names)))
+        found = label_candidates(self.table, names, survey(matrix).top, {*scores, *self._chosen_names()})
+        if numbers_only:  # names of other binary columns, too
+            found = tuple(name for name in found if not called_covariate(name))
+            return found if len(found) == 1 else ()
+        if len(found) > 1:
+            raise self._ask(f"columns {listed(found)} contain names of classes and could each be the label", "label")
+        return found
+
+    def _check_truth(self, label: str, scores: tuple[str, ...], matrix: Array, columns: tuple[str, ...]) -> None:
+        """Ask if the column called a label is the prediction of every row, and another contains classes, too."""
+        names = score_classes(columns) if len(columns) == matrix.shape[1] > 1 else ()
+        if set(names) <= set(digits(len(names))) or label not in self.table.columns:
+            return
+        top = survey(matrix).top
+        others = label_candidates(self.table, names, top, {*scores, *self._chosen_names()})
+        if others and label not in others and label_candidates(self.table, names, top, {*self.table.columns} - {label}):
+            raise self._ask(
+                f"columns {listed((label, *others))} could each be the label, and the first is the "
+                "predicted class of every row",
+                "label",
+            )
+
     def _outcomes(self, scores: tuple[str, ...]) -> tuple[str, ...]:
         """Return the two-valued column that is the outcome of a single risk; empty if there is none."""
         found = outcome_columns(self.table, {*scores, *self._chosen_names()})
+        found = tuple(name for name in found if not called_prediction(name)) or found
         if len(found) > 1:
             raise self._ask(f"columns {listed(found)} have two values each and could each be the outcome", "label")
         return found
@@ -424,6 +525,9 @@ class _Proposal:
         found = named(self.table.columns, wanted)
         if len(found) > 1:
             raise self._ask(f"columns {listed(found)} could each be the {wanted}", wanted)
+        if not found and (wanted not in ("confidence", "correct") or not named(self.table.columns, "probabilities")):
+            last = named_last(self.table.columns, wanted)
+            found = last if len(last) == 1 else []
         return found[0] if found else None
 
     def _finished(self, reading: Reading, n: int) -> Reading:

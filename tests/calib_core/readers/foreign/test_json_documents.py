@@ -144,3 +144,33 @@ def test_a_record_of_a_known_shape_is_counted_without_it() -> None:
     table = read_table(json.dumps(tasks).encode(), "a.json")
     assert len(table.columns["confidence"]) == 3
     assert any("1 record has no confidence and is left out" in note for note in table.notes)
+
+
+def lines(records: list[dict[str, object]]) -> bytes:
+    return "\n".join(map(json.dumps, records)).encode()
+
+
+def test_vectors_of_spark_are_lists_of_numbers_dense_or_sparse() -> None:
+    dense = {"type": 1, "values": [0.5, 0.25, 0.25]}
+    sparse = {"type": 0, "size": 3, "indices": [0, 2], "values": [0.75, 0.25]}
+    table = read_table(lines([{"probability": v, "label": 0.0} for v in (dense, sparse)]), "part-0.json")
+    assert table.matrices["probability"].tolist() == [[0.5, 0.25, 0.25], [0.75, 0, 0.25]]
+    assert propose(table).scores == ("probability",)
+
+
+@pytest.mark.parametrize(
+    "vector", [{"type": 0, "size": 2, "indices": [0, 2], "values": [1.0, 1.0]}, {"type": 2, "values": [1.0, 1.0]}]
+)
+def test_other_objects_of_these_names_are_no_vectors(vector: dict[str, object]) -> None:
+    table = read_table(lines([{"probability": vector, "label": 0}] * 2), "part-0.json")
+    assert "probability" not in table.names
+    assert "probability.type" in table.names
+
+
+def test_results_in_a_list_are_columns_by_key() -> None:
+    feedback = [{"key": "correctness", "score": 1, "comment": "ok"}, {"key": "tone", "score": 0.5}]
+    table = read_table(lines([{"outputs": {"confidence": 0.7}, "feedback": feedback}] * 2), "runs.jsonl")
+    assert table.columns["feedback.correctness"].tolist() == [1, 1]
+    assert (propose(table).confidence, propose(table).correct) == ("outputs.confidence", "feedback.correctness")
+    twice = read_table(lines([{"p": 0.7, "feedback": [feedback[0], feedback[0]]}] * 2), "runs.jsonl")
+    assert "feedback" in twice.names
