@@ -107,6 +107,7 @@ for _code, _title, _remedy, _term in (
     ("one-class", "Only one class", "Give the probabilities of at least two classes.", "prediction-file"),
     ("class-order", "Classes may be in another order", "Choose the order of the score columns.", "class-order"),
     ("assumed-order", "Assumed order of classes", "Name the score columns after their classes.", "class-order"),
+    ("named-columns", "Other labels than named columns", "Choose which label belongs to which column.", "class-order"),
     ("classes-beside", "Columns next to the classes", "Choose the score columns if these are not all of them.",
      "class-order"),
     ("unused-names", "Unused class names", "Give one name for every score column.", "class-order"),
@@ -129,7 +130,13 @@ for _code, _title, _remedy, _term in (
 Severity = Literal["note", "warning", "problem"]
 ALWAYS = frozenset({"reader", "joined", "from-one"})
 """Codes of notes that are always reported: rows left out, labels from another file, labels counted from 1."""
-_ANSWERED = {"outcome": "label", "copies": "weighting", "from-one": "label_coding"}
+_ANSWERED = {
+    "outcome": "label",
+    "copies": "weighting",
+    "from-one": "label_coding",
+    "binary": "classes",
+    "named-columns": "classes",
+}
 """The field of the reading that resolves findings with these codes, whatever its value."""
 
 

@@ -24,6 +24,7 @@ from calib_core.readers.checks.label_checks import (
     class_order,
     label_coding,
     leak,
+    named_columns,
     unused_classes,
 )
 from calib_core.readers.checks.model_checks import labels_elsewhere, several_models
@@ -98,6 +99,7 @@ CHECKS = (
     Check("Probabilities sum to 1", sums, wide=True, settled=True),
     Check("Class order matches the labels", class_order, wide=True, settled=True),
     Check("Class order is known", assumed_order, wide=True, settled=True, unless=class_order),
+    Check("Labels and columns name classes alike", named_columns, wide=True, settled=True),
     Check("Labels match the predictions", no_better_than_chance, True, True, unless=class_order),
     Check("Every class occurs and is predicted", unused_classes, wide=True, settled=True),
     Check("Distinct rows, none impossible", repeated_rows, wide=True, settled=True),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib_core.predictions.event_names import names_decide
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.predictions.proper_scores import FLOOR_LOSS
 from calib_core.predictions.validation import KEPT, RESCALED
@@ -17,7 +18,7 @@ from calib_core.readers.checks.subject import Subject
 from calib_core.readers.conversion import as_probabilities
 from calib_core.readers.messages import listed, quoted, shown
 from calib_core.readers.proposal.answer_words import SOURCES, confidences, phrases, ratings, shares_of, stands_for
-from calib_core.readers.proposal.class_columns import is_share, other_class
+from calib_core.readers.proposal.class_columns import class_called, class_side, is_share, other_class
 from calib_core.readers.proposal.column_roles import class_of, role
 from calib_core.readers.proposal.label_codes import coded_labels, digits, label_texts, positive_of, unknown_label
 from calib_core.readers.proposal.score_columns import check_scores, missing_values
@@ -117,26 +118,34 @@ def _called_otherwise(subject: Subject, kind: ScoreKind | None, seen: str) -> It
 
 
 def _one_column(subject: Subject) -> Finding:
-    """Report the class that a single score column belongs to; a warning if score and outcome names may disagree."""
+    """Report the class that a single score column belongs to; a warning unless the names decide it."""
     positive, negative = subject.reading.classes[-1], subject.reading.classes[0]
     score, label = subject.reading.scores[0], subject.reading.label[0]
-    coded = {positive, negative} == {"0", "1"}
-    opposite = other_class(score, label) if coded else False
     this, other = f"of class {quoted(positive)}", f"of {quoted(negative)}"
-    if coded:
+    if {positive, negative} == {"0", "1"}:
         this, other = (f"that {quoted(label)} is {value}" for value in (positive, negative))
-    sentence = f"{quoted(score)} is read as the probability {this}"
-    if opposite is None:
-        sentence += ", but their names may refer to opposite outcomes"
-    elif opposite:
-        sentence += ", because their names refer to opposite outcomes"
+        opposite = other_class(score, label)
+        why = _OPPOSITE[opposite]
+        if opposite and not class_side(label):
+            why = ", because it is named like the class of 0"
+        sure = opposite is False
+    else:
+        sure = bool(class_called(score, (negative, positive))) or names_decide((negative, positive))
+        why = "" if sure else ", but no name tells which of the two classes it belongs to"
     return Finding(
-        "note" if opposite is False else "warning",
+        "note" if sure else "warning",
         "binary",
-        f"{sentence}.",
+        f"{quoted(score)} is read as the probability {this}{why}.",
         {"classes": (positive, negative), "label_coding": "names"},
         f"It is the probability {other}",
     )
+
+
+_OPPOSITE = {
+    False: "",
+    True: ", because their names refer to opposite outcomes",
+    None: ", but their names may refer to opposite outcomes",
+}
 
 
 def _out_of_range(subject: Subject, seen: str) -> Iterator[Finding]:
