@@ -70,6 +70,9 @@ for _code, _title, _remedy, _term in (
      "prediction-file"),
     ("group", "Related rows", "Choose the column that identifies the person or question of each row.", "row-group"),
     ("weights", "Unused column of weights", "Choose it if it contains row weights.", "row-weight"),
+    ("split", "Unused marks of training and test rows", "Choose the column as the split, or state that it is none.",
+     "prediction-file"),
+    ("id-twice", "An identifier used twice", "Remove rows that were exported twice, or group them.", "row-group"),
     ("copies", "Whole-number weights count as copies", "Choose whether they are numbers of copies or sampling weights.",
      "row-weight"),
     ("people-marks", "Rows marked by people", "Correct the judge's marks with the human marks.", "prediction-file"),
@@ -81,6 +84,9 @@ for _code, _title, _remedy, _term in (
     ("called", "Name and values disagree", "Choose the type of the scores.", "logits"),
     ("logits", "Scores that look like logits", "Read them as logits; the softmax converts them to probabilities.",
      "logits"),
+    ("margins", "Log odds or decision values", "Choose the type of the scores.", "logits"),
+    ("log-base", "Logarithms to another base", "Write natural logarithms, or probabilities.", "logits"),
+    ("mixed", "Fractions among percentages", "Write all scores on one scale.", "prediction-file"),
     ("log-probabilities", "Scores that look like logarithms", "Read them as log probabilities.", "logits"),
     ("percentages", "Scores that look like percentages", "Read them as percentages.", "prediction-file"),
     ("probabilities", "Scores that look like probabilities", "Read them as probabilities.", "logits"),
@@ -136,6 +142,12 @@ _ANSWERED = {
     "from-one": "label_coding",
     "binary": "classes",
     "named-columns": "classes",
+    "split": "split",
+    "weights": "weights",
+    "id-twice": "group",
+    "words": "words",
+    "called": "kind",
+    "margins": "kind",
 }
 """The field of the reading that resolves findings with these codes, whatever its value."""
 

@@ -16,6 +16,7 @@ from calib_core.readers.checks.column_checks import (
     people_marks,
     time_to_event,
     unused_names,
+    unused_split,
     unused_weights,
 )
 from calib_core.readers.checks.label_checks import (
@@ -85,6 +86,7 @@ CHECKS = (
     Check("Plain numbers", written_texts),
     Check("Labels joined to their rows", labels_elsewhere),
     Check("No undeclared groups of rows", belonging),
+    Check("Parts of the file", unused_split),
     Check("Row weights", unused_weights),
     Check("Weights as copies", counted_copies),
     Check("Confidence range and labels", confidence, wide=False),

@@ -259,8 +259,8 @@ geschlecht weiblich männlich maennlich raucher sexe femme homme fumeur site cen
 _OUTCOMES, _COVARIATES = frozenset(_OUTCOME_WORDS.split()), frozenset(_COVARIATE_WORDS.split())
 _SCORE_TEXT = """
 p prob probs proba probability probabilities risk score scores pred predicted prediction predictions phat yhat hat pd
-likelihood output forecast percent wahrscheinlichkeit risiko vorhersage prognose risque probabilité probabilite
-prédiction riesgo probabilidad
+likelihood output forecast percent pct prozent wahrscheinlichkeit risiko vorhersage prognose risque probabilité
+probabilite prédiction riesgo probabilidad
 """
 _SCORE_WORDS = frozenset(_SCORE_TEXT.split())
 _OF_RISK = frozenset({"risk", "risiko", "risque", "riesgo"})

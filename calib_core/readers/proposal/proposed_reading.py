@@ -29,7 +29,8 @@ from calib_core.readers.proposal.class_columns import (
     side_by_side,
     two_values,
 )
-from calib_core.readers.proposal.column_roles import class_of, named, one_hot_class, role
+from calib_core.readers.proposal.column_roles import called_percent, class_of, named, one_hot_class, role
+from calib_core.readers.proposal.column_values import part_of
 from calib_core.readers.proposal.label_codes import (
     classes_of_both,
     digits,
@@ -276,8 +277,12 @@ class _Proposal:
         some = matrix[:_SAMPLE_ROWS]
         found = survey(some)
         kind, _ = evidence(some, found)
+        if len(scores) == 1 and kind == "logits" and found.high <= 0 and role(scores[0]) == "log-probabilities":
+            return "log-probabilities"
         if kind is not None:
             return kind
+        if len(scores) == 1 and called_percent(scores[0]) and 0 <= found.low <= found.high <= 100:
+            return "percentages"
         first = class_of(scores[0])
         name = role(first[0] if first and len(scores) > 1 else scores[0])
         return "logits" if name == "logits" else "log-probabilities" if name == "log-probabilities" else "probabilities"
@@ -464,7 +469,7 @@ class _Proposal:
 
     def _is_split(self, name: str, n: int) -> bool:
         column = self.table.columns[name]
-        return column.dtype == object and len(column) == n
+        return column.dtype == object and len(column) == n and any(part_of(str(v)) for v in pd.unique(column))
 
     def _ask(self, why: str, what: str, otherwise: str = "") -> InputError:
         if what == "classes":
