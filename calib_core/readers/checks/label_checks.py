@@ -218,6 +218,7 @@ def _counted(subject: Subject, names: tuple[str, ...], coded: dict[int, str]) ->
     """Report that numbered labels count the named columns in their order, which is not alphabetical."""
     reading, known = subject.reading, subject.labels.codes[subject.labels.codes >= 0]
     surely, best = _surely(subject, known)
+    surely = surely and len(known) >= _ENOUGH_ROWS
     by_name = tuple(sorted(range(len(names)), key=names.__getitem__))
     last = len(names) - 1
     return Finding(

@@ -353,9 +353,9 @@ def copied(scores: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) 
 
     0 if labels of rows with different, similar scores agree so often that chance explains the others (p above 1 %).
 
-    >>> p, y = np.random.default_rng(0).random((20, 1)), np.arange(20) % 2
-    >>> copied(np.tile(p, (2, 1)) + 1e-10, np.zeros(40), np.tile(y, 2)), copied(p, np.zeros(20), y)
-    (20, 0)
+    >>> p, y = np.random.default_rng(0).random((40, 1)), np.arange(40) % 2
+    >>> copied(np.tile(p, (2, 1)) + 1e-10, np.zeros(80), np.tile(y, 2)), copied(p, np.zeros(40), y)
+    (40, 0)
     """
     if len(scores) < 2 or not np.isfinite(scores).all():
         return 0
@@ -367,11 +367,11 @@ def copied(scores: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) 
     agree = labels[1:] == labels[:-1]
     run = np.concatenate([[0], np.cumsum(~same)])
     few = same & (np.bincount(run)[run[1:]] <= _LARGEST)
-    n, others = int(few.sum()), int((~same).sum())
+    n, apart = int(few.sum()), int((~agree[~same]).sum())
     if not n or not agree[few].all():
         return 0
-    # One disagreement more than was seen, so that a few rows are no proof.
-    usual = (float(agree[~same].sum()) + 0.5) / (others + 1)
+    # Two standard errors fewer disagreements than were seen: a few are no proof.
+    usual = 1 - max(0.0, apart - 2 * apart**0.5) / max(1, int((~same).sum()))
     return n if usual**n < _BY_CHANCE else 0
 
 

@@ -192,7 +192,8 @@ def identifiers(column: Array, name: str) -> NDArray[np.intp] | None:
 
 def _like_ids(values: Array, name: str, n: int) -> bool:
     """True if distinct values of a column of any name look like identifiers."""
-    if set(words_of(name)) & _NO_ID_WORDS or n > _OFTEN * len(values) or n - len(values) < _FEWEST_REPEATS * n:
+    words = {word.rstrip("0123456789") for word in words_of(name)}
+    if words & _NO_ID_WORDS or n > _OFTEN * len(values) or n - len(values) < _FEWEST_REPEATS * n:
         return False
     if values.dtype.kind == "O":
         if looks_numeric(values):
