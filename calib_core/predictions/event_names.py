@@ -8,48 +8,49 @@ from typing import Protocol
 
 from calib_core.text import called
 
-_YES_WORDS = """
-1 +1 true yes y t + positive pos ja oui si sì sí sim da tak wahr vrai vero verdadero verdadeiro waar positiv positif
-positivo positiva positief
-"""
-_NO_WORDS = """
-0 -1 false no n f - negative neg nein non nee não nao nie falsch faux falso onwaar negativ négatif negatif negativo
-negativa negatief
-"""
-POSITIVE, NEGATIVE = frozenset(_YES_WORDS.split()), frozenset(_NO_WORDS.split())
+_YES_WORDS = (
+    "1 +1 true yes y t + positive pos ja oui si sì sí sim da tak wahr vrai vero verdadero verdadeiro",
+    "waar positiv positif positivo positiva positief",
+)
+_NO_WORDS = (
+    "0 -1 false no n f - negative neg nein non nee não nao nie falsch faux falso onwaar negativ négatif negatif",
+    "negativo negativa negatief",
+)
+POSITIVE, NEGATIVE = frozenset(" ".join(_YES_WORDS).split()), frozenset(" ".join(_NO_WORDS).split())
 """Names of the two classes in yes/no codings."""
 
-_DEATH_WORDS = """
-die died dies dead death deaths deceased mortality gestorben verstorben tod tot mort décès deces décédé decede muerte
-muerto fallecido fallecida deceduto morto overleden óbito obito faleceu
-"""
-_SURVIVAL_WORDS = """
-survive survived survives surviving survivor survival alive living überlebt ueberlebt überleben lebt lebend survie
-vivant vivo viva sopravvissuto levend overleefd sobreviveu
-"""
-_HAPPENED_WORDS = """
-event events case cases disease diseased sick ill malignant malignancy cancer tumor tumour relapse relapsed recurrence
-recurred readmitted readmission fraud fraudulent spam phishing default defaulted delinquent unpaid bad churn churned
-churner click clicked bought purchased converted abnormal anomaly anomalous toxic attack failure failed defective
-present infected infection sepsis stroke unsafe positive pos positiv positif positivo positiva positief
-krank betrug betrügerisch ausfall ausgefallen kündigung gekündigt gekuendigt bösartig boesartig
-malade fraude frauduleux défaut defaut résilié resilie maligne malin anormal
-enfermo enferma moroso maligno maligna malato malata frode insolvente ziek kwaadaardig opgezegd wanbetaler
-doente inadimplente
-"""
-_ABSENT_WORDS = """
-control controls healthy benign normal absent none legit legitimate genuine ham good paid repaid stay stays stayed
-retained safe okay ok nonevent noevent negative neg negativ négatif negatif negativo negativa negatief
-gesund gutartig echt bezahlt geblieben bleibt sain saine légitime legitime payé paye resté bénin benin bénigne benigne
-sano sana legítimo legitimo pagado pagato pagó benigno benigna gezond goedaardig betaald gebleven saudável saudavel pago
-"""
-_HAPPENED = frozenset(f"{_HAPPENED_WORDS} {_DEATH_WORDS}".split())
-_ABSENT = frozenset(f"{_ABSENT_WORDS} {_SURVIVAL_WORDS}".split())
-_NEGATION_WORDS = """
-no not non never without un kein keine keinen nicht ohne pas sans sin senza sem geen niet zonder não nao
-"""
-NEGATIONS = frozenset(_NEGATION_WORDS.split())
-"""Words that deny the words after them."""
+_DEATH_WORDS = (
+    "die died dies dead death deaths deceased mortality gestorben verstorben tod tot mort décès deces décédé",
+    "decede muerte muerto fallecido fallecida deceduto morto overleden óbito obito faleceu",
+)
+_SURVIVAL_WORDS = (
+    "survive survived survives surviving survivor survival alive living überlebt ueberlebt überleben lebt lebend",
+    "survie vivant vivo viva sopravvissuto levend overleefd sobreviveu",
+)
+_HAPPENED_WORDS = (
+    "event events case cases disease diseased sick ill malignant malignancy cancer tumor tumour relapse relapsed",
+    "recurrence recurred readmitted readmission fraud fraudulent spam phishing default defaulted delinquent",
+    "unpaid bad churn churned churner click clicked bought purchased converted abnormal anomaly anomalous toxic",
+    "attack failure failed defective present infected infection sepsis stroke unsafe positive pos positiv positif",
+    "positivo positiva positief krank betrug betrügerisch ausfall ausgefallen kündigung gekündigt gekuendigt",
+    "bösartig boesartig malade fraude frauduleux défaut résilié resilie maligne malin enfermo",
+    "enferma moroso maligno maligna malato malata frode insolvente ziek kwaadaardig opgezegd wanbetaler doente",
+    "inadimplente",
+)
+_ABSENT_WORDS = (
+    "control controls healthy benign normal absent none legit legitimate genuine ham good paid repaid stay stays",
+    "stayed retained safe okay ok nonevent noevent negative neg negativ négatif negatif negativo negativa",
+    "negatief gesund gutartig echt bezahlt geblieben bleibt sain saine légitime legitime payé paye resté bénin",
+    "benin bénigne benigne sano sana legítimo legitimo pagado pagato pagó benigno benigna gezond goedaardig",
+    "betaald gebleven saudável saudavel pago",
+)
+_HAPPENED = frozenset(" ".join((*_HAPPENED_WORDS, *_DEATH_WORDS)).split())
+_ABSENT = frozenset(" ".join((*_ABSENT_WORDS, *_SURVIVAL_WORDS)).split())
+_NEGATION_WORDS = (
+    "no not non never without un kein keine keinen nicht ohne pas sans sin senza sem geen niet zonder não nao",
+)
+NEGATIONS = frozenset(" ".join(_NEGATION_WORDS).split())
+"""Negations at the start of a name."""
 _GLUED = ("non", "not", "no", "un")
 _FREE = frozenset({"free", "frei", "vrij"})
 
@@ -66,7 +67,8 @@ def words_of(name: str) -> list[str]:
 def side_of(name: str) -> int:
     """Return 1 if a class is named like an event, -1 if like its absence, 0 if the name does not decide.
 
-    Whole names are compared with codes (yes, 0), their words with lists in several languages. A negation reverses.
+    Whole names are compared with codes (yes, 0), and parts of names with lists in several languages. A negation
+    reverses the side.
 
     >>> side_of("fraud"), side_of("no fraud"), side_of("disease-free"), side_of("not survived"), side_of("cat")
     (1, -1, -1, 1, 0)

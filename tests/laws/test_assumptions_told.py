@@ -1,8 +1,8 @@
-"""What a reader assumed, and what would move a number by more than its interval's width otherwise, is told everywhere.
+"""Assumptions of the reader that move a number by more than its interval's width are reported everywhere.
 
 A corpus of files, each with the other reading that somebody may have meant. The number is computed under both readings
-by hand. Where it moves by more than the width of its interval, the finding is a warning: in notes, in Python's
-warnings, on stderr, in JSON, on the first screen and in the report.
+by hand. Where it moves by more than the width of its interval, the finding is a warning. Notes, Python's warnings,
+stderr, JSON, the first screen and the report contain it.
 """
 
 from __future__ import annotations

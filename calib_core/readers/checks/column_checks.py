@@ -72,7 +72,7 @@ def _row_counts(subject: Subject) -> Iterator[Finding]:
             "warning",
             "weights",
             f"By the column {quoted(name)} ({values.min():,.0f} to {values.max():,.0f}), {len(values):,} rows may "
-            f"stand for {values.sum():,.0f}. It is not used, so every row counts once.",
+            f"represent {values.sum():,.0f}. It is not used, so every row counts once.",
             {"weights": name, "weighting": "copies"},
             f"Count each row as often as {quoted(name)} states",
         )

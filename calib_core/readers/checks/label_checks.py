@@ -234,7 +234,7 @@ def _counted(subject: Subject, names: tuple[str, ...], coded: dict[int, str]) ->
 
 
 def _surely(subject: Subject, known: NDArray[np.int64]) -> tuple[bool, float]:
-    """Return whether no other order of the classes is as accurate, beyond chance, and the best accuracy."""
+    """Return whether this order of the classes is significantly the most accurate, and the best accuracy."""
     k = subject.scores.shape[1]
     here, chance = subject.accuracy(subject.labels.codes), 1 / k
     best = _best_order(known, subject.predicted[subject.labels.codes >= 0], k, above=-1.0)[1]

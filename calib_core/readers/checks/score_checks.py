@@ -230,7 +230,7 @@ def _one_column(subject: Subject) -> Finding:
         sure = opposite is False
     else:
         sure = bool(class_called(score, (negative, positive))) or names_decide((negative, positive))
-        why = "" if sure else ", but no name tells which of the two classes it belongs to"
+        why = "" if sure else ", but no name assigns it to one of the two classes"
     return Finding(
         "note" if sure else "warning",
         "binary",

@@ -18,8 +18,10 @@ from calib_core.readers.table import Array, Table
 from calib_core.readers.text_encoding import looks_numeric, numbers
 
 FIT_WORDS = frozenset({"cal", "calib", "calibrate", "calibration", "fit", "val", "valid", "validation", "dev"})
-TRAIN_WORDS = frozenset({"train", "training", "trn"})
-TEST_WORDS = frozenset({"test", "testing", "tst", "eval", "evaluate", "evaluation", "holdout", "hold-out", "heldout"})
+TRAIN_WORDS = frozenset({"train", "training", "trn", "tr", "derivation", "development"})
+TEST_WORDS = frozenset(
+    {"test", "testing", "tst", "te", "eval", "evaluate", "evaluation", "holdout", "hold-out", "heldout"}
+)
 _OF_PARTS = (("fit", FIT_WORDS), ("train", TRAIN_WORDS), ("test", TEST_WORDS))
 _MOST_PARTS = 8
 """A column with more values marks no parts."""
@@ -62,21 +64,21 @@ def parts_in(table: Table, name: str) -> dict[str, str]:
     return found if len(found) == len(values) else {}
 
 
-_COUNT_WORDS = """
-count counts cnt freq freqs frequency n nobs copies multiplicity rows anzahl häufigkeit haeufigkeit effectif effectifs
-frecuencia conteo frequenza conteggio aantal frequência frequencia contagem
-"""
-_COUNTS = frozenset(_COUNT_WORDS.split())
-_OBSERVED = "obs observation observations row rows case cases sample samples record records"
+_COUNT_WORDS = (
+    "count counts cnt freq freqs frequency n nobs copies multiplicity rows anzahl häufigkeit haeufigkeit effectif",
+    "effectifs frecuencia conteo frequenza conteggio aantal frequência frequencia contagem",
+)
+_COUNTS = frozenset(" ".join(_COUNT_WORDS).split())
+_OBSERVED = "obs observation observations row rows case cases sample samples record records patients people"
 _COUNTED = frozenset(_OBSERVED.split())
 _WEIGHT_WORDS = frozenset(["weight", "weights", "wt", "wts", "wgt", "gewicht", "poids", "peso"])
 _SURE_WEIGHTS = "ipw iptw ipcw pweight pweights fweight fweights aweight iweight psweight"
 _WEIGHTS = frozenset(_SURE_WEIGHTS.split())
-_OF_ROWS = """
-sample samples sampling survey case row rows design prob probability inverse ip importance obs observation final person
-household nonresponse post calibrated stratification ps propensity pop population class
-"""
-_ROW_WORDS = frozenset(_OF_ROWS.split())
+_OF_ROWS = (
+    "sample samples sampling survey case row rows design prob probability inverse ip importance obs observation",
+    "final person household nonresponse svy post calibrated stratification ps propensity pop population class",
+)
+_ROW_WORDS = frozenset(" ".join(_OF_ROWS).split())
 
 
 def called_count(name: str) -> bool:
@@ -109,10 +111,11 @@ def called_weight(name: str) -> bool:
     (True, True, True, False)
     """
     words = set(words_of(name))
-    return role(name) == "weights" or bool(words & _WEIGHTS) or (bool(words & _WEIGHT_WORDS) and words_apart(words))
+    alone = role(name) == "weights" or words <= _WEIGHT_WORDS
+    return alone or bool(words & _WEIGHTS) or (bool(words & _WEIGHT_WORDS) and _of_rows(words))
 
 
-def words_apart(words: set[str]) -> bool:
+def _of_rows(words: set[str]) -> bool:
     """True if all words but those for weights are words for rows, as in survey_weight."""
     return len(words) > 1 and words - _WEIGHT_WORDS <= _ROW_WORDS
 
@@ -126,21 +129,22 @@ def surely_weights(name: str, values: NDArray[np.float64]) -> bool:
     return plain(name) not in ("weight", *_WEIGHT_WORDS - {"weights"}) or bool(0.75 < values.mean() < 1.33)
 
 
-_IDENTIFIED = """
-patient patients subject subjects person participant customer client account member user image img path filepath file
-filename document doc scan study specimen slide video clip speaker author session encounter admission household family
-student pupil respondent proband animal case donor employee device url sequence episode visit stay
-"""
-_IDENTIFIED_WORDS = frozenset(_IDENTIFIED.split())
+_IDENTIFIED = (
+    "patient patients subject subjects person participant customer client account member user image img path",
+    "filepath file filename document doc scan study specimen slide video clip speaker author session encounter",
+    "admission household family student pupil respondent proband animal case donor employee device url sequence",
+    "episode visit stay",
+)
+_IDENTIFIED_WORDS = frozenset(" ".join(_IDENTIFIED).split())
 _IDS = "id ids uid uuid guid pid mrn ssn"
 _ID_WORDS = frozenset(_IDS.split()) | {f"{word}id" for word in _IDENTIFIED_WORDS}
 _ID_BESIDE = frozenset(["no", "nr", "number", "num", "code", "key", "name", "identifier", "of", "the"])
 _ROW_IDS = frozenset(["row", "sample", "idx", "index", "obs", "observation", "record", "unnamed"])
-_NO_IDS = """
-date time timestamp datetime day month year hour week zip zipcode postcode postal plz code icd atc version model product
-category type age band range price amount income score text comment note dose
-"""
-_NO_ID_WORDS = frozenset(_NO_IDS.split())
+_NO_IDS = (
+    "date time timestamp datetime day month year hour week zip zipcode postcode postal plz code icd atc version",
+    "model product category type age band range price amount income score text comment note dose",
+)
+_NO_ID_WORDS = frozenset(" ".join(_NO_IDS).split())
 _TOKEN = re.compile(r"(?=\S*\d)[^\s]{3,}|\S*[/\\]\S+|\S+\.(png|jpe?g|tiff?|dcm|nii|wav|mp3|mp4|txt|pdf)", re.IGNORECASE)
 _NO_TOKEN = re.compile(r"[<>=≤≥~]?\s*[\d.,:/\-+ ]+[%a-z]{0,3}|\d{4}-\d\d-\d\d.*", re.IGNORECASE)
 _OFTEN = 20
@@ -173,8 +177,8 @@ def numbers_rows(name: str) -> bool:
 def identifiers(column: Array, name: str) -> NDArray[np.intp] | None:
     """Return a code per row if a column has identifiers, some of them repeated, else None.
 
-    Names such as "MRN" suffice. Under other names, text must consist of single words with digits, or of paths, and
-    whole numbers must have five digits or more; dates, amounts and measurements do not count.
+    Names such as "MRN" suffice. Under other names, text must consist of single words with digits, or of paths. Whole
+    numbers need five digits or more. Dates, amounts and measurements do not count.
 
     >>> paths = np.array([f"img/{i // 2}.png" for i in range(40)], dtype=object)
     >>> identifiers(paths, "picture") is None, identifiers(np.arange(40) // 2, "age") is None

@@ -1,4 +1,4 @@
-"""Which class a named score column belongs to: names decide, and what they leave open is a warning."""
+"""Classes of named score columns. Names decide; an order that they leave open is a warning."""
 
 from __future__ import annotations
 
