@@ -8,24 +8,95 @@ from typing import Protocol
 
 from calib_core.text import called
 
-NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
-POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
-"""Names of the positive class in yes/no codings."""
+_YES_WORDS = (
+    "1 +1 true yes y t + positive pos ja oui si sì sí sim da tak wahr vrai vero verdadero verdadeiro",
+    "waar positiv positif positivo positiva positief",
+)
+_NO_WORDS = (
+    "0 -1 false no n f - negative neg nein non nee não nao nie falsch faux falso onwaar negativ négatif negatif",
+    "negativo negativa negatief",
+)
+POSITIVE, NEGATIVE = frozenset(" ".join(_YES_WORDS).split()), frozenset(" ".join(_NO_WORDS).split())
+"""Names of the two classes in yes/no codings."""
 
-_HAPPENED_WORDS = """
-event events case cases died dead death deceased mortality disease diseased sick ill malignant cancer relapse recurrence
-readmitted readmission fraud fraudulent spam default defaulted bad churn churned click clicked bought converted
-abnormal toxic attack failure failed present positiv positif positivo vrai verdadero vero wahr ja oui si sì sí da tak
-gestorben tot verstorben décédé decede muerto
-"""
-_ABSENT_WORDS = """
-control controls survived survivor alive living healthy benign normal absent none legit legitimate genuine ham good paid
-repaid stayed retained negativ négatif negatif negativo faux falsch falso nein non nie überlebt ueberlebt lebt vivant
-vivo okay ok
-"""
-_HAPPENED = frozenset(_HAPPENED_WORDS.split())
-_ABSENT = frozenset(_ABSENT_WORDS.split())
-_NEGATION = re.compile(r"^(?:no|not|non|never|without|un|kein|keine|nicht|pas)[\s_\-.]+\w", re.IGNORECASE)
+_DEATH_WORDS = (
+    "die died dies dead death deaths deceased mortality gestorben verstorben tod tot mort décès deces décédé",
+    "decede muerte muerto fallecido fallecida deceduto morto overleden óbito obito faleceu",
+)
+_SURVIVAL_WORDS = (
+    "survive survived survives surviving survivor survival alive living überlebt ueberlebt überleben lebt lebend",
+    "survie vivant vivo viva sopravvissuto levend overleefd sobreviveu",
+)
+_HAPPENED_WORDS = (
+    "event events case cases disease diseased sick ill malignant malignancy cancer tumor tumour relapse relapsed",
+    "recurrence recurred readmitted readmission fraud fraudulent spam phishing default defaulted delinquent",
+    "unpaid bad churn churned churner click clicked bought purchased converted abnormal anomaly anomalous toxic",
+    "attack failure failed defective present infected infection sepsis stroke unsafe positive pos positiv positif",
+    "positivo positiva positief krank betrug betrügerisch ausfall ausgefallen kündigung gekündigt gekuendigt",
+    "bösartig boesartig malade fraude frauduleux défaut résilié resilie maligne malin enfermo",
+    "enferma moroso maligno maligna malato malata frode insolvente ziek kwaadaardig opgezegd wanbetaler doente",
+    "inadimplente",
+)
+_ABSENT_WORDS = (
+    "control controls healthy benign normal absent none legit legitimate genuine ham good paid repaid stay stays",
+    "stayed retained safe okay ok nonevent noevent negative neg negativ négatif negatif negativo negativa",
+    "negatief gesund gutartig echt bezahlt geblieben bleibt sain saine légitime legitime payé paye resté bénin",
+    "benin bénigne benigne sano sana legítimo legitimo pagado pagato pagó benigno benigna gezond goedaardig",
+    "betaald gebleven saudável saudavel pago",
+)
+_HAPPENED = frozenset(" ".join((*_HAPPENED_WORDS, *_DEATH_WORDS)).split())
+_ABSENT = frozenset(" ".join((*_ABSENT_WORDS, *_SURVIVAL_WORDS)).split())
+_NEGATION_WORDS = (
+    "no not non never without un kein keine keinen nicht ohne pas sans sin senza sem geen niet zonder não nao",
+)
+NEGATIONS = frozenset(" ".join(_NEGATION_WORDS).split())
+"""Negations at the start of a name."""
+_GLUED = ("non", "not", "no", "un")
+_FREE = frozenset({"free", "frei", "vrij"})
+
+
+def words_of(name: str) -> list[str]:
+    """Words of a name in lower case, in order.
+
+    >>> words_of("Died within_30 days"), words_of("pSurvived")
+    (['died', 'within', '30', 'days'], ['p', 'survived'])
+    """
+    return re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
+
+
+def side_of(name: str) -> int:
+    """Return 1 if a class is named like an event, -1 if like its absence, 0 if the name does not decide.
+
+    Whole names are compared with codes (yes, 0), and parts of names with lists in several languages. A negation
+    reverses the side.
+
+    >>> side_of("fraud"), side_of("no fraud"), side_of("disease-free"), side_of("not survived"), side_of("cat")
+    (1, -1, -1, 1, 0)
+    """
+    whole = " ".join(name.casefold().split())
+    if whole in POSITIVE or whole in NEGATIVE:
+        return 1 if whole in POSITIVE else -1
+    words = words_of(name)
+    sides = {_side_of_word(word) for word in words} - {0}
+    side = sides.pop() if len(sides) == 1 else 0
+    return -side if denies(name) else side
+
+
+def _side_of_word(word: str) -> int:
+    if word in _HAPPENED or word in _ABSENT:
+        return 1 if word in _HAPPENED else -1
+    rest = next((word.removeprefix(each) for each in _GLUED if word.startswith(each)), "")
+    return (rest in _ABSENT) - (rest in _HAPPENED)
+
+
+def denies(name: str) -> bool:
+    """True if a name denies something, such as "no event" or "disease-free".
+
+    >>> denies("no event"), denies("No"), denies("event")
+    (True, False, False)
+    """
+    words = words_of(name)
+    return len(words) > 1 and (words[0] in NEGATIONS or words[-1] in _FREE)
 
 
 def event_of(names: Sequence[str]) -> int:
@@ -42,16 +113,22 @@ def event_of(names: Sequence[str]) -> int:
     >>> event_of(["fraud", "no fraud"])
     0
     """
-    plain = [" ".join(name.casefold().split()) for name in names]
-    negative = [name in NEGATIVE or name in _ABSENT or bool(_NEGATION.match(name)) for name in plain]
-    positive = [(name in POSITIVE or name in _HAPPENED) and not no for name, no in zip(plain, negative, strict=True)]
-    if plain[0].lstrip("+-").isdigit() and plain[1].lstrip("+-").isdigit():
-        return int(int(plain[1]) > int(plain[0]))
-    if positive[0] != positive[1]:
-        return int(positive[1])
-    if negative[0] != negative[1]:
-        return int(negative[0])
-    return 1
+    values = [name.strip().lstrip("+-") for name in names]
+    if values[0].isdigit() and values[1].isdigit():
+        return int(int(names[1]) > int(names[0]))
+    first, second = (side_of(name) or -denies(name) for name in names)
+    return int(second >= first)
+
+
+def names_decide(names: Sequence[str]) -> bool:
+    """True if the names of two classes, rather than their order, decide which is the event.
+
+    >>> names_decide(["no", "yes"]), names_decide(["cat", "dog"]), names_decide(["1", "2"])
+    (True, False, False)
+    """
+    first, second = (side_of(name) or -denies(name) for name in names)
+    numbers = all(name.strip().lstrip("+-").isdigit() for name in names)
+    return first == -second != 0 if numbers else first != second
 
 
 _CODES = frozenset({"0", "1", "true", "false", "yes", "no", "+1", "-1"})

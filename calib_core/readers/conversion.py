@@ -16,6 +16,7 @@ from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.predictions.validation import sampling_weights
 from calib_core.readers.messages import affected, listed, quoted, shown
 from calib_core.readers.proposal.answer_words import FALSE, TRUE, confidences
+from calib_core.readers.proposal.column_values import part_of
 from calib_core.readers.proposal.label_codes import Coded, coded_labels, label_texts, unknown_label
 from calib_core.readers.proposal.long_form import prediction_rows
 from calib_core.readers.proposal.score_columns import Kept, check_scores, kept_rows, score_matrix, sums_off
@@ -187,11 +188,6 @@ def _metadata(table: Table, reading: Reading, kept: Kept) -> pd.DataFrame | None
     return pd.DataFrame(columns) if columns else None
 
 
-FIT_WORDS = frozenset({"cal", "calib", "calibrate", "calibration", "fit", "val", "valid", "validation", "dev"})
-TRAIN_WORDS = frozenset({"train", "training"})
-TEST_WORDS = frozenset({"test", "testing", "eval", "evaluate", "evaluation", "holdout", "hold-out", "heldout"})
-
-
 def split_rows(table: Table, reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the calibration rows and the test rows, by the split column of a reading.
 
@@ -224,7 +220,7 @@ def _marks(table: Table, reading: Reading) -> tuple[list[str], dict[str, str | N
     kept = kept_rows(table, reading)
     texts = texts if kept is None else texts[kept]
     values = sorted(set(texts.tolist()))
-    parts = {value: _part(value) for value in values}
+    parts = {value: part_of(value, reading.split) for value in values}
     where = f"{table.name}, column {quoted(reading.split)}"
     unclear = [value for value in values if parts[value] is None]
     if unclear:
@@ -238,15 +234,6 @@ def _marks(table: Table, reading: Reading) -> tuple[list[str], dict[str, str | N
             "the training rows from the file"
         )
     return values, parts, texts
-
-
-def _part(value: str) -> str | None:
-    word = value.strip().casefold()
-    if word in FIT_WORDS:
-        return "fit"
-    if word in TRAIN_WORDS:
-        return "train"
-    return "test" if word in TEST_WORDS else None
 
 
 def shared_rows(fit: Predictions, test: Predictions, split: str | None = None) -> int:

@@ -203,8 +203,7 @@ def _other_codes() -> Iterator[RiskFile]:
     yield RiskFile(
         "percentages",
         table({"risk_percent": [round(100 * p, 1) for p in P], "died": Y}),
-        asks=("percentages", "kind"),
-        answer={"kind": "percentages"},
+        says=("is read as percentages", "died"),
     )
     yield RiskFile("log odds", table({"logit": [round(float(np.log(p / (1 - p))), 6) for p in P], "outcome": Y}))
     yield RiskFile(

@@ -18,44 +18,106 @@ from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.answer_words import marks_some, verdicts
 from calib_core.readers.proposal.class_columns import called_covariate, outcome_columns, two_values
 from calib_core.readers.proposal.column_roles import named, role
+from calib_core.readers.proposal.column_values import (
+    called_count,
+    called_weight,
+    counts_rows,
+    identifiers,
+    numbers_rows,
+    parts_in,
+    surely_weights,
+)
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.named_blocks import called_prediction, results_of_scorers
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
-from calib_core.readers.table_findings import Finding
+from calib_core.readers.table_findings import Finding, Severity
 from calib_core.readers.text_encoding import looks_numeric, numbers
 from calib_core.readers.tool_shapes import proposed_fields, question_of
+from calib_core.text import several
+
+
+def unused_split(subject: Subject) -> Iterator[Finding]:
+    """Find a column that marks rows as training, calibration or test rows by its values, but is not used."""
+    table, reading = subject.table, subject.reading
+    if reading.split is not None:
+        return
+    for name in table.columns:
+        if name in reading.used or len(table.columns[name]) != table.n_rows:
+            continue
+        parts = parts_in(table, name)
+        if not parts or set(parts.values()) == {"test"} or set(parts.values()) == {"fit"}:
+            continue
+        texts = label_texts(table.columns[name])
+        seen = ", ".join(f"{several(int((texts == value).sum()))} of {quoted(value)}" for value in parts)
+        sentence = f"The column {quoted(name)} marks parts of the file ({seen}), but all rows are judged together."
+        if len(set(parts.values())) == 1:
+            sentence = f"By the column {quoted(name)}, all rows are training rows, on which a model looks too good."
+        elif {"fit", "train"} <= set(parts.values()):
+            sentence += " Remove the training rows, on which a model looks too good."
+        else:
+            change = {"split": name}
+            sentence += " Which rows are to be judged?"
+            yield Finding("warning", "split", sentence, change, f"Judge the test rows of {quoted(name)}")
+            return
+        yield Finding("warning", "split", sentence)
+        return
+
+
+def _row_counts(subject: Subject) -> Iterator[Finding]:
+    """Find a column of whole numbers that is named like counts of equal rows."""
+    for name, values in _numeric_beside(subject):
+        if not called_count(name) or not counts_rows(values):
+            continue
+        yield Finding(
+            "warning",
+            "weights",
+            f"By the column {quoted(name)} ({values.min():,.0f} to {values.max():,.0f}), {len(values):,} rows may "
+            f"represent {values.sum():,.0f}. It is not used, so every row counts once.",
+            {"weights": name, "weighting": "copies"},
+            f"Count each row as often as {quoted(name)} states",
+        )
+        return
+
+
+def _numeric_beside(subject: Subject) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield the columns of numbers, one per row, that have no role."""
+    table = subject.table
+    for name, column in table.columns.items():
+        if name in subject.reading.used or len(column) != table.n_rows or not looks_numeric(column):
+            continue
+        try:
+            yield name, numbers(table.numeric(name))
+        except InputError:
+            continue
 
 
 def unused_weights(subject: Subject) -> Iterator[Finding]:
-    """Find a numeric column that is called weights but is not used; body weights have such names, too."""
-    table, reading = subject.table, subject.reading
-    if reading.weights is not None:
+    """Find a numeric column that is called weights or counts but is not used; body weights have such names, too."""
+    if subject.reading.weights is not None:
         return
-    for name in named(table.columns, "weights"):
-        if name in reading.used or len(table.columns[name]) != table.n_rows:
-            continue
-        try:
-            values = numbers(table.numeric(name))
-        except InputError:
-            continue
+    if counted := list(_row_counts(subject)):
+        yield from counted
+        return
+    for name, values in _numeric_beside(subject):
         known = values[np.isfinite(values) & (values >= 0)]
-        if not known.any():
+        if not called_weight(name) or not known.any() or known.min() == known.max():
             continue
+        severity: Severity = "warning" if surely_weights(name, known) else "note"
         message = (
             f"The column {quoted(name)} ({known.min():.4g} to {known.max():.4g}) is not used, so every row counts "
             f"once. If it contains {'sampling' if _copies(known) else 'row'} weights, the effective sample size of the "
             f"{len(values):,} rows is about {effective_rows(len(known), sampling_weights(known)):,.0f}."
         )
         if not _copies(known):
-            yield Finding("note", "weights", message, {"weights": name}, f"Use {quoted(name)} as row weights")
+            yield Finding(severity, "weights", message, {"weights": name}, f"Use {quoted(name)} as row weights")
             return
         message += (
             f" If it counts identical independent rows, they are {known.sum():,.0f} rows: choose it as weights, and as "
             "weighting choose copies."
         )
         change = {"weights": name, "weighting": "sampling"}
-        yield Finding("note", "weights", message, change, f"Use {quoted(name)} as sampling weights")
+        yield Finding(severity, "weights", message, change, f"Use {quoted(name)} as sampling weights")
         return
 
 
@@ -111,11 +173,16 @@ def belonging(subject: Subject) -> Iterator[Finding]:
             "Group the attempts at each question",
         )
         return
-    for name in named(table.columns, "group"):
-        texts = label_texts(table.columns[name])
-        groups, n = len(set(texts.tolist())), len(texts)
-        if name in reading.used or not FEWEST_GROUPS <= groups < n or (texts == "").any():
+    for name in (*named(table.columns, "group"), *table.columns):
+        if name in reading.used or role(name) in _NO_GROUP or len(table.columns[name]) != table.n_rows:
             continue
+        codes = identifiers(table.columns[name], name)
+        if codes is None or _once_per_model(table, name):
+            continue
+        n, groups = len(codes), int(codes.max()) + 1
+        if numbers_rows(name) and n - groups <= _FEW_TWICE * n:
+            yield _id_twice(table, name, codes, groups)
+            return
         yield Finding(
             "note",
             "group",
@@ -125,6 +192,32 @@ def belonging(subject: Subject) -> Iterator[Finding]:
             "Group rows with the same value",
         )
         return
+
+
+_NO_GROUP = ("split", "weights", "class names", "correct", "question")
+_FEW_TWICE = 0.1
+"""Maximum share of repeated identifiers for which a row's own identifier is one that is used twice by mistake."""
+
+
+def _once_per_model(table: Table, name: str) -> bool:
+    """True if a column of models distinguishes the rows with the same value."""
+    models = [each for each in table.columns if names_models(table, each) and len(table.columns[each]) == table.n_rows]
+    rows = pd.DataFrame({each: label_texts(table.columns[each]) for each in (name, *models)})
+    return bool(models) and not rows.duplicated().any()
+
+
+def _id_twice(table: Table, name: str, codes: NDArray[np.intp], groups: int) -> Finding:
+    first = int(np.flatnonzero(pd.Series(codes).duplicated(keep=False))[0])
+    rows = np.flatnonzero(codes == codes[first])
+    n, value = len(codes) - groups, label_texts(table.columns[name])[first]
+    return Finding(
+        "warning",
+        "id-twice",
+        f"{n:,} of {len(codes):,} rows {'has' if n == 1 else 'have'} the {quoted(name)} of an earlier row: "
+        f"{quoted(str(value))} occurs in {table.places(rows, 3)}. Was a row exported twice?",
+        {"group": name},
+        "Group rows with the same identifier",
+    )
 
 
 def _asked_again(table: Table, used: Collection[str]) -> str | None:
@@ -141,11 +234,7 @@ def _asked_again(table: Table, used: Collection[str]) -> str | None:
         fewest = 1 if name == own else FEWEST_GROUPS
         if not fewest <= len(set(texts.tolist())) < len(texts):
             continue
-        models = [
-            each for each in table.columns if names_models(table, each) and len(table.columns[each]) == len(texts)
-        ]
-        rows = pd.DataFrame({each: label_texts(table.columns[each]) for each in (name, *models)})
-        if rows.duplicated().any():
+        if not _once_per_model(table, name):
             return name
     return None
 

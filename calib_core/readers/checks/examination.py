@@ -17,6 +17,7 @@ from calib_core.readers.checks.column_checks import (
     people_marks,
     time_to_event,
     unused_names,
+    unused_split,
     unused_weights,
 )
 from calib_core.readers.checks.label_checks import (
@@ -25,6 +26,7 @@ from calib_core.readers.checks.label_checks import (
     class_order,
     label_coding,
     leak,
+    named_columns,
     unused_classes,
 )
 from calib_core.readers.checks.model_checks import labels_elsewhere, several_models
@@ -85,6 +87,7 @@ CHECKS = (
     Check("Plain numbers", written_texts),
     Check("Labels joined to their rows", labels_elsewhere),
     Check("No undeclared groups of rows", belonging),
+    Check("Parts of the file", unused_split),
     Check("Row weights", unused_weights),
     Check("Weights as copies", counted_copies),
     Check("Confidence range and labels", confidence, wide=False),
@@ -100,6 +103,7 @@ CHECKS = (
     Check("Probabilities sum to 1", sums, wide=True, settled=True),
     Check("Class order matches the labels", class_order, wide=True, settled=True),
     Check("Class order is known", assumed_order, wide=True, settled=True, unless=class_order),
+    Check("Labels and columns name classes alike", named_columns, wide=True, settled=True),
     Check("Labels match the predictions", no_better_than_chance, True, True, unless=class_order),
     Check("Every class occurs and is predicted", unused_classes, wide=True, settled=True),
     Check("Distinct rows, none impossible", repeated_rows, wide=True, settled=True),

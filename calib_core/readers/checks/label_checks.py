@@ -9,11 +9,12 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from calib_core.predictions.event_names import NEGATIVE, POSITIVE, side_of
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
-from calib_core.readers.proposal.class_columns import called_alike, side_by_side_with, summed_block
+from calib_core.readers.proposal.class_columns import called_alike, side_by_side_with, summed_block, two_values
 from calib_core.readers.proposal.column_roles import class_of, one_hot_class, role
-from calib_core.readers.proposal.label_codes import digits, label_texts, plain, score_classes, unknown_label
+from calib_core.readers.proposal.label_codes import digits, label_texts, plain, same_sides, score_classes, unknown_label
 from calib_core.readers.proposal.score_columns import score_names
 from calib_core.readers.reading import LabelCoding
 from calib_core.readers.table import Table
@@ -149,9 +150,8 @@ def assumed_order(subject: Subject) -> Iterator[Finding]:
     if not unnamed or any(tuple(map(str, c)) == reading.classes for c in table.columns.values() if len(c) == k):
         return
     codes = subject.labels.codes[subject.labels.codes >= 0]
-    here, chance = subject.accuracy(subject.labels.codes), 1 / k
-    best = _best_order(codes, subject.predicted[subject.labels.codes >= 0], k, above=-1.0)[1]
-    surely = here == best and here > chance + 3 * np.sqrt(chance * (1 - chance) / max(1, len(codes)))
+    here = subject.accuracy(subject.labels.codes)
+    surely, best = _surely(subject, codes)
     seen = tuple(dict.fromkeys(reading.classes[code] for code in codes.tolist()))
     other = seen if len(seen) == k and seen != reading.classes else reading.classes[::-1]
     order = "in alphabetical order" if list(reading.classes) == sorted(reading.classes) else "in this order"
@@ -168,6 +168,77 @@ def assumed_order(subject: Subject) -> Iterator[Finding]:
         {"classes": other},
         f"The order is {listed(other, 3)}",
     )
+
+
+def named_columns(subject: Subject) -> Iterator[Finding]:
+    """Find labels that are numbers, or other words, for classes that the score columns name.
+
+    A note if both of two columns are named like codes, in the order of their codes. More columns count as the labels
+    do; that is certain if their names are sorted, or if no other order is as accurate.
+    """
+    reading, k = subject.reading, subject.scores.shape[1]
+    names = score_classes(reading.scores)
+    if len(reading.scores) != k or k == 1 or len(reading.label) != 1 or set(names) <= {*digits(k + 1)}:
+        return
+    labels = two_values(subject.table.column(reading.label[0]))
+    if reading.label_coding in ("0-based", "1-based"):
+        first = int(reading.label_coding[0])
+        coded = {code: str(first + code) for code in range(k)}
+    elif k == 2 and same_sides(names, labels):
+        coded = dict(enumerate(reading.classes))
+    else:
+        return
+    if k > 2 and list(names) == sorted(names):
+        return
+    yield _swappable(subject, names, coded) if k == 2 else _counted(subject, names, coded)
+
+
+def _swappable(subject: Subject, names: tuple[str, ...], coded: dict[int, str]) -> Finding:
+    """Report which of two named columns belongs to which of two labels."""
+    reading, accuracy = subject.reading, subject.accuracy(subject.labels.codes)
+    in_file = [name for name in subject.table.columns if name in reading.scores] == list(reading.scores)
+    in_order = in_file or reading.label_coding == "names"
+    alike = side_of(coded[0]) < side_of(coded[1]) and plain(names[0]) in NEGATIVE and plain(names[1]) in POSITIVE
+    by_name = side_of(names[0]) < side_of(names[1])
+    change: dict[str, Any] = {"scores": reading.scores[::-1], "classes": names[::-1]}
+    if reading.label_coding == "names":
+        change = {"scores": reading.scores, "classes": reading.classes[::-1], "label_coding": "names"}
+    return Finding(
+        "note" if in_order and alike else "warning",
+        "named-columns",
+        f"{quoted(reading.label[0])} has other values than the names of the score columns. By "
+        f"{'the names' if by_name else 'the order of the columns'}, {coded[0]} is read as {quoted(names[0])} and "
+        f"{coded[1]} as {quoted(names[1])}. Accuracy is {percent(accuracy)} (swapped: {percent(1 - accuracy)}).",
+        change,
+        f"Labels of {coded[0]} mean {quoted(names[1])}",
+    )
+
+
+def _counted(subject: Subject, names: tuple[str, ...], coded: dict[int, str]) -> Finding:
+    """Report that numbered labels count the named columns in their order, which is not alphabetical."""
+    reading, known = subject.reading, subject.labels.codes[subject.labels.codes >= 0]
+    surely, best = _surely(subject, known)
+    surely = surely and len(known) >= _ENOUGH_ROWS
+    by_name = tuple(sorted(range(len(names)), key=names.__getitem__))
+    last = len(names) - 1
+    return Finding(
+        "note" if surely else "warning",
+        "named-columns",
+        f"The numbers in {quoted(reading.label[0])} count the score columns in their order: {coded[0]} is "
+        f"{quoted(names[0])} and {coded[last]} is {quoted(names[last])}. Accuracy is "
+        f"{percent(subject.accuracy(subject.labels.codes))}"
+        + ("; no other order gives more." if surely else f", or up to {percent(best)} in another order."),
+        {"scores": tuple(reading.scores[j] for j in by_name), "classes": tuple(names[j] for j in by_name)},
+        "Labels count the classes in alphabetical order",
+    )
+
+
+def _surely(subject: Subject, known: NDArray[np.int64]) -> tuple[bool, float]:
+    """Return whether this order of the classes is significantly the most accurate, and the best accuracy."""
+    k = subject.scores.shape[1]
+    here, chance = subject.accuracy(subject.labels.codes), 1 / k
+    best = _best_order(known, subject.predicted[subject.labels.codes >= 0], k, above=-1.0)[1]
+    return here == best and here > chance + 3 * np.sqrt(chance * (1 - chance) / max(1, len(known))), best
 
 
 def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int, above: float) -> tuple[list[int], float]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib_core.predictions.event_names import names_decide, words_of
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.predictions.proper_scores import FLOOR_LOSS
 from calib_core.predictions.validation import KEPT, RESCALED
@@ -16,14 +17,22 @@ from calib_core.readers.checks.shuffled_labels import CHANCE, association
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.conversion import as_probabilities
 from calib_core.readers.messages import listed, quoted, shown
-from calib_core.readers.proposal.answer_words import SOURCES, confidences, phrases, ratings, shares_of, stands_for
-from calib_core.readers.proposal.class_columns import is_share, other_class
-from calib_core.readers.proposal.column_roles import class_of, role
+from calib_core.readers.proposal.answer_words import (
+    SOURCES,
+    confidences,
+    phrase_key,
+    phrases,
+    ratings,
+    shares_of,
+    stands_for,
+)
+from calib_core.readers.proposal.class_columns import class_called, class_side, is_share, other_class
+from calib_core.readers.proposal.column_roles import called_percent, class_of, log_base, role
 from calib_core.readers.proposal.label_codes import coded_labels, digits, label_texts, positive_of, unknown_label
 from calib_core.readers.proposal.score_columns import check_scores, missing_values
 from calib_core.readers.proposal.score_survey import evidence, survey
 from calib_core.readers.reading import ScoreKind
-from calib_core.readers.table_findings import Finding, Severity
+from calib_core.readers.table_findings import Finding
 from calib_core.readers.text_encoding import missing_text, written_as
 from calib_core.readers.tool_shapes import neither_is_meant
 from calib_core.text import percent, several
@@ -74,8 +83,13 @@ def written_texts(subject: Subject) -> Iterator[Finding]:
 def kind(subject: Subject) -> Iterator[Finding]:
     kind, seen = evidence(subject.scores, subject.survey)
     chosen = subject.reading.kind
+    if subject.scores.shape[1] == 1 and chosen == "log-probabilities" and subject.survey.high <= 0:
+        kind = chosen  # logits of a rare event can be negative, too
     if subject.scores.shape[1] == 1:
         yield _one_column(subject)
+        yield from _assumed_of_one(subject)
+    elif chosen == "logits":
+        yield from _other_logarithms(subject)
     if len(subject.reading.classes) == 1:
         yield Finding("problem", "one-class", "There is only one class. At least two classes are needed.")
     yield from _called_otherwise(subject, kind, seen)
@@ -99,6 +113,92 @@ def kind(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def _assumed_of_one(subject: Subject) -> Iterator[Finding]:
+    """Report what the name and values of a single score column leave open: hundredths, margins, logarithms."""
+    name, chosen, found = subject.reading.scores[0], subject.reading.kind, subject.survey
+    if chosen == "percentages":
+        yield Finding(
+            "note",
+            "kind",
+            f"{quoted(name)} is read as percentages: values from {found.low:.4g} to {found.high:.4g}.",
+            {"kind": "probabilities"},
+            "Read as probabilities",
+        )
+        yield from _mixed_scales(subject.scores[:, 0], name)
+    elif chosen == "probabilities" and called_percent(name) and found.high <= 1:
+        yield _hundredths(subject, name, found.low, found.high)
+    elif chosen in ("logits", "log-probabilities") and (base := log_base(name)):
+        yield _other_base_of_logs(name, base, chosen)
+    elif chosen == "logits" and role(name) != "logits" and not set(words_of(name)) & _LOG_ODDS:
+        logs = found.high <= 0
+        yield Finding(
+            "warning",
+            "margins",
+            f"{quoted(name)} ({found.low:.4g} to {found.high:.4g}) is read as log odds and converted by the logistic "
+            "function. "
+            + (
+                "Or are they logarithms of probabilities?"
+                if logs
+                else "Decision values (margins), as of a support vector machine, are not log odds: fit Platt scaling "
+                "on other rows first."
+            ),
+            {"kind": "log-probabilities"} if logs else None,
+            "Read as log probabilities" if logs else None,
+        )
+
+
+_LOG_ODDS = frozenset({"logit", "logits", "logodds", "odds"})
+
+
+def _hundredths(subject: Subject, name: str, low: float, high: float) -> Finding:
+    return Finding(
+        "warning",
+        "called",
+        f"{quoted(name)} is called percentages but is read as probabilities: values from {low:.4g} to {high:.4g}.",
+        {"kind": "percentages"},
+        "Read as percentages",
+    )
+
+
+def _mixed_scales(values: NDArray[Any], name: str) -> Iterator[Finding]:
+    """Report percentages next to fractions such as 0.9: nothing lies between 1 and the others."""
+    known = values[np.isfinite(values)]
+    small, large = known[(known > 0) & (known <= 1)], known[known > 1]
+    if len(small) and len(large) and small.max() >= _LEAST_FRACTION and large.min() >= _LEAST_PERCENT:
+        yield Finding(
+            "warning",
+            "mixed",
+            f"{len(small):,} of {len(known):,} values of {quoted(name)} are at most 1 (such as {small.max():.4g}), all "
+            f"others at least {large.min():.4g}. All are read as percentages. If the small ones are probabilities, "
+            "multiply them by 100 in the file.",
+        )
+
+
+_LEAST_FRACTION, _LEAST_PERCENT = 0.1, 10
+
+
+def _other_logarithms(subject: Subject) -> Iterator[Finding]:
+    """Report rows of logarithms to base 2 or 10 whose powers sum to 1: the softmax would change them."""
+    if subject.survey.high > 1e-6 or subject.survey.low >= 0:
+        return
+    some = subject.scores[:_WORST_ROWS].astype(np.float64)
+    for base in (2, 10):
+        if np.mean(np.abs((float(base) ** some).sum(axis=1) - 1) < 0.02) > _NEARLY_ALL:
+            yield _other_base_of_logs(subject.reading.scores[0], base, "logits")
+
+
+_NEARLY_ALL = 0.9
+
+
+def _other_base_of_logs(name: str, base: int, chosen: str) -> Finding:
+    return Finding(
+        "warning",
+        "log-base",
+        f"{quoted(name)} looks like logarithms to base {base} of probabilities, but is read as {chosen}. Multiply the "
+        f"scores by {np.log(base):.6g} in the file, and read them as log probabilities.",
+    )
+
+
 def _called_otherwise(subject: Subject, kind: ScoreKind | None, seen: str) -> Iterator[Finding]:
     """Report columns that are called logits but read as probabilities because of their values."""
     name = subject.reading.scores[0]
@@ -117,26 +217,34 @@ def _called_otherwise(subject: Subject, kind: ScoreKind | None, seen: str) -> It
 
 
 def _one_column(subject: Subject) -> Finding:
-    """Report the class that a single score column belongs to; a warning if score and outcome names may disagree."""
+    """Report the class that a single score column belongs to; a warning unless the names decide it."""
     positive, negative = subject.reading.classes[-1], subject.reading.classes[0]
     score, label = subject.reading.scores[0], subject.reading.label[0]
-    coded = {positive, negative} == {"0", "1"}
-    opposite = other_class(score, label) if coded else False
     this, other = f"of class {quoted(positive)}", f"of {quoted(negative)}"
-    if coded:
+    if {positive, negative} == {"0", "1"}:
         this, other = (f"that {quoted(label)} is {value}" for value in (positive, negative))
-    sentence = f"{quoted(score)} is read as the probability {this}"
-    if opposite is None:
-        sentence += ", but their names may refer to opposite outcomes"
-    elif opposite:
-        sentence += ", because their names refer to opposite outcomes"
+        opposite = other_class(score, label)
+        why = _OPPOSITE[opposite]
+        if opposite and not class_side(label):
+            why = ", because it is named like the class of 0"
+        sure = opposite is False
+    else:
+        sure = bool(class_called(score, (negative, positive))) or names_decide((negative, positive))
+        why = "" if sure else ", but no name assigns it to one of the two classes"
     return Finding(
-        "note" if opposite is False else "warning",
+        "note" if sure else "warning",
         "binary",
-        f"{sentence}.",
+        f"{quoted(score)} is read as the probability {this}{why}.",
         {"classes": (positive, negative), "label_coding": "names"},
         f"It is the probability {other}",
     )
+
+
+_OPPOSITE = {
+    False: "",
+    True: ", because their names refer to opposite outcomes",
+    None: ", but their names may refer to opposite outcomes",
+}
 
 
 def _out_of_range(subject: Subject, seen: str) -> Iterator[Finding]:
@@ -217,14 +325,15 @@ def _as_models(subject: Subject) -> dict[str, Any] | None:
 def repeated_rows(subject: Subject) -> Iterator[Finding]:
     n = len(subject.scores)
     duplicates, tied = subject.survey.duplicates, int(subject.survey.tied.sum())
+    copies = copied(subject.scores, subject.predicted, subject.labels.codes)
     if n > 1 and duplicates == n - 1:
         yield Finding(
             "warning", "constant", f"All {n:,} rows have the same scores. The model seems to ignore its input."
         )
+    elif copies:
+        yield Finding("warning", "duplicates", _copied(max(copies, duplicates), n, "scores"))
     elif subject.scores.shape[1] > 1 and duplicates:
-        # Coarse scores always repeat; what matters is the share of repeated rows.
-        severity: Severity = "warning" if duplicates > 0.2 * n else "note"
-        yield Finding(severity, "duplicates", f"{duplicates:,} of {n:,} rows have the scores of an earlier row.")
+        yield Finding("note", "duplicates", f"{duplicates:,} of {n:,} rows have the scores of an earlier row.")
     if tied:
         yield Finding(
             "note",
@@ -232,6 +341,45 @@ def repeated_rows(subject: Subject) -> Iterator[Finding]:
             f"In {tied:,} of {n:,} rows, two classes tie for the largest score; the first is taken as the prediction.",
         )
     yield from zeros(subject)
+
+
+_LARGEST = 10
+"""More equal rows than these are coarse scores rather than copies."""
+_BY_CHANCE = 0.01
+
+
+def copied(scores: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> int:
+    """Number of rows that look like copies of other rows: equal scores to nine digits, and always equal labels.
+
+    0 if labels of rows with different, similar scores agree so often that chance explains the others (p above 1 %).
+
+    >>> p, y = np.random.default_rng(0).random((40, 1)), np.arange(40) % 2
+    >>> copied(np.tile(p, (2, 1)) + 1e-10, np.zeros(80), np.tile(y, 2)), copied(p, np.zeros(40), y)
+    (40, 0)
+    """
+    if len(scores) < 2 or not np.isfinite(scores).all():
+        return 0
+    values = scores.astype(np.float64, copy=False)
+    key = values @ np.random.default_rng(0).uniform(0.5, 1.5, values.shape[1])
+    order = np.lexsort((key, values.max(axis=1).round(6), predicted))
+    key, labels = key[order], np.asarray(labels)[order]
+    same = np.isclose(key[1:], key[:-1], rtol=1e-9, atol=1e-9) & (np.diff(np.asarray(predicted)[order]) == 0)
+    agree = labels[1:] == labels[:-1]
+    run = np.concatenate([[0], np.cumsum(~same)])
+    few = same & (np.bincount(run)[run[1:]] <= _LARGEST)
+    n, apart = int(few.sum()), int((~agree[~same]).sum())
+    if not n or not agree[few].all():
+        return 0
+    # Two standard errors fewer disagreements than were seen: a few are no proof.
+    usual = 1 - max(0.0, apart - 2 * apart**0.5) / max(1, int((~same).sum()))
+    return n if usual**n < _BY_CHANCE else 0
+
+
+def _copied(copies: int, n: int, what: str) -> str:
+    return (
+        f"{copies:,} of {n:,} rows have the {what} of an earlier row, and always its label. They look like copies, "
+        "which make intervals too narrow."
+    )
 
 
 def zeros(subject: Subject) -> Iterator[Finding]:
@@ -278,15 +426,44 @@ def confidence(subject: Subject) -> Iterator[Finding]:
             {"kind": "probabilities"},
             "Read as probabilities",
         )
+        yield from _mixed_scales(values[:, 0], name)
+    elif subject.reading.kind == "probabilities" and called_percent(name):
+        yield _hundredths(subject, name, found.low, found.high)
     if subject.reading.kind == "words":
-        known, counts = stands_for(subject.reading), phrases(subject.table.column(name))
-        some = ", ".join(f"{quoted(phrase)} {percent(known[phrase])}" for phrase in counts.index[:5])
-        more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
-        yield Finding("note", "words", f"{quoted(name)} contains words, read as: {some}{more}. {SOURCES}")
+        yield _words(subject, name)
+    if (copies := copied(values, *_answers(subject))) > 0:
+        yield Finding("warning", "duplicates", _copied(copies, len(values), "confidence"))
     if len(values) > 1 and found.duplicates == len(values) - 1:
         yield Finding("warning", "constant", f"All {len(values):,} rows have the same confidence.")
     if subject.reading.layout == "top-label":
         yield from _claims(subject)
+
+
+def _words(subject: Subject, name: str) -> Finding:
+    """Report the numbers that phrases stand for; a warning unless each was chosen, since they move every result."""
+    known, counts = stands_for(subject.reading), phrases(subject.table.column(name))
+    some = ", ".join(f"{quoted(phrase)} {percent(known[phrase])}" for phrase in counts.index[:5])
+    more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
+    message = f"{quoted(name)} contains words, read as: {some}{more}."
+    chosen = {phrase_key(entry.rpartition("=")[0]) for entry in subject.reading.words}
+    if set(counts.index) <= chosen:
+        return Finding("note", "words", message)
+    numbers = tuple(f"{phrase}={known[phrase]:g}" for phrase in sorted(counts.index))
+    return Finding("warning", "words", f"{message} {SOURCES}", {"words": numbers}, "Accept these numbers")
+
+
+def _answers(subject: Subject) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return codes of the predicted classes and of the outcomes of confidences, for comparisons between rows."""
+    reading = subject.reading
+    outcome = reading.correct if reading.layout == "confidence" else reading.label[0]
+    predicted = reading.predicted if reading.layout == "top-label" else None
+    codes = [
+        np.zeros(subject.table.n_rows, dtype=np.intp)
+        if name is None
+        else np.asarray(pd.factorize(label_texts(subject.table.column(name)))[0])
+        for name in (predicted, outcome)
+    ]
+    return codes[0], codes[1]
 
 
 def _claims(subject: Subject) -> Iterator[Finding]:

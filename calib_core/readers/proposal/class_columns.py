@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core.predictions.event_names import NEGATIVE, POSITIVE, event_of
+from calib_core.predictions.event_names import NEGATIONS, NEGATIVE, POSITIVE, names_decide, side_of, words_of
 from calib_core.readers.proposal.column_roles import class_of, role
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.score_survey import evidence, survey
@@ -256,32 +256,23 @@ sex gender male female man woman smoker smoking smokes treated treatment treat a
 diabetes diabetic hypertension hypertensive married employed insured urban icu ventilated included excluded valid
 geschlecht weiblich männlich maennlich raucher sexe femme homme fumeur site center center ward hospital region
 """
-_SURVIVAL_WORDS = """
-survive survived survives surviving survivor survival alive living überlebt ueberlebt überleben lebt survie vivant vivo
-"""
-_DEATH_WORDS = """
-die died dies death dead deceased mortality gestorben verstorben tod tot mort décès deces décédé decede muerte fallecido
-"""
 _OUTCOMES, _COVARIATES = frozenset(_OUTCOME_WORDS.split()), frozenset(_COVARIATE_WORDS.split())
-_SURVIVAL, _DEATH = frozenset(_SURVIVAL_WORDS.split()), frozenset(_DEATH_WORDS.split())
 _SCORE_TEXT = """
 p prob probs proba probability probabilities risk score scores pred predicted prediction predictions phat yhat hat pd
-likelihood output forecast percent wahrscheinlichkeit risiko vorhersage prognose risque probabilité probabilite
-prédiction riesgo probabilidad
+likelihood output forecast percent pct prozent wahrscheinlichkeit risiko vorhersage prognose risque probabilité
+probabilite prédiction riesgo probabilidad
 """
 _SCORE_WORDS = frozenset(_SCORE_TEXT.split())
 _OF_RISK = frozenset({"risk", "risiko", "risque", "riesgo"})
-_NEGATIONS = frozenset({"no", "not", "non", "without", "kein", "keine", "nicht", "pas", "sans"})
 
 
 def parts(name: str) -> frozenset[str]:
     """Words of a name, in lower case.
 
-    >>> sorted(parts("Died within_30 days")), sorted(parts("pSurvived"))
-    (['30', 'days', 'died', 'within'], ['p', 'survived'])
+    >>> sorted(parts("Died within_30 days"))
+    ['30', 'days', 'died', 'within']
     """
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return frozenset(re.findall(r"[^\W_]+", spaced.casefold()))
+    return frozenset(words_of(name))
 
 
 def two_values(column: Array) -> tuple[str, ...]:
@@ -314,15 +305,11 @@ def yes_or_no(values: Sequence[str]) -> bool:
     # For names in the lists of events, the order does not matter; for others, it does. Single letters, such as "x" and
     # "y", may name anything.
     words = len(values) == 2 and min(map(len, values)) > 1 and not _numeric(values)
-    return words and _decided(values)
+    return words and names_decide(values)
 
 
 def _numeric(values: Sequence[str]) -> bool:
     return all(re.fullmatch(r"[+-]?\d+(\.\d+)?", value.strip()) for value in values)
-
-
-def _decided(values: Sequence[str]) -> bool:
-    return values[event_of(values)] == values[::-1][event_of(values[::-1])]
 
 
 def called_outcome(name: str) -> bool:
@@ -363,22 +350,34 @@ def outcome_columns(table: Table, taken: Collection[str] = ()) -> tuple[str, ...
 def other_class(score: str, label: str) -> bool | None:
     """True if a risk column and its outcome are named for opposite events; None if that is unclear.
 
-    "p_survived" is the probability of 0 next to "died" and of 1 next to "survived"; next to "outcome" it is unclear.
+    "p_survived" is the probability of 0 next to "died" and of 1 next to "survived". Next to "outcome", which names no
+    class, 0 is the class that is named like the absence of an event.
 
     >>> other_class("p_survived", "died"), other_class("p_survived", "survived"), other_class("risk", "died")
     (True, False, False)
-    >>> other_class("p_survived", "outcome") is None, other_class("p_no_event", "event")
-    (True, True)
+    >>> other_class("p_0", "y"), other_class("p_no_event", "event"), other_class("risk", "survived") is None
+    (True, True, True)
     """
     of_score, of_label = parts(score), parts(label)
-    denied = bool(of_score & _NEGATIONS) != bool(of_label & _NEGATIONS)
-    if denied and of_score - _NEGATIONS & of_label | of_score & {"event"}:
+    denied = bool(of_score & NEGATIONS) != bool(of_label & NEGATIONS)
+    if denied and of_score - NEGATIONS & of_label | of_score & {"event"}:
         return True
-    sides = _side(of_score), _side(of_label)
-    if all(sides):
-        return sides[0] != sides[1]
-    unclear = sides[0] < 0 or (sides[1] < 0 and bool(of_score & _OF_RISK))
-    return None if unclear else False
+    sides = class_side(score), class_side(label)
+    if sides[0]:
+        return sides[0] != (sides[1] or 1)
+    return None if sides[1] < 0 and of_score & _OF_RISK else False
+
+
+def class_side(column: str) -> int:
+    """Return 1 if a column is named after an event, -1 if after its absence, 0 if its name does not decide.
+
+    >>> class_side("p_0"), class_side("prob_negative"), class_side("fraud_score"), class_side("risk"), class_side("y")
+    (-1, -1, 1, 0, 0)
+    """
+    found = class_of(column)
+    rest = " ".join(word for word in words_of(column) if word not in _SCORE_WORDS) if found is None else found[1]
+    # Single letters, such as "y" and "f", may name anything.
+    return 0 if len(rest) == 1 and not rest.isdigit() else side_of(rest)
 
 
 def class_called(score: str, names: Sequence[str]) -> str | None:
@@ -392,8 +391,8 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
     for name in names:
         if plain(name) == plain(inner) or (parts(name) and parts(name) == parts(inner)):
             return name
-    side = _side(parts(score))
-    alike = [name for name in names if side and _side(parts(name)) == side]
+    side = class_side(score)
+    alike = [name for name in names if side and side_of(name) == side]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -403,12 +402,7 @@ def absent_event(score: str, label: str) -> bool:
     >>> absent_event("p_death", "alive"), absent_event("p_survived", "died")
     (True, False)
     """
-    return _side(parts(score)) > 0 > _side(parts(label))
-
-
-def _side(words: frozenset[str]) -> int:
-    """Return 1 for words of death, -1 for words of survival, else 0."""
-    return bool(words & _DEATH) - bool(words & _SURVIVAL)
+    return class_side(score) > 0 > class_side(label)
 
 
 def risk_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from calib_core.predictions.event_names import words_of
+
 _ROLES: dict[str, str] = {
     "label": "label labels y y_true ytrue true_label true_labels target targets ground_truth gt truth true "
     "true_class class actual actual_label outcome y_test y_val answer event obs",
@@ -37,13 +39,19 @@ _ONE_HOT = re.compile(
 )
 
 
+_IN_PERCENT = re.compile(r"[_\s]*\(?(in_)?(%|pct|perc|percent|percentages?|prozent|pourcent)\)?$")
+
+
 def role(name: str) -> str | None:
     """Role of a name, or None.
 
-    >>> role("Y-true"), role("probs"), role("banana")
-    ('label', 'probabilities', None)
+    >>> role("Y-true"), role("probs"), role("confidence (%)"), role("banana")
+    ('label', 'probabilities', 'confidence', None)
     """
-    return _ROLE_OF.get(re.sub(r"[\s\-.]+", "_", name.strip().casefold()))
+    word = re.sub(r"[\s\-.]+", "_", name.strip().casefold())
+    if called_percent(name) and (found := _ROLE_OF.get(_IN_PERCENT.sub("", word))) in ("confidence", "probabilities"):
+        return found
+    return _ROLE_OF.get(word)
 
 
 def named(names: Iterable[str], wanted: str) -> list[str]:
@@ -90,3 +98,26 @@ def one_hot_class(name: str) -> str | None:
     """Class of a one-hot label column such as "y_cat" or "is_cat"; None for other names."""
     found = _ONE_HOT.fullmatch(name.strip())
     return None if found is None else found["name"]
+
+
+_PERCENT_WORDS = "pct perc percent percents percentage percentages prozent pourcent porcentaje percentuale procent"
+_PERCENT = frozenset(_PERCENT_WORDS.split())
+
+
+def called_percent(name: str) -> bool:
+    """True if a column is named like percentages.
+
+    >>> called_percent("risk (%)"), called_percent("riskPct"), called_percent("percentile")
+    (True, True, False)
+    """
+    return "%" in name or bool(_PERCENT & set(words_of(name)))
+
+
+def log_base(name: str) -> int | None:
+    """Return 2 or 10 if a column is named like logarithms to that base, else None.
+
+    >>> log_base("log2_prob"), log_base("log10p"), log_base("log_prob")
+    (2, 10, None)
+    """
+    found = re.search(r"log_?(2|10)(?!\d)", name.casefold())
+    return int(found[1]) if found else None

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core.predictions.event_names import event_of
+from calib_core.predictions.event_names import event_of, side_of
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.messages import affected, listed, quoted, shown
@@ -203,6 +203,21 @@ def spelled_alike(names: tuple[str, ...], labels: Array) -> tuple[str, ...]:
         same = by_plain.get(plain(name), [])
         out.append(same[0] if len(same) == 1 and name not in same else name)
     return tuple(out)
+
+
+def same_sides(names: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
+    """Return two labels in the order of two other names, by their meaning; empty unless both are opposites.
+
+    0 and 1 count the columns instead, so their meaning is that of codes.
+
+    >>> same_sides(("neg", "pos"), ("yes", "no")), same_sides(("neg", "pos"), ("-1", "1")), same_sides("ab", ("0", "1"))
+    (('no', 'yes'), ('-1', '1'), ())
+    """
+    if len(labels) != 2 or set(labels) <= {"0", "1"} or {plain(label) for label in labels} & set(map(plain, names)):
+        return ()
+    by_side = {side_of(label): label for label in labels}
+    sides = [side_of(name) for name in names]
+    return tuple(by_side[side] for side in sides) if set(sides) == by_side.keys() == {-1, 1} else ()
 
 
 def classes_of_both(columns: list[Array]) -> tuple[tuple[str, ...], LabelCoding]:

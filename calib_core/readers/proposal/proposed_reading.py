@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from calib_core.predictions.event_names import side_of
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.messages import listed, quoted
@@ -19,14 +20,17 @@ from calib_core.readers.proposal.class_columns import (
     called_alike,
     called_covariate,
     class_called,
+    class_side,
     is_share,
     other_class,
     outcome_columns,
     risk_columns,
     sets_of_matrices,
     side_by_side,
+    two_values,
 )
-from calib_core.readers.proposal.column_roles import class_of, named, named_last, one_hot_class, role
+from calib_core.readers.proposal.column_roles import called_percent, class_of, named, named_last, one_hot_class, role
+from calib_core.readers.proposal.column_values import part_of
 from calib_core.readers.proposal.label_codes import (
     classes_of_both,
     digits,
@@ -35,6 +39,7 @@ from calib_core.readers.proposal.label_codes import (
     numbered,
     plain,
     positive_of,
+    same_sides,
     score_classes,
     spelled_alike,
 )
@@ -306,6 +311,8 @@ class _Proposal:
         columns = sets.classes if sets is not None and sets.classes else first
         self._check_ranks(scores, matrix)
         label = self._label(scores, matrix, columns)
+        if sets is None and len(scores) == 2:
+            scores = first = columns = self._in_order_of_codes(scores, label)
         kind, k = self._kind(first, matrix), matrix.shape[1]
         classes, coding = self._two_classes(first[0], label) if k == 1 else self._classes(columns, label, k)
         event = "0" if k == 1 and "0" in classes and absent_event(first[0], label[0]) else None
@@ -324,12 +331,29 @@ class _Proposal:
                 "scores",
             )
 
+    def _in_order_of_codes(self, scores: tuple[str, ...], label: tuple[str, ...]) -> tuple[str, ...]:
+        """Return two score columns in the order of 0 and 1: their names decide, or the chosen classes."""
+        if "scores" in self.chosen or len(label) > 1 or label[0] in self.table.matrices:
+            return scores
+        names, column = score_classes(scores), self.table.column(label[0])
+        texts = set(map(plain, two_values(column)))
+        named = texts <= set(map(plain, names)) or texts <= set(map(plain, scores))
+        if (named and column.dtype.kind != "b") or any(name.isdigit() for name in names):
+            return scores
+        classes = self.chosen.get("classes") or tuple(sorted(names, key=side_of))
+        by_class = dict(zip(names, scores, strict=True))
+        return tuple(by_class[name] for name in classes) if by_class.keys() == set(classes) else scores
+
     def _kind(self, scores: tuple[str, ...], matrix: Array) -> ScoreKind:
         some = matrix[:_SAMPLE_ROWS]
         found = survey(some)
         kind, _ = evidence(some, found)
+        if len(scores) == 1 and kind == "logits" and found.high <= 0 and role(scores[0]) == "log-probabilities":
+            return "log-probabilities"
         if kind is not None:
             return kind
+        if len(scores) == 1 and called_percent(scores[0]) and 0 <= found.low <= found.high <= 100:
+            return "percentages"
         first = class_of(scores[0])
         name = role(first[0] if first and len(scores) > 1 else scores[0])
         return "logits" if name == "logits" else "log-probabilities" if name == "log-probabilities" else "probabilities"
@@ -419,12 +443,16 @@ class _Proposal:
         if len(label) > 1 or label[0] in self.table.matrices:
             return names or digits(k), "one-hot"
         column = self.table.column(label[0])
+        if names and k == 2 and (meant := same_sides(names, two_values(column))):
+            return meant, "names"
         if column.dtype != object:
             return numbered(column, names, k)
         values = pd.unique(column)
         if len(scores) == k and {str(v) for v in values if v != ""} <= set(scores):
             # Labels that repeat whole column names, such as "class 1": there is no prefix to remove.
             return scores, "names"
+        if names and k == 2 and (two_values(column) or ("",))[0] in ("0", "1") and looks_numeric(column):
+            return names, "0-based"
         if names:
             return spelled_alike(names, values), "names"
         if len(values) > limits.CLASSES:
@@ -467,6 +495,8 @@ class _Proposal:
         if len(texts) < 2:
             raise self._ask(f"every label is {listed(texts)}, so the other class has no name", "classes")
         positive = class_called(score, texts) or positive_of(texts)
+        if class_side(score) < 0 and not class_called(score, texts):
+            positive = next(text for text in texts if text != positive)
         negative = next(t for t in texts if t != positive)
         return (negative, positive), "names"
 
@@ -543,7 +573,7 @@ class _Proposal:
 
     def _is_split(self, name: str, n: int) -> bool:
         column = self.table.columns[name]
-        return column.dtype == object and len(column) == n
+        return column.dtype == object and len(column) == n and any(part_of(str(v)) for v in pd.unique(column))
 
     def _ask(self, why: str, what: str, otherwise: str = "") -> InputError:
         if what == "classes":

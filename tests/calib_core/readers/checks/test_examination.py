@@ -237,10 +237,12 @@ def test_rows_that_repeat() -> None:
     assert same["constant"].message.startswith("All 60 rows have the same scores")
     assert "60 of 60 rows" in same["ties"].message
     doubled = found(csv(np.vstack([P, P]), np.concatenate([NAMES, NAMES])))
-    assert (doubled["duplicates"].severity, doubled["duplicates"].message) == (
-        "warning",
-        "200 of 400 rows have the scores of an earlier row.",
-    )
+    assert doubled["duplicates"].severity == "warning"
+    assert doubled["duplicates"].message.startswith("200 of 400 rows have the scores of an earlier row, and always its")
+    near = found(csv(np.vstack([P, P + 1e-11]), np.concatenate([NAMES, NAMES])))
+    assert near["duplicates"].message == doubled["duplicates"].message
+    coarse = found(csv(np.vstack([P, P]).round(1), np.concatenate([NAMES, np.roll(NAMES, 1)]), form="%.1f"))
+    assert coarse["duplicates"].severity == "note", "equal scores with other labels are no copies"
 
 
 @pytest.mark.parametrize("scale", [1, 100])

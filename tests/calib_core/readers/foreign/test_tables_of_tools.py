@@ -218,7 +218,8 @@ def test_a_label_and_its_score_are_no_output_of_a_pipeline_where_scores_are_smal
     rows = [f"{'ab'[i % 2]},{0.2 + i / 50}" for i in range(30)]
     assert not read_table("\n".join(["label,score", *rows]).encode(), "t.csv").origin
     high = "\n".join(["label,score", *(f"{'ab'[i % 2]},{0.6 + i / 100}" for i in range(30))]).encode()
-    assert cc.read_predictions(high, "t.csv", layout="wide").kind == "full"
+    with pytest.warns(UserWarning, match='"score" is read as the probability of class "b", but no name assigns it'):
+        assert cc.read_predictions(high, "t.csv", layout="wide").kind == "full"
 
 
 def test_an_ordinary_table_is_of_no_shape() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,8 @@ FILE = b"confidence,correct\nVery likely,1\nalmost-certain,1\nUnlikely.,0\nvery 
 
 
 def test_phrases_are_read_by_the_table() -> None:
-    p = read_predictions(FILE, "m.csv")
+    with pytest.warns(UserWarning, match='"very likely" 95.0 %'):
+        p = read_predictions(FILE, "m.csv")
     assert p.confidence.tolist() == [0.95, 0.93, 0.165, 0.95]
     assert p.correct.tolist() == [True, True, False, False]
 
@@ -41,6 +44,28 @@ def test_words_that_are_not_in_the_table_are_named() -> None:
     assert any(f.severity == "problem" and "quite sure" in f.message for f in examine(table, propose(table)))
     answered = predictions(table, propose(table, words=("quite sure=0.8", "so so=0.5")))
     assert answered.confidence.tolist()[-3:] == [0.8, 0.8, 0.5]
+
+
+def test_assumed_numbers_are_a_warning_until_they_are_accepted() -> None:
+    for words in ("high", "medium", "low"):
+        file = f"confidence,correct\n{words},1\nhigh,0\nlikely,1\n".encode()
+        table = read_table(file, "m.csv")
+        (finding,) = [each for each in examine(table, propose(table)) if each.code == "words"]
+        assert finding.severity == "warning"
+        assert finding.open_to()
+        assert not finding.open_to({"words"})
+        accepted = propose(table, **dict(finding.change or {}))
+        assert (
+            predictions(table, accepted).confidence.tolist() == predictions(table, propose(table)).confidence.tolist()
+        )
+        (finding,) = [each for each in examine(table, accepted) if each.code == "words"]
+        assert (finding.severity, finding.open_to()) == ("note", False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read_predictions(file, "m.csv", words=accepted.words)
+        partly = propose(table, words=("high=0.9",))
+        (finding,) = [each for each in examine(table, partly) if each.code == "words"]
+        assert finding.severity == "warning"
 
 
 def test_the_doctor_says_what_words_stand_for_and_whence() -> None:
