@@ -359,7 +359,7 @@ def test_whole_weights_are_copies_with_a_warning_until_their_meaning_is_chosen()
 
 @pytest.mark.parametrize("chosen", [False, True])
 def test_the_header_counts_the_warnings_that_are_listed_and_no_notes(chosen: bool) -> None:
-    app = upload(opened(), "mine.csv", good(weights=[2] * 30 + [1] * 30, w=[4, 20, 20] * 20))
+    app = upload(opened(), "mine.csv", good(weight=[70] * 30 + [71] * 30, w=[4, 20, 20] * 20))
     if chosen:
         sound(app.selectbox(key="data.data.weights").set_value("w").run())
     listed = sum(text.startswith("Warning.") for text in said(app.warning))
@@ -458,7 +458,7 @@ def test_a_split_column_is_used_and_can_be_left() -> None:
 
 def test_a_split_column_that_does_not_say_which_rows_are_which_is_not_used() -> None:
     app = upload(opened(), "mine.csv", good(split=["a"] * 20 + ["b"] * 40))
-    assert source(app).by == "share"
+    assert source(app).by == "auto"
     assert not app.error
 
 

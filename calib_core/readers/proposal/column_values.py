@@ -19,9 +19,7 @@ from calib_core.readers.text_encoding import looks_numeric, numbers
 
 FIT_WORDS = frozenset({"cal", "calib", "calibrate", "calibration", "fit", "val", "valid", "validation", "dev"})
 TRAIN_WORDS = frozenset({"train", "training", "trn", "tr", "derivation", "development"})
-TEST_WORDS = frozenset(
-    {"test", "testing", "tst", "te", "eval", "evaluate", "evaluation", "holdout", "hold-out", "heldout"}
-)
+TEST_WORDS = frozenset({"test", "testing", "tst", "eval", "evaluate", "evaluation", "holdout", "hold-out", "heldout"})
 _OF_PARTS = (("fit", FIT_WORDS), ("train", TRAIN_WORDS), ("test", TEST_WORDS))
 _MOST_PARTS = 8
 """A column with more values marks no parts."""
