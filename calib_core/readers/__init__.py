@@ -4,7 +4,7 @@ from calib_core.readers.checks.examination import Checked, by_severity, checks, 
 from calib_core.readers.checks.model_checks import unchosen_model
 from calib_core.readers.conversion import columns_compared, predictions, shared_rows, split_rows
 from calib_core.readers.cost_table import cost_table
-from calib_core.readers.file_format import FILE_FORMATS, FileFormat, all_endings, file_format
+from calib_core.readers.file_format import FILE_FORMATS, FileFormat, all_endings, file_format, usual_endings
 from calib_core.readers.foreign import eval_archive
 from calib_core.readers.formats import binary_tables, delimited, jsonl, npy, packed, parquet, tensors
 from calib_core.readers.formats.detection import file_bytes, read_table
@@ -52,6 +52,7 @@ __all__ = [
     "split_rows",
     "tensors",
     "unchosen_model",
+    "usual_endings",
     "usual_layout",
     "verdicts",
     "with_labels",

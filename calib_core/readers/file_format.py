@@ -77,6 +77,11 @@ def all_endings() -> tuple[str, ...]:
     return tuple(ending for each in FILE_FORMATS.values() for ending in each.endings)
 
 
+def usual_endings() -> tuple[str, ...]:
+    """Return the usual file name ending of every format, for messages."""
+    return tuple(each.endings[0] for each in FILE_FORMATS.values())
+
+
 def by_ending(filename: str) -> FileFormat | None:
     """Return the format of a file name ending; None if there is none."""
     ending = filename.rpartition(".")[2].lower() if "." in filename else ""

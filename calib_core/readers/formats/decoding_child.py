@@ -547,8 +547,8 @@ def _of_matlab(name: str, value: Any, bounds: dict[str, int]) -> tuple[Any, list
     if value.dtype.kind == "O" and all(getattr(each, "dtype", value.dtype).kind == "U" for each in value.flat):
         texts = [str(each.flat[0]) if each.size else "" for each in value.flat]
         return _codes(name, texts, bounds) if len(texts) > 1 else None
-    if value.dtype.kind == "U" and value.ndim == 1 and value.size > 1:
-        return _codes(name, [str(each).rstrip() for each in value], bounds)
+    if value.dtype.kind == "U" and value.size > 1 and value.size == max(value.shape):
+        return _codes(name, [str(each).rstrip() for each in value.flat], bounds)
     if value.dtype.kind not in "biuf" or value.ndim != 2 or value.size < 2:
         return None
     array = value.astype(value.dtype.newbyteorder("="), copy=False)
@@ -617,15 +617,15 @@ def _table_of_cells(cells: list[list[Any]], first_row: int, bounds: dict[str, in
     top = next(i for i, count in enumerate(counts) if count >= max(usual - 1, 1 if usual < 3 else 2))
     notes = []
     if top:
-        notes.append(f"{_rows_called([number for number, _ in rows[:top]])} above the header left out.")
+        notes.append(_rows_left([number for number, _ in rows[:top]], "above the header"))
     header, below = rows[top], rows[top + 1 :]
     below, ending = _without_remarks(below, usual)
     if ending:
-        notes.append(f"{_rows_called(ending)} below the table left out.")
+        notes.append(_rows_left(ending, "below the table"))
     if not below:
         return None
     if _is_units(below):
-        notes.append(f"{_rows_called([below[0][0]])} below the header left out, because it has units.")
+        notes.append(_rows_left([below[0][0]], "of units below the header"))
         below = below[1:]
     names, places = _names_of(header, below)
     if len(places) > bounds["columns"]:
@@ -645,9 +645,12 @@ def _is_filled(cell: Any) -> bool:
     return cell is not None and (not isinstance(cell, str) or bool(cell.strip()))
 
 
-def _rows_called(numbers: Sequence[int]) -> str:
+def _rows_left(numbers: Sequence[int], where: str) -> str:
+    """Return the note on rows that are not part of the table."""
     first, last = numbers[0], numbers[-1]
-    return f"Row {first} was" if first == last else f"Rows {first} to {last} were"
+    return (
+        f"Row {first}, {where}, was left out." if first == last else f"Rows {first} to {last}, {where}, were left out."
+    )
 
 
 def _without_remarks(rows: list[tuple[int, Any]], usual: int) -> tuple[list[tuple[int, Any]], list[int]]:

@@ -1,4 +1,4 @@
-"""CSV, also separated by semicolons or tabs: text stays verbatim, and every line must have the header's field count.
+"""CSV, also separated by semicolons, tabs, bars or spaces; text stays verbatim, and lines have the header's fields.
 
 pandas reads the values and the csv module the header. The options of pandas exclude guesses of missing values, of an
 index, or of numbers from text that only resembles them.
@@ -231,6 +231,10 @@ INDEX = "index"
 """Name for a first column without a name, such as the index that ``DataFrame.to_csv`` writes."""
 
 _DELIMITERS = ("\t", ";", ",")
+_RARE = ("|", "^", "~", "\x01", "\x1f")
+"""Delimiters of a header in which no other one occurs; the last two are those of Hive and of ASCII."""
+_DECLARED = re.compile(rb'\s*"?sep=(.)"?[\t ]*\r?\n', re.IGNORECASE)
+"""First line by which Excel is told the delimiter."""
 _WHOLE = re.compile(r"[+-]?\d+")
 _SPACED = re.compile(r'"[^"]*"( "[^"]*")+')
 """Header of quoted names separated by spaces."""
@@ -259,17 +263,17 @@ class _Header:
 def _unpacked(data: bytes) -> int:
     """Estimate 8 bytes per field, assuming that all lines have as many fields as the first."""
     first = data[: max(data.find(b"\n", 0, limits.HEADER_BYTES), 0)]
-    return data.count(b"\n") * 8 * (1 + max(first.count(delimiter.encode()) for delimiter in _DELIMITERS))
+    return data.count(b"\n") * 8 * (1 + max(first.count(each.encode()) for each in (*_DELIMITERS, *_RARE)))
 
 
-@file_format("csv", "CSV", ("csv", "tsv", "txt"), unpacked=_unpacked)
+@file_format("csv", "CSV", ("csv", "tsv", "txt", "psv", "tab", "dat"), unpacked=_unpacked)
 def parse_csv(data: bytes, name: str) -> Table:
     """Parse a delimited text table with a header line, or one with only numbers.
 
     >>> parse_csv(b"p,label\\n0.7,001\\n0.2,1\\n", "a.csv").columns["label"].tolist()
     ['001', '1']
     """
-    data = utf8(data, name)
+    data = _in_columns(utf8(data, name))
     if (bare := bare_numbers(data, name, _EXACT)) is not None:
         return bare
     header = _header(data, name)
@@ -302,6 +306,24 @@ def _unguarded(values: Array) -> Array:
     return np.array([_bare(text) for text in values], dtype=object) if values.dtype == object else values
 
 
+def _in_columns(data: bytes) -> bytes:
+    """Return the text with tabs instead of spaces, if spaces divide the first two lines into equally many fields.
+
+    >>> _in_columns(b"p  label\\n0.7 cat\\n"), _in_columns(b"p label\\n0.7\\n")
+    (b'p\\tlabel\\n0.7\\tcat\\n', b'p label\\n0.7\\n')
+    """
+    if _DECLARED.match(data):
+        # The line stays, empty, so that later lines keep their numbers.
+        data = data[data.index(b"\n") :]
+    first, second = _first_lines(data)
+    others = (*_DELIMITERS, *_RARE, '"')
+    if len(first.split()) < 2 or any(each in line for line in (first, second) for each in others):
+        return data
+    if len(first.split()) != len(second.split()) or not any(map(_is_number, second.split())):
+        return data
+    return b"\n".join(b"\t".join(line.split()) for line in data.split(b"\n"))
+
+
 # -- the header ------------------------------------------------------------------------------------------------
 
 
@@ -318,7 +340,7 @@ def _header(data: bytes, name: str) -> _Header:
         )
     end = len(data) if end < 0 else end
     text = data[start:end]
-    for delimiter in _DELIMITERS:
+    for delimiter in (*_DELIMITERS, *_RARE):
         # Count before parsing: a million columns keep parsers busy for minutes.
         if text.count(delimiter.encode()) > limits.COLUMNS:
             raise InputError(
@@ -343,6 +365,9 @@ def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
     if not splits or text.count('"') % 2:
         raise InputError(f"{name}, line {line}: a quote in the header is not closed; close it")
     best = max(splits, key=lambda d: len(splits[d]))
+    if len(splits[best]) == 1:
+        best = max(_RARE, key=lambda d: text.count(d))
+        return next(csv.reader([text.rstrip("\r")], delimiter=best)), best
     return splits[best], best
 
 
