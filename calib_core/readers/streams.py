@@ -14,7 +14,7 @@ import numpy as np
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import limits
 from calib_core.readers.conversion import predictions, rows_for_testing
-from calib_core.readers.formats import decoding_child, npy
+from calib_core.readers.formats import decoding_child, delimited, npy
 from calib_core.readers.formats.archives import ZIP
 from calib_core.readers.formats.child_process import bounds, check_lengths
 from calib_core.readers.formats.detection import check_ending, looks_like, read_table, table_of_lines
@@ -275,8 +275,7 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
             first += table.n_rows
             line += block.count(b"\n")
             if table.format == "csv" and not head:
-                start = len(block) - len(block.lstrip(b"\xef\xbb\xbf \r\n"))
-                head = block[block.rfind(b"\n", 0, start) + 1 : block.find(b"\n", start) + 1]
+                head = block[: delimited.header_end(block)]
 
 
 def _whole_lines(blocks: Iterator[tuple[bytes, int]], name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:

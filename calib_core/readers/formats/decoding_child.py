@@ -721,11 +721,9 @@ def _of_cells(name: str, cells: list[Any], bounds: dict[str, int]) -> tuple[Any,
         whole = numpy.isfinite(values).all() and (values == numpy.floor(values)).all() and (abs(values) < 2**53).all()
         return values.astype(numpy.int64) if whole else values, None, []
     texts = [str(cell) for cell in filled if isinstance(cell, str)]
-    if (
-        len(texts) < len(filled)
-        and all(map(_reads_as_number, texts))
-        and all(isinstance(cell, str) or _is_number_cell(cell) for cell in filled)
-    ):
+    others = [cell for cell in filled if not isinstance(cell, str)]
+    written = bool(others) or any("," in text for text in texts)
+    if written and all(map(_reads_as_number, texts)) and all(map(_is_number_cell, others)):
         return (*_of_mixed(cells), [f"Numbers written as text in column {name[:80]} were read as numbers."])
     return (*_codes(name, [_text_of(cell) if _is_filled(cell) else "" for cell in cells], bounds), [])
 

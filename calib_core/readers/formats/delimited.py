@@ -9,9 +9,11 @@ module, a file of 100 MB would take half as long again.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -273,13 +275,14 @@ def parse_csv(data: bytes, name: str) -> Table:
     >>> parse_csv(b"p,label\\n0.7,001\\n0.2,1\\n", "a.csv").columns["label"].tolist()
     ['001', '1']
     """
-    data = _in_columns(utf8(data, name))
+    data, left_out = _from_header(utf8(data, name))
+    data = _in_columns(data)
     if (bare := bare_numbers(data, name, _EXACT)) is not None:
         return bare
     header = _header(data, name)
     lines = data_lines(data, header.stop, header.line + 1, header.delimiter, len(header.names), name)
     _check_size(lines, header, name)
-    notes = ["Every line ends with a delimiter; the empty last field was removed."] * lines.extra_field
+    notes = left_out + ["Every line ends with a delimiter; the empty last field was removed."] * lines.extra_field
     source = _Source(data, header, lines, name)
     frame, decimal_comma = _frame(source)
     if decimal_comma:
@@ -306,15 +309,88 @@ def _unguarded(values: Array) -> Array:
     return np.array([_bare(text) for text in values], dtype=object) if values.dtype == object else values
 
 
+_LINES_ABOVE = 50
+"""Most lines that are examined for the header."""
+_EMPTY_END = re.compile(rb"(?:\n[,;\t]+\r?)+\s*\Z")
+"""Rows without values at the end, as spreadsheets write them."""
+
+
+def _from_header(data: bytes) -> tuple[bytes, list[str]]:
+    """Return the text with empty lines in place of those above the header, and notes of what was left out.
+
+    >>> _from_header(b"# by me\\np,y\\n.5,1\\n"), _from_header(b"# p y\\n.5 1\\n")[0]
+    ((b'\\np,y\\n.5,1\\n', ['Line 1, above the header, was left out.']), b'p y\\n.5 1\\n')
+    """
+    lines, above = _lines_above(data)
+    data = b"\n" * len(lines) + data[sum(len(line) + 1 for line in lines) :] if above else data
+    # NumPy writes names behind the mark of a comment.
+    start = len(lines) if above else 0
+    if data[start : start + 2] == b"# ":
+        data = data[:start] + data[start + 2 :]
+    notes = [f"Line {i}, above the header, was left out." for i in above if not _DECLARED.match(lines[i - 1] + b"\n")]
+    data, empty = _without_empty_columns(_EMPTY_END.sub(b"\n", data))
+    return data, [*notes, *empty]
+
+
+def _lines_above(data: bytes) -> tuple[list[bytes], list[int]]:
+    """Return the lines above the header, and the numbers of those that are not empty.
+
+    They are a line that declares a delimiter, comments that start with #, and titles: one text before delimiters.
+    """
+    lines = data[: limits.SCAN_BYTES].split(b"\n", _LINES_ABOVE)[:-1]
+    filled = [i for i, line in enumerate(lines) if line.strip(b" \r")]
+    for k, (i, below) in enumerate(itertools.pairwise(filled)):
+        if not _is_above(lines[i], lines[below]):
+            return lines[:i], [each + 1 for each in filled[:k]]
+    return [], []
+
+
+def _is_above(line: bytes, below: bytes) -> bool:
+    """True if a line is no header: the line below is, or is another such line."""
+    if _DECLARED.match(line + b"\n"):
+        return True
+    if line.startswith(b"#"):
+        return below.startswith(b"#") or not _alike(line.removeprefix(b"#"), below)
+    text = line.rstrip(b",;\t \r")
+    ends = line[len(text) :].strip(b" \r")
+    others = below.strip(b",;\t \r")
+    return bool(ends) and not any(each in text for each in b",;\t") and (not others or ends[:1] in others)
+
+
+def _alike(line: bytes, below: bytes) -> bool:
+    """True if two lines have equally many fields by the delimiter that divides the second most."""
+    most = max((each.encode() for each in (*_DELIMITERS, *_RARE)), key=below.count)
+    return line.count(most) == below.count(most) if most in below else len(line.split()) == len(below.split())
+
+
+def _without_empty_columns(data: bytes) -> tuple[bytes, list[str]]:
+    """Remove columns at the end that have neither names nor values, and return a note; one alone is handled later."""
+    first = data.lstrip(b"\n\r ").partition(b"\n")[0].rstrip(b" \r")
+    count = len(first) - len(first.rstrip(b",;\t"))
+    if count < 2:
+        return data, []
+    ends = re.compile(re.escape(first[-count:]) + rb"(?=[ \r]*(?:\n|\Z))")
+    rows = sum(1 for line in data.split(b"\n") if line.strip(b" \r"))
+    if len(ends.findall(data)) != rows:
+        return data, []
+    return ends.sub(b"", data), [f"The last {count} columns have neither names nor values and were left out."]
+
+
+def header_end(block: bytes) -> int:
+    """Return the byte after the header line of a text, which later blocks of a longer text repeat."""
+    text = block.removeprefix(codecs.BOM_UTF8)
+    lines, _ = _lines_above(text)
+    start = sum(len(line) + 1 for line in lines)
+    start += len(text[start:]) - len(text[start:].lstrip(b" \r\n"))
+    return len(block) - len(text) + text.find(b"\n", start) + 1
+
+
 def _in_columns(data: bytes) -> bytes:
     """Return the text with tabs instead of spaces, if spaces divide the first two lines into equally many fields.
 
     >>> _in_columns(b"p  label\\n0.7 cat\\n"), _in_columns(b"p label\\n0.7\\n")
     (b'p\\tlabel\\n0.7\\tcat\\n', b'p label\\n0.7\\n')
     """
-    if _DECLARED.match(data):
-        # The line stays, empty, so that later lines keep their numbers.
-        data = data[data.index(b"\n") :]
     first, second = _first_lines(data)
     others = (*_DELIMITERS, *_RARE, '"')
     if len(first.split()) < 2 or any(each in line for line in (first, second) for each in others):

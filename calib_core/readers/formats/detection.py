@@ -129,6 +129,10 @@ def _table(data: bytes, filename: str) -> Table:
     return of_columns(with_matrices(one_form(found.parse(data, name))))
 
 
+_TEXT_TOO = (".xls",)
+"""Endings of workbooks under which programs also write text separated by tabs."""
+
+
 def check_ending(found: FileFormat, filename: str, name: str) -> None:
     """InputError if the ending of a file name belongs to another format than the one found.
 
@@ -137,6 +141,8 @@ def check_ending(found: FileFormat, filename: str, name: str) -> None:
     expected = by_ending(filename)
     if expected is not None and expected.packs and not found.packs:
         expected = by_ending(filename.rpartition(".")[0])
+    if found.key == "csv" and filename.lower().endswith(_TEXT_TOO):
+        return
     if expected in (None, found) or (found.packs and found.recognise is not None and found.key != "zip"):
         return
     raise InputError(

@@ -14,8 +14,10 @@ from calib_core.readers import limits
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table
 
-_BRACKETS = re.compile(r"\s*(?:\w+\()?[\[({](?P<inside>[^\[\](){}]*)[\])}]\)?\s*")
-"""A list, a tuple, an array of a database, or a call such as "array([0.1, 0.9])"."""
+_BRACKETS = re.compile(r"\s*(?:\w+\()?[\[({](?P<inside>[^\[\](){}]*)[\])}](?:,[^\[\](){}]*)?\)?\s*")
+"""A list, a tuple, an array of a database, or a call such as "array([0.1, 0.9], dtype=float32)"."""
+_CALLS = re.compile(r"\bnp\.\w+\(([^()]*)\)")
+"""Numbers as NumPy 2 writes them in lists: np.float64(0.1)."""
 _SEPARATOR = re.compile(r"\s*[,;|]\s*|\s+")
 _BARE = re.compile(r"\s*[\d.eE+-]+(?:\s*[;|]\s*[\d.eE+-]+|\s+[\d.eE+-]+)+\s*")
 """Numbers between semicolons, bars or spaces, without brackets."""
@@ -46,6 +48,8 @@ def _matrix(table: Table, name: str, column: Array) -> Array | None:
     """Return the numbers in the lists of a column; None for other columns and for lists of different lengths."""
     if column.dtype != object or len(column) != table.n_rows:
         return None
+    if any("np." in text for text in column[:_LOOKED_AT]):
+        column = np.array([_CALLS.sub(r"\1", text) for text in column], dtype=object)
     some = [text for text in column[:_LOOKED_AT] if text.strip()]
     if not some:
         return None
@@ -81,8 +85,7 @@ def _matrix(table: Table, name: str, column: Array) -> Array | None:
 def _numbers(text: str, bare: bool) -> list[str]:
     found = None if bare else _BRACKETS.fullmatch(text)
     inside = (text if found is None else found["inside"]).strip().rstrip(",")
-    # NumPy writes the brackets of long arrays over several lines.
-    return [each.strip("\"'") for each in _SEPARATOR.split(inside)] if inside else []
+    return _SEPARATOR.split(inside) if inside else []
 
 
 def _are_probabilities(matrix: NDArray[np.float64]) -> bool:

@@ -78,7 +78,7 @@ def _is_records(data: bytes) -> bool:
     return 2 <= length < 1 << 32 and data[4:8] == bytes(4) and data[12:13] == b"\x0a" and len(data) > 16
 
 
-_HTML = (b"<!doctype html", b"<html")
+_HTML = (b"<!doctype html", b"<html", b"<table")
 
 
 def _is_page(data: bytes) -> bool:

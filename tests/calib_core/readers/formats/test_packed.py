@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from calib_core.predictions.predictions import InputError, Predictions
-from calib_core.readers import limits, packed, read_predictions, read_table
+from calib_core.readers import limits, packed, read_predictions, read_table, streams
 from calib_core.readers.file_format import unpacked_bytes
 from calib_core.readers.formats.unread import UNREAD
 from calib_core.readers.streams import StreamedFile
@@ -217,7 +217,50 @@ def test_the_line_that_tells_excel_the_delimiter_is_skipped(refused: Refused) ->
     assert "line 4" in refused(b"sep=;\np;y\n0,5;1\n0,25\n", "a.csv")
 
 
+ABOVE = {
+    "a comment": (b"# by: me\n# in: 2026\np,y\n.5,1\n.25,0\n", 3),
+    "names of numpy": (b"# p y\n.5 1\n.25 0\n", 1),
+    "a title": (b"My model,\np,y\n.5,1\n.25,0\n", 2),
+    "a title and an empty row": (b"My model;;\n;;\np;y;\n.5;1;\n.25;0;\n", 3),
+    "empty columns and rows": (b"p,y,,\n.5,1,,\n.25,0,,\n,,,\n,,,\n", 1),
+}
+
+
+@pytest.mark.parametrize("what", ABOVE)
+def test_lines_above_the_header_and_empty_edges_are_left_out(what: str, tmp_path: pathlib.Path) -> None:
+    data, header = ABOVE[what]
+    table = read_table(data, "a.csv")
+    assert {name: column.tolist() for name, column in table.columns.items()} == {"p": [0.5, 0.25], "y": [1, 0]}
+    assert table.place(1) == f"line {header + 2} (row 1)"
+    assert sum("above the header" in note for note in table.notes) == header - 1
+
+
+@pytest.mark.parametrize("what", ABOVE)
+def test_later_blocks_of_a_longer_file_have_the_same_header(
+    what: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, _ = ABOVE[what]
+    rows = data.splitlines(keepends=True)
+    last = next(i for i, row in enumerate(rows) if row.startswith(b".25"))
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"".join([*rows[:last], *rows[last - 1 : last + 1] * 500]))
+    monkeypatch.setattr(streams, "TEXT_BYTES", 1000)
+    parts = list(StreamedFile(path))
+    assert len(parts) > 2
+    assert sum(part.n_rows for part in parts) == 1001
+
+
+def test_a_first_line_that_starts_with_a_mark_can_be_the_header() -> None:
+    assert read_table(b"#id,p,y\na,.5,1\nb,.25,0\n", "a.csv").names == ("#id", "p", "y")
+
+
+def test_text_of_tabs_is_read_under_the_ending_of_a_workbook() -> None:
+    assert read_table(b"p\ty\n.5\t1\n", "a.xls").names == ("p", "y")
+
+
 LISTS = {
+    "numbers of numpy 2": "[np.float64({}), np.float64({})]",
+    "an array": "array([{}, {}], dtype=float32)",
     "brackets": "[{}, {}]",
     "as numpy writes": "[{} {}]",
     "over lines": "[{}\n {}]",
