@@ -17,8 +17,9 @@ from calib_core.readers.messages import quoted
 from calib_core.readers.table import Array, Table
 
 _LENGTH = 8
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1"}
-_DTYPES |= {"U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1", "BOOL": "?", "BF16": "<u2"}
+_FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_WHOLE = {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1"}
+_DTYPES = {**_FLOATS, **_WHOLE, "BOOL": "?"}
 _DAMAGED = "is damaged or cut off: its header does not fit its content; save it again"
 
 

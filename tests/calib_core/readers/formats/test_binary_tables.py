@@ -26,6 +26,7 @@ from calib_core.readers.file_format import FILE_FORMATS, unpacked_bytes
 from calib_core.readers.formats import child_process
 from tests.calib_core.readers.conftest import CLASSES, small
 
+pytest.importorskip("python_calamine")
 openpyxl = pytest.importorskip("openpyxl")
 pyreadstat = pytest.importorskip("pyreadstat")
 safetensors = pytest.importorskip("safetensors.numpy")
