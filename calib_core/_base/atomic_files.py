@@ -36,12 +36,12 @@ def aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     place = Path(path).resolve()
     before = place.stat().st_mode if place.exists() else None
-    if before is not None and not stat.S_ISREG(before):
-        with place.open("wb") as file:
-            yield file
-        return
     name: str | None = None
     try:
+        if before is not None and not stat.S_ISREG(before):
+            with place.open("wb") as file:
+                yield file
+            return
         handle, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=".part")
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -53,7 +53,7 @@ def aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if name is not None:
             Path(name).unlink(missing_ok=True)
         if isinstance(why, OSError):
-            # The original error names the temporary file, which the caller does not know.
+            # The original error names the temporary file, which the caller does not know, or none.
             raise OSError(why.errno, why.strerror or "unknown reason", os.fspath(path)) from why
         raise
 

@@ -4,9 +4,9 @@ from calib_core.readers.checks.examination import Checked, by_severity, checks, 
 from calib_core.readers.checks.model_checks import unchosen_model
 from calib_core.readers.conversion import columns_compared, predictions, shared_rows, split_rows
 from calib_core.readers.cost_table import cost_table
-from calib_core.readers.file_format import FILE_FORMATS, FileFormat, all_endings, file_format
+from calib_core.readers.file_format import FILE_FORMATS, FileFormat, all_endings, file_format, usual_endings
 from calib_core.readers.foreign import eval_archive
-from calib_core.readers.formats import delimited, jsonl, npy, parquet
+from calib_core.readers.formats import binary_tables, delimited, jsonl, npy, packed, parquet, tensors
 from calib_core.readers.formats.detection import file_bytes, read_table
 from calib_core.readers.from_file import as_csv, read_models, read_predictions, with_labels
 from calib_core.readers.proposal.answer_words import verdicts
@@ -28,6 +28,7 @@ __all__ = [
     "Table",
     "all_endings",
     "as_csv",
+    "binary_tables",
     "by_severity",
     "checks",
     "columns_compared",
@@ -39,6 +40,7 @@ __all__ = [
     "file_format",
     "jsonl",
     "npy",
+    "packed",
     "parquet",
     "predictions",
     "propose",
@@ -48,7 +50,9 @@ __all__ = [
     "rule",
     "shared_rows",
     "split_rows",
+    "tensors",
     "unchosen_model",
+    "usual_endings",
     "usual_layout",
     "verdicts",
     "with_labels",

@@ -19,6 +19,7 @@ class FileFormat:
     ``recognise`` receives the first bytes and the length; None for text that no other format recognizes.
     ``unpacked`` estimates the bytes of numbers in a file from its header, directory or lines, without unpacking, and
     never fails. ``arrays``: files contain arrays with names and shapes, and questions about them show the shapes.
+    ``packs``: the format contains a file of another format, whose name it extends, as in a.csv.gz.
     """
 
     key: str
@@ -28,6 +29,7 @@ class FileFormat:
     recognise: Callable[[bytes], bool] | None = None
     arrays: bool = False
     unpacked: Callable[[bytes], int] = len
+    packs: bool = False
 
 
 FILE_FORMATS: dict[str, FileFormat] = {}
@@ -42,6 +44,7 @@ def file_format(
     recognise: Callable[[bytes], bool] | None = None,
     arrays: bool = False,
     unpacked: Callable[[bytes], int] = len,
+    packs: bool = False,
 ) -> Callable[[Parser], Parser]:
     """Register a file format; the decorated function converts bytes and a file name to a Table.
 
@@ -59,7 +62,7 @@ def file_format(
             raise RegistryError(f"file format {key!r} is already registered")
         if taken := set(endings) & set(all_endings()):
             raise RegistryError(f"the file name ending .{min(taken)} already belongs to another format")
-        FILE_FORMATS[key] = FileFormat(key, title, endings, parse, recognise, arrays, unpacked)
+        FILE_FORMATS[key] = FileFormat(key, title, endings, parse, recognise, arrays, unpacked, packs)
         return parse
 
     return add
@@ -72,6 +75,11 @@ def all_endings() -> tuple[str, ...]:
     True
     """
     return tuple(ending for each in FILE_FORMATS.values() for ending in each.endings)
+
+
+def usual_endings() -> tuple[str, ...]:
+    """Return the usual file name ending of every format, for messages."""
+    return tuple(each.endings[0] for each in FILE_FORMATS.values())
 
 
 def by_ending(filename: str) -> FileFormat | None:

@@ -14,11 +14,11 @@ import numpy as np
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import limits
 from calib_core.readers.conversion import predictions, rows_for_testing
-from calib_core.readers.file_format import by_bytes, by_ending
-from calib_core.readers.formats import npy, parquet_child
-from calib_core.readers.formats.detection import looks_like, read_table, table_of_lines
+from calib_core.readers.formats import decoding_child, delimited, npy
+from calib_core.readers.formats.archives import ZIP
+from calib_core.readers.formats.child_process import bounds, check_lengths
+from calib_core.readers.formats.detection import check_ending, looks_like, read_table, table_of_lines
 from calib_core.readers.formats.jsonl import one_value
-from calib_core.readers.formats.parquet import bounds, check_lengths
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
@@ -155,11 +155,10 @@ def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = N
         raise InputError(f"{name} cannot be opened ({e.strerror or 'unknown reason'}); check the path") from e
     if not head:
         raise InputError(f"{name} is empty (0 bytes); choose another file")
-    found, expected = by_bytes(head) or looks_like(head, name), by_ending(name)
-    if expected is not None and expected != found:
-        raise InputError(
-            f"{name} is not {expected.title} but looks like {found.title}; rename it to end in .{found.endings[0]}"
-        )
+    if head.startswith(ZIP):
+        return iter([Run(read_table(path), 0, 1.0)])  # whose directory, at its end, shows its format
+    found = looks_like(head, name)
+    check_ending(found, name, name)
     if labels is not None and found.key != "npy":
         raise InputError(f"{name} is {found.title}, which contains its own labels; leave out labels")
     reader = {"parquet": _parquet, "csv": _text, "jsonl": _lines_of_json}.get(found.key)
@@ -208,22 +207,22 @@ def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
     try:
         file = pq.ParquetFile(path, pre_buffer=False, thrift_string_size_limit=limit["footer_bytes"])
         columns = file.schema_arrow.names
-        if parquet_child.holds_records(columns):
+        if decoding_child.holds_records(columns) or any(pa.types.is_nested(each.type) for each in file.schema_arrow):
             yield Run(read_table(path), 0, 1.0)
             return
         check_lengths(columns, name)
         unique_names(columns, name)
         for field in file.schema_arrow:
-            parquet_child.check_type(field.name, field.type, pa)
+            decoding_child.check_type(field.name, field.type, pa)
         rows, first = file.metadata.num_rows, 0
         for batch in file.iter_batches(batch_size=_rows_of(len(columns)), use_threads=False):
             table = pa.Table.from_batches([batch])
-            arrays = {c: _decoded(*parquet_child.numbers(c, table.column(c), limit, pa)) for c in columns}
+            arrays = {c: _decoded(*decoding_child.numbers(c, table.column(c), limit, pa)) for c in columns}
             first += batch.num_rows
             yield Run(
                 _placed(Table(name, "parquet", arrays), first - batch.num_rows), first - batch.num_rows, first / rows
             )
-    except parquet_child.ParquetRefusedError as e:
+    except decoding_child.DecodingRefusedError as e:
         raise InputError(f"{name}{e}") from e
     except (pa.ArrowException, OSError) as e:
         raise InputError(f"{name} is damaged or cut off and cannot be read to its end; save it again") from e
@@ -276,8 +275,7 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
             first += table.n_rows
             line += block.count(b"\n")
             if table.format == "csv" and not head:
-                start = len(block) - len(block.lstrip(b"\xef\xbb\xbf \r\n"))
-                head = block[block.rfind(b"\n", 0, start) + 1 : block.find(b"\n", start) + 1]
+                head = block[: delimited.header_end(block)]
 
 
 def _whole_lines(blocks: Iterator[tuple[bytes, int]], name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:

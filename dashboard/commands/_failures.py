@@ -121,7 +121,7 @@ def sentence_of(why: Exception) -> str:
     if isinstance(why, RegistryError):
         return str(why)
     if isinstance(why, OSError):
-        return f"{why.filename or 'a file'}: {why.strerror or why}"
+        return f"{why.filename or 'the output'}: {why.strerror or why}"
     if (sentence := _extras.missing(why)) is not None:
         return sentence
     text = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__

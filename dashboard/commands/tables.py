@@ -110,7 +110,7 @@ def prediction_files(folder: Path, read: tuple[str, ...]) -> dict[str, Reader]:
 
 def _files(folder: Path) -> list[Path]:
     """Return the folder's prediction files by their endings, in alphabetical order; the others are listed on stderr."""
-    from calib_core.readers import all_endings
+    from calib_core.readers import all_endings, usual_endings
 
     every = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     found = [path for path in every if path.name.lower().endswith(tuple(all_endings()))]
@@ -118,7 +118,7 @@ def _files(folder: Path) -> list[Path]:
         if path not in found:
             _outputs.warn([f"{path.name}: skipped, not a predictions file by its ending"])
     if not found:
-        _failures.fail(f"{folder} contains no predictions file ({', '.join(all_endings())})")
+        _failures.fail(f"{folder} contains no predictions file ({', '.join(usual_endings())})")
     return found
 
 

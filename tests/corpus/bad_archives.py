@@ -60,7 +60,7 @@ def twice() -> bytes:
 def archives() -> Iterator[BadFile]:
     directory = "a.npz is damaged or cut off: its NPZ directory"
     unpacked = "is damaged or cut off (it does not match its header)"
-    stray = "is not an array saved by numpy (.npy)"
+    stray, files = "is not an array saved by numpy (.npy)", "is not NPZ but looks like a ZIP archive"
     cases: dict[str, tuple[bytes, str]] = {
         "magic only": (b"PK\x03\x04", directory),
         "no directory": (GOOD[: len(GOOD) // 2], directory),
@@ -73,9 +73,9 @@ def archives() -> Iterator[BadFile]:
         "a header that promises more": (bomb(zipfile.ZIP_DEFLATED), "header declares 1.6 GB"),
         "encrypted": (flagged(), "is encrypted; save it without a password"),
         "a name twice": (twice(), 'a.npz has 2 columns called "probs"; give every column its own name'),
-        "a text file inside": (archive({"read.me": b"x"}), stray),
-        "a CSV inside": (archive({"a.csv": b"p,y\n1,2\n"}), stray),
-        "a folder inside": (archive({"probs/": b""}), stray),
+        "a text file inside": (archive({"read.me": b"x"}), files),
+        "a CSV inside": (archive({"a.csv": b"p,y\n1,2\n"}), files),
+        "a folder inside": (archive({"probs/": b""}), files),
         "a name of nothing": (archive({".npy": npy(P)}), "an array without a name"),
         "a name of 300 characters": (archive({"x" * 300 + ".npy": npy(P)}), stray),
         "an array that is none": (archive({"probs.npy": b"hello"}), "is not a complete NPY array; save it again"),
@@ -86,7 +86,7 @@ def archives() -> Iterator[BadFile]:
         "a wrong checksum": (GOOD.replace(P.tobytes()[:8], P.tobytes()[1:9], 1), unpacked),
         "257 arrays": (archive({f"a{i}.npy": npy(Y) for i in range(257)}), "the maximum is 256"),
         "60,000 entries": (b"PK\x03\x04" + b"PK\x01\x02" * 60_000, "has more than 256 arrays"),
-        "an Office file": (archive({"[Content_Types].xml": b"<x/>"}), "is an Excel workbook or another Office file"),
+        "an Office file": (archive({"[Content_Types].xml": b"<x/>"}), "is a document of another program"),
     }
     for what, (data, says) in cases.items():
         yield BadFile(what, data, says, filename="a.npz")
@@ -96,16 +96,16 @@ def archives() -> Iterator[BadFile]:
 def other_formats() -> Iterator[BadFile]:
     good = npy(P)
     cases: dict[str, tuple[str, bytes, str]] = {
-        "Feather": ("a.feather", b"ARROW1\0\0" + bytes(20), "is a Feather (Arrow) file"),
-        "Feather of version 1": ("a.parquet", b"FEA1" + bytes(20), "is a Feather file, which is not supported"),
-        "gzip": ("a.csv.gz", b"\x1f\x8b\x08", "compressed with gzip; unpack it first"),
-        "bzip2": ("a.csv", b"BZh91AY", "compressed with bzip2; unpack it first"),
-        "xz": ("a.csv", b"\xfd7zXZ\0", "compressed with xz; unpack it first"),
-        "zstandard": ("a.csv", b"\x28\xb5\x2f\xfd\0", "compressed with zstandard; unpack it first"),
+        "Feather": ("a.feather", b"ARROW1\0\0" + bytes(20), "a.feather could not be read safely"),
+        "Feather of version 1": ("a.parquet", b"FEA1" + bytes(20), "is a Feather file of version 1; save it"),
+        "gzip": ("a.csv.gz", b"\x1f\x8b\x08", "is damaged or cut off and cannot be unpacked"),
+        "bzip2": ("a.csv", b"BZh91AY", "is damaged or cut off and cannot be unpacked"),
+        "xz": ("a.csv", b"\xfd7zXZ\0", "is damaged or cut off and cannot be unpacked"),
+        "zstandard": ("a.csv", b"\x28\xb5\x2f\xfd\0", "is damaged or cut off and cannot be unpacked"),
         "encrypted Parquet": ("a.parquet", b"PARE" + bytes(20), "save it without encryption"),
         "HDF5": ("a.h5", b"\x89HDF\r\n", "is an HDF5 file; save its arrays with numpy.savez"),
         "PDF": ("a.csv", b"%PDF-1.7\n", "is a PDF; save the table as CSV"),
-        "old Excel": ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", "is an old Excel file; save the sheet as CSV"),
+        "old Excel": ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", "is a document of another program; save the table as CSV"),
         "a pickle": ("a.pkl", b"\x80\x04N.", "contains Python objects (a pickle), which are never loaded"),
         "an old pickle": ("a.npy", b"\x80\x02N.", "contains Python objects (a pickle), which are never loaded"),
         "a JSON list": ("a.json", b"[0.5, 1]", "is a JSON list whose entries are not objects"),
@@ -119,8 +119,8 @@ def other_formats() -> Iterator[BadFile]:
         "NPZ called Parquet": ("a.parquet", GOOD, "looks like NPZ; rename it to end in .npz"),
         "JSON called CSV": ("a.csv", b'{"p": 0.5, "y": 1}\n', "looks like JSON Lines; rename it to end in .jsonl"),
         "HTML": ("a.csv", b"<!doctype html><p>Sign in</p>\n", "is an HTML page; download the file itself"),
-        "a picture": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a.csv, line 3: a NUL byte"),
-        "a program": ("a.csv", b"\x7fELF\2\1\1\0", "a NUL byte"),
+        "a picture": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is a picture; save the table behind it as CSV"),
+        "a program": ("a.csv", b"\x7fELF\2\1\1\0", "is a program; choose a table"),
         "a name with a line end": ("a\r\nb.csv", b"", "a\\r\\nb.csv is empty (0 bytes)"),
         "a name with an escape": ("\x1b[31ma.csv", b"", "\\x1b[31ma.csv is empty (0 bytes)"),
         "a name that turns text round": ("\u202egsv.csv", b"", "\\u202egsv.csv is empty (0 bytes)"),

@@ -61,9 +61,11 @@ def frames() -> Iterator[BadFile]:
 def columns() -> Iterator[BadFile]:
     rows = range(3)
     kinds: dict[str, tuple[Any, Any, str]] = {
-        "lists": ([[1.0]] * 3, pa.list_(pa.float64()), 'column "label" is nested (list<'),
-        "lists of a fixed length": ([[1.0]] * 3, pa.list_(pa.float64(), 1), "is nested (fixed_size_list<"),
-        "structures": ([{"a": 1}] * 3, pa.struct([("a", pa.int64())]), "is nested (struct<"),
+        "lists": ([["a"]] * 3, pa.list_(pa.string()), 'column "label" is nested (list<'),
+        "lists of other lengths": ([[1.0], [1.0, 2.0], [1.0]], pa.list_(pa.float64()), "has lists of 1 to 2 numbers"),
+        "empty lists": ([[]] * 3, pa.list_(pa.float64()), "has lists of no numbers; every row needs one per class"),
+        "lists of a fixed length": ([["a"]] * 3, pa.list_(pa.string(), 1), "is nested (fixed_size_list<"),
+        "structures": ([{"a": ["x"]}] * 3, pa.struct([("a", pa.list_(pa.string()))]), '"label.a" is nested (list<'),
         "maps": ([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int64()), "is nested (map<"),
         "nested in three": ([[[[1]]]] * 3, pa.list_(pa.list_(pa.list_(pa.int8()))), "save one column per class"),
         "bytes": ([b"a"] * 3, pa.binary(), 'column "label" has type binary; save numbers, booleans or text'),

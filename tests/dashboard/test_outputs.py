@@ -63,6 +63,16 @@ def test_a_full_disk_leaves_the_old_file_and_names_file_and_reason(
     assert (Path(words[-1]).read_bytes(), sorted(os.listdir())) == (b"old", before)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.parametrize("words", WRITERS[:3], ids=lambda words: words[0])
+def test_a_full_device_is_named(words: tuple[str, ...], files: bytes, tmp_path: Path) -> None:
+    target = f"out{Path(words[-1]).suffix}"
+    Path(target).symlink_to("/dev/full")
+    ended = calib(*words[:-1], target)
+    assert ended.exit_code == 2
+    assert f"{target}: cannot be written (No space left on device)" in ended.stderr
+
+
 def test_an_interrupted_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt

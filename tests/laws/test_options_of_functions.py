@@ -825,6 +825,7 @@ CASES: dict[str, Any] = {
     "readers.with_labels.key": Of(["site"], first=["id"]),
     "readers.file_format.recognise": Lazy(lambda: lambda data: True),
     "readers.file_format.arrays": Of(True, is_answer=True),
+    "readers.file_format.packs": Of(True, is_answer=True),
     "readers.file_format.unpacked": Lazy(lambda: lambda data: 7),
     "read_table.name": Of("b.csv", {"source": given("file")}, "a.csv", is_answer=True),
     "read_predictions.name": Of("a.json", {"source": given("file")}, "a.csv"),

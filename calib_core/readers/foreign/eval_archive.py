@@ -21,13 +21,12 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
 from calib_core.readers.foreign.inspect_log import has_confidence
+from calib_core.readers.formats.archives import ENCRYPTED, is_log
 from calib_core.readers.formats.jsonl import DECODER, JsonRefusedError, document_table
-from calib_core.readers.formats.npy import ZIP, is_log
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Table
 
 _ZSTD = 93
-_ENCRYPTED = 0x1
 _LOCAL = struct.Struct("<26xHH")
 """Lengths of the name and of the extra field, in the local header of a member."""
 _OTHERS = 64
@@ -52,7 +51,7 @@ def _promised(data: bytes) -> int:
     "eval",
     "an inspect_ai log",
     ("eval",),
-    recognise=lambda data: data.startswith(ZIP) and is_log(data),
+    recognise=is_log,
     unpacked=_promised,
 )
 def parse_eval(data: bytes, name: str) -> Table:
@@ -133,7 +132,7 @@ class _Archive:
             raise InputError(f"{where} is not valid JSON; copy the log again") from e
 
     def _bytes(self, entry: zipfile.ZipInfo, where: str) -> bytes:
-        if entry.flag_bits & _ENCRYPTED:
+        if entry.flag_bits & ENCRYPTED:
             raise InputError(f"{where} is encrypted; save the log without a password")
         if entry.file_size > limits.DOCUMENT_BYTES:
             raise InputError(

@@ -1,4 +1,4 @@
-"""CSV, also separated by semicolons or tabs: text stays verbatim, and every line must have the header's field count.
+"""CSV, also separated by semicolons, tabs, bars or spaces; text stays verbatim, and lines have the header's fields.
 
 pandas reads the values and the csv module the header. The options of pandas exclude guesses of missing values, of an
 index, or of numbers from text that only resembles them.
@@ -9,9 +9,11 @@ module, a file of 100 MB would take half as long again.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -231,6 +233,10 @@ INDEX = "index"
 """Name for a first column without a name, such as the index that ``DataFrame.to_csv`` writes."""
 
 _DELIMITERS = ("\t", ";", ",")
+_RARE = ("|", "^", "~", "\x01", "\x1f")
+"""Delimiters of a header in which no other one occurs; the last two are those of Hive and of ASCII."""
+_DECLARED = re.compile(rb'\s*"?sep=(.)"?[\t ]*\r?\n', re.IGNORECASE)
+"""First line by which Excel is told the delimiter."""
 _WHOLE = re.compile(r"[+-]?\d+")
 _SPACED = re.compile(r'"[^"]*"( "[^"]*")+')
 """Header of quoted names separated by spaces."""
@@ -259,23 +265,24 @@ class _Header:
 def _unpacked(data: bytes) -> int:
     """Estimate 8 bytes per field, assuming that all lines have as many fields as the first."""
     first = data[: max(data.find(b"\n", 0, limits.HEADER_BYTES), 0)]
-    return data.count(b"\n") * 8 * (1 + max(first.count(delimiter.encode()) for delimiter in _DELIMITERS))
+    return data.count(b"\n") * 8 * (1 + max(first.count(each.encode()) for each in (*_DELIMITERS, *_RARE)))
 
 
-@file_format("csv", "CSV", ("csv", "tsv", "txt"), unpacked=_unpacked)
+@file_format("csv", "CSV", ("csv", "tsv", "txt", "psv", "tab", "dat"), unpacked=_unpacked)
 def parse_csv(data: bytes, name: str) -> Table:
     """Parse a delimited text table with a header line, or one with only numbers.
 
     >>> parse_csv(b"p,label\\n0.7,001\\n0.2,1\\n", "a.csv").columns["label"].tolist()
     ['001', '1']
     """
-    data = utf8(data, name)
+    data, left_out = _from_header(utf8(data, name))
+    data = _in_columns(data)
     if (bare := bare_numbers(data, name, _EXACT)) is not None:
         return bare
     header = _header(data, name)
     lines = data_lines(data, header.stop, header.line + 1, header.delimiter, len(header.names), name)
     _check_size(lines, header, name)
-    notes = ["Every line ends with a delimiter; the empty last field was removed."] * lines.extra_field
+    notes = left_out + ["Every line ends with a delimiter; the empty last field was removed."] * lines.extra_field
     source = _Source(data, header, lines, name)
     frame, decimal_comma = _frame(source)
     if decimal_comma:
@@ -302,6 +309,97 @@ def _unguarded(values: Array) -> Array:
     return np.array([_bare(text) for text in values], dtype=object) if values.dtype == object else values
 
 
+_LINES_ABOVE = 50
+"""Most lines that are examined for the header."""
+_EMPTY_END = re.compile(rb"(?:\n[,;\t]+\r?)+\s*\Z")
+"""Rows without values at the end, as spreadsheets write them."""
+
+
+def _from_header(data: bytes) -> tuple[bytes, list[str]]:
+    """Return the text with empty lines in place of those above the header, and notes of what was left out.
+
+    >>> _from_header(b"# by me\\np,y\\n.5,1\\n"), _from_header(b"# p y\\n.5 1\\n")[0]
+    ((b'\\np,y\\n.5,1\\n', ['Line 1, above the header, was left out.']), b'p y\\n.5 1\\n')
+    """
+    lines, above = _lines_above(data)
+    data = b"\n" * len(lines) + data[sum(len(line) + 1 for line in lines) :] if above else data
+    # NumPy writes names behind the mark of a comment.
+    start = len(lines) if above else 0
+    if data[start : start + 2] == b"# ":
+        data = data[:start] + data[start + 2 :]
+    notes = [f"Line {i}, above the header, was left out." for i in above if not _DECLARED.match(lines[i - 1] + b"\n")]
+    data, empty = _without_empty_columns(_EMPTY_END.sub(b"\n", data))
+    return data, [*notes, *empty]
+
+
+def _lines_above(data: bytes) -> tuple[list[bytes], list[int]]:
+    """Return the lines above the header, and the numbers of those that are not empty.
+
+    They are a line that declares a delimiter, comments that start with #, and titles: one text before delimiters.
+    """
+    lines = data[: limits.SCAN_BYTES].split(b"\n", _LINES_ABOVE)[:-1]
+    filled = [i for i, line in enumerate(lines) if line.strip(b" \r")]
+    for k, (i, below) in enumerate(itertools.pairwise(filled)):
+        if not _is_above(lines[i], lines[below]):
+            return lines[:i], [each + 1 for each in filled[:k]]
+    return [], []
+
+
+def _is_above(line: bytes, below: bytes) -> bool:
+    """True if a line is no header: the line below is, or is another such line."""
+    if _DECLARED.match(line + b"\n"):
+        return True
+    if line.startswith(b"#"):
+        return below.startswith(b"#") or not _alike(line.removeprefix(b"#"), below)
+    text = line.rstrip(b",;\t \r")
+    ends = line[len(text) :].strip(b" \r")
+    others = below.strip(b",;\t \r")
+    return bool(ends) and not any(each in text for each in b",;\t") and (not others or ends[:1] in others)
+
+
+def _alike(line: bytes, below: bytes) -> bool:
+    """True if two lines have equally many fields by the delimiter that divides the second most."""
+    most = max((each.encode() for each in (*_DELIMITERS, *_RARE)), key=below.count)
+    return line.count(most) == below.count(most) if most in below else len(line.split()) == len(below.split())
+
+
+def _without_empty_columns(data: bytes) -> tuple[bytes, list[str]]:
+    """Remove columns at the end that have neither names nor values, and return a note; one alone is handled later."""
+    first = data.lstrip(b"\n\r ").partition(b"\n")[0].rstrip(b" \r")
+    count = len(first) - len(first.rstrip(b",;\t"))
+    if count < 2:
+        return data, []
+    ends = re.compile(re.escape(first[-count:]) + rb"(?=[ \r]*(?:\n|\Z))")
+    rows = sum(1 for line in data.split(b"\n") if line.strip(b" \r"))
+    if len(ends.findall(data)) != rows:
+        return data, []
+    return ends.sub(b"", data), [f"The last {count} columns have neither names nor values and were left out."]
+
+
+def header_end(block: bytes) -> int:
+    """Return the byte after the header line of a text, which later blocks of a longer text repeat."""
+    text = block.removeprefix(codecs.BOM_UTF8)
+    lines, _ = _lines_above(text)
+    start = sum(len(line) + 1 for line in lines)
+    start += len(text[start:]) - len(text[start:].lstrip(b" \r\n"))
+    return len(block) - len(text) + text.find(b"\n", start) + 1
+
+
+def _in_columns(data: bytes) -> bytes:
+    """Return the text with tabs instead of spaces, if spaces divide the first two lines into equally many fields.
+
+    >>> _in_columns(b"p  label\\n0.7 cat\\n"), _in_columns(b"p label\\n0.7\\n")
+    (b'p\\tlabel\\n0.7\\tcat\\n', b'p label\\n0.7\\n')
+    """
+    first, second = _first_lines(data)
+    others = (*_DELIMITERS, *_RARE, '"')
+    if len(first.split()) < 2 or any(each in line for line in (first, second) for each in others):
+        return data
+    if len(first.split()) != len(second.split()) or not any(map(_is_number, second.split())):
+        return data
+    return b"\n".join(b"\t".join(line.split()) for line in data.split(b"\n"))
+
+
 # -- the header ------------------------------------------------------------------------------------------------
 
 
@@ -318,7 +416,7 @@ def _header(data: bytes, name: str) -> _Header:
         )
     end = len(data) if end < 0 else end
     text = data[start:end]
-    for delimiter in _DELIMITERS:
+    for delimiter in (*_DELIMITERS, *_RARE):
         # Count before parsing: a million columns keep parsers busy for minutes.
         if text.count(delimiter.encode()) > limits.COLUMNS:
             raise InputError(
@@ -343,6 +441,9 @@ def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
     if not splits or text.count('"') % 2:
         raise InputError(f"{name}, line {line}: a quote in the header is not closed; close it")
     best = max(splits, key=lambda d: len(splits[d]))
+    if len(splits[best]) == 1:
+        best = max(_RARE, key=lambda d: text.count(d))
+        return next(csv.reader([text.rstrip("\r")], delimiter=best)), best
     return splits[best], best
 
 

@@ -17,11 +17,13 @@ from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import FileFormat, by_bytes, by_ending, plain_text
-from calib_core.readers.formats import npy
 from calib_core.readers.formats.folder import folder_table
 from calib_core.readers.formats.jsonl import parse_lines
+from calib_core.readers.formats.list_cells import with_matrices
+from calib_core.readers.formats.unread import unread, unread_by_ending
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, file_label, unique_names
+from calib_core.readers.text_encoding import UTF16
 from calib_core.readers.tool_shapes import of_columns
 
 
@@ -65,26 +67,6 @@ def _composed(column: Array) -> Array:
     return column if (same == values).all() else frozen(same[codes])
 
 
-_REFUSED = (
-    (
-        b"ARROW1",
-        "a Feather (Arrow) file, which is not supported because damaged ones crash their reader; save it as Parquet",
-    ),
-    (b"FEA1", "a Feather file, which is not supported because damaged ones crash their reader; save it as Parquet"),
-    (b"\x1f\x8b", "compressed with gzip; unpack it first"),
-    (b"BZh", "compressed with bzip2; unpack it first"),
-    (b"\xfd7zXZ", "compressed with xz; unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstandard; unpack it first"),
-    (b"PARE", "an encrypted Parquet file; save it without encryption"),
-    (b"\x89HDF", "an HDF5 file; save its arrays with numpy.savez"),
-    (b"%PDF", "a PDF; save the table as CSV"),
-    (npy.ZIP, "an Excel workbook or another Office file; save the sheet as CSV"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel file; save the sheet as CSV"),
-)
-_HTML = (b"<!doctype html", b"<html")
-_PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
-
-
 def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Table:
     """Read a CSV, Parquet, NPZ, NPY or JSON Lines file as named columns and matrices, before their roles are known.
 
@@ -115,7 +97,7 @@ def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) 
 
 def table_of_lines(data: bytes, name: str) -> Table:
     """Return the table of some lines of a longer JSON Lines file."""
-    return of_columns(one_form(parse_lines(data, name)))
+    return of_columns(with_matrices(one_form(parse_lines(data, name))))
 
 
 def file_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -142,28 +124,47 @@ def _table(data: bytes, filename: str) -> Table:
             f"{name} has {size(len(data))}; the maximum is {size(limits.FILE_BYTES)}. Save float32 in an NPZ, or fewer "
             "rows"
         )
-    found, expected = looks_like(data, name), by_ending(filename)
-    if expected is not None and expected != found:
-        raise InputError(
-            f"{name} is not {expected.title} but looks like {found.title}; rename it to end in .{found.endings[0]}"
-        )
-    return of_columns(one_form(found.parse(data, name)))
+    found = looks_like(data, name)
+    check_ending(found, filename, name)
+    return of_columns(with_matrices(one_form(found.parse(data, name))))
+
+
+_TEXT_TOO = (".xls",)
+"""Endings of workbooks under which programs also write text separated by tabs."""
+
+
+def check_ending(found: FileFormat, filename: str, name: str) -> None:
+    """InputError if the ending of a file name belongs to another format than the one found.
+
+    A packed file may lack the ending of its packing, and an unpacked one may still have it, as browsers unpack files.
+    """
+    expected = by_ending(filename)
+    if expected is not None and expected.packs and not found.packs:
+        expected = by_ending(filename.rpartition(".")[0])
+    if found.key == "csv" and filename.lower().endswith(_TEXT_TOO):
+        return
+    if expected in (None, found) or (found.packs and found.recognise is not None and found.key != "zip"):
+        return
+    raise InputError(
+        f"{name} is not {expected.title} but looks like {found.title}; rename it to end in .{found.endings[0]}"
+    )
 
 
 def looks_like(data: bytes, name: str) -> FileFormat:
     """Return the format that the bytes indicate; InputError for known formats that are not supported."""
-    if data.startswith(_PICKLE):
-        raise InputError(
-            f"{name} contains Python objects (a pickle), which are never loaded; save plain arrays with numpy.savez"
-        )
+    if (refused := unread(data)) is not None:
+        raise InputError(refused.message(name))
     if (found := by_bytes(data)) is not None:
         return found
-    for magic, what in _REFUSED:
-        if data.startswith(magic):
-            raise InputError(f"{name} is {what}")
-    start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start.lower().startswith(_HTML):
-        raise InputError(f"{name} is an HTML page; download the file itself, which may need signing in")
-    if start.startswith(b"["):
+    if _is_binary(data) and (refused := unread_by_ending(name)) is not None:
+        raise InputError(refused.message(name))
+    if data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
         raise InputError(f"{name} is a JSON list whose entries are not objects; write one JSON object per line")
     return plain_text()
+
+
+def _is_binary(data: bytes) -> bool:
+    """True if the first bytes are not text: a NUL byte without a mark of UTF-16, or many control characters."""
+    head = data[:4096]
+    controls = sum(byte < 32 and byte not in b"\t\n\r" for byte in head)
+    return data[:2] not in UTF16 and (b"\0" in head or 20 * controls > len(head))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.file_format import all_endings
+from calib_core.readers.file_format import all_endings, usual_endings
 from calib_core.readers.messages import listed, size
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.table import Array, Table, file_label
@@ -21,6 +22,9 @@ from calib_core.readers.table import Array, Table, file_label
 FILE = "file"
 """Column that names the file of each row, unless another column does."""
 _MOST_NOTES = 5
+_STATE = "state.json"
+"""File of a folder that Hugging Face's datasets wrote; its shards are the only tables."""
+_DESCRIPTIONS = frozenset({_STATE, "dataset_info.json", "dataset_dict.json"})
 
 
 def folder_table(path: str | os.PathLike[str], read: Callable[[Path], Table]) -> Table:
@@ -44,9 +48,12 @@ def folder_table(path: str | os.PathLike[str], read: Callable[[Path], Table]) ->
     if damaged := [each for each in refused if _ending(each) in endings]:
         raise refused[damaged[0]]
     beside = [each.name for each in paths if each.name not in kept]
+    dataset = (Path(path) / _STATE).is_file()
+    if dataset and len(kept) == 1:
+        return replace(next(iter(kept.values())), name=name)
     notes = [f"{len(kept)} files of {name} are read as one table."]
     notes += [f"Files of other types in {name} are left out: {listed(beside, 3)}."] if beside else []
-    return _one_table(name, kept, notes)
+    return _one_table(name, kept, notes, tell_apart=not dataset)
 
 
 def folder_digest(path: str | os.PathLike[str]) -> str:
@@ -63,12 +70,19 @@ def _files(folder: Path) -> list[Path]:
         every = sorted(folder.iterdir(), key=lambda each: each.name)
     except OSError as e:
         raise InputError(f"{file_label(str(folder))} cannot be opened ({e.strerror}); check the path") from e
-    found = [each for each in every if each.is_file() and _ending(each.name) in all_endings() and each.name[0] != "."]
+    found = [
+        each
+        for each in every
+        if each.is_file()
+        and _ending(each.name) in all_endings()
+        and each.name[0] != "."
+        and each.name not in _DESCRIPTIONS
+    ]
     name = file_label(str(folder))
     if not found:
         inside = [each.name for each in every if each.is_dir()]
         hint = f"; choose one of its folders: {listed(inside, 3)}" if inside else ""
-        raise InputError(f"{name} is a folder without a readable file ({', '.join(all_endings())}){hint}")
+        raise InputError(f"{name} is a folder without a readable file ({', '.join(usual_endings())}){hint}")
     n_bytes = sum(each.stat().st_size for each in found)
     if n_bytes > limits.FILE_BYTES:
         raise InputError(
@@ -97,7 +111,7 @@ def _of_one_shape(name: str, tables: Mapping[str, Table]) -> dict[str, Table]:
     return known[0] if known else next(iter(groups.values()))
 
 
-def _one_table(name: str, tables: Mapping[str, Table], notes: Sequence[str]) -> Table:
+def _one_table(name: str, tables: Mapping[str, Table], notes: Sequence[str], *, tell_apart: bool) -> Table:
     first = next(iter(tables.values()))
     rows = [table.n_rows for table in tables.values()]
     columns = {key: _below(each) for key in first.columns if (each := _of_rows(key, tables)) is not None}
@@ -111,7 +125,7 @@ def _one_table(name: str, tables: Mapping[str, Table], notes: Sequence[str]) -> 
         [f"{len(own) - _MOST_NOTES} more notes about its files."] if own[_MOST_NOTES:] else []
     )
     files = np.repeat(np.array(list(tables), dtype=object), rows)
-    if not any(_names_files(key, list(tables.values())) for key in columns):
+    if tell_apart and not any(_names_files(key, list(tables.values())) for key in columns):
         columns[FILE if FILE not in columns else f"{FILE} of {name}"] = frozen(files.copy())
     lines = [table.lines for table in tables.values() if table.lines is not None]
     numbers = [np.arange(table.n_rows) if table.rows is None else table.rows for table in tables.values()]

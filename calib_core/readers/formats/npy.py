@@ -18,24 +18,18 @@ from calib_core._base.arrays import FloatType, frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
+from calib_core.readers.formats.archives import COMPRESSIONS, ENCRYPTED, has_arrays
 from calib_core.readers.limits import check_rows
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, unique_names
 
 MAGIC = npy_format.MAGIC_PREFIX
-ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-OFFICE = b"[Content_Types].xml"
-"""Text at the start of every Office file, which is also a ZIP archive."""
-_LOGS = (b"_journal/", b"header.json", b"samples/", b"summaries.json", b"reductions.json")
-"""Prefixes of the first member of a log archive, which is not an NPZ either."""
 # Version 3 differs only in the names of structured arrays, which are not supported.
 _HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 # numpy copies a header before it checks its length, so it never receives more than this.
 _HEAD_BYTES = limits.NPY_HEADER_BYTES + npy_format.MAGIC_LEN + 4
 _NUMBER_KINDS = "biuf"
 _TEXT_CHARS = limits.NAME_CHARS * 4
-_COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-_ENCRYPTED = 0x1
 _PIECE_BYTES = 1 << 16
 
 
@@ -67,16 +61,7 @@ def parse_npy(data: bytes, name: str) -> Table:
     return as_table({"array": finished(header.shaped(array), name)}, name, "npy", ())
 
 
-def _is_archive(data: bytes) -> bool:
-    return data.startswith(ZIP) and OFFICE not in data[:4096] and not is_log(data)
-
-
-def is_log(data: bytes) -> bool:
-    """True for an archive of logs, by the name of its first member."""
-    return data[30:64].startswith(_LOGS)
-
-
-def _unpacked(data: bytes) -> int:
+def declared_bytes(data: bytes) -> int:
     """Return the declared size; a damaged directory is reported when the file is read."""
     try:
         return sum(member.file_size for member in _archive(data, "").infolist())
@@ -84,7 +69,7 @@ def _unpacked(data: bytes) -> int:
         return len(data)
 
 
-@file_format("npz", "NPZ", ("npz",), recognise=_is_archive, arrays=True, unpacked=_unpacked)
+@file_format("npz", "NPZ", ("npz",), recognise=has_arrays, arrays=True, unpacked=declared_bytes)
 def parse_npz(data: bytes, name: str) -> Table:
     """Parse the arrays of an NPZ file by name; arrays of 0 or more than 2 dimensions are left out with a note."""
     archive = _archive(data, name)
@@ -151,9 +136,9 @@ def _members(archive: zipfile.ZipFile, name: str) -> dict[str, zipfile.ZipInfo]:
 
 def _check_entry(entry: zipfile.ZipInfo, name: str) -> None:
     what = f"{name}, array {quoted(entry.filename.removesuffix('.npy'))}"
-    if entry.flag_bits & _ENCRYPTED:
+    if entry.flag_bits & ENCRYPTED:
         raise InputError(f"{what} is encrypted; save it without a password")
-    if entry.compress_type not in _COMPRESSIONS:
+    if entry.compress_type not in COMPRESSIONS:
         # bzip2 and LZMA expand without a bound: 3.5 kB can become 9 GB, whatever the declared size.
         raise InputError(
             f"{what} uses the unsupported compression method {entry.compress_type}; save with numpy.savez or "

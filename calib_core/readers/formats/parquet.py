@@ -7,24 +7,15 @@ of steps whatever the bytes contain. (Types and fields: parquet.thrift, FileMeta
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
-from calib_core.readers.formats import parquet_child
-from calib_core.readers.limits import check_rows
-from calib_core.readers.messages import quoted, size
-from calib_core.readers.table import Array, Table, file_label, unique_names
+from calib_core.readers.formats.child_process import decoded_table
+from calib_core.readers.messages import size
+from calib_core.readers.table import Table, file_label
 
 _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
 _SCHEMA, _ROWS = 2, 3
@@ -150,7 +141,6 @@ class _Footer:
 
 MAGIC = b"PAR1"
 
-_UNSAFE = "could not be read safely (it is damaged, or needs too much memory or time); save it again, as NPZ or CSV"
 _HAS_LIMITS = importlib.util.find_spec("resource") is not None
 
 
@@ -162,12 +152,9 @@ _HAS_LIMITS = importlib.util.find_spec("resource") is not None
     unpacked=promised_bytes,
 )
 def parse_parquet(data: bytes, name: str) -> Table:
-    """Parse the columns of a Parquet file: numbers, booleans and text; nested columns are refused by name."""
+    """Parse the columns of a Parquet file: numbers, booleans, text and lists of one number per class."""
     _check_frame(data, name)
-    if importlib.util.find_spec("pyarrow") is None:
-        raise InputError(f"{name}: reading Parquet needs pyarrow; run: pip install calib[parquet]")
-    output = _from_child(data, name) if _HAS_LIMITS else _in_process(data, name)
-    return Table(name, "parquet", _columns(output, name))
+    return decoded_table("parquet", data, name, "parquet", apart=_HAS_LIMITS)
 
 
 def _check_frame(data: bytes, name: str) -> None:
@@ -182,99 +169,6 @@ def _check_frame(data: bytes, name: str) -> None:
             f"{name} has a footer of {size(footer)}; the maximum is {size(limits.FOOTER_BYTES)}. Save it with fewer "
             "columns or larger row groups"
         )
-
-
-def _from_child(data: bytes, name: str) -> bytes:
-    """Return the child's output; any abnormal end of the child means that the file could not be read safely."""
-    with tempfile.TemporaryFile() as out:
-        # The source is passed as a file, without -m: the child needs pyarrow and nothing from this package. -P keeps
-        # this
-        # folder, whose module names could shadow others, out of its path.
-        command = [sys.executable, "-P", "-W", "ignore", str(Path(parquet_child.__file__)), json.dumps(bounds())]
-        try:
-            child = subprocess.run(
-                command,
-                input=data,
-                stdout=out,
-                stderr=subprocess.DEVNULL,
-                timeout=3 * limits.CHILD_SECONDS,
-                check=False,
-            )
-        except (subprocess.TimeoutExpired, OSError) as e:
-            raise InputError(f"{name} {_UNSAFE}") from e
-        if child.returncode != 0:
-            raise InputError(f"{name} {_UNSAFE}")
-        out.seek(0)
-        return out.read()
-
-
-def _in_process(data: bytes, name: str) -> bytes:
-    """Decode without a child process on systems without process limits (Windows), guarded by the footer's bounds."""
-    try:
-        return b"".join(bytes(part) for part in parquet_child.decoded(data, bounds()))
-    except (Exception, MemoryError) as e:
-        raise InputError(f"{name} {_UNSAFE}") from e
-
-
-def bounds() -> dict[str, int]:
-    return {
-        "columns": limits.COLUMNS,
-        "decoded_bytes": limits.DECODED_BYTES,
-        "dictionary_bytes": limits.DICTIONARY_BYTES,
-        "field_chars": limits.FIELD_CHARS,
-        "footer_bytes": limits.FOOTER_BYTES,
-        "memory": limits.CHILD_BYTES,
-        "seconds": limits.CHILD_SECONDS,
-        "rows": limits.ROWS,
-        "row_bytes": limits.ROW_BYTES,
-        "working_bytes": limits.WORKING_BYTES,
-    }
-
-
-def _columns(output: bytes, name: str) -> dict[str, Array]:
-    """Return the arrays in the child's output: a line of JSON, then plain numbers; it is not trusted either."""
-    end = output.find(b"\n")
-    try:
-        described = json.loads(output[: max(end, 0)])
-        if "refused" in described:
-            raise InputError(f"{name}{described['refused'][:600]}")
-        if "too_large" in described:
-            check_rows(name, *described["too_large"])
-        names = [str(column["name"]) for column in described["columns"]]
-        unique_names(names, name)
-        check_lengths(names, name)
-        start = end + 1
-        blocks: dict[int, Array] = {}
-        arrays = [_array(output, column, start, described["rows"], blocks) for column in described["columns"]]
-    except (KeyError, TypeError, IndexError, ValueError) as e:
-        if isinstance(e, InputError):
-            raise
-        raise InputError(f"{name} {_UNSAFE}") from e
-    return dict(zip(names, arrays, strict=True))
-
-
-def check_lengths(names: list[str], name: str) -> None:
-    for j, n in enumerate(names):
-        if not n.strip() or len(n) > limits.NAME_CHARS:
-            raise InputError(
-                f"{name}: column {j + 1} ({quoted(n)}) needs a name of 1 to {limits.NAME_CHARS} characters"
-            )
-
-
-def _array(output: bytes, column: dict[str, Any], start: int, rows: int, blocks: dict[int, Array]) -> Array:
-    """Return one column as a view of its block, so that adjacent columns stay adjacent."""
-    dtype = np.dtype(str(column["dtype"]))
-    if dtype.kind not in "biuf":
-        raise ValueError(dtype)
-    width, j, offset = int(column["width"]), int(column["column"]), start + int(column["offset"])
-    if offset not in blocks:
-        blocks[offset] = np.frombuffer(output, dtype, rows * width, offset).reshape(rows, width)
-    values = blocks[offset][:, j]
-    if column.get("words") is None:
-        return values
-    words = np.empty(len(column["words"]), dtype=object)
-    words[:] = [str(word) for word in column["words"]]
-    return np.asarray(words[values])
 
 
 def columns_of(path: str | os.PathLike[str], columns: Sequence[str]) -> tuple[int, dict[str, str]]:

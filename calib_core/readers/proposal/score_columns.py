@@ -195,12 +195,12 @@ def check_for_scores(table: Table) -> None:
     >>> check_for_scores(Table("a.csv", "csv", {"p y": np.array(["0.7 1"], dtype=object)}))
     Traceback (most recent call last):
     ...
-    calib_core._base.errors.InputError: a.csv has only one column, "p y". Separate the score columns and the labels \
+    calib_core._base.errors.InputError: a.csv has only one column. Separate the score columns and the labels \
 by commas, semicolons or tabs, below one header line
     """
     if table.format == "csv" and len(table.names) == 1:
         raise InputError(
-            f"{table.name} has only one column, {quoted(table.names[0])}. Separate the score columns and the labels by "
+            f"{table.name} has only one column. Separate the score columns and the labels by "
             "commas, semicolons or tabs, below one header line"
         )
     for name in table.columns:

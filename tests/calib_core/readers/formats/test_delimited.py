@@ -125,7 +125,7 @@ REFUSED = {
     b'p,y\n0.5,a\n0.5,"x\n0.5,b\n': 'a.csv, line 3: a quote (") is not closed*stopped at line 4*',
     b'p,"y\n0.5,a\n': "a.csv, line 1: a quote in the header is not closed*",
     b"p," + b"x" * 300 + b"\n1,2\n": "a.csv, line 1: column 2 has a name of 300 characters; shorten it",
-    b"\x1f\x8b\x08": "a.csv is compressed with gzip; unpack it first",
+    b"\x1f\x8b\x08": "a.csv is damaged or cut off and cannot be unpacked; save it again",
     b"[1, 2]": "a.csv is a JSON list*",
 }
 

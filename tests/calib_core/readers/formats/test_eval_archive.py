@@ -16,7 +16,7 @@ import pytest
 import calib_core as cc
 from calib_core.readers import limits, read_table
 from calib_core.readers.foreign import eval_archive
-from calib_core.readers.formats import npy
+from calib_core.readers.formats import archives
 from tests.corpus.inspect_files import NAME, archive, drawn, judged, log, score, summary
 
 ZSTD = 93
@@ -161,7 +161,7 @@ def test_an_encrypted_member_is_refused():
 
 
 def test_an_archive_is_told_from_npz_by_its_first_member():
-    assert npy.is_log(log(judged()))
+    assert archives.is_log(log(judged()))
     assert "looks like an inspect_ai log" in refused(log(judged()), "a.npz")
     assert read_table(log(judged()), NAME).origin == "inspect-log"
 
