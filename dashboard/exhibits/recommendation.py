@@ -12,6 +12,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Recipe
 from calib_core.defaults import LEVEL
+from calib_core.evaluation.calibrator_choice import auroc_heading
 from calib_core.evaluation.candidate_ranking import MOST
 from calib_core.evaluation.row_losses import COST, SCORES, name_of_score
 from calib_core.registry.registry import Choice, Text
@@ -159,7 +160,7 @@ class Recommendation(Exhibit):
             of.whole("times chosen", "picked"),
             *([of.share("weight in the blend", "weight")] if frame["weight"].notna().any() else []),
             of.share("accuracy"),
-            of.number(cc.evaluation.choice.auroc_heading(frame), "auroc"),
+            of.number(auroc_heading(frame), "auroc"),
             of.share("mean risk", "mean_risk")
             if frame["mean_risk"].notna().any()
             else of.share("mean confidence", "mean_confidence"),
@@ -235,7 +236,7 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
         f"calibrators. Equal to best: the {gain} is at least {at_level(MOST)} of the largest, or at least half of it "
         "and not significantly smaller. Calibrators that bias the mean prediction or clearly worsen the log loss never "
         "count as equal. The uncalibrated model counts as equal if no calibrator is recommended. "
-        f"{cc.evaluation.choice.auroc_heading(found.table)}: {auroc}{folds}."
+        f"{auroc_heading(found.table)}: {auroc}{folds}."
     )
 
 
