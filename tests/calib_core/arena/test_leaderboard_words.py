@@ -77,7 +77,7 @@ def test_the_single_calibrator_with_the_least_harm_is_named():
 
 def test_ties_name_no_single_winner():
     harm, winner = said(identity=FOUR, vector=[0.6, 0.4, 0.4, 0.4], temperature=[0.6, 0.4, 0.4, 0.4], choose=FOUR)
-    assert harm.startswith("Every single calibrator makes the log loss worse in 25 % of the experiments or more. ")
+    assert harm.startswith("Even the safest single calibrators make the log loss worse in 25 % of the experiments. ")
     assert harm.endswith("The recommended calibrator never makes it worse.")
     assert winner == f"Highest win rate: vector scaling, temperature scaling, {in_percent((2.5 * 3 + 0.5) / 12)}."
 
