@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,7 @@ class CalibratorChoice(OneLine):
     is fitted without them (None if there are none). ``same_events``: whether calibration and held-out rows
     have the same share of events. The gain of an update of the mean risk is then a little too large. ``costs`` are
     those of decisions as text. ``groups`` has the gain of ``about`` in each group of a column, if one was named.
+    ``harmful`` is a calibrator that is not recommended only because it harms such a group; None if there is none.
     """
 
     recipe: Recipe
@@ -137,6 +139,7 @@ class CalibratorChoice(OneLine):
     simple: Recipe | None = None
     costs: str = ""
     groups: GroupGains | None = None
+    harmful: Recipe | None = None
 
     def frame(self) -> pd.DataFrame:
         """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
@@ -147,7 +150,7 @@ class CalibratorChoice(OneLine):
         - gain over the model, its interval low to high and p-value, uncorrected (p) and corrected for the number of
           candidates (p_holm);
         - gain_in_folds, the gain by cross-validation, which differs where the table is of held-out rows;
-        - picked, the number of folds it was chosen for;
+        - picked, the number of folds without which it was chosen, or was the simplest that is about as good as a blend;
         - weight, its share in the blend (NaN if none was made);
         - accuracy and auroc, the change of each, with an interval (auroc: the chance that a row of the event has a
           higher risk than another, ties half; without an event, that a correct prediction has higher confidence than a
@@ -235,6 +238,8 @@ class CalibratorChoice(OneLine):
     @property
     def headline(self) -> str:
         """Recommendation in a few words."""
+        if not self.recalibrate and self.harmful == self.about:
+            return "No calibrator is recommended"
         if not self.recalibrate:
             return "No calibrator significantly helps"  # only advice, which looks for errors, says to leave the model
         params = dict(self.recipe.params)
@@ -281,18 +286,20 @@ class CalibratorChoice(OneLine):
             return " ".join(filter(None, (fall, changes, among, score, *floored)))
         changes = "Some risks can cross 50 %." if changes.startswith("Some risks") else changes
         effects = " ".join(filter(None, (fall, changes, *floored)))
-        return f"{self.beside} With {self._called}, {inside(effects)}" if effects else self.beside
+        return " ".join(filter(None, (self.beside, self.with_recommended(effects))))
 
-    @property
-    def _called(self) -> str:
-        if self.recipe.key == "blend":
-            return "the blend"
-        return f"{'the ' if _is_map(self.recipe) else ''}{inside(self.recipe.title)}"
+    def with_recommended(self, text: str) -> str:
+        """Name the recommended calibrator at the start of a text, if a simpler one stands beside it."""
+        return f"With {_called(self.recipe)}, {inside(text)}" if text and self.simple is not None else text
 
     def _then(self) -> tuple[str, ...]:
         """Sentences on the score before and after, and on rows in which it is at its maximum."""
         name = name_of_score(self.score)
-        then = f"{begun(name)} {self._way} from {written(self.before)} to {written(self.before - self.gain.point)}."
+        unclear = ""
+        if self._of_stated_use and not self.gain.low > 0:
+            unclear = ", no clear change; log loss clearly falls"
+        after = written(self.before - self.gain.point)
+        then = f"{begun(name)} {self._way} from {written(self.before)} to {after}{unclear}."
         if not self.floored or self.score != "log-loss":
             return (then,)
         capped = f"{self._at_most()}. The log loss of such a row is {CAPPED}."
@@ -304,12 +311,12 @@ class CalibratorChoice(OneLine):
         """Effect of the simpler calibrator that is about as good, in a sentence; empty if there is none."""
         if self.simple is None:
             return ""
-        line = self.table.iloc[self.recipes.index(self.simple)]
+        line = self._row(self.simple)
         keeps = CALIBRATORS[self.simple.key].flags.keeps_argmax and self.score != COST
         keeping = " and changes no predicted class" if keeps else ""
         return (
             f"{begun(_in_use(self.simple))} is simpler and about as good: it lowers "
-            f"{name_of_score(self.score)} by {written(float(line['gain']))}{keeping}; {self._called} lowers "
+            f"{name_of_score(self.score)} by {written(float(line['gain']))}{keeping}; {_called(self.recipe)} lowers "
             f"it by {written(self.gain.point)}."
         )
 
@@ -365,11 +372,11 @@ class CalibratorChoice(OneLine):
         name, tried = name_of_score(self.score), len(self.recipes) - 1
         if self.why or not tried:
             return f"No gain can be shown because {self.why or 'there is no calibrator to try'}."
-        if self.groups is not None and len(self.groups.harmed) and self.gain.point > 0:
-            title = begun(inside(self.about.title))
-            return f"{title} lowers the {name} of all rows, but harms a group. {self.groups.sentence}"
+        if self.groups is not None and self.harmful == self.about:
+            lowers = f"lowers the {name} of all rows, but " if self.gain.point > 0 else ""
+            return f"{begun(_in_use(self.about))} {lowers}harms a group. {self.groups.sentence}"
         if self.held_out and self._of_stated_use and self.evidence > ENOUGH and self.gain.point > 0:
-            what = f"{begun(inside(self.about.title))} lowers the {name} on {self.judged_on}"
+            what = f"{begun(_in_use(self.about))} lowers the {name} on {self.judged_on}"
             return f"{what}, but its gain in log loss on these rows is not significant, which is also required."
         if self.blended and self.evidence > ENOUGH and not self.gain.point > 0:
             about = (
@@ -417,7 +424,11 @@ class CalibratorChoice(OneLine):
     @property
     def _lines(self) -> tuple[Any, Any]:
         """Table lines of the model and of the calibrator in the sentences."""
-        return self.table.iloc[0], self.table.iloc[self.recipes.index(self.about)]
+        return self._row(IDENTITY), self._row(self.about)
+
+    def _row(self, recipe: Recipe) -> Any:
+        """Table line of a calibrator."""
+        return self.table.iloc[self.recipes.index(recipe)]
 
     @property
     def among_equals(self) -> bool:
@@ -439,20 +450,19 @@ class CalibratorChoice(OneLine):
         """Gain with its interval and side effects, in sentences; or the number of rows needed to show a gain."""
         if not self.recalibrate:
             return tuple(filter(None, (self._of_floored_fit, *self._more_rows())))
-        base, line = self._lines
         contract = self._contract
-        needed = int(line["rows_needed"])
-        name = name_of_score(self.score)
+        needed = int(self._lines[1]["rows_needed"])
+        accuracy, ranking, means = map(self._of_both, (self._accuracy, self._ranking, self._means))
         texts = (
-            f"On {self.judged_on}, {name} {self._way} by {written(abs(self.gain.point))} ({self._ends(self.gain)})."
-            f"{self._same_events(self.about)}",
-            "" if self.groups is None else self.groups.sentence,
+            self._gains(),
+            "" if self.groups is None else self.with_recommended(self.groups.sentence),
+            self._of_harmful(),
             self._of_members(),
             self._of_floored_fit,
-            "" if contract.keeps_argmax else f"Accuracy {_moves(line, self.level)}.",
+            accuracy,
             self._best(),
-            self._ranking(base, line),
-            *self._means(base, line),
+            ranking,
+            means,
             _ALONE
             if contract.output == "top-label" and self.kind == "full"
             else "The probabilities of a row need not sum to one."
@@ -461,6 +471,37 @@ class CalibratorChoice(OneLine):
             self._rows_to_fit(needed) if needed else "",
         )
         return tuple(filter(None, texts))
+
+    def _gains(self) -> str:
+        """Sentence on the gain of the recommended calibrator, and of the simpler one beside it, with intervals."""
+        size = f"{written(abs(self.gain.point))} ({self._ends(self.gain)})"
+        if self.simple is not None:
+            line = self._row(self.simple)
+            other = Difference(*(float(line[name]) for name in ("gain", "low", "high", "p")))
+            simple = f"{written(other.point)} with {_called(self.simple)} ({self._ends(other)})"
+            size = f"{simple}, and by {written(self.gain.point)} with {_called(self.recipe)} ({self._ends(self.gain)})"
+        falls = f"On {self.judged_on}, {name_of_score(self.score)} {self._way} by {size}."
+        return f"{falls}{self._same_events(self.about)}"
+
+    def _of_both(self, effect: Callable[[Recipe], str]) -> str:
+        """Effect of the recommended calibrator, and of the simpler one beside it if that differs."""
+        mine = effect(self.recipe)
+        if self.simple is None or (other := effect(self.simple)) == mine:
+            return mine
+        of_other = f"With {_called(self.simple)}, {inside(other)}" if other else ""
+        return " ".join(filter(None, (of_other, self.with_recommended(mine))))
+
+    def _accuracy(self, recipe: Recipe) -> str:
+        """Sentence on the accuracy; empty if no predicted class can change."""
+        if CALIBRATORS[recipe.key].flags.keeps_argmax:
+            return ""
+        return f"Accuracy {_moves(self._row(recipe), self.level)}."
+
+    def _of_harmful(self) -> str:
+        """Sentence on a calibrator that is not recommended because it harms a group; empty if there is none."""
+        if self.harmful is None:
+            return ""
+        return f"{begun(_in_use(self.harmful))} is not recommended: in cross-validation, it harms a group."
 
     def _of_members(self) -> str:
         """Sentence on the members of a recommended blend and their weights; empty for other calibrators."""
@@ -485,13 +526,13 @@ class CalibratorChoice(OneLine):
         way = "raise" if gain.point < 0 else "lower"
         return (
             f"{rows}. Such rows can decide the fit. Fitted without {'it' if self.floored_fit == 1 else 'them'}, "
-            f"{inside(self.about.title)} would {way} {name_of_score(self.score)} by "
+            f"{_called(self.about)} would {way} {name_of_score(self.score)} by "
             f"{written(abs(gain.point))} ({self._ends(gain)})."
         )
 
     def too_few_to_fit(self, recipe: Recipe) -> str:
         """Sentence on a calibrator that usually needs more calibration rows than there are; empty if they suffice."""
-        needed = int(self.table.iloc[self.recipes.index(recipe)]["rows_needed"])
+        needed = int(self._row(recipe)["rows_needed"])
         if needed <= self.among:
             return ""
         return f" But it usually needs about {about_rows(needed)} calibration rows; you have {count(self.among)}."
@@ -501,11 +542,12 @@ class CalibratorChoice(OneLine):
         params = dict(self.recipe.params)
         of_value = f" of {title_of(str(params['by']), str(params['only']))}" if params.get("only") else ""
         there = self.of_value if of_value else self.among
-        name = begun(inside(self.recipe.without("by", "only").title))
+        name = begun(_called(self.recipe.without("by", "only")))
         return f"{name} needs about {about_rows(needed)} calibration rows{of_value}; you have {count(there)}."
 
-    def _ranking(self, base: Any, line: Any) -> str:
+    def _ranking(self, recipe: Recipe) -> str:
         """Sentence on the ranking of rows: by the risk of an event, else of correct above wrong predictions."""
+        base, line = self._row(IDENTITY), self._row(recipe)
         if not np.isfinite(line["auroc_gain"]):
             return ""
         what = (
@@ -522,28 +564,29 @@ class CalibratorChoice(OneLine):
             ends = f"{at_level(self.level)} interval of the change {_signed(low)} to {_signed(high)}"
         return f"{what} goes from {before} to {after}{_unclear(low, high)} ({ends})."
 
-    def _means(self, base: Any, line: Any) -> tuple[str, ...]:
+    def _means(self, recipe: Recipe) -> str:
         """Sentence on the mean risk of an event (else the mean confidence) before and after."""
+        base, line = self._row(IDENTITY), self._row(recipe)
         name, what = (
             ("mean_risk", "Mean predicted risk")
             if np.isfinite(base["mean_risk"])
             else ("mean_confidence", "Mean confidence")
         )
         if not np.isfinite(line[name]):
-            return ()
+            return ""
         if abs(line[name] - base[name]) < _SAME:
-            return (f"{what} stays {short_percent(base[name])}.",)
+            return f"{what} stays {short_percent(base[name])}."
         way = "rises" if line[name] > base[name] else "falls"
         away = ""
         if name == "mean_risk" and abs(line[name] - self.event_rate) > abs(base[name] - self.event_rate) + _SAME:
             away = f", further from the observed {short_percent(self.event_rate)}"
-        return ("{} {} from {} to {}{}.".format(what, way, *told_apart(base[name], line[name]), away),)
+        return "{} {} from {} to {}{}.".format(what, way, *told_apart(base[name], line[name]), away)
 
     def _best(self) -> str:
         """Comparison with the best candidate, if it is another."""
-        if self.winner == self.recipe:
+        if self.winner in (self.recipe, self.harmful):
             return ""
-        best, mine = (self.table.iloc[self.recipes.index(each)] for each in (self.winner, self.recipe))
+        best, mine = self._row(self.winner), self._row(self.recipe)
         if not 0 < float(mine["gain"]) < float(best["gain"]) < np.inf:
             return ""
         share = in_percent(max(float(mine["gain"]) / float(best["gain"]), 0.0))
@@ -619,7 +662,7 @@ class CalibratorChoice(OneLine):
         if not self.recalibrate or not line["p_holm"] > SIGNIFICANCE:
             return ""
         return (
-            f"The {chance(line['p_holm'])} of {inside(self.about.title)} allows for having tried "
+            f"The {chance(line['p_holm'])} of {_called(self.about)} allows for having tried "
             f"{len(self.recipes) - 1} calibrators. The recommendation does not use it: it uses the interval of the "
             "gain and the likelihood below."
         )
@@ -631,7 +674,7 @@ class CalibratorChoice(OneLine):
         if not self.gain.low <= 0 <= self.gain.high:
             return ""
         what = "The third condition" if self.held_out else "The first condition"
-        return f" {what} is not met: the interval of the gain of {inside(self.about.title)} includes 0."
+        return f" {what} is not met: the interval of the gain of {_called(self.about)} includes 0."
 
     def _how(self) -> str:
         """Describe how the calibrator was chosen, and how often the choice is the same without one fold."""
@@ -659,9 +702,9 @@ class CalibratorChoice(OneLine):
             return (
                 "Recalibration is recommended if the blend predicts the outcomes of left-out rows clearly better than "
                 "the model does. Its likelihood (the probability that it gives to all of them together) must be "
-                f"{enough}; here it is {times} times.{includes} Without each fold in turn, this is so in {same} of "
-                f"{len(self.picks)} cases. A calibrator with more than {in_percent(ALONE)} of the weight is "
-                f"recommended alone.{self._of_use()}"
+                f"{enough}; here it is {times} times.{includes}{self._of_use()} Without each fold in turn, "
+                f"{'both are' if self._of_stated_use else 'this is'} so in {same} of {len(self.picks)} cases. A "
+                f"calibrator with more than {in_percent(ALONE)} of the weight is recommended alone.{self._of_groups()}"
             ) + (f" On the held-out rows, the interval of its gain{by} must be above 0, too." if held_out else "")
         return (
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
@@ -669,7 +712,7 @@ class CalibratorChoice(OneLine):
             "predicts the outcomes of these rows clearly better than the model does. Its likelihood (the probability "
             f"that it gives to all of them together) must be {enough}; here it is {times} times the model's. With few "
             "rows, one likelihood-ratio test can replace these two conditions."
-            f"{f' Third, {held_out}' if held_out else ''}{self._of_use()}{self._not_met()}"
+            f"{f' Third, {held_out}' if held_out else ''}{self._of_groups()}{self._not_met()}"
         )
 
     @property
@@ -686,15 +729,20 @@ class CalibratorChoice(OneLine):
         return HELD_OUT_REJECTS
 
     def _of_use(self) -> str:
-        """Describe the conditions of a stated use; empty for log loss of all rows."""
-        name = name_of_score(self.score)
-        use = f" It must also lower the {name} of these rows." if self._of_stated_use else ""
+        """Describe the condition of a stated use; empty without one."""
+        if not self._of_stated_use:
+            return ""
+        return f" The blend must also lower the {name_of_score(self.score)} of these rows."
+
+    def _of_groups(self) -> str:
+        """Describe the conditions for groups; empty if all rows are judged together only."""
         if self.groups is None:
-            return use
+            return ""
+        there = " A group that is harmed on the held-out rows rules out a recommendation." if self.held_out else ""
         return (
-            f"{use} By {self.groups.column}, it must not harm a group: none may be significantly worse than with the "
-            f"model, by more than {in_percent(HARM)} of the gain over all rows. If one is, an equally good calibrator "
-            "that harms no group is recommended."
+            f" By {self.groups.column}, it must not harm a group: none may be significantly worse than with the model, "
+            f"by more than {in_percent(HARM)} of the gain over all rows. If one is in cross-validation, an equally "
+            f"good calibrator that harms no group is recommended.{there}"
         )
 
     @property
@@ -752,6 +800,13 @@ def _in_use(recipe: Recipe) -> str:
     if not (recipe.key == "blend" or _is_map(recipe)):
         return title
     return f"{'an' if title[0] in 'aeiou' else 'a'} {title}"
+
+
+def _called(recipe: Recipe) -> str:
+    """Name of a calibrator that was mentioned before, inside a sentence."""
+    if recipe.key == "blend":
+        return "the blend"
+    return f"{'the ' if _is_map(recipe) else ''}{inside(recipe.title)}"
 
 
 def _is_map(recipe: Recipe) -> bool:

@@ -314,15 +314,15 @@ class _Tried:
     def _worth(self) -> float:
         return effective_rows(self.trial.rows.n_rows, self.trial.rows.weights)
 
-    def _of_blend(self, contest: Contest, enough: bool) -> int:
-        """Return the candidate recommended by the blend's rule; 0 for none.
+    def _of_blend(self, contest: Contest, rows: Bools, *, enough: bool) -> int:
+        """Return the candidate recommended by the blend's rule on these rows; 0 for none.
 
         An update of one value that does as well is preferred, as it leaves all other rows unchanged.
         """
         place = self.blended or 0
-        if not (enough and contest.eligible(contest.every)[place]):
+        if not (enough and contest.eligible(rows)[place]):
             return 0
-        own = [i for i in contest.equals(contest.every) if dict(self.recipes[i].params).get("only")]
+        own = [i for i in contest.equals(rows) if dict(self.recipes[i].params).get("only")]
         return next((i for i in own if _shown(self.lines[i])), place)
 
     def _simple(
@@ -376,19 +376,23 @@ class _Tried:
         by_blend = self.blended is not None and enough
         found = 0 if why or by_blend else self._recommended(contest, chosen, picked, enough=enough)
         about = found or min(chosen, key=lambda i: contest.simplicity[i], default=winner)
-        blended = self.blended is not None and not found
+        blended, times = self.blended is not None and not found, picked
         if self.blended is not None and not found:
-            nats = [mixture.evidence(trial.fold, self._worth, rows) for rows in others]
-            picked = [self.blended if each > ENOUGH else 0 for each in nats]
+            picked = [
+                self._of_blend(contest, rows, enough=mixture.evidence(trial.fold, self._worth, rows) > ENOUGH)
+                for rows in others
+            ]
+            # The simplest that is about as good counts, too.
+            times = [*picked, *(i for i, pick in zip(times, picked, strict=True) if pick and i not in (0, pick))]
             choosing, tested, why = self._of_picks(picked)
-            found = 0 if why else self._of_blend(contest, enough=enough)
+            found = 0 if why else self._of_blend(contest, contest.every, enough=enough)
             about = found or self.blended or winner
             winner, equals = (found, sorted({found, *equals})) if found else (winner, equals)
-        groups, refused = dict[int, GroupGains](), False
+        groups, harmful = dict[int, GroupGains](), 0
         if self.worst_of and about:
             groups = {i: self._by_group(i) for i in (about, *equals) if i in self.afters}
             chosen_first, found = found, self._for_groups(found, groups)
-            refused = bool(chosen_first) and not found
+            harmful = chosen_first if found != chosen_first else 0
             about = found or about
         by_group = groups.get(about)
         before, floored, tested_on, lines = trial.mean(trial.losses), int(trial.floored.sum()), 0, self.lines
@@ -398,18 +402,19 @@ class _Tried:
             tested_on = judged.n_rows
             tested = judged.weights is None and judged.row_groups is None
             found = found if self._confirmed(found, lines, predictions, judged) else 0
-            if by_group is not None and refused:
+            if by_group is not None and (harmful == about or about not in self.applied):
                 by_group = replace(by_group, where="In cross-validation, ")
             elif by_group is not None:
                 by_group = self._by_group_of(about, predictions, judged)
-                found = 0 if _harms(by_group) else found
+                if found and _harms(by_group):
+                    found, harmful = 0, found
 
         def accepted(i: int) -> bool:
             if held_out is None:
                 return not _harms(groups.get(i))
-            if self.worst_of and (_harms(groups.get(i)) or _harms(self._by_group_of(i, predictions, judged))):
+            if not self._confirmed(i, lines, predictions, judged) or _harms(groups.get(i)):
                 return False
-            return self._confirmed(i, lines, predictions, judged)
+            return not (self.worst_of and _harms(self._by_group_of(i, predictions, judged)))
 
         rest = self._without_floored(found, predictions, held_out) if found and floored else None
         floored_fit, fitted_without = 0, None
@@ -436,7 +441,7 @@ class _Tried:
             held_out=tested_on,
             kind=predictions.kind,
             floored=floored,
-            table=self._table(picked, equals, lines),
+            table=self._table(times, equals, lines),
             about=recipes[about],
             random_state=random_state,
             why=why,
@@ -453,6 +458,7 @@ class _Tried:
             simple=self._simple(found, equals, lines, accepted),
             costs=_as_text(trial.costs),
             groups=by_group,
+            harmful=recipes[harmful] if harmful else None,
         )
 
     def _without_floored(self, found: int, predictions: Predictions, held_out: Predictions | None) -> Difference:
@@ -609,11 +615,11 @@ class _Tried:
                 lines.append(there.left_out(recipe, note or str(why)))
         return there.mean(there.losses), int(there.floored.sum()), lines
 
-    def _table(self, picked: Sequence[int], equals: Sequence[int], lines: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    def _table(self, times: Sequence[int], equals: Sequence[int], lines: Sequence[dict[str, Any]]) -> pd.DataFrame:
         table = pd.DataFrame(lines).assign(
             gain_in_folds=[line["gain"] for line in self.lines],
             rows_needed=[line["rows_needed"] for line in self.lines],
-            picked=np.bincount(picked, minlength=len(self.recipes)),
+            picked=np.bincount(times, minlength=len(self.recipes)),
             weight=np.nan if self.shares is None else np.append(self.shares, np.nan)[: len(self.recipes)],
             equal_to_best=[i in equals for i in range(len(self.recipes))],
         )
