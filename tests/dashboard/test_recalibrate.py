@@ -430,3 +430,9 @@ def test_the_advice_and_the_line_above_it_count_clipped_rows_in_the_same_words()
     found = cc.choose(zero, ["temperature"])
     assert begun(floored_words(20, 200)) in " ".join(found.notes)
     assert floored_words(20, 200) in calibrator_cards._endless(zero)
+
+
+def test_costs_have_a_control_only_where_decisions_are_priced() -> None:
+    uses = {key: EXHIBITS.make("recommendation", score=key).used for key in ("log-loss", "confidence", "cost")}
+    assert uses == {"log-loss": ("score", "worst_of"), "confidence": ("score", "worst_of"),
+                    "cost": ("score", "costs", "worst_of")}  # fmt: skip
