@@ -699,13 +699,18 @@ class CalibratorChoice(OneLine):
             same = sum(pick != IDENTITY for pick in self.picks)
             wide = self.recalibrate and not self.gain.low > 0
             includes = " It decides, although the interval of the gain includes 0." if wide else ""
-            return (
+            text = (
                 "Recalibration is recommended if the blend predicts the outcomes of left-out rows clearly better than "
                 "the model does. Its likelihood (the probability that it gives to all of them together) must be "
-                f"{enough}; here it is {times} times.{includes}{self._of_use()} Without each fold in turn, "
-                f"{'both are' if self._of_stated_use else 'this is'} so in {same} of {len(self.picks)} cases. A "
-                f"calibrator with more than {in_percent(ALONE)} of the weight is recommended alone.{self._of_groups()}"
-            ) + (f" On the held-out rows, the interval of its gain{by} must be above 0, too." if held_out else "")
+                f"{enough}; here it is {times} times."
+            )
+            repeated = (
+                f" Without each fold in turn, {'both are' if self._of_stated_use else 'this is'} so in {same} of "
+                f"{len(self.picks)} cases. A calibrator with more than {in_percent(ALONE)} of the weight is "
+                f"recommended alone.{self._of_groups()}"
+            )
+            last = f" On the held-out rows, the interval of its gain{by} must be above 0, too." if held_out else ""
+            return text + includes + self._of_use() + repeated + last
         return (
             f"A calibrator is recommended if {'three' if self.held_out else 'two'} conditions are met. First, the "
             "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "

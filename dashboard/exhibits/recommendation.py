@@ -235,21 +235,22 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
         if found.held_out
         else f"Scores are for {found.judged_on}: a row is recalibrated by a calibrator fitted on the other folds."
     )
-    return (
+    columns = (
         f"{where} Gain: decrease of the score. The largest of many gains is partly luck; the intervals do not "
         "correct for that. Heading p (Holm): the p-value for the hypothesis of no gain, corrected for the number of "
         f"calibrators. Equal to best: the {gain} is at least {at_level(MOST)} of the largest, or at least half of it "
-        f"and not significantly smaller. {_excluded(found)}The uncalibrated model counts as equal if no calibrator is "
-        "recommended. "
-        f"{auroc_heading(found.table)}: {auroc}{folds}."
+        "and not significantly smaller."
     )
+    unchanged = "The uncalibrated model counts as equal if no calibrator is recommended."
+    ranking = f"{auroc_heading(found.table)}: {auroc}{folds}."
+    return " ".join(filter(None, (columns, _excluded(found), unchanged, ranking)))
 
 
 def _excluded(found: cc.evaluation.choice.CalibratorChoice) -> str:
     """Sentence on calibrators that are not equal to the best, however large their gain; empty if there are none."""
     worse = ["bias the mean prediction more than the best does"] if np.isfinite(found.event_rate) else []
     worse += ["have a clearly larger log loss"] if found.score == "log-loss" else []
-    return f"Calibrators that {' or '.join(worse)} never count as equal. " if worse else ""
+    return f"Calibrators that {' or '.join(worse)} never count as equal." if worse else ""
 
 
 def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str:
