@@ -20,7 +20,7 @@ from calib_core.evaluation.group_gains import HARM, GroupGains
 from calib_core.inference.comparison.score_differences import mean_difference, mean_gain, of_own_outcomes
 from calib_core.predictions.proper_scores import log_losses
 from calib_core.registry.registry import Recipe
-from calib_core.text import rounded_up, short_percent
+from calib_core.text import inside, rounded_up, short_percent
 from calib_core.text import score as written
 
 TEMPERATURE = Recipe("CALIBRATORS", "temperature")
@@ -512,6 +512,9 @@ def test_a_blend_needs_the_rows_of_its_members_by_weight():
     assert mine == rounded_up(mean) > 0
     assert f"The blend needs about {mine} calibration rows; you have 900." in found.price
     assert simplicity(found.recipe, 5)[-1] == np.inf, "a blend stays the least simple"
+    (members,) = (text for text in found.price if text.startswith("The blend averages"))
+    for member in params["members"]:
+        assert f"{inside(member.title)} ({short_percent(line_of(found, member.title)['weight'])})" in members
 
 
 def test_a_blend_that_harms_a_group_is_named_beside_the_calibrator_that_replaces_it():
