@@ -42,13 +42,13 @@ def _of_single(single: pd.DataFrame, left_out: bool) -> str:
     kind = "single calibrator" + (" without failures" if left_out else "")
     if len(single) == 1:
         return f"{begun(_names(safest))} {_makes_worse(least)}."
+    kinds = kind.replace("calibrator", "calibrators")
     if least > 0 and len(safest) == 1:
         return f"Even the safest {kind} ({_names(safest)}) {_makes_worse(least)}."
     if least > 0:
-        return f"Every {kind} {_makes_worse(least)} or more."
+        return f"Even the safest {kinds} {_makes_worse(least).replace('makes', 'make')}."
     if len(safest) == 1:
         return f"Only one {kind} never makes the log loss worse ({_names(safest)})."
-    kinds = kind.replace("calibrator", "calibrators")
     return f"{count(len(safest))} of {count(len(single))} {kinds} never make the log loss worse."
 
 

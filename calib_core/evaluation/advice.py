@@ -327,7 +327,8 @@ def sentences(
         return tuple(filter(None, (words, "" if off else _of_one_value(choice, update), error, held_out)))
     effect = choice.effect("" if left is None else left.fall)
     words = " ".join(filter(None, (first, whose, effect)))
-    return tuple(filter(None, (words, "" if left is None else left.sentence, _of_one_value(choice, update), held_out)))
+    remains = "" if left is None else choice.with_recommended(left.sentence)
+    return tuple(filter(None, (words, remains, _of_one_value(choice, update), held_out)))
 
 
 def _own_recipe(choice: CalibratorChoice, update: UpdateGains | None) -> Recipe | None:

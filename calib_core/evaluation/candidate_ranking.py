@@ -24,6 +24,8 @@ CLEARLY, NATS = 0.05, 5.0
 
 Both must be exceeded.
 """
+ALONE = 0.9
+"""Weight in a blend above which a calibrator is recommended alone."""
 BOLD = 0.5
 """The share of its gain that one outcome which a candidate all but rules out may cost."""
 

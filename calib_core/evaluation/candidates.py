@@ -93,7 +93,7 @@ def simplicity(recipe: Recipe, classes: int, *, of_event: bool = False) -> tuple
 
 def _numbers(recipe: Recipe, classes: int) -> float:
     """Declared number of fitted numbers of a calibrator, or of its bins; infinite where it is not declared."""
-    if dict(recipe.params).get("by"):
+    if dict(recipe.params).keys() & {"by", "members"}:
         return np.inf
     return rows_needed(recipe, classes) / ROWS_A_NUMBER or np.inf
 
@@ -101,11 +101,17 @@ def _numbers(recipe: Recipe, classes: int) -> float:
 def rows_needed(recipe: Recipe, classes: int) -> int:
     """Approximate number of calibration rows needed, as declared by a calibrator or its binary one; 0 if neither does.
 
+    A blend needs the mean of its members' numbers by weight, as it has that many degrees of freedom (Hansen 2007).
+
     >>> rows_needed(Recipe("CALIBRATORS", "temperature"), 3)
     50
     >>> rows_needed(CALIBRATORS.described("confidence", binary=BINARY_CALIBRATORS.described("platt")), 2)
     100
     """
+    params: dict[str, Any] = dict(recipe.params)
+    if params.get("members"):
+        needed = [rows_needed(member, classes) for member in params["members"]]
+        return rounded_up(float(np.average(needed, weights=params["weights"])))
     if declared := int(CALIBRATORS[recipe.key].flags.profile.rows_needed(classes)):
         return declared
     parts = (

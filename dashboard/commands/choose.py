@@ -79,10 +79,11 @@ def command(
 ) -> None:
     """Decide whether to recalibrate, and with what.
 
-    Calibrators are compared by cross-validation. The advice is to leave the model unchanged unless a gain is
-    statistically significant. If a column marks calibration and test rows, the calibrator is chosen on the former and
-    its gain measured on the latter. Otherwise, half of more than 1,000 rows are held out for this. In Python,
-    cc.choose(predictions) chooses on all rows, like --judge all here, and can recommend another calibrator.
+    Calibrators are compared by cross-validation. The advice is to leave the model unchanged unless the rows clearly
+    show a gain. The table has the p-value of each gain, corrected for their number (Holm). If a column marks
+    calibration and test rows, the calibrator is chosen on the former and its gain measured on the latter. Otherwise,
+    half of more than 1,000 rows are held out for this. In Python, cc.choose(predictions) chooses on all rows, like
+    --judge all here, and can recommend another calibrator.
 
     The first lines are the advice, with the gain, its interval and the side effects. A table with one row per
     calibrator follows.
@@ -247,8 +248,7 @@ def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], fi
         lines += ["", *_outputs.aligned(Recommendation(score).columns_at(choice.level, frame), frame)]
         lines += [about_table(choice), *choice.notes]
         if choice.recalibrate:
-            option = _shared_options.calibrator_option(choice.recipe)
-            lines.append(
-                f"To audit the result or save the calibrator, add --calibrator {option} to calib audit or calib fit."
-            )
+            options = map(_shared_options.calibrator_option, filter(None, (choice.simple, choice.recipe)))
+            either = " or ".join(f"--calibrator {option}" for option in options)
+            lines.append(f"To audit the result or save the calibrator, add {either} to calib audit or calib fit.")
     return [*lines, *definitions_in(lines)]

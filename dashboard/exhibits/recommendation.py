@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 
+import numpy as np
 import pandas as pd
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Recipe
 from calib_core.defaults import LEVEL
+from calib_core.evaluation.calibrator_choice import auroc_heading
 from calib_core.evaluation.candidate_ranking import MOST
 from calib_core.evaluation.row_losses import COST, SCORES, name_of_score
 from calib_core.registry.registry import Choice, Text
@@ -50,7 +52,7 @@ class Recommendation(Exhibit):
         "0. Empty: every error costs 1",
     ] = ""
     worst_of: Annotated[
-        str, Text(200), "No group harmed", "a column whose groups must not be harmed; empty: all rows together"
+        str, Text(200), "Groups to protect", "a column whose groups must not be harmed; empty: all rows together"
     ] = ""
 
     terms = ("log-loss", "brier-score", "interval")
@@ -65,7 +67,7 @@ class Recommendation(Exhibit):
             "p": "p-value of the test for no gain",
             "p_holm": "the same, Holm-corrected for the number of candidates",
             "gain_in_folds": "the gain by cross-validation on the calibration rows",
-            "picked": "number of folds in which it was chosen",
+            "picked": "folds without which it was chosen, or was the simplest about as good as a blend",
             "weight": "its weight in the blend",
             "accuracy": "share of correct predictions",
             "accuracy_gain": "accuracy minus that of the model",
@@ -83,6 +85,10 @@ class Recommendation(Exhibit):
             "equal_to_best": "whether it is as good as the best in cross-validation",
         }
     )
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        return "score", *(["costs"] if self.score == COST else []), "worst_of"
 
     @classmethod
     def suited(cls, scene: Scene) -> Recommendation:
@@ -159,7 +165,7 @@ class Recommendation(Exhibit):
             of.whole("times chosen", "picked"),
             *([of.share("weight in the blend", "weight")] if frame["weight"].notna().any() else []),
             of.share("accuracy"),
-            of.number(cc.evaluation.choice.auroc_heading(frame), "auroc"),
+            of.number(auroc_heading(frame), "auroc"),
             of.share("mean risk", "mean_risk")
             if frame["mean_risk"].notna().any()
             else of.share("mean confidence", "mean_confidence"),
@@ -229,14 +235,22 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
         if found.held_out
         else f"Scores are for {found.judged_on}: a row is recalibrated by a calibrator fitted on the other folds."
     )
-    return (
+    columns = (
         f"{where} Gain: decrease of the score. The largest of many gains is partly luck; the intervals do not "
         "correct for that. Heading p (Holm): the p-value for the hypothesis of no gain, corrected for the number of "
         f"calibrators. Equal to best: the {gain} is at least {at_level(MOST)} of the largest, or at least half of it "
-        "and not significantly smaller. Calibrators that bias the mean prediction or clearly worsen the log loss never "
-        "count as equal. The uncalibrated model counts as equal if no calibrator is recommended. "
-        f"{cc.evaluation.choice.auroc_heading(found.table)}: {auroc}{folds}."
+        "and not significantly smaller."
     )
+    unchanged = "The uncalibrated model counts as equal if no calibrator is recommended."
+    ranking = f"{auroc_heading(found.table)}: {auroc}{folds}."
+    return " ".join(filter(None, (columns, _excluded(found), unchanged, ranking)))
+
+
+def _excluded(found: cc.evaluation.choice.CalibratorChoice) -> str:
+    """Sentence on calibrators that are not equal to the best, however large their gain; empty if there are none."""
+    worse = ["bias the mean prediction more than the best does"] if np.isfinite(found.event_rate) else []
+    worse += ["have a clearly larger log loss"] if found.score == "log-loss" else []
+    return f"Calibrators that {' or '.join(worse)} never count as equal." if worse else ""
 
 
 def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str:

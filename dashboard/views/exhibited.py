@@ -240,7 +240,8 @@ def exhibited(
         above.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
     draw = partial(_controls, exhibit, recipe, scene, name, fixed) if controls and EXHIBITS[key].params else None
     if draw is not None and not tucked:
-        draw()
+        with st.container(key=f"exhibit-controls-{name}", horizontal=True, vertical_alignment="bottom"):
+            draw()
     with progress(scene, bar) as scene:
         try:
             exhibit.check(scene)

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.arena import project_results, table
+from calib_core.registry.registry import Recipe
 from calib_core.text import in_percent
 from dashboard import session
 from dashboard.chart import drawn
@@ -122,3 +123,9 @@ def test_the_words_of_the_picture_are_numbers_of_the_table() -> None:
     frame, words = scene.get(exhibit.table(scene)), exhibit.words(scene)
     for title, rate in zip(frame["title"], frame["win_rate"], strict=True):
         assert f"{title} {in_percent(rate)}" in words.alt
+
+
+def test_the_button_counts_files_not_their_recalibrated_models() -> None:
+    ticked = tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "vector"))
+    app = opened(Selection(source=WINE, view="arena", exhibits=(FILES,), calibrators=ticked))
+    assert "Every calibrator is fitted on 1 file, which" in texts(app)

@@ -129,3 +129,34 @@ def test_a_gap_beside_the_advice_is_that_of_the_rows_that_are_judged(tmp_path):
     assert record["remaining"] is None, "nothing is recalibrated"
     predicted, observed = (short_percent(frame.loc[~fit, name].mean()) for name in ("risk", "died"))
     assert f"is {predicted}, and the observed frequency is {observed}" in record["shown_error"]
+
+
+@pytest.fixture(scope="module")
+def steep(tmp_path_factory):
+    """Return a file of risks whose log-odds have a slope of 0.5 and a shift of 0.4."""
+    rng = np.random.default_rng(1)
+    z = rng.normal(-0.9, 1.3, 900)
+    died = rng.random(900) < 1 / (1 + np.exp(-0.4 - 0.5 * z))
+    path = tmp_path_factory.mktemp("steep") / "steep.csv"
+    pd.DataFrame({"risk": 1 / (1 + np.exp(-z)), "died": died.astype(int)}).to_csv(path, index=False)
+    return path
+
+
+def test_the_simpler_calibrator_and_the_blend_are_both_options(steep):
+    record = json.loads(run(steep, "--json").stdout)
+    last = run(steep).stdout.splitlines()[-1]
+    words = shlex.split(last)
+    options = [words[i + 1] for i, word in enumerate(words) if word == "--calibrator"]
+    assert options[0] == record["simple"]["key"] == "logistic-recalibration"
+    assert json.loads(options[1]) == record["recommended"]
+
+
+def test_the_rule_of_equals_is_that_of_the_score(steep):
+    """By cost, a temperature is equal although its log loss is clearly larger and its mean risk is off."""
+    by_loss, by_cost = (json.loads(run(steep, *use, "--json").stdout)["lines"] for use in ((), ("--costs", 0.2)))
+    equal = [[line["equal_to_best"] for line in lines if line["calibrator"] == "temperature"]
+             for lines in (by_loss, by_cost)]  # fmt: skip
+    assert equal == [[False], [True]]
+    bias, loss = "bias the mean prediction more than the best does", "have a clearly larger log loss"
+    assert f"Calibrators that {bias} or {loss} never count as equal." in run(steep).stdout
+    assert f"Calibrators that {bias} never count as equal." in run(steep, "--costs", 0.2).stdout

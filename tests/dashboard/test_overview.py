@@ -16,6 +16,7 @@ import calib_core as cc
 from calib_core import NotAnswerable, Predictions
 from calib_core.datasets import DEMOS
 from calib_core.diagrams import classes_standing_out, local_accuracy, local_frequency, opening, overall_gap
+from calib_core.evaluation.calibrator_choice import HELD_OUT_REJECTS
 from calib_core.figures.look import REFERENCE
 from calib_core.inference import primary
 from calib_core.palette import outline, style
@@ -311,7 +312,7 @@ def test_the_next_step_is_what_is_chosen_on_the_rows_that_are_not_judged(demo: s
     assert found.effect().rpartition("Log loss ")[2] in said
     rests = f"on the {found.among:,} calibration rows" if found.held_out else f"on all {found.among:,} rows, and judged"
     assert f"Chosen by log loss, cross-validated {rests}" in said
-    rejects = cc.evaluation.choice.HELD_OUT_REJECTS
+    rejects = HELD_OUT_REJECTS
     assert (rejects in said) == (rejects in " ".join(found.notes)) == bool(found.held_out)
     assert ("optimistic" in said) == (found.recalibrate and not found.held_out)
     assert bool([button for button in app.button if button.key == "next.show"]) == found.recalibrate

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import calib_core as cc
 from calib_core import CALIBRATORS, Recipe
 from calib_core.calibrators import Calibrator
+from calib_core.evaluation.calibrator_choice import HELD_OUT_REJECTS
 from calib_core.evaluation.study import every_measure, summaries
 from calib_core.predictions.proper_scores import floored_words
 from calib_core.text import begun, count, percent, short_percent
@@ -199,7 +200,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     assert folded
     assert not shown & {f"tick.{key}" for key in folded} - {"tick.blend"}, "but for the recommended one"
     best = SimpleNamespace(
-        held_out_rule=cc.evaluation.choice.HELD_OUT_REJECTS,
+        held_out_rule=HELD_OUT_REJECTS,
         recipe=Recipe("CALIBRATORS", folded[0]),
         recalibrate=True,
         among=1234,
@@ -222,7 +223,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     said = " ".join(caption.value for caption in fold.caption).replace("\\", "")
     assert said.startswith("That. ")
     assert "So much. Chosen by log loss, cross-validated on the 1,234 calibration rows" in said
-    assert cc.evaluation.choice.HELD_OUT_REJECTS in said
+    assert HELD_OUT_REJECTS in said
     assert "uncalibrated, on the held-out rows: error" in pieces(app)
 
 
@@ -429,3 +430,9 @@ def test_the_advice_and_the_line_above_it_count_clipped_rows_in_the_same_words()
     found = cc.choose(zero, ["temperature"])
     assert begun(floored_words(20, 200)) in " ".join(found.notes)
     assert floored_words(20, 200) in calibrator_cards._endless(zero)
+
+
+def test_costs_have_a_control_only_where_decisions_are_priced() -> None:
+    uses = {key: EXHIBITS.make("recommendation", score=key).used for key in ("log-loss", "confidence", "cost")}
+    assert uses == {"log-loss": ("score", "worst_of"), "confidence": ("score", "worst_of"),
+                    "cost": ("score", "costs", "worst_of")}  # fmt: skip

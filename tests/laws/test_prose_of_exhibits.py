@@ -27,7 +27,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, defaults
 from calib_core.diagrams.reliability import FEW_ROWS, pooled_marks
 from calib_core.evaluation import prediction_sets
-from calib_core.evaluation.choice import ALONE, ENOUGH
+from calib_core.evaluation.candidate_ranking import ALONE, ENOUGH
 from calib_core.figures import overlay
 from calib_core.summaries import write_summary
 from dashboard import session

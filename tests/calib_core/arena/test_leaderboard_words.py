@@ -77,7 +77,7 @@ def test_the_single_calibrator_with_the_least_harm_is_named():
 
 def test_ties_name_no_single_winner():
     harm, winner = said(identity=FOUR, vector=[0.6, 0.4, 0.4, 0.4], temperature=[0.6, 0.4, 0.4, 0.4], choose=FOUR)
-    assert harm.startswith("Every single calibrator makes the log loss worse in 25 % of the experiments or more. ")
+    assert harm.startswith("Even the safest single calibrators make the log loss worse in 25 % of the experiments. ")
     assert harm.endswith("The recommended calibrator never makes it worse.")
     assert winner == f"Highest win rate: vector scaling, temperature scaling, {in_percent((2.5 * 3 + 0.5) / 12)}."
 
@@ -126,3 +126,10 @@ def test_of_one_experiment_the_smallest_log_loss_is_named():
 def test_the_order_of_lines_does_not_change_the_headline():
     lines = table(project_results("binary"), samples=10).frame()
     assert headline(lines, 104) == headline(lines.iloc[::-1], 104)
+
+
+@pytest.mark.parametrize(("by", "sign"), [("win_rate", -1), ("ratio", -1), ("worse", 1)])
+def test_the_best_method_comes_first_in_every_order(by, sign):
+    values = sign * table(project_results("multiclass"), by=by, samples=2).frame()[by]
+    assert values.is_monotonic_increasing
+    assert values.iloc[0] < values.iloc[-1]

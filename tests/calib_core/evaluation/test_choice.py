@@ -19,9 +19,10 @@ from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.calibrators.base import as_calibrator
 from calib_core.estimators import LogLoss
+from calib_core.evaluation.calibrator_choice import auroc_heading
 from calib_core.evaluation.candidate_ranking import Contest, bold_claims
 from calib_core.evaluation.candidates import COLUMNS, FEW, FoldTrial, candidates_for, rarity, rows_needed, simplicity
-from calib_core.evaluation.choice import Remaining, auroc_heading, same_events
+from calib_core.evaluation.choice import Remaining, same_events
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.update_gains import own_recipes
 from calib_core.evaluation.usefulness import changes

@@ -11,13 +11,17 @@ from sharp_rows import rows
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
-from calib_core.evaluation.candidates import FoldTrial, candidates_for
+from calib_core.evaluation.advice import sentences
+from calib_core.evaluation.candidates import FoldTrial, candidates_for, simplicity
 from calib_core.evaluation.choice import _Tried
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.decisions import decision_costs
 from calib_core.evaluation.group_gains import HARM, GroupGains
 from calib_core.inference.comparison.score_differences import mean_difference, mean_gain, of_own_outcomes
+from calib_core.predictions.proper_scores import log_losses
 from calib_core.registry.registry import Recipe
+from calib_core.text import inside, rounded_up, short_percent
+from calib_core.text import score as written
 
 TEMPERATURE = Recipe("CALIBRATORS", "temperature")
 
@@ -277,13 +281,16 @@ def test_in_place_of_one_that_harms_the_one_with_the_largest_least_gain_is_taken
     assert _Tried._for_groups(tried, 0, gains) == 0
 
 
-def gains_of(least, low=None, high=None, more=0.5, **extras):
+def gains_of(least, low=None, high=None, more=0.5, small=0, **extras):
     ends = {"low": [least - 0.05 if low is None else low, 0.4], "high": [least + 0.05 if high is None else high, 0.6]}
     lines = pd.DataFrame({"group": ["site = a", "site = b"], "rows": 99, "before": 1.0, "gain": [least, more], **ends})
+    few = pd.DataFrame({"group": ["site = c"] * small, "rows": 19}, columns=lines.columns)
+    lines = pd.concat([lines, few], ignore_index=True) if small else lines
     return GroupGains("site", "log-loss", 0.9, 0.5, lines, **extras)
 
 
-FOR_TWO = "90 % interval of the gain, corrected for 2 groups"
+TWO = ", corrected for 2 groups"
+FOR_TWO = f"90 % interval of the gain{TWO}"
 LEAST, LOSS = "site = a gains least: log loss", "does not clearly change"
 LITTLE = "2 groups have fewer than 20 rows and are not judged."
 
@@ -293,10 +300,10 @@ LITTLE = "2 groups have fewer than 20 rows and are not judged."
     [
         (gains_of(0.2), f"{LEAST} falls by 0.2 ({FOR_TWO}: 0.15 to 0.25)."),
         (gains_of(-0.2), f"site = a is harmed: log loss rises by 0.2 ({FOR_TWO}: −0.25 to −0.15)."),
-        (gains_of(-0.01), f"{LEAST} {LOSS} (by +0.01; {FOR_TWO}: −0.06 to 0.04)."),
-        (gains_of(0.01), f"{LEAST} {LOSS} (by −0.01; {FOR_TWO}: −0.04 to 0.06)."),
+        (gains_of(-0.01), f"{LEAST} {LOSS} (gain −0.01; 90 % interval{TWO}: −0.06 to 0.04)."),
+        (gains_of(0.01), f"{LEAST} {LOSS} (gain 0.01; 90 % interval{TWO}: −0.04 to 0.06)."),
         (gains_of(0.0, 0.0, 0.0), f"{LEAST} is unchanged."),
-        (gains_of(0.2, np.nan, np.nan, left_out=2), f"{LEAST} falls by 0.2 (too few rows for an interval). {LITTLE}"),
+        (gains_of(0.2, np.nan, np.nan, small=2), f"{LEAST} falls by 0.2 (too few rows for an interval). {LITTLE}"),
         (gains_of(0.2, tested=False), f"{LEAST} falls by 0.2 ({FOR_TWO}: 0.15 to 0.25, a rough guide)."),
         (gains_of(0.2, where="In cross-validation, "), f"In cross-validation, {LEAST} falls by 0.2 ({FOR_TWO}: 0.15 to "
                                                        "0.25)."),
@@ -313,7 +320,7 @@ def test_the_harmed_group_is_named_even_if_another_gains_less():
          "high": [0.3, -0.05]}
     )  # fmt: skip
     assert GroupGains("site", "log-loss", 0.95, 0.02, lines).sentence.startswith("site = b is harmed: log loss rises")
-    small = GroupGains("site", "log-loss", 0.9, 0.1, lines.iloc[:0], left_out=3)
+    small = GroupGains("site", "log-loss", 0.9, 0.1, lines.assign(rows=19))
     assert small.sentence == "By site, no group is judged: all have fewer than 20 rows."
 
 
@@ -392,3 +399,158 @@ def test_named_candidates_are_chosen_by_the_use_itself():
     found = cc.choose(p, list(candidates_for(p))[:4], score="confidence")
     assert np.isnan(found.evidence)
     assert not found.blended
+
+
+def test_a_group_with_few_rows_is_the_last_line_and_has_no_numbers():
+    p = sites(400, seed=3)
+    column = p.metadata["site"].where(np.arange(400) >= 19, "small")
+    p = p.replace(metadata=p.metadata.assign(site=column))
+    found = cc.choose(p, ["temperature"], worst_of="site")
+    assert found.groups.frame()["rows"].sum() == 400
+    last = found.groups.frame().iloc[-1]
+    assert last["group"] == "site = small"
+    assert last[["before", "gain", "low", "high"]].isna().all()
+    assert found.record()["groups"][-1] == {"group": "site = small", "rows": 19, "before": None, "gain": None,
+                                            "low": None, "high": None}  # fmt: skip
+    assert found.groups.least == found.groups.frame()["gain"].min()
+    others = found.groups.frame().iloc[:-1]
+    assert (others["rows"] > 19).all()
+    trial = FoldTrial(p, plain_folds(p, 7), 7, "log-loss", 0.9)
+    after = cross_fitted(p)
+    where = np.flatnonzero(column == others["group"].iloc[0].removeprefix("site = "))
+    gains = trial.gains(after, None)
+    gain = trial.part(where).test(after.take(where), gains[where], 1 - 0.1 / len(others))[0]
+    assert others["low"].iloc[0] == pytest.approx(gain.low), "the level is corrected for the groups that are judged"
+
+
+def test_a_calibrator_that_fails_on_held_out_rows_has_gains_by_group_in_cross_validation():
+    fit = sites(900, seed=1)
+    fit = fit.replace(metadata=fit.metadata.assign(ward=fit.metadata["site"]))
+    by_ward = Recipe("CALIBRATORS", "logistic-recalibration", (("by", "ward"),))
+    found = cc.choose(fit, [by_ward], worst_of="site", held_out=sites(900, seed=2))
+    assert not found.recalibrate
+    assert "ward" in line_of(found, by_ward.title)["note"]
+    inside = cc.choose(fit, [by_ward], worst_of="site")
+    assert found.groups.frame().equals(inside.groups.frame())
+    assert found.groups.where == "In cross-validation, "
+
+
+def steep(n=900, seed=1, **extras):
+    """Return risks whose log-odds have a slope of 0.5 and a shift of 0.4."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(-0.9, 1.3, n)
+    s = expit(z)
+    return Predictions(np.column_stack([1 - s, s]), (rng.random(n) < expit(0.4 + 0.5 * z)).astype(int), **extras)
+
+
+@pytest.mark.parametrize(
+    ("how", "key"), [({}, "logistic-recalibration"), ({"score": "cost", "costs": 0.2}, "temperature")]
+)
+def test_the_numbers_of_the_simpler_calibrator_stand_beside_those_of_the_blend(how, key):
+    """At a threshold of 0.2 a temperature costs as little as the blend, although its mean risk is off."""
+    found = cc.choose(steep(), **how)
+    assert found.simple.key == key
+    simple, blend = (line_of(found, each.title) for each in (found.simple, found.recipe))
+    gains = found.price[0]
+    for line, name in ((simple, found.simple.title.lower()), (blend, "the blend")):
+        ends = f"{written(line['low'])} to {written(line['high'])}"
+        assert f"{written(line['gain'])} with {name} (90 % interval {ends})" in gains
+    (means,) = (text for text in found.price if "mean predicted risk" in text.lower())
+    before = line_of(found, "Uncalibrated model")["mean_risk"]
+    texts = [f"ean predicted risk rises from {short_percent(before)} to {short_percent(line['mean_risk'])}."
+             for line in (simple, blend)]  # fmt: skip
+    both = f"With temperature scaling, m{texts[0]} With the blend, m{texts[1]}"
+    assert means == (both if key == "temperature" else f"M{texts[1]}")
+    (accuracy,) = (text for text in found.price if "accuracy" in text.lower())
+    assert accuracy.startswith(f"With {'the blend' if key == 'temperature' else 'logistic recalibration'}, accuracy")
+    left = found.remaining(steep())
+    assert found.with_recommended(left.sentence) in sentences(found, left)
+    assert found.with_recommended(left.sentence).startswith("With the blend, ")
+
+
+def test_times_chosen_count_the_folds_without_which_it_would_be_named():
+    """The twin takes the simplest candidate with 90 % of the best gain in the other folds."""
+    p = rows(900, k=5, sharp=2.0)
+    found = cc.choose(p)
+    table = found.frame()
+    blend, simple = (table.iloc[found.recipes.index(each)] for each in (found.recipe, found.simple))
+    assert blend["picked"] == sum(pick == found.recipe for pick in found.picks) == 7
+    fold = plain_folds(p, 7)
+    singles = [each for each in found.recipes[1:] if each.key not in ("top-label-hb", "blend")]
+    gains = np.array([log_losses(p) - log_losses(cross_fitted(p, each)) for each in singles])
+    totals = np.array([gains[:, fold != f].sum(axis=1) for f in range(7)])
+    near = totals[:, singles.index(found.simple)] >= 0.9 * totals.max(axis=1)
+    assert found.simple.key == "temperature", "nothing is simpler"
+    assert simple["picked"] == near.sum() == 7
+    assert table["picked"].sum() == 14
+
+
+def test_without_a_fold_the_use_must_gain_too():
+    """The twin adds the errors that the blend saves in the other folds; by log loss it is better without each."""
+    p = rows(300, k=4, sharp=2.0, seed=0)
+    found = cc.choose(p, score="cost")
+    params = dict(found.recipe.params)
+    shares = np.array(params["weights"]) / sum(params["weights"])
+    probs = sum(w * cross_fitted(p, each).probs for each, w in zip(params["members"], shares, strict=True))
+    saved = (probs.argmax(axis=1) == p.true_labels) - p.correct.astype(int)
+    fold = plain_folds(p, 7)
+    gains = [saved[fold != f].sum() > 0 for f in range(7)]
+    assert [pick != found.recipes[0] for pick in found.picks] == gains
+    assert 0 < sum(gains) < 7
+    assert found.evidence > 10
+    assert f"both are so in {sum(gains)} of 7 cases" in " ".join(found.notes)
+    assert found.frame()["picked"].iloc[0] == 7 - sum(gains)
+    assert "no clear change; log loss clearly falls." in found.effect()
+
+
+def test_a_blend_needs_the_rows_of_its_members_by_weight():
+    found = cc.choose(rows(900, k=5, sharp=2.0))
+    params = dict(found.recipe.params)
+    needed = [line_of(found, member.title)["rows_needed"] for member in params["members"]]
+    mean = np.dot(needed, params["weights"]) / sum(params["weights"])
+    mine = line_of(found, found.recipe.title)["rows_needed"]
+    assert mine == rounded_up(mean) > 0
+    assert f"The blend needs about {mine} calibration rows; you have 900." in found.price
+    assert simplicity(found.recipe, 5)[-1] == np.inf, "a blend stays the least simple"
+    (members,) = (text for text in found.price if text.startswith("The blend averages"))
+    for member in params["members"]:
+        assert f"{inside(member.title)} ({short_percent(line_of(found, member.title)['weight'])})" in members
+
+
+def test_a_blend_that_harms_a_group_is_named_beside_the_calibrator_that_replaces_it():
+    p = sites(1500, seed=1, off=("B", "C"))
+    found = cc.choose(p, worst_of="site")
+    assert (found.recipe.key, found.harmful.key) == ("multicalibrated", "blend")
+    name = f"A {found.harmful.title[0].lower()}{found.harmful.title[1:]}"
+    assert f"{name} is not recommended: in cross-validation, it harms a group." in found.price
+    assert not any("less simple" in text for text in found.price)
+    params = dict(found.harmful.params)
+    shares = np.array(params["weights"]) / sum(params["weights"])
+    probs = sum(w * cross_fitted(p, each).probs for each, w in zip(params["members"], shares, strict=True))
+    apart = pd.Series(log_losses(p) - log_losses(p.with_probs(probs))).groupby(p.metadata["site"]).mean()
+    assert apart["A"] < -0.1 * apart.mean()
+    assert not len(found.groups.harmed)
+
+
+def test_a_refusal_names_the_calibrator_that_harms_a_group_not_the_best():
+    found = cc.choose(sites(1500, seed=2), ["temperature", "dirichlet", "vector"], worst_of="site")
+    assert found.winner.key == "dirichlet"
+    assert found.harmful == found.about == TEMPERATURE
+    assert found.headline == "No calibrator is recommended"
+    assert found.effect().startswith("Temperature scaling lowers the log loss of all rows, but harms a group.")
+    assert cc.choose(risks(400), ["temperature"]).harmful is None
+
+
+def test_groups_are_judged_by_the_costs_that_were_given():
+    p, costs = sites(900, seed=4, off=("A", "B", "C")), "0 5; 1 0"
+    found = cc.choose(p, ["temperature"], score="cost", costs=costs, worst_of="site")
+    after = cross_fitted(p)
+    for line in found.groups.frame().itertuples():
+        where = np.flatnonzero(p.metadata["site"] == line.group.removeprefix("site = "))
+        before, gain = (decision_costs({"": each.take(where)}, costs)["realised"][0] for each in (p, after))
+        assert line.before == pytest.approx(before)
+        assert line.gain == pytest.approx(before - gain)
+        trial = FoldTrial(p.take(where), np.zeros(len(where), dtype=int), 1, "cost", 1 - 0.1 / 3, costs)
+        there = after.take(where)
+        ends = trial.test(there, trial.gains(there, None))[0]
+        assert (line.low, line.high) == pytest.approx((ends.low, ends.high))
