@@ -34,7 +34,7 @@ from calib_core.readers.proposal.label_codes import coded_labels
 from calib_core.readers.proposal.long_form import of_one_model
 from dashboard.selection import NONE
 from dashboard.session.call import Call, call
-from dashboard.session.reading_changes import differences, with_changes
+from dashboard.session.reading_changes import changed_fields, differences, with_changes
 from dashboard.session.result_cache import RESULTS, Missing, ResultCache, arrays
 from dashboard.session.server_limits import terms
 from dashboard.session.visitors import EVERYBODY, PRESENT, visitor
@@ -401,8 +401,16 @@ def whole(key: str, changed: str) -> Predictions:
 
 
 def findings(key: str, changed: str) -> tuple[Finding, ...]:
-    """Return the findings about a file before anything is computed."""
-    return by_severity(checks(key, changed))
+    """Return the findings about a file before anything is computed; warnings that a change settles are notes."""
+    chosen = changed_fields(changed)
+    return by_severity(replace(each, findings=_settled(each, chosen)) for each in checks(key, changed))
+
+
+def _settled(check: Checked, chosen: frozenset[str]) -> tuple[Finding, ...]:
+    return tuple(
+        replace(each, severity="note") if each.severity == "warning" and not each.open_to(chosen) else each
+        for each in check.findings
+    )
 
 
 def checks(key: str, changed: str) -> tuple[Checked, ...]:

@@ -33,6 +33,19 @@ def differences(proposal: Reading | None, reading: Reading) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value != getattr(proposal, name)}
 
 
+def changed_fields(changed: str) -> frozenset[str]:
+    """Return the names of the fields that ``written_changes`` wrote; empty for anything else.
+
+    >>> changed_fields('{"kind":"logits"}'), changed_fields("")
+    (frozenset({'kind'}), frozenset())
+    """
+    try:
+        changes = json.loads(changed)
+    except (ValueError, RecursionError):
+        return frozenset()
+    return frozenset(changes) if isinstance(changes, dict) else frozenset()
+
+
 def with_changes(proposal: Reading | None, changed: str) -> Reading:
     """Return the reading that ``written_changes`` wrote; InputError for anything else.
 

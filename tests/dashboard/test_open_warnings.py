@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core.inference import gate_check
 from calib_core.inference.gate_checks import OpenWarning
+from dashboard import session
 from dashboard.cli import main
 
 N = 3000
@@ -105,6 +106,18 @@ def test_all_forms_name_the_warning():
     assert 'errors="1" skipped="0"' in xml
     assert 'failures="0"' in xml
     assert "--accept constant" in xml
+
+
+def test_on_screen_a_choice_settles_a_warning_too():
+    frame = pd.DataFrame({"p_pos": RISK, "p_neg": 1 - RISK, "y": EVENT})
+    file = session.hold(frame.to_csv(index=False).encode(), "two.csv")
+    (warning,) = [each for each in session.findings(file.key, "") if each.severity == "warning"]
+    assert warning.code == "named-columns"
+    swapped = json.dumps({name: list(value) for name, value in warning.change.items()})
+    after = {each.code: each.severity for each in session.findings(file.key, swapped)}
+    assert after["named-columns"] == "note"
+    other = session.findings(file.key, json.dumps({"group": "y"}))
+    assert [each.severity for each in other if each.code == "named-columns"] == ["warning"]
 
 
 def test_in_the_library_a_doubt_keeps_rows_from_passing():
