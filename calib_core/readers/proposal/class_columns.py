@@ -244,7 +244,7 @@ def _goes_along(table: Table, name: str, alike: Sequence[str], low: float, high:
 _OTHER_ROLES = frozenset({"predicted", "correct", "split", "weights", "group", "index", "class names", "question"})
 
 _OUTCOME_WORDS = """
-label outcome outcomes event events endpoint target status died death dead deceased mortality alive survived survival
+label outcome outcomes mortality event events endpoint target status died death dead deceased mortality alive survived survival
 vital readmitted readmission relapse relapsed recurrence recurred progression progressed cancer malignant malignancy
 disease diseased diagnosis case infection sepsis stroke bleeding arrest fracture transplanted failure failed
 fraud fraudulent spam churn churned default defaulted clicked converted bought purchased responded won cured discharged
@@ -253,9 +253,10 @@ décès deces décédé decede événement evenement résultat resultat survie r
 """
 _COVARIATE_WORDS = """
 sex gender male female man woman smoker smoking smokes treated treatment treat arm exposed exposure control placebo
-diabetes diabetic hypertension hypertensive married employed insured urban icu ventilated included excluded valid
-geschlecht weiblich männlich maennlich raucher sexe femme homme fumeur site center center ward hospital region
+diabetes diabetic hypertension hypertensive married employed insured urban ventilated included excluded valid
+geschlecht weiblich männlich maennlich raucher sexe femme homme fumeur
 """
+_PLACES = frozenset({"icu", "site", "center", "ward", "hospital", "region"})
 _OUTCOMES, _COVARIATES = frozenset(_OUTCOME_WORDS.split()), frozenset(_COVARIATE_WORDS.split())
 _SCORE_TEXT = """
 p prob probs proba probability probabilities risk score scores pred predicted prediction predictions phat yhat hat pd
@@ -319,8 +320,13 @@ def called_outcome(name: str) -> bool:
 
 
 def called_covariate(name: str) -> bool:
-    """True if a column is named like a baseline variable, such as "sex" or "treated"."""
-    return bool(parts(name) & _COVARIATES)
+    """True if a column is named like a baseline variable, such as "sex" or "treated".
+
+    >>> called_covariate("hospital"), called_covariate("hospital_death")
+    (True, False)
+    """
+    words = parts(name)
+    return bool(words & _COVARIATES) or bool(words & _PLACES and not words & _OUTCOMES)
 
 
 def outcome_columns(table: Table, taken: Collection[str] = ()) -> tuple[str, ...]:
@@ -403,6 +409,11 @@ def absent_event(score: str, label: str) -> bool:
     (True, False)
     """
     return class_side(score) > 0 > class_side(label)
+
+
+def called_risk(table: Table, name: str) -> bool:
+    """True if a column has distinct values in [0, 1] and is named like a score."""
+    return is_share(table, name) and bool(parts(name) & _SCORE_WORDS and not parts(name) & NO_MODELS)
 
 
 def risk_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:

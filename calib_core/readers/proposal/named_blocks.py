@@ -68,6 +68,19 @@ def called_score(name: str) -> bool:
     return bool(parts(name) & _SCORES)
 
 
+_DOUBT = frozenset({"uncertainty", "doubt", "entropy", "error", "err", "wrong", "incorrect", "loss", "unsicherheit",
+                    "incertitude", "incertidumbre"})  # fmt: skip
+
+
+def called_doubt(name: str) -> bool:
+    """True if a column is named like the opposite of a confidence.
+
+    >>> called_doubt("error_probability"), called_doubt("confidence")
+    (True, False)
+    """
+    return bool(parts(name) & _DOUBT)
+
+
 def class_blocks(table: Table, free: Sequence[str]) -> list[ClassBlock]:
     """Return the score columns whose names differ only by the class; several if they could each be the scores.
 

@@ -19,6 +19,7 @@ from calib_core.readers.proposal.class_columns import (
     block_of,
     called_alike,
     called_covariate,
+    called_risk,
     class_called,
     class_side,
     is_share,
@@ -47,6 +48,7 @@ from calib_core.readers.proposal.long_form import question_columns
 from calib_core.readers.proposal.named_blocks import (
     ClassBlock,
     answers,
+    called_doubt,
     called_prediction,
     called_score,
     class_blocks,
@@ -143,6 +145,11 @@ class _Proposal:
         """Read a single column of scores: as the confidence of answers if the file has answers, else as a risk."""
         score = self.chosen.get("confidence") or self._single()
         if correct and not label:
+            if "confidence" not in self.chosen and called_doubt(score):
+                raise InputError(
+                    f"{self.table.name}: {quoted(score)} is named like the opposite of a confidence. Write 1 minus its "
+                    "values in a column confidence"
+                )
             return self._with(confidence=score, correct=correct)._of_confidence("confidence")
         found = answers(self.table, {score}, label)
         if found is None or not (called_score(score) or role(score)):
@@ -264,7 +271,7 @@ class _Proposal:
         free = self._free_numeric()
         for wanted in ("probabilities", "logits", "log-probabilities", "confidence"):
             best = named(self._numeric(), wanted)
-            if len(best) == 1:
+            if len(best) == 1 and not self._points(best[0], free):
                 return best[0]
         shares = [n for n in named(self._numeric(), "predicted") if is_share(self.table, n)]
         risks = risk_columns(self.table, [*free, *shares])
@@ -284,6 +291,12 @@ class _Proposal:
             message = f"{self.table.name}: no columns are recognized as scores; {models}"
             raise InputError(message, advice, {"score_sets": shares})
         raise self._ask("no columns are recognized as scores", "scores")
+
+    def _points(self, name: str, free: list[str]) -> bool:
+        """True for points such as 700, beyond every percentage, next to a column in [0, 1] that is named like a risk."""
+        high = np.nanmax(numbers_as_written(self.table.columns[name]), initial=0.0)
+        others = risk_columns(self.table, [each for each in free if each != name])
+        return bool(high > 100) and len(others) == 1 and called_risk(self.table, others[0])
 
     def _numeric(self) -> list[str]:
         taken = self._chosen_names()
