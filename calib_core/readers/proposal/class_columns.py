@@ -244,7 +244,7 @@ def _goes_along(table: Table, name: str, alike: Sequence[str], low: float, high:
 _OTHER_ROLES = frozenset({"predicted", "correct", "split", "weights", "group", "index", "class names", "question"})
 
 _OUTCOME_WORDS = """
-label outcome outcomes mortality event events endpoint target status died death dead deceased mortality alive survived survival
+label outcome outcomes event events endpoint target status died death dead deceased mortality alive survived survival
 vital readmitted readmission relapse relapsed recurrence recurred progression progressed cancer malignant malignancy
 disease diseased diagnosis case infection sepsis stroke bleeding arrest fracture transplanted failure failed
 fraud fraudulent spam churn churned default defaulted clicked converted bought purchased responded won cured discharged
