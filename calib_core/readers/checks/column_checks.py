@@ -16,7 +16,7 @@ from calib_core.readers.checks.model_checks import names_models
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.answer_words import marks_some, verdicts
-from calib_core.readers.proposal.class_columns import called_covariate, outcome_columns, two_values
+from calib_core.readers.proposal.class_columns import called_covariate, one_subject, outcome_columns, two_values
 from calib_core.readers.proposal.column_roles import named, named_last, role
 from calib_core.readers.proposal.column_values import (
     called_count,
@@ -308,14 +308,18 @@ _DIGITS = ("0", "1")
 
 
 def outcome_by_values(subject: Subject) -> Iterator[Finding]:
-    """Find a column that is read as the outcome of a single risk because of its values, not its name."""
+    """Find a column that is read as the outcome of a single risk because of its values, not its name.
+
+    A note if the names of the risk and of the outcome share a word.
+    """
     table, reading = subject.table, subject.reading
     if subject.scores.shape[1] > 1 or len(reading.label) != 1 or table.joined is not None:
         return
     label = reading.label[0]
     if label not in table.columns or role(label) == "label" or "label" in proposed_fields(table, {}):
         return
-    yield Finding("warning", "outcome", *_told(table, reading, label))
+    alike = one_subject(reading.scores[0], label, two_values(table.columns[label]))
+    yield Finding("note" if alike else "warning", "outcome", *_told(table, reading, label))
 
 
 def answers_by_values(subject: Subject) -> Iterator[Finding]:

@@ -402,6 +402,16 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
+def one_subject(score: str, label: str, values: Sequence[str]) -> bool:
+    """True if a risk column and its outcome, or a value of it, share a word that is neither a code nor a score word.
+
+    >>> one_subject("churn_probability", "Churn", ("No", "Yes")), one_subject("p_yes", "smoker", ("no", "yes"))
+    (True, False)
+    """
+    words = parts(label).union(*map(parts, values))
+    return bool(words & parts(score) - _SCORE_WORDS - POSITIVE - NEGATIVE)
+
+
 def absent_event(score: str, label: str) -> bool:
     """True if the outcome is 1 for survivors but the risk is of death, so that the event is 0.
 

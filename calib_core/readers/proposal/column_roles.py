@@ -9,8 +9,8 @@ from calib_core.predictions.event_names import words_of
 
 _ROLES: dict[str, str] = {
     "label": "label labels y y_true ytrue true_label true_labels target targets ground_truth gt truth true "
-    "true_class class actual actual_label outcome y_test y_val answer event obs truelabel ergebnis wahrheit vérité esito "
-    "desfecho uitkomst utfall",
+    "true_class class actual actual_label outcome y_test y_val answer event obs truelabel "
+    "ergebnis wahrheit vérité esito desfecho uitkomst utfall",
     "predicted": "predicted prediction predictions pred preds y_pred predicted_class predicted_label pred_label "
     "pred_class guess",
     "confidence": "confidence confidences conf max_prob top_prob max_probability "

@@ -226,6 +226,20 @@ def results_of_scorers(table: Table) -> tuple[str, ...]:
     )
 
 
+_VERDICTS = frozenset({"right", "wrong"}), frozenset({"correct", "incorrect"}), frozenset({"correct", "wrong"})
+
+
+def right_or_wrong(table: Table) -> tuple[str, ...]:
+    """Return the columns with the values right and wrong, or correct and incorrect.
+
+    >>> right_or_wrong(Table("a.csv", "csv", {"grade": np.array(["Right", "wrong"], dtype=object)}))
+    ('grade',)
+    """
+    return tuple(
+        name for name, column in table.columns.items() if frozenset(map(plain, two_values(column))) in _VERDICTS
+    )
+
+
 def ranked(scores: Array) -> bool:
     """True for scores that fall from the first column to the last in at least ten different rows, and rise in none.
 

@@ -55,6 +55,7 @@ from calib_core.readers.proposal.named_blocks import (
     label_candidates,
     ranked,
     results_of_scorers,
+    right_or_wrong,
 )
 from calib_core.readers.proposal.score_columns import check_for_scores
 from calib_core.readers.proposal.score_survey import evidence, survey
@@ -126,7 +127,7 @@ class _Proposal:
         """Return the proposal with a confidence and the result of a scorer; None without these."""
         if {"scores", "label", "correct", "predicted"} & self.chosen.keys() or not self._column("confidence"):
             return None
-        results = () if self._column("correct") else results_of_scorers(self.table)
+        results = () if self._column("correct") else results_of_scorers(self.table) or right_or_wrong(self.table)
         if len(results) > 1:
             raise self._ask(f"columns {listed(results)} could each be the correctness of answers", "correct")
         return self._with(confidence=self._column("confidence"), correct=results[0]) if results else None
@@ -151,6 +152,12 @@ class _Proposal:
                     "values in a column confidence"
                 )
             return self._with(confidence=score, correct=correct)._of_confidence("confidence")
+        errors = [name for name in outcome_columns(self.table, {score}) if called_doubt(name)]
+        if errors and not label and role(score) == "confidence":
+            raise InputError(
+                f"{self.table.name}: {quoted(errors[0])} is named like marks of wrong answers. Write a column correct: "
+                "1 for a right answer, 0 for a wrong one"
+            )
         found = answers(self.table, {score}, label)
         if found is None or not (called_score(score) or role(score)):
             return self._wide((score,))
@@ -293,7 +300,7 @@ class _Proposal:
         raise self._ask("no columns are recognized as scores", "scores")
 
     def _points(self, name: str, free: list[str]) -> bool:
-        """True for points such as 700, beyond every percentage, next to a column in [0, 1] that is named like a risk."""
+        """True for points such as 700, no percentages, next to a column in [0, 1] that is named like a risk."""
         high = np.nanmax(numbers_as_written(self.table.columns[name]), initial=0.0)
         others = risk_columns(self.table, [each for each in free if each != name])
         return bool(high > 100) and len(others) == 1 and called_risk(self.table, others[0])
@@ -353,7 +360,7 @@ class _Proposal:
         named = texts <= set(map(plain, names)) or texts <= set(map(plain, scores))
         if (named and column.dtype.kind != "b") or any(name.isdigit() for name in names):
             return scores
-        classes = self.chosen.get("classes") or tuple(sorted(names, key=side_of))
+        classes = self.chosen.get("classes") or tuple(sorted(names, key=side_of, reverse=class_side(label[0]) < 0))
         by_class = dict(zip(names, scores, strict=True))
         return tuple(by_class[name] for name in classes) if by_class.keys() == set(classes) else scores
 
@@ -378,7 +385,9 @@ class _Proposal:
         inside = self._label_beside(scores)
         if inside:
             return inside
-        single = self._column("label")
+        called = [name for name in named(self.table.columns, "label") if name not in scores]
+        truths = self._among_classes(scores, matrix, columns) if len(called) > 1 and matrix.shape[1] > 1 else ()
+        single = truths[0] if truths and truths[0] in called else self._column("label")
         if single:
             self._check_truth(single, scores, matrix, columns)
             return (single,)
