@@ -72,7 +72,7 @@ def reversed_confidence(subject: Subject) -> Iterator[Finding]:
     right, values = verdicts(table, str(reading.correct)), confidences(table, reading)[:, 0].astype(np.float64)
     known = np.isfinite(values) & np.isin(right, (0, 1))
     found = ranking(values[known], right[known] == 1)
-    if found is None or found.chance >= _REVERSED:
+    if known.sum() < _FEWEST_ROWS or found is None or found.chance >= _REVERSED:
         return
     yield Finding(
         "warning",
