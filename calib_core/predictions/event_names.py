@@ -10,11 +10,11 @@ from calib_core.text import called
 
 _YES_WORDS = (
     "1 +1 true yes y t + positive pos ja oui si sì sí sim da tak wahr vrai vero verdadero verdadeiro",
-    "waar positiv positif positivo positiva positief",
+    "waar positiv positif positivo positiva positief evet да 是 はい",
 )
 _NO_WORDS = (
     "0 -1 false no n f - negative neg nein non nee não nao nie falsch faux falso onwaar negativ négatif negatif",
-    "negativo negativa negatief",
+    "negativo negativa negatief hayır нет 否 いいえ",
 )
 POSITIVE, NEGATIVE = frozenset(" ".join(_YES_WORDS).split()), frozenset(" ".join(_NO_WORDS).split())
 """Names of the two classes in yes/no codings."""

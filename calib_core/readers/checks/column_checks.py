@@ -16,8 +16,8 @@ from calib_core.readers.checks.model_checks import names_models
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.answer_words import marks_some, verdicts
-from calib_core.readers.proposal.class_columns import called_covariate, outcome_columns, two_values
-from calib_core.readers.proposal.column_roles import named, role
+from calib_core.readers.proposal.class_columns import called_covariate, one_subject, outcome_columns, two_values
+from calib_core.readers.proposal.column_roles import named, named_last, role
 from calib_core.readers.proposal.column_values import (
     called_count,
     called_weight,
@@ -28,7 +28,7 @@ from calib_core.readers.proposal.column_values import (
     surely_weights,
 )
 from calib_core.readers.proposal.label_codes import label_texts, plain
-from calib_core.readers.proposal.named_blocks import called_prediction, results_of_scorers
+from calib_core.readers.proposal.named_blocks import called_prediction, called_score, results_of_scorers
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding, Severity
@@ -308,14 +308,18 @@ _DIGITS = ("0", "1")
 
 
 def outcome_by_values(subject: Subject) -> Iterator[Finding]:
-    """Find a column that is read as the outcome of a single risk because of its values, not its name."""
+    """Find a column that is read as the outcome of a single risk because of its values, not its name.
+
+    A note if the names of the risk and of the outcome share a word.
+    """
     table, reading = subject.table, subject.reading
     if subject.scores.shape[1] > 1 or len(reading.label) != 1 or table.joined is not None:
         return
     label = reading.label[0]
     if label not in table.columns or role(label) == "label" or "label" in proposed_fields(table, {}):
         return
-    yield Finding("warning", "outcome", *_told(table, reading, label))
+    alike = one_subject(reading.scores[0], label, two_values(table.columns[label]))
+    yield Finding("note" if alike else "warning", "outcome", *_told(table, reading, label))
 
 
 def answers_by_values(subject: Subject) -> Iterator[Finding]:
@@ -324,6 +328,13 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
     if reading.layout == "confidence" and reading.correct in results_of_scorers(table):
         message = f"{quoted(reading.correct)} is a scorer's result and is read as whether the answer is right."
         yield Finding("warning", "scorer", message)
+    confidence = str(reading.confidence)
+    if reading.layout == "confidence" and not table.origin and not _called_confidence(confidence):
+        yield Finding(
+            "warning",
+            "only-number",
+            f"{quoted(confidence)} is read as the confidence only because no other column can be one.",
+        )
     if (
         reading.layout == "top-label"
         and reading.predicted
@@ -336,6 +347,10 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
             f"{quoted(reading.predicted)} often agrees with {quoted(reading.label[0])}, so it is read as the predicted "
             f"class, and {quoted(str(reading.confidence))} as its probability.",
         )
+
+
+def _called_confidence(name: str) -> bool:
+    return called_score(name) or role(name) is not None or bool(named_last([name], "confidence"))
 
 
 def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tuple[str, ...]] | None, str | None]:

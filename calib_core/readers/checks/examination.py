@@ -31,7 +31,7 @@ from calib_core.readers.checks.label_checks import (
 )
 from calib_core.readers.checks.model_checks import labels_elsewhere, several_models
 from calib_core.readers.checks.score_checks import confidence, kind, missing, repeated_rows, sums, written_texts
-from calib_core.readers.checks.shuffled_labels import no_better_than_chance
+from calib_core.readers.checks.shuffled_labels import no_better_than_chance, reversed_confidence
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.conversion import predictions
 from calib_core.readers.proposal.long_form import prediction_rows
@@ -98,6 +98,7 @@ CHECKS = (
     Check("Score type", kind, wide=True),
     Check("Outcome column", outcome_by_values, wide=True),
     Check("Columns of answers", answers_by_values, wide=False),
+    Check("Higher confidence in right answers", reversed_confidence, wide=False),
     Check("Labels are classes", label_coding, wide=True),
     Check("No follow-up times", time_to_event, wide=True),
     Check("Probabilities sum to 1", sums, wide=True, settled=True),

@@ -199,7 +199,7 @@ def _swappable(subject: Subject, names: tuple[str, ...], coded: dict[int, str]) 
     in_file = [name for name in subject.table.columns if name in reading.scores] == list(reading.scores)
     in_order = in_file or reading.label_coding == "names"
     alike = side_of(coded[0]) < side_of(coded[1]) and plain(names[0]) in NEGATIVE and plain(names[1]) in POSITIVE
-    by_name = side_of(names[0]) < side_of(names[1])
+    by_name = side_of(names[0]) != side_of(names[1])
     change: dict[str, Any] = {"scores": reading.scores[::-1], "classes": names[::-1]}
     if reading.label_coding == "names":
         change = {"scores": reading.scores, "classes": reading.classes[::-1], "label_coding": "names"}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calib_core.predictions.event_names import event_of, event_title
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import quoted
+from calib_core.readers.proposal.answer_words import confidences, verdicts
 from calib_core.readers.table import Array
 from calib_core.readers.table_findings import Finding
 from calib_core.text import percent
@@ -57,6 +58,28 @@ def no_better_than_chance(subject: Subject) -> Iterator[Finding]:
     else:
         sentence += "Are labels in the order of another file? Join scores and labels by a row identifier."
     yield Finding("warning", "chance", sentence)
+
+
+_REVERSED = -3.0
+"""Standard deviations below an AUC of 1/2 at which a confidence ranks answers in reverse."""
+
+
+def reversed_confidence(subject: Subject) -> Iterator[Finding]:
+    """Report a confidence that is higher for wrong answers: an uncertainty, or marks of errors."""
+    table, reading = subject.table, subject.reading
+    if reading.layout != "confidence":
+        return
+    right, values = verdicts(table, str(reading.correct)), confidences(table, reading)[:, 0].astype(np.float64)
+    known = np.isfinite(values) & np.isin(right, (0, 1))
+    found = ranking(values[known], right[known] == 1)
+    if known.sum() < _FEWEST_ROWS or found is None or found.chance >= _REVERSED:
+        return
+    yield Finding(
+        "warning",
+        "reversed",
+        f"A right answer has a higher {quoted(str(reading.confidence))} than a wrong one in only "
+        f"{percent(found.area)} of pairs. Is it an uncertainty, or does {quoted(str(reading.correct))} mark errors?",
+    )
 
 
 def _hits_by_chance(

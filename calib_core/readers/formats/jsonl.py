@@ -160,6 +160,8 @@ def _real(text: str) -> float:
 _LOOKED_AT = 50
 _DEEPEST = 16
 """Maximum depth of nested objects; deeper ones are documents in the place of a value."""
+_MANY = 10
+"""Rows that distinguish the lists of a table from the classes of one row."""
 _INSIDE = ("samples", "predictions", "results", "rows", "records", "data", "instances", "examples")
 """Usual keys of the only list of records in a document."""
 
@@ -242,8 +244,14 @@ def _by_id(value: Mapping[str, Any]) -> list[Any]:
 
 
 def _columns(value: Mapping[str, Any]) -> tuple[Iterable[Any], Mapping[str, Any]] | None:
-    """Return the rows of an object whose lists have equal lengths, not all of numbers, and its other values."""
+    """Return the rows of an object whose lists have equal lengths, not all of numbers, and its other values.
+
+    Next to a matrix of many rows, shorter lists are other values, such as the names of the classes.
+    """
     lists = {key: each for key, each in value.items() if isinstance(each, list) and each}
+    longest = max(map(len, lists.values()), default=0)
+    if longest >= _MANY and any(len(each) == longest and isinstance(each[0], list) for each in lists.values()):
+        lists = {key: each for key, each in lists.items() if len(each) == longest or isinstance(each[0], list)}
     if len(lists) < 2 or len({len(each) for each in lists.values()}) > 1:
         return None
     matrices = any(isinstance(each[0], list) for each in lists.values())

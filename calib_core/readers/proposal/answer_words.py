@@ -17,9 +17,10 @@ from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.text_encoding import MISSING_TEXT, numbers, numbers_as_written
 
-TRUE = frozenset({"1", "true", "yes", "t", "y", "correct"})
-FALSE = frozenset({"0", "false", "no", "f", "n", "wrong", "incorrect"})
-_RIGHT, _WRONG = TRUE | {"c", "right"}, FALSE | {"i"}
+_TRUE_WORDS = "1 true yes t y correct right ja oui si sí sì sim tak wahr richtig korrekt"
+_FALSE_WORDS = "0 false no f n wrong incorrect nein non nee não nie falsch"
+TRUE, FALSE = frozenset(_TRUE_WORDS.split()), frozenset(_FALSE_WORDS.split())
+_RIGHT, _WRONG = TRUE | {"c"}, FALSE | {"i"}
 _WORD = re.compile(r"\w+")
 
 

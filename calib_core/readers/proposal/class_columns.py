@@ -253,9 +253,10 @@ décès deces décédé decede événement evenement résultat resultat survie r
 """
 _COVARIATE_WORDS = """
 sex gender male female man woman smoker smoking smokes treated treatment treat arm exposed exposure control placebo
-diabetes diabetic hypertension hypertensive married employed insured urban icu ventilated included excluded valid
-geschlecht weiblich männlich maennlich raucher sexe femme homme fumeur site center center ward hospital region
+diabetes diabetic hypertension hypertensive married employed insured urban ventilated included excluded valid
+geschlecht weiblich männlich maennlich raucher sexe femme homme fumeur
 """
+_PLACES = frozenset({"icu", "site", "center", "ward", "hospital", "region"})
 _OUTCOMES, _COVARIATES = frozenset(_OUTCOME_WORDS.split()), frozenset(_COVARIATE_WORDS.split())
 _SCORE_TEXT = """
 p prob probs proba probability probabilities risk score scores pred predicted prediction predictions phat yhat hat pd
@@ -319,8 +320,13 @@ def called_outcome(name: str) -> bool:
 
 
 def called_covariate(name: str) -> bool:
-    """True if a column is named like a baseline variable, such as "sex" or "treated"."""
-    return bool(parts(name) & _COVARIATES)
+    """True if a column is named like a baseline variable, such as "sex" or "treated".
+
+    >>> called_covariate("hospital"), called_covariate("hospital_death")
+    (True, False)
+    """
+    words = parts(name)
+    return bool(words & _COVARIATES) or bool(words & _PLACES and not words & _OUTCOMES)
 
 
 def outcome_columns(table: Table, taken: Collection[str] = ()) -> tuple[str, ...]:
@@ -396,6 +402,16 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
+def one_subject(score: str, label: str, values: Sequence[str]) -> bool:
+    """True if a risk column and its outcome, or a value of it, share a word that is neither a code nor a score word.
+
+    >>> one_subject("churn_probability", "Churn", ("No", "Yes")), one_subject("p_yes", "smoker", ("no", "yes"))
+    (True, False)
+    """
+    words = parts(label).union(*map(parts, values))
+    return bool(words & parts(score) - _SCORE_WORDS - POSITIVE - NEGATIVE)
+
+
 def absent_event(score: str, label: str) -> bool:
     """True if the outcome is 1 for survivors but the risk is of death, so that the event is 0.
 
@@ -403,6 +419,11 @@ def absent_event(score: str, label: str) -> bool:
     (True, False)
     """
     return class_side(score) > 0 > class_side(label)
+
+
+def called_risk(table: Table, name: str) -> bool:
+    """True if a column has distinct values in [0, 1] and is named like a score."""
+    return is_share(table, name) and bool(parts(name) & _SCORE_WORDS and not parts(name) & NO_MODELS)
 
 
 def risk_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:

@@ -9,11 +9,13 @@ from calib_core.predictions.event_names import words_of
 
 _ROLES: dict[str, str] = {
     "label": "label labels y y_true ytrue true_label true_labels target targets ground_truth gt truth true "
-    "true_class class actual actual_label outcome y_test y_val answer event obs",
+    "true_class class actual actual_label outcome y_test y_val answer event obs truelabel "
+    "ergebnis wahrheit vérité esito desfecho uitkomst utfall",
     "predicted": "predicted prediction predictions pred preds y_pred predicted_class predicted_label pred_label "
     "pred_class guess",
-    "confidence": "confidence confidences conf max_prob top_prob max_probability",
-    "correct": "correct is_correct hit hits correctness right accurate matched",
+    "confidence": "confidence confidences conf max_prob top_prob max_probability "
+    "certainty sicherheit konfidenz confianza confiance",
+    "correct": "correct is_correct hit hits correctness right accurate matched richtig korrekt correcto",
     "split": "split fold subset partition set",
     "weights": "weight weights sample_weight sample_weights",
     "group": "group groups group_id cluster cluster_id patient patients patient_id subject subjects subject_id person "

@@ -68,6 +68,19 @@ def called_score(name: str) -> bool:
     return bool(parts(name) & _SCORES)
 
 
+_DOUBT = frozenset({"uncertainty", "doubt", "entropy", "error", "err", "wrong", "incorrect", "loss", "unsicherheit",
+                    "incertitude", "incertidumbre"})  # fmt: skip
+
+
+def called_doubt(name: str) -> bool:
+    """True if a column is named like the opposite of a confidence.
+
+    >>> called_doubt("error_probability"), called_doubt("confidence")
+    (True, False)
+    """
+    return bool(parts(name) & _DOUBT)
+
+
 def class_blocks(table: Table, free: Sequence[str]) -> list[ClassBlock]:
     """Return the score columns whose names differ only by the class; several if they could each be the scores.
 
@@ -210,6 +223,20 @@ def results_of_scorers(table: Table) -> tuple[str, ...]:
         for name, column in table.columns.items()
         if "." in name and _SCORERS & {part.casefold() for part in name.split(".")[:-1]}
         if yes_or_no(two_values(column))
+    )
+
+
+_VERDICTS = frozenset({"right", "wrong"}), frozenset({"correct", "incorrect"}), frozenset({"correct", "wrong"})
+
+
+def right_or_wrong(table: Table) -> tuple[str, ...]:
+    """Return the columns with the values right and wrong, or correct and incorrect.
+
+    >>> right_or_wrong(Table("a.csv", "csv", {"grade": np.array(["Right", "wrong"], dtype=object)}))
+    ('grade',)
+    """
+    return tuple(
+        name for name, column in table.columns.items() if frozenset(map(plain, two_values(column))) in _VERDICTS
     )
 
 

@@ -19,6 +19,7 @@ from calib_core.readers.proposal.class_columns import (
     block_of,
     called_alike,
     called_covariate,
+    called_risk,
     class_called,
     class_side,
     is_share,
@@ -47,12 +48,14 @@ from calib_core.readers.proposal.long_form import question_columns
 from calib_core.readers.proposal.named_blocks import (
     ClassBlock,
     answers,
+    called_doubt,
     called_prediction,
     called_score,
     class_blocks,
     label_candidates,
     ranked,
     results_of_scorers,
+    right_or_wrong,
 )
 from calib_core.readers.proposal.score_columns import check_for_scores
 from calib_core.readers.proposal.score_survey import evidence, survey
@@ -124,7 +127,7 @@ class _Proposal:
         """Return the proposal with a confidence and the result of a scorer; None without these."""
         if {"scores", "label", "correct", "predicted"} & self.chosen.keys() or not self._column("confidence"):
             return None
-        results = () if self._column("correct") else results_of_scorers(self.table)
+        results = () if self._column("correct") else results_of_scorers(self.table) or right_or_wrong(self.table)
         if len(results) > 1:
             raise self._ask(f"columns {listed(results)} could each be the correctness of answers", "correct")
         return self._with(confidence=self._column("confidence"), correct=results[0]) if results else None
@@ -143,7 +146,18 @@ class _Proposal:
         """Read a single column of scores: as the confidence of answers if the file has answers, else as a risk."""
         score = self.chosen.get("confidence") or self._single()
         if correct and not label:
+            if "confidence" not in self.chosen and called_doubt(score):
+                raise InputError(
+                    f"{self.table.name}: {quoted(score)} is named like the opposite of a confidence. Write 1 minus its "
+                    "values in a column confidence"
+                )
             return self._with(confidence=score, correct=correct)._of_confidence("confidence")
+        errors = [name for name in outcome_columns(self.table, {score}) if called_doubt(name)]
+        if errors and not label and role(score) == "confidence":
+            raise InputError(
+                f"{self.table.name}: {quoted(errors[0])} is named like marks of wrong answers. Write a column correct: "
+                "1 for a right answer, 0 for a wrong one"
+            )
         found = answers(self.table, {score}, label)
         if found is None or not (called_score(score) or role(score)):
             return self._wide((score,))
@@ -264,7 +278,7 @@ class _Proposal:
         free = self._free_numeric()
         for wanted in ("probabilities", "logits", "log-probabilities", "confidence"):
             best = named(self._numeric(), wanted)
-            if len(best) == 1:
+            if len(best) == 1 and not self._points(best[0], free):
                 return best[0]
         shares = [n for n in named(self._numeric(), "predicted") if is_share(self.table, n)]
         risks = risk_columns(self.table, [*free, *shares])
@@ -284,6 +298,12 @@ class _Proposal:
             message = f"{self.table.name}: no columns are recognized as scores; {models}"
             raise InputError(message, advice, {"score_sets": shares})
         raise self._ask("no columns are recognized as scores", "scores")
+
+    def _points(self, name: str, free: list[str]) -> bool:
+        """True for points such as 700, no percentages, next to a column in [0, 1] that is named like a risk."""
+        high = np.nanmax(numbers_as_written(self.table.columns[name]), initial=0.0)
+        others = risk_columns(self.table, [each for each in free if each != name])
+        return bool(high > 100) and len(others) == 1 and called_risk(self.table, others[0])
 
     def _numeric(self) -> list[str]:
         taken = self._chosen_names()
@@ -340,7 +360,7 @@ class _Proposal:
         named = texts <= set(map(plain, names)) or texts <= set(map(plain, scores))
         if (named and column.dtype.kind != "b") or any(name.isdigit() for name in names):
             return scores
-        classes = self.chosen.get("classes") or tuple(sorted(names, key=side_of))
+        classes = self.chosen.get("classes") or tuple(sorted(names, key=side_of, reverse=class_side(label[0]) < 0))
         by_class = dict(zip(names, scores, strict=True))
         return tuple(by_class[name] for name in classes) if by_class.keys() == set(classes) else scores
 
@@ -365,7 +385,9 @@ class _Proposal:
         inside = self._label_beside(scores)
         if inside:
             return inside
-        single = self._column("label")
+        called = [name for name in named(self.table.columns, "label") if name not in scores]
+        truths = self._among_classes(scores, matrix, columns) if len(called) > 1 and matrix.shape[1] > 1 else ()
+        single = truths[0] if truths and truths[0] in called else self._column("label")
         if single:
             self._check_truth(single, scores, matrix, columns)
             return (single,)
