@@ -16,7 +16,7 @@ from calib_core.readers.checks.model_checks import names_models
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.answer_words import marks_some, verdicts
-from calib_core.readers.proposal.class_columns import called_covariate, outcome_columns, two_values
+from calib_core.readers.proposal.class_columns import called_covariate, called_outcome, outcome_columns, two_values
 from calib_core.readers.proposal.column_roles import named, role
 from calib_core.readers.proposal.column_values import (
     called_count,
@@ -315,7 +315,16 @@ def outcome_by_values(subject: Subject) -> Iterator[Finding]:
     label = reading.label[0]
     if label not in table.columns or role(label) == "label" or "label" in proposed_fields(table, {}):
         return
-    yield Finding("warning", "outcome", *_told(table, reading, label))
+    others = outcome_columns(table, set(reading.used))
+    # A name such as "died" decides, unless another column is named so, too.
+    named_so = called_outcome(label) and not any(map(called_outcome, others))
+    covariates = tuple(
+        name for name, column in table.columns.items()
+        if name not in reading.used and called_covariate(name) and len(two_values(column)) == 2
+    )  # fmt: skip
+    others = others or covariates
+    severity: Severity = "note" if named_so and others else "warning"
+    yield Finding(severity, "outcome", *_told(table, reading, label, others))
 
 
 def answers_by_values(subject: Subject) -> Iterator[Finding]:
@@ -338,7 +347,9 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tuple[str, ...]] | None, str | None]:
+def _told(
+    table: Table, reading: Reading, label: str, others: tuple[str, ...]
+) -> tuple[str, dict[str, tuple[str, ...]] | None, str | None]:
     """Return the message, the change and its label; the change selects another two-valued column, if there is one."""
     values = two_values(table.columns[label])
     if set(values) <= set(_DIGITS):
@@ -348,10 +359,6 @@ def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tu
     sentence = f"{quoted(label)} {seen}, so it is read as the outcome."
     if {plain(value) for value in values} == {"1", "2"}:
         sentence += f" The event is assumed to be {quoted(reading.event or reading.classes[-1])}."
-    others = outcome_columns(table, set(reading.used)) or tuple(
-        name for name, column in table.columns.items()
-        if name not in reading.used and called_covariate(name) and len(two_values(column)) == 2
-    )  # fmt: skip
     if not others:
         return sentence, None, None
     return sentence, {"label": others[:1]}, f"Use {quoted(others[0])} as the outcome"

@@ -17,9 +17,16 @@ from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.table import Array, Table
 from calib_core.readers.text_encoding import looks_numeric, numbers
 
-FIT_WORDS = frozenset({"cal", "calib", "calibrate", "calibration", "fit", "val", "valid", "validation", "dev"})
-TRAIN_WORDS = frozenset({"train", "training", "trn", "tr", "derivation", "development"})
-TEST_WORDS = frozenset({"test", "testing", "tst", "eval", "evaluate", "evaluation", "holdout", "hold-out", "heldout"})
+FIT_WORDS = frozenset(
+    {"cal", "calib", "calibrate", "calibration", "fit", "val", "valid", "validation", "dev", "fitting"}
+)
+TRAIN_WORDS = frozenset({"train", "training", "trn", "tr", "derivation", "development", "in-sample", "insample"})
+_HELD_OUT = "holdout hold-out heldout held-out out-of-sample out-of-time oos oot"
+TEST_WORDS = frozenset({"test", "testing", "tst", "eval", "evaluate", "evaluation", *_HELD_OUT.split()})
+_TRAINED = "learn learning in-time ins apprentissage entraînement entrainement entrenamiento treino addestramento"
+_TESTED = "assessment external score scoring prueba teste prova"
+_VALUES = {"train": frozenset(_TRAINED.split()), "test": frozenset(_TESTED.split())}
+"""Further values; in the name of a column, these words may mean anything."""
 _OF_PARTS = (("fit", FIT_WORDS), ("train", TRAIN_WORDS), ("test", TEST_WORDS))
 _MOST_PARTS = 8
 """A column with more values marks no parts."""
@@ -32,12 +39,15 @@ def part_of(value: str, column: str = "") -> str | None:
 
     >>> part_of("Validation"), part_of("test_set"), part_of("1", "is_train"), part_of("0", "is_train"), part_of("1")
     ('fit', 'test', 'train', 'test', None)
+    >>> part_of("out of time"), part_of("1", "in_sample"), part_of("Y", "used_for_fitting")
+    ('test', 'train', 'fit')
     """
-    word = re.sub(r"[\s_\-](set|data|split|rows)$", "", value.strip().casefold())
+    word = re.sub(r"-(set|data|split|rows)$", "", re.sub(r"[\s_\-]+", "-", value.strip().casefold()))
     for part, words in _OF_PARTS:
-        if word in words:
+        if word in words | _VALUES.get(part, frozenset()):
             return part
-    named = {part for part, words in _OF_PARTS if words & set(words_of(column))}
+    whole = words_of(column)
+    named = {part for part, words in _OF_PARTS if words & {*whole, "-".join(whole)}}
     if len(named) != 1 or word not in TRUE | FALSE:
         return None
     own = named.pop()
