@@ -10,7 +10,6 @@ The test fails unless the error is shown to be below the limit. Inconclusive res
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -74,11 +73,10 @@ def _check(rows: Predictions, options: dict[str, Any]) -> GateCheck:
 
 
 def _baseline(path: Any) -> Any:
-    from calib_core.inference.gate_baselines import baseline_for, read_baselines
+    from calib_core.inference.gate_baselines import baseline_for, read_baselines, signing_key
     from calib_core.readers.formats.detection import file_bytes
 
-    key = os.environ.get("CALIB_GATE_KEY", "").encode() or None
-    return baseline_for(str(path), read_baselines(file_bytes(path), str(path), key))
+    return baseline_for(str(path), read_baselines(file_bytes(path), str(path), signing_key()))
 
 
 def _predictions(y_true: Any, y_prob: Any) -> Predictions:

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from calib_core.predictions.predictions import InputError
 from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.predictions.validation import MOST_COPIES, effective_rows, sampling_weights, whole
-from calib_core.readers.checks.model_checks import names_models
+from calib_core.readers.checks.model_checks import names_models, outcome_column
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.answer_words import marks_some, verdicts
 from calib_core.readers.proposal.class_columns import called_covariate, called_outcome, outcome_columns, two_values
 from calib_core.readers.proposal.column_roles import named, role
 from calib_core.readers.proposal.column_values import (
+    always_equal,
     called_count,
     called_weight,
     counts_rows,
@@ -183,11 +184,18 @@ def belonging(subject: Subject) -> Iterator[Finding]:
         if numbers_rows(name) and n - groups <= _FEW_TWICE * n:
             yield _id_twice(table, name, codes, groups)
             return
+        outcome = outcome_column(table, reading)
+        same = outcome is not None and always_equal(codes, table.columns[outcome])
+        why = (
+            f"Rows with the same value always have the same {quoted(str(outcome))}: use"
+            if same
+            else ("If rows with the same value are related, use")
+        )
         yield Finding(
-            "note",
+            "warning" if same else "note",
             "group",
-            f"The column {quoted(name)} has {groups:,} values in {n:,} rows. If rows with the same value are related, "
-            "use it as the group. Intervals then allow for it, and splits keep each group on one side.",
+            f"The column {quoted(name)} has {groups:,} values in {n:,} rows. {why} it as the group. Intervals then "
+            "allow for it, and splits keep each group on one side.",
             {"group": name},
             "Group rows with the same value",
         )
