@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -400,7 +399,7 @@ def _nested(ends: Mapping[str, Any]) -> bool:
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and -_MANY < value < _MANY
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_MANY < value < _MANY
 
 
 # -- seals ----------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
 def outcome_column(table: Table, reading: Reading) -> str | None:
     """Return the column of labels, or of right and wrong; None unless it is one column with a value per row."""
     name = reading.label[0] if len(reading.label) == 1 else reading.correct
-    return name if name in table.columns and len(table.columns[name]) == table.n_rows else None
+    return name if name is not None and name in table.columns and len(table.columns[name]) == table.n_rows else None
 
 
 def _unnamed_models(table: Table, reading: Reading) -> Iterator[Finding]:

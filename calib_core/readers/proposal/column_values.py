@@ -231,4 +231,4 @@ def always_equal(codes: NDArray[np.intp], outcomes: Array) -> bool:
     shares = np.bincount(texts) / len(texts)
     sizes = np.bincount(codes)
     by_size = {int(size): float(np.log(np.sum(shares**size))) for size in np.unique(sizes[sizes > 1])}
-    return sum(by_size[int(size)] for size in sizes if size > 1) < np.log(_BY_CHANCE)
+    return sum(by_size[int(size)] for size in sizes if size > 1) < float(np.log(_BY_CHANCE))
