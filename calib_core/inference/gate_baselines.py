@@ -6,10 +6,10 @@ import hashlib
 import hmac
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -399,7 +399,7 @@ def _nested(ends: Mapping[str, Any]) -> bool:
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and abs(float(value)) < math.inf
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_MANY < value < _MANY
 
 
 # -- seals ----------------------------------------------------------------------------------------------------
@@ -421,10 +421,18 @@ def seals(check: Mapping[str, Any], key: bytes | None = None) -> dict[str, str]:
     return found if key is None else found | {"signature": hmac.new(key, text, hashlib.sha256).hexdigest()}
 
 
+def signing_key() -> bytes | None:
+    """Return the key that signs results and baselines, from CALIB_GATE_KEY; None without one, InputError if empty."""
+    key = os.environ.get("CALIB_GATE_KEY")
+    if key == "":
+        raise InputError("CALIB_GATE_KEY is set but empty, as where a secret is missing: give the key, or unset it")
+    return None if key is None else key.encode()
+
+
 def _check_sealed(check: Mapping[str, Any], name: str, key: bytes | None) -> None:
     """InputError if the fields of a check disagree with its digest or with the key."""
     right = seals(check, key)
-    if ("line" in check or "digest" in check) and check.get("digest") != right["digest"]:
+    if check.get("digest") != right["digest"]:
         raise InputError(f"{name} was changed after calib gate wrote it: its digest differs; {_AGAIN}")
     if key is not None and not hmac.compare_digest(str(check.get("signature")).encode(), right["signature"].encode()):
         signed = "is signed with another key" if check.get("signature") else "is not signed"

@@ -28,6 +28,7 @@ from calib_core.readers.proposal.long_form import model_names
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, LabelJoin, Table
+from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import joined_by_shape
 from calib_core.text import inert
 
@@ -261,6 +262,17 @@ def read_predictions(
     return _handed_over(predictions(table, reading), table, reading, changes)
 
 
+def read_blocked(source: str | os.PathLike[str], changes: Mapping[str, Any]) -> tuple[Predictions, tuple[Finding, ...]]:
+    """Return the predictions in a file, and the warnings about it with which a gate passes nothing.
+
+    ``changes`` are the fields of Reading that are set, as in ``read_predictions``; they settle the warnings about them.
+    """
+    table = read_table(source)
+    reading = propose(table, **changes)
+    found = tuple(each for each in _findings(table, reading, changes) if each.blocks(changes))
+    return predictions(table, reading), found
+
+
 def read_models(
     source: str | os.PathLike[str] | bytes,
     name: str | None = None,
@@ -317,9 +329,14 @@ def _handed_over(found: Predictions, table: Table, reading: Reading, chosen: Col
     """Return predictions with the assumptions in their notes, and warn of probable mistakes."""
     if reading.layout == "summary":
         return found
-    beside = () if (alone := unchosen_model(table, reading, chosen)) is None else (alone,)
-    doubts = [each for each in (*beside, *examine(table, reading)) if each.worth_saying(chosen)]
+    doubts = [each for each in _findings(table, reading, chosen) if each.worth_saying(chosen)]
     for finding in doubts:
         if finding.severity == "warning" and finding.code not in BY_CHOICE:
             warnings.warn(f"{table.name}: {finding.message}", stacklevel=3)
     return found._with({"notes": tuple(dict.fromkeys((*found.notes, *(finding.message for finding in doubts))))})
+
+
+def _findings(table: Table, reading: Reading, chosen: Collection[str]) -> tuple[Finding, ...]:
+    """Return the findings about a file, after one about models that are not read."""
+    beside = () if (alone := unchosen_model(table, reading, chosen)) is None else (alone,)
+    return (*beside, *examine(table, reading))

@@ -11,7 +11,7 @@ The test fails unless the error is shown to be below the limit. Inconclusive res
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,12 @@ import pytest
 if TYPE_CHECKING:  # heavy: imported only when a test uses it
     from calib_core.inference.gate_checks import GateCheck
     from calib_core.predictions.predictions import Predictions
+    from calib_core.readers.table_findings import Finding
 
 MARKER = "calibration"
 _GIVEN = ("notion", "estimator", "level", "bins", "overlap")
 """Options that the check has by the same name."""
-_OPTIONS = (*_GIVEN, "max_ece", "baseline", "max_increase", "max_ratio", "accept")
+_OPTIONS = ("max_ece", *_GIVEN, "baseline", "max_increase", "max_ratio", "accept", "read")
 
 
 @dataclass
@@ -38,15 +39,21 @@ class CalibrationCheck:
     def __call__(self, y_true: Any, y_prob: Any = None, **options: Any) -> GateCheck:
         """Check predictions and return the result; fail the test, with a message, unless they pass.
 
-        ``y_true`` are labels 0 to K - 1, or a ``Predictions`` object without ``y_prob``; ``y_prob`` are probabilities
-        (n, K), or for two classes (n,) for class 1. ``options`` override those of the marker: max_ece, max_ratio,
-        notion, estimator, level, bins, baseline (the JSON of a gate), max_increase, overlap, accept. The last has codes
-        of doubts about the rows, such as "constant", that do not fail the test.
+        ``y_true`` are labels 0 to K - 1; ``y_prob`` are probabilities (n, K), or for two classes (n,) for class 1.
+        Without ``y_prob``, ``y_true`` is a ``Predictions`` object, or the path of a file. ``options`` override those of
+        the marker: max_ece, max_ratio, notion, estimator, level, bins, baseline (the JSON of a gate), max_increase,
+        overlap, accept, read. ``accept`` has codes of warnings that do not fail the test, such as "constant". ``read``
+        has fields of Reading, such as {"split": "part"}.
+
+        What can mislead: the warnings about a file fail the test only if its path is given. Predictions that were read
+        before have only doubts about their rows.
         """
         __tracebackhide__ = True
         whole = self.options | _known(options)
-        rows = _predictions(y_true, y_prob)
-        check = _check(rows, whole)
+        if isinstance(y_true, (str, os.PathLike)) and y_prob is None:
+            check = _check(*_read(y_true, whole.get("read") or {}), whole)
+        else:
+            check = _check(_predictions(y_true, y_prob), (), whole)
         self.checks.append(check)
         self.node.user_properties.append((MARKER, check.headline))
         if not check.passed:
@@ -55,9 +62,20 @@ class CalibrationCheck:
         return check
 
 
-def _check(rows: Predictions, options: dict[str, Any]) -> GateCheck:
+def _read(path: str | os.PathLike[str], changes: dict[str, Any]) -> tuple[Predictions, tuple[Finding, ...]]:
     from calib_core._base.errors import InputError
-    from calib_core.inference.gate_checks import gate_check
+    from calib_core.readers.from_file import read_blocked
+
+    __tracebackhide__ = True
+    try:
+        return read_blocked(path, changes)
+    except InputError as why:
+        pytest.fail(f"calibration could not be checked: {why}")
+
+
+def _check(rows: Predictions, found: Sequence[Finding], options: dict[str, Any]) -> GateCheck:
+    from calib_core._base.errors import InputError
+    from calib_core.inference.gate_checks import OpenWarning, gate_check
     from calib_core.registry.registry import RegistryError
 
     __tracebackhide__ = True
@@ -68,17 +86,19 @@ def _check(rows: Predictions, options: dict[str, Any]) -> GateCheck:
         ratio: dict[str, Any] = {} if options.get("max_ratio") is None else {"ratio": float(options["max_ratio"])}
         codes = options.get("accept", ())
         accept = (codes,) if isinstance(codes, str) else tuple(codes)
-        return gate_check(rows, options.get("max_ece"), before=before, accept=accept, **allowed, **ratio, **given)
+        of_file = [OpenWarning(each.code, each.message, each.rule.remedy) for each in found]
+        return gate_check(
+            rows, options.get("max_ece"), before=before, accept=accept, warnings=of_file, **allowed, **ratio, **given
+        )
     except (InputError, RegistryError) as why:
         pytest.fail(f"calibration could not be checked: {why}")
 
 
 def _baseline(path: Any) -> Any:
-    from calib_core.inference.gate_baselines import baseline_for, read_baselines
+    from calib_core.inference.gate_baselines import baseline_for, read_baselines, signing_key
     from calib_core.readers.formats.detection import file_bytes
 
-    key = os.environ.get("CALIB_GATE_KEY", "").encode() or None
-    return baseline_for(str(path), read_baselines(file_bytes(path), str(path), key))
+    return baseline_for(str(path), read_baselines(file_bytes(path), str(path), signing_key()))
 
 
 def _predictions(y_true: Any, y_prob: Any) -> Predictions:

@@ -91,6 +91,8 @@ class Passage:
         """Return the result as plain values, for JSON."""
         found: dict[str, Any] = {"verdict": None, "passed": False, "error": self.why}
         if self.check is not None and self.opened is not None:
+            from calib_core.inference.gate_baselines import signing_key
+
             found = self.check.record(self.name, signing_key()) | {"file": self.opened.record()}
             found["judged"] = self.judged_on
             found["subset"] = self.subset or None
@@ -99,11 +101,6 @@ class Passage:
 
 def _ended(text: str) -> str:
     return f"{text}." if text and text[-1] not in ".!?" else text
-
-
-def signing_key() -> bytes | None:
-    """Return the key that signs results and baselines, from the environment; None without one."""
-    return os.environ.get("CALIB_GATE_KEY", "").encode() or None
 
 
 def exit_code(passages: Sequence[Passage]) -> int:

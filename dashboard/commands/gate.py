@@ -160,10 +160,10 @@ def command(
 
 
 def _baselines(path: Path) -> dict[str, Baseline]:
-    from calib_core.inference import read_baselines
+    from calib_core.inference.gate_baselines import read_baselines, signing_key
     from calib_core.readers import file_bytes
 
-    return read_baselines(file_bytes(path), path.name, _passages.signing_key())
+    return read_baselines(file_bytes(path), path.name, signing_key())
 
 
 def _check_codes(accept: tuple[str, ...]) -> None:

@@ -12,13 +12,20 @@ from numpy.typing import NDArray
 from calib_core.predictions.predictions import InputError
 from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.predictions.validation import MOST_COPIES, effective_rows, sampling_weights, whole
-from calib_core.readers.checks.model_checks import names_models
+from calib_core.readers.checks.model_checks import names_models, outcome_column
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.answer_words import marks_some, verdicts
-from calib_core.readers.proposal.class_columns import called_covariate, one_subject, outcome_columns, two_values
+from calib_core.readers.proposal.class_columns import (
+    called_covariate,
+    called_outcome,
+    one_subject,
+    outcome_columns,
+    two_values,
+)
 from calib_core.readers.proposal.column_roles import named, named_last, role
 from calib_core.readers.proposal.column_values import (
+    always_equal,
     called_count,
     called_weight,
     counts_rows,
@@ -183,11 +190,18 @@ def belonging(subject: Subject) -> Iterator[Finding]:
         if numbers_rows(name) and n - groups <= _FEW_TWICE * n:
             yield _id_twice(table, name, codes, groups)
             return
+        outcome = outcome_column(table, reading)
+        same = outcome is not None and always_equal(codes, table.columns[outcome])
+        why = (
+            f"Rows with the same value always have the same {quoted(str(outcome))}: use"
+            if same
+            else ("If rows with the same value are related, use")
+        )
         yield Finding(
-            "note",
+            "warning" if same else "note",
             "group",
-            f"The column {quoted(name)} has {groups:,} values in {n:,} rows. If rows with the same value are related, "
-            "use it as the group. Intervals then allow for it, and splits keep each group on one side.",
+            f"The column {quoted(name)} has {groups:,} values in {n:,} rows. {why} it as the group. Intervals then "
+            "allow for it, and splits keep each group on one side.",
             {"group": name},
             "Group rows with the same value",
         )
@@ -319,7 +333,16 @@ def outcome_by_values(subject: Subject) -> Iterator[Finding]:
     if label not in table.columns or role(label) == "label" or "label" in proposed_fields(table, {}):
         return
     alike = one_subject(reading.scores[0], label, two_values(table.columns[label]))
-    yield Finding("note" if alike else "warning", "outcome", *_told(table, reading, label))
+    others = outcome_columns(table, set(reading.used))
+    # A name such as "died" decides, unless another column is named so, too.
+    named_so = called_outcome(label) and not any(map(called_outcome, others))
+    covariates = tuple(
+        name for name, column in table.columns.items()
+        if name not in reading.used and called_covariate(name) and len(two_values(column)) == 2
+    )  # fmt: skip
+    others = others or covariates
+    severity: Severity = "note" if alike or (named_so and others) else "warning"
+    yield Finding(severity, "outcome", *_told(table, reading, label, others))
 
 
 def answers_by_values(subject: Subject) -> Iterator[Finding]:
@@ -353,7 +376,9 @@ def _called_confidence(name: str) -> bool:
     return called_score(name) or role(name) is not None or bool(named_last([name], "confidence"))
 
 
-def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tuple[str, ...]] | None, str | None]:
+def _told(
+    table: Table, reading: Reading, label: str, others: tuple[str, ...]
+) -> tuple[str, dict[str, tuple[str, ...]] | None, str | None]:
     """Return the message, the change and its label; the change selects another two-valued column, if there is one."""
     values = two_values(table.columns[label])
     if set(values) <= set(_DIGITS):
@@ -363,10 +388,6 @@ def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tu
     sentence = f"{quoted(label)} {seen}, so it is read as the outcome."
     if {plain(value) for value in values} == {"1", "2"}:
         sentence += f" The event is assumed to be {quoted(reading.event or reading.classes[-1])}."
-    others = outcome_columns(table, set(reading.used)) or tuple(
-        name for name, column in table.columns.items()
-        if name not in reading.used and called_covariate(name) and len(two_values(column)) == 2
-    )  # fmt: skip
     if not others:
         return sentence, None, None
     return sentence, {"label": others[:1]}, f"Use {quoted(others[0])} as the outcome"

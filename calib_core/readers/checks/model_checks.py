@@ -11,16 +11,20 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.formats.folder import FILE
 from calib_core.readers.messages import listed, quoted
+from calib_core.readers.proposal.column_values import always_equal, identifiers
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.long_form import JoinedRows, joined, model_names, question_columns
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import LabelJoin, Table
 from calib_core.readers.table_findings import Finding
+from calib_core.readers.text_encoding import looks_numeric
 from calib_core.text import count, percent, several
 
 MOST = 8
 """A column with more values is not offered as the column of models: a chart could not distinguish them."""
-_NAMES = frozenset({"model", "models", "model name", "model id", "llm", "system", "engine", "classifier"})
+_NAMES = frozenset(
+    {"model", "models", "model name", "model id", "llm", "system", "engine", "classifier", "seed", "checkpoint"}
+)
 
 
 def unchosen_model(table: Table, reading: Reading, chosen: Collection[str]) -> Finding | None:
@@ -83,6 +87,47 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
             f"Read as {models} models",
         )
         return
+    yield from _unnamed_models(table, reading)
+
+
+def outcome_column(table: Table, reading: Reading) -> str | None:
+    """Return the column of labels, or of right and wrong; None unless it is one column with a value per row."""
+    name = reading.label[0] if len(reading.label) == 1 else reading.correct
+    return name if name is not None and name in table.columns and len(table.columns[name]) == table.n_rows else None
+
+
+def _unnamed_models(table: Table, reading: Reading) -> Iterator[Finding]:
+    """Find a column of words that has one row for each value and each identifier, always with the same outcome."""
+    outcome = outcome_column(table, reading)
+    if outcome is None or reading.group is not None:
+        return
+    beside = [
+        name for name, column in table.columns.items() if name not in reading.used and len(column) == table.n_rows
+    ]
+    for question in beside:
+        codes = identifiers(table.columns[question], question)
+        if codes is None or table.n_rows > MOST * (codes.max() + 1) or not always_equal(codes, table.columns[outcome]):
+            continue
+        for name in beside:
+            texts = label_texts(table.columns[name])
+            values = pd.unique(texts).tolist()
+            if (
+                name == question
+                or len(values) * (codes.max() + 1) != table.n_rows
+                or looks_numeric(table.columns[name])
+                or pd.DataFrame({"question": codes, "model": texts}).duplicated().any()
+            ):
+                continue
+            yield Finding(
+                "warning",
+                "models",
+                f"Each {quoted(question)} has one row for each of the {len(values)} values of {quoted(name)}, always "
+                f"with the same {quoted(outcome)}. Are {listed(values)} different models? They are now read as one, so "
+                "that their errors can cancel.",
+                {"models": name, "question": (question,)},
+                f"Read as {len(values)} models",
+            )
+            return
 
 
 def _side_by_side(reading: Reading) -> str:

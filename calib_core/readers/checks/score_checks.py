@@ -344,7 +344,7 @@ def repeated_rows(subject: Subject) -> Iterator[Finding]:
 
 
 _LARGEST = 10
-"""More equal rows than these are coarse scores rather than copies."""
+"""More equal rows than these are coarse scores rather than copies, unless all such rows agree."""
 _BY_CHANCE = 0.01
 
 
@@ -367,12 +367,16 @@ def copied(scores: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) 
     agree = labels[1:] == labels[:-1]
     run = np.concatenate([[0], np.cumsum(~same)])
     few = same & (np.bincount(run)[run[1:]] <= _LARGEST)
+    many = same & ~few
     n, apart = int(few.sum()), int((~agree[~same]).sum())
-    if not n or not agree[few].all():
+    if not same.any() or not agree[few].all():
         return 0
     # Two standard errors fewer disagreements than were seen: a few are no proof.
     usual = 1 - max(0.0, apart - 2 * apart**0.5) / max(1, int((~same).sum()))
-    return n if usual**n < _BY_CHANCE else 0
+    # Many rows of one score may agree because it is 0 or 1, so that they are evidence only once.
+    if agree[many].all() and usual ** (n + len(np.unique(run[1:][many]))) < _BY_CHANCE:
+        return int(same.sum())
+    return n if n and usual**n < _BY_CHANCE else 0
 
 
 def _copied(copies: int, n: int, what: str) -> str:

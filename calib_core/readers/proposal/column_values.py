@@ -17,9 +17,16 @@ from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.table import Array, Table
 from calib_core.readers.text_encoding import looks_numeric, numbers
 
-FIT_WORDS = frozenset({"cal", "calib", "calibrate", "calibration", "fit", "val", "valid", "validation", "dev"})
-TRAIN_WORDS = frozenset({"train", "training", "trn", "tr", "derivation", "development"})
-TEST_WORDS = frozenset({"test", "testing", "tst", "eval", "evaluate", "evaluation", "holdout", "hold-out", "heldout"})
+FIT_WORDS = frozenset(
+    {"cal", "calib", "calibrate", "calibration", "fit", "val", "valid", "validation", "dev", "fitting"}
+)
+TRAIN_WORDS = frozenset({"train", "training", "trn", "tr", "derivation", "development", "in-sample", "insample"})
+_HELD_OUT = "holdout hold-out heldout held-out out-of-sample out-of-time oos oot"
+TEST_WORDS = frozenset({"test", "testing", "tst", "eval", "evaluate", "evaluation", *_HELD_OUT.split()})
+_TRAINED = "learn learning in-time ins apprentissage entraînement entrainement entrenamiento treino addestramento"
+_TESTED = "assessment external score scoring prueba teste prova"
+_VALUES = {"train": frozenset(_TRAINED.split()), "test": frozenset(_TESTED.split())}
+"""Further values; in the name of a column, these words may mean anything."""
 _OF_PARTS = (("fit", FIT_WORDS), ("train", TRAIN_WORDS), ("test", TEST_WORDS))
 _MOST_PARTS = 8
 """A column with more values marks no parts."""
@@ -32,12 +39,15 @@ def part_of(value: str, column: str = "") -> str | None:
 
     >>> part_of("Validation"), part_of("test_set"), part_of("1", "is_train"), part_of("0", "is_train"), part_of("1")
     ('fit', 'test', 'train', 'test', None)
+    >>> part_of("out of time"), part_of("1", "in_sample"), part_of("Y", "used_for_fitting")
+    ('test', 'train', 'fit')
     """
-    word = re.sub(r"[\s_\-](set|data|split|rows)$", "", value.strip().casefold())
+    word = re.sub(r"-(set|data|split|rows)$", "", re.sub(r"[\s_\-]+", "-", value.strip().casefold()))
     for part, words in _OF_PARTS:
-        if word in words:
+        if word in words | _VALUES.get(part, frozenset()):
             return part
-    named = {part for part, words in _OF_PARTS if words & set(words_of(column))}
+    whole = words_of(column)
+    named = {part for part, words in _OF_PARTS if words & {*whole, "-".join(whole)}}
     if len(named) != 1 or word not in TRUE | FALSE:
         return None
     own = named.pop()
@@ -147,6 +157,7 @@ _TOKEN = re.compile(r"(?=\S*\d)[^\s]{3,}|\S*[/\\]\S+|\S+\.(png|jpe?g|tiff?|dcm|n
 _NO_TOKEN = re.compile(r"[<>=≤≥~]?\s*[\d.,:/\-+ ]+[%a-z]{0,3}|\d{4}-\d\d-\d\d.*", re.IGNORECASE)
 _OFTEN = 20
 """Identifiers of any name occur at most this often, on average."""
+_BY_CHANCE = 0.01
 _FEWEST_REPEATS = 0.2
 """Minimum share of rows with the identifier of an earlier row, for identifiers of any name."""
 
@@ -205,3 +216,19 @@ def _like_ids(values: Array, name: str, n: int) -> bool:
     whole_numbers = values.astype(np.int64)
     far = whole_numbers.min() >= 10_000 and np.ptp(whole_numbers) > 5 * len(values)
     return bool(far and np.mean(whole_numbers % 10 == 0) < 0.3)
+
+
+def always_equal(codes: NDArray[np.intp], outcomes: Array) -> bool:
+    """True if rows with equal codes always have equal outcomes, which chance would not explain (p below 1 %).
+
+    >>> codes = np.arange(80) // 4
+    >>> always_equal(codes, codes % 2), always_equal(codes, np.arange(80) % 2), always_equal(codes, codes * 0)
+    (True, False, False)
+    """
+    texts = pd.factorize(label_texts(outcomes))[0]
+    if (pd.Series(texts).groupby(codes).nunique() > 1).any():
+        return False
+    shares = np.bincount(texts) / len(texts)
+    sizes = np.bincount(codes)
+    by_size = {int(size): float(np.log(np.sum(shares**size))) for size in np.unique(sizes[sizes > 1])}
+    return sum(by_size[int(size)] for size in sizes if size > 1) < float(np.log(_BY_CHANCE))

@@ -100,6 +100,30 @@ def test_marked(calibration):
     found.assert_outcomes(passed=1)
 
 
+def test_warnings_about_a_file_fail_the_test_until_they_are_settled(ran):
+    found = ran("""
+from pathlib import Path
+import pandas as pd
+@pytest.fixture
+def path(tmp_path):
+    y, p = rows()
+    part = np.where(np.arange(len(y)) % 2, "derivation", "test")
+    pd.DataFrame({"part": part, "p": p, "y": y}).to_csv(tmp_path / "a.csv", index=False)
+    return tmp_path / "a.csv"
+LIMIT = pytest.mark.calibration(max_ece=0.2)
+@LIMIT
+def test_open(calibration, path): calibration(path)
+@LIMIT
+def test_accepted(calibration, path): assert calibration(str(path), accept=["split"]).accepted == ("split",)
+@LIMIT
+def test_settled(calibration, path): assert calibration(path, read={"split": "part"}).accepted == ()
+@LIMIT
+def test_gone(calibration): calibration("gone.csv")
+""")
+    found.assert_outcomes(passed=2, failed=2)
+    found.stdout.fnmatch_lines_random(["*Open warning (split): The column *", "*gone.csv cannot be opened*"])
+
+
 def test_what_is_given_wrongly_is_one_sentence(ran):
     found = ran("""
 def test_no_limit(calibration): calibration(*rows(50))

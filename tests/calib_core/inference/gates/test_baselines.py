@@ -12,7 +12,7 @@ from verdict_shares import more_than
 
 from calib_core import InputError, NotAnswerable, Predictions, estimate
 from calib_core.inference import baseline, gate_check, increase, read_baselines
-from calib_core.inference.gate_baselines import SCHEMA, _ends, baseline_for, level_of_each, seals
+from calib_core.inference.gate_baselines import SCHEMA, _ends, baseline_for, level_of_each, seals, signing_key
 from calib_core.inference.intervals.interval_methods import typical_high
 
 
@@ -249,7 +249,8 @@ def test_both_have_to_be_within():
 
 
 def record(*kept, schema=SCHEMA):
-    return json.dumps({"schema": schema, "checks": [{"kept": one} for one in kept]}).encode()
+    checks = [{"kept": one} | seals({"kept": one}) for one in kept]
+    return json.dumps({"schema": schema, "checks": checks}).encode()
 
 
 def test_a_record_is_read_back_to_the_same_bits():
@@ -277,6 +278,7 @@ def test_what_is_no_record_is_refused(data):
         ([GOOD | {"low": "0"}], "its low is not valid"),
         ([GOOD | {"low": True}], "its low is not valid"),
         ([GOOD | {"high": 1e999}], "its high is not valid"),
+        ([GOOD | {"high": 10**400}], "its high is not valid"),
         ([GOOD | {"rows": -1}], "its rows is not valid"),
         ([GOOD | {"classes": 2.5}], "its classes is not valid"),
         ([GOOD | {"notion": None}], "its notion is not valid"),
@@ -310,9 +312,10 @@ def test_a_field_that_was_changed_is_refused(field, value):
     check["kept"][field] = check["kept"].get(value, value)
     with pytest.raises(InputError, match=r"old\.json was changed after calib gate wrote it"):
         read(check)
-    del check["digest"]
-    with pytest.raises(InputError, match="was changed after"):
-        read(check)
+    for part in ("digest", "line"):
+        del check[part]
+        with pytest.raises(InputError, match="was changed after"):
+            read(check)
 
 
 @pytest.mark.parametrize("path", [("line", "point"), ("sentence",), ("verdict",), ("limit",)])
@@ -323,6 +326,16 @@ def test_a_record_that_contradicts_its_baseline_is_refused(path):
     inner[last] = 0.01 if last in ("point", "limit") else "within"
     with pytest.raises(InputError, match="was changed after"):
         read(check)
+
+
+def test_a_key_that_is_set_but_empty_is_refused(monkeypatch):
+    monkeypatch.delenv("CALIB_GATE_KEY", raising=False)
+    assert signing_key() is None
+    monkeypatch.setenv("CALIB_GATE_KEY", "secret")
+    assert signing_key() == b"secret"
+    monkeypatch.setenv("CALIB_GATE_KEY", "")
+    with pytest.raises(InputError, match="CALIB_GATE_KEY is set but empty"):
+        signing_key()
 
 
 def test_with_a_key_a_baseline_has_to_be_signed_with_it():

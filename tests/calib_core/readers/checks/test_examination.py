@@ -333,3 +333,90 @@ def test_problems_and_predictions_agree() -> None:
             assert not problems
         except InputError:
             assert problems
+
+
+def event_file(**columns: Any) -> Table:
+    """Risks of 400 rows and their outcomes, next to other columns."""
+    rng = np.random.default_rng(1)
+    risk = rng.uniform(size=400)
+    beside = {"risk": risk.round(6), "died": (rng.random(400) < risk).astype(int)}
+    return Table("a.csv", "csv", beside | {name: np.asarray(column) for name, column in columns.items()})
+
+
+HALVES = np.arange(400) % 2
+
+
+@pytest.mark.parametrize(
+    ("column", "words", "severity"),
+    [
+        ("window", ("INS", "OOT"), "warning"),
+        ("jeu", ("apprentissage", "test"), "warning"),
+        ("conjunto", ("entrenamiento", "prueba"), "warning"),
+        ("in_sample", ("no", "yes"), "warning"),
+        ("used_for_fitting", ("N", "Y"), "warning"),
+        ("stage", ("out of sample", "development set"), "warning"),
+        ("e_learning", ("no", "yes"), None),
+        ("prueba", ("no", "yes"), None),
+    ],
+)
+def test_marks_of_training_rows_in_other_words(column: str, words: tuple[str, str], severity: str | None) -> None:
+    seen = found(event_file(**{column: np.array(words, dtype=object)[HALVES]})).get("split")
+    assert (seen and seen.severity) == severity
+
+
+@pytest.mark.parametrize(
+    ("label", "column", "blocks"),
+    [("died", "sex", False), ("died", "anemia", False), ("y30", "sex", True)],
+)
+def test_a_name_of_an_outcome_decides_among_columns_of_two_values(label: str, column: str, blocks: bool) -> None:
+    columns = event_file().columns
+    table = Table("a.csv", "csv", {"risk": columns["risk"], label: columns["died"], column: HALVES})
+    (seen,) = [each for each in examine(table, propose(table)) if each.code == "outcome"]
+    assert (seen.blocks(), seen.change) == (blocks, {"label": (column,)})
+
+
+def twice(seed: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return patients, risks and outcomes: two rows for each of 100 patients, with one outcome."""
+    rng = np.random.default_rng(seed)
+    patient, risk = np.repeat(np.arange(100), 2), np.repeat(rng.uniform(size=100), 2)
+    return patient, (risk * 0.9 + rng.uniform(0, 0.1, 200)).round(6), np.repeat(rng.random(100) < risk[::2], 2) * 1
+
+
+def test_rows_of_one_person_with_one_outcome_are_a_group() -> None:
+    patient, risk, died = twice()
+    seen = found(Table("a.csv", "csv", {"patient": patient, "risk": risk, "died": died}))["group"]
+    assert (seen.severity, seen.change) == ("warning", {"group": "patient"})
+    assert 'always have the same "died"' in seen.message
+    mixed = np.where(np.arange(200) < 20, HALVES[:200], died)
+    seen = found(Table("a.csv", "csv", {"patient": patient, "risk": risk, "died": mixed}))["group"]
+    assert (seen.severity, seen.change) == ("note", {"group": "patient"})
+
+
+def test_words_that_repeat_every_person_with_one_outcome_may_be_models() -> None:
+    patient, risk, died = twice()
+    scorer = np.array(["champion", "challenger"], dtype=object)[np.arange(200) % 2]
+    columns = {"patient": patient, "scorer": scorer, "risk": risk, "died": died}
+    table = Table("a.csv", "csv", columns)
+    seen = found(table)["models"]
+    assert (seen.severity, seen.change) == ("warning", {"models": "scorer", "question": ("patient",)})
+    assert "models" not in found(table, group="patient")
+    alone = propose(table, models="scorer", question=("patient",), model="champion")
+    assert {each.code for each in examine(table, alone) if each.severity == "warning"} == {"outcome"}
+    for change in (
+        {"scorer": np.array(["a", "b"], dtype=object)[np.repeat([0, 1], 100)]},
+        {"scorer": np.arange(200) % 2 + 5},
+        {"died": np.where(np.arange(200) < 20, HALVES[:200], died)},
+    ):
+        assert "models" not in found(Table("a.csv", "csv", columns | change))
+
+
+def test_many_copies_of_every_row_are_copies_but_a_pile_of_zeros_is_none() -> None:
+    _, risk, died = twice()
+    risk, died = risk[::2], died[::2]
+    copies = Table("a.csv", "csv", {"risk": np.tile(risk, 30), "died": np.tile(died, 30)})
+    assert found(copies)["duplicates"].severity == "warning"
+    assert found(copies)["duplicates"].message.startswith("2,900 of 3,000 rows")
+    pile = {"risk": np.concatenate([risk, np.zeros(500)]), "died": np.concatenate([died, np.zeros(500, dtype=int)])}
+    assert "duplicates" not in found(Table("a.csv", "csv", pile))
+    coarse = np.repeat(np.arange(1, 10) / 10, 40)
+    assert "duplicates" not in found(Table("a.csv", "csv", {"risk": coarse, "died": (coarse > 0.5).astype(int)}))
