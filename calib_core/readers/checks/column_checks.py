@@ -201,7 +201,7 @@ def belonging(subject: Subject) -> Iterator[Finding]:
             "warning" if same else "note",
             "group",
             f"The column {quoted(name)} has {groups:,} values in {n:,} rows. {why} it as the group. Intervals then "
-            "allow for it, and splits keep each group on one side.",
+            "allow for it, and each group is on one side of a split.",
             {"group": name},
             "Group rows with the same value",
         )
