@@ -23,6 +23,7 @@ from calib_core.predictions.plausibility import doubts
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.verdict_table import MISCALIBRATED, WITHIN, in_full
+from calib_core.summaries.cells import NUMBERS
 from calib_core.text import begun, count, exact_tolerance, score
 
 
@@ -272,6 +273,8 @@ def _of_bins(first: PrimaryLine, limit: float | None, bins: int | str | BinningS
             message = f"In the automatic bins, the result would be another. {begun(usual.headline)}. {_CANCEL}"
             yield OpenWarning("few-bins", message, "To judge in these bins, leave out --bins")
     finer = min(_FINER * scheme.bins, _MOST)
+    if question.predictions.grain == "counts":  # a summary has the edges of certain numbers of bins only
+        finer = max(number for number in NUMBERS if number <= finer)
     if finer > scheme.bins and (found := other(finer)).line.verdict == MISCALIBRATED:
         message = f"In {finer} bins of equal width, the error is larger. {begun(found.headline)}. {_CANCEL}"
         yield OpenWarning("within-bins", message, f"To judge in these bins, add --bins {finer}")

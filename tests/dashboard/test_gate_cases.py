@@ -139,6 +139,12 @@ def test_a_curve_inside_the_bins_is_an_open_warning():
     assert "In 60 bins of equal width, the error is larger. Miscalibrated:" in said
     assert gate(frame, 0.05, *CONFIDENCE, "--bins", "60")[0] == NOT_WITHIN
     assert gate(frame, 0.05, *CONFIDENCE, "--accept", "within-bins")[0] == WITHIN
+    # A summary has not all bins: finer ones are the nearest that it has.
+    for off in (0.1, 0.0):
+        true = np.clip(h + off * np.sign(np.sin(2 * np.pi * 10 * h)), 0, 1)
+        kept = cc.Summary.of(cc.Predictions.from_confidence(h, rng.random(8000) < true))
+        found = gate_check(kept, 0.05, "confidence", bins=10)
+        assert [each.code for each in found.open] == (["few-bins", "within-bins"] if off else [])
 
 
 def test_one_bin_in_which_errors_cancel_is_an_open_warning():
