@@ -7,11 +7,14 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import BINS, LEVEL, RATIO, TOLERANCE
+from calib_core.estimators.base import traits
 from calib_core.inference.comparison.model_differences import MARGIN
 from calib_core.inference.gate_baselines import Baseline, Increase, Overlap, baseline, increase, seals
 from calib_core.inference.significance.calibration_tests import impossible_rows
@@ -259,23 +262,26 @@ def _of_bins(first: PrimaryLine, limit: float | None, bins: int | str | BinningS
     """
     question, line = first.estimate.question, first.line
     assert question is not None
-    scheme = getattr(question.estimator, "binning", None)
-    if limit is None or line.verdict != WITHIN or not isinstance(scheme, EqualWidth):
+    table = first.estimate.bins
+    if limit is None or line.verdict != WITHIN or traits(question.estimator).judged != "bins" or table is None:
+        return
+    number = int(np.max(table.n_bins))
+    if question.estimator.binning != EqualWidth(number):
         return
 
-    def other(number: int | None) -> PrimaryLine:
+    def other(bins: int | None) -> PrimaryLine:
         key = first.estimate.recipe[1].key
-        return deciding(question.predictions, first.notion, key, limit, first.level, number, first.ratio)
+        return deciding(question.predictions, first.notion, key, limit, first.level, bins, first.ratio)
 
-    if bins is not None and scheme.bins < BINS:
+    if bins is not None and number < BINS:
         usual = other(None)
         if usual.line.verdict not in (WITHIN, None):
             message = f"In the automatic bins, the result would be another. {begun(usual.headline)}. {_CANCEL}"
             yield OpenWarning("few-bins", message, "To judge in these bins, leave out --bins")
-    finer = min(_FINER * scheme.bins, _MOST)
+    finer = min(_FINER * number, _MOST)
     if question.predictions.grain == "counts":  # a summary has the edges of certain numbers of bins only
-        finer = max(number for number in NUMBERS if number <= finer)
-    if finer > scheme.bins and (found := other(finer)).line.verdict == MISCALIBRATED:
+        finer = max(each for each in NUMBERS if each <= finer)
+    if finer > number and (found := other(finer)).line.verdict == MISCALIBRATED:
         message = f"In {finer} bins of equal width, the error is larger. {begun(found.headline)}. {_CANCEL}"
         yield OpenWarning("within-bins", message, f"To judge in these bins, add --bins {finer}")
 

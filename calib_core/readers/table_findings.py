@@ -194,11 +194,13 @@ class Finding(Shown):
     def blocks(self, chosen: Collection[str] = ()) -> bool:
         """True for a warning that the ``chosen`` fields do not settle: a gate does not pass while it is open.
 
+        A note that several models are read as one blocks, too.
+
         >>> seen = Finding("warning", "words", "has words", {"words": ("high=0.9",)}, "Use these numbers")
         >>> seen.blocks(), seen.blocks({"words"}), Finding("note", "ties", "has ties").blocks()
         (True, False, False)
         """
-        if self.severity == "note" or not self.open_to(chosen):
+        if (self.severity == "note" and self.code != "models") or not self.open_to(chosen):
             return False
         if self.change is None:  # joined so on request; no other column could be the outcome
             return self.code != "outcome" and not (self.code == "joined-by-place" and "key" in chosen)

@@ -356,7 +356,7 @@ def test_demo_reads_what_is_on_disk():
         assert arrays["logits"].shape == (1797, 10)
 
 
-NOTED = {"digits-naive-bayes", "digits-mlp", "example-1", "imbalanced-forest", "language-model", "patients"}
+NOTED = {"digits-naive-bayes", "digits-mlp", "imbalanced-forest", "language-model", "patients"}
 
 
 @pytest.mark.parametrize("entry", DEMOS, ids=lambda entry: entry.key)

@@ -192,7 +192,7 @@ def test_the_rows_judged_can_be_chosen(rows, number):
 
 
 def test_a_refused_notion_says_why_once():
-    pd.DataFrame({"confidence": [0.6, 0.9] * 50, "correct": [1, 0] * 50}).to_csv("answers.csv", index=False)
+    pd.DataFrame({"confidence": [0.6, 0.9] * 50, "correct": [1, 1, 0, 1] * 25}).to_csv("answers.csv", index=False)
     said = run("audit", "answers.csv").stdout
     # The accuracy and the scores of the claims have values of calibrated models; class-wise errors are not known.
     reason = "hese predictions have only (confidence, correct), so probabilities of other classes are unknown."
@@ -520,7 +520,7 @@ def test_names_cannot_move_the_cursor_nor_reorder_text():
     for said in (
         run("audit", name, "--notion", "top-label", "--estimator", "ece"),
         run("audit", name, "--notion", "top-label", "--estimator", "ece", "--json"),
-        run("gate", name, "--max-ece", 1),
+        run("gate", name, "--max-ece", 1, "--accept", "names"),
         run("compare", name, name, "--notion", "confidence"),
         run("compare", name, name, "--notion", "confidence", "--csv"),
         run("audit", "\x1b[31m.csv", code=2),

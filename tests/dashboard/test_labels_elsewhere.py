@@ -37,7 +37,8 @@ def run(*arguments: str, code: int = 0) -> Result:
 
 
 def test_a_gate_judges_the_rows_with_a_label_and_says_what_has_no_partner() -> None:
-    found = run("gate", "scores.csv", "--labels", "labels.csv", "--max-ece", "0.5")
+    seen = [f"--accept={code}" for code in ("labels-equal", "unlabelled", "unpredicted")]
+    found = run("gate", "scores.csv", "--labels", "labels.csv", "--max-ece", "0.5", *seen)
     assert (
         "2 rows of scores.csv have no label in labels.csv and are left out: line 2 (row 0), line 3 (row 1)"
         in found.stderr
@@ -45,7 +46,7 @@ def test_a_gate_judges_the_rows_with_a_label_and_says_what_has_no_partner() -> N
     assert "3 labels of labels.csv have no prediction in scores.csv" in found.stderr
     assert "58 rows" in found.stdout
     given = ("scores.csv", "--labels", "labels.csv", "--key", "id")
-    (check,) = json.loads(run("gate", *given, "--max-ece", "0.5", "--format", "json").stdout)["checks"]
+    (check,) = json.loads(run("gate", *given, "--max-ece", "0.5", *seen, "--format", "json").stdout)["checks"]
     assert check["file"]["labels"] == {"name": "labels.csv", "key": ["id"]}
     assert {"unlabelled", "unpredicted"} <= {each["code"] for each in check["file"]["findings"]}
 
@@ -102,7 +103,7 @@ def test_a_folder_is_judged_shown_and_copied_as_one_table() -> None:
     Path("runs").mkdir()
     for day in (1, 2):
         Path(f"runs/{day}.csv").write_text("p,y\n" + "".join(f"0.{i % 9 + 1},{i * day % 2}\n" for i in range(40)))
-    assert "80 rows" in run("gate", "runs", "--max-ece", "0.9", "--max-ratio", "9").stdout
+    assert "80 rows" in run("gate", "runs", "--max-ece", "0.9", "--max-ratio", "9", "--accept=chance").stdout
     line = session.show_line(Selection(source=Source(data=session.hold_folder(Path("runs")).key)), FILE)
     names: dict[str, Any] = {}
     exec(run(*shlex.split(line)[1:], "--format", "python").stdout, names)

@@ -216,7 +216,7 @@ def test_a_value_of_a_column_is_written_out(files: bytes, form: list[str]) -> No
 
 
 def test_what_is_assumed_comes_with_the_option_that_settles_it(files: bytes) -> None:
-    pd.read_csv("p.csv").assign(weight=2.5).to_csv("w.csv", index=False)
+    pd.read_csv("p.csv").assign(weight=lambda rows: 1.5 + rows.index % 2).to_csv("w.csv", index=False)
     option = 'To use "weight" as row weights, add --read weights=weight'
     assert option in calib("gate", "w.csv", "--max-ece", "0.9").stderr
     assert "weight" not in calib("gate", "w.csv", "--max-ece", "0.9", "--read", "weights=weight").stderr

@@ -79,7 +79,7 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         models, questions = len(found.names), int(found.common.sum())
         each = f"with {count(questions)} rows each" if not question else f"over the same {count(questions)} questions"
         yield Finding(
-            "warning",
+            "note",
             "models",
             f"The column {quoted(name)} names {models} models {each}. They are now read as one model. If they are read "
             f"as {models} models, they are compared question by question{_left_out(found)}.",
