@@ -356,14 +356,22 @@ def copied(scores: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) 
     >>> p, y = np.random.default_rng(0).random((40, 1)), np.arange(40) % 2
     >>> copied(np.tile(p, (2, 1)) + 1e-10, np.zeros(80), np.tile(y, 2)), copied(p, np.zeros(40), y)
     (40, 0)
+    >>> copied(np.ones((80, 1)), np.zeros(80), np.ones(80))
+    0
     """
     if len(scores) < 2 or not np.isfinite(scores).all():
         return 0
     values = scores.astype(np.float64, copy=False)
+    # Certain predictions are alike without being copies: 0 and 1 to six digits.
+    sure = [np.isclose(values.max(axis=1), end, rtol=1e-6, atol=0) for end in (1, 100)]
+    unsure = ~np.logical_or(*sure) & ((values.shape[1] > 1) | (np.abs(values[:, 0]) > 1e-6))
+    values, predicted, labels = values[unsure], np.asarray(predicted)[unsure], np.asarray(labels)[unsure]
+    if len(values) < 2:
+        return 0
     key = values @ np.random.default_rng(0).uniform(0.5, 1.5, values.shape[1])
     order = np.lexsort((key, values.max(axis=1).round(6), predicted))
-    key, labels = key[order], np.asarray(labels)[order]
-    same = np.isclose(key[1:], key[:-1], rtol=1e-9, atol=1e-9) & (np.diff(np.asarray(predicted)[order]) == 0)
+    key, labels = key[order], labels[order]
+    same = np.isclose(key[1:], key[:-1], rtol=1e-9, atol=1e-9) & (np.diff(predicted[order]) == 0)
     agree = labels[1:] == labels[:-1]
     run = np.concatenate([[0], np.cumsum(~same)])
     few = same & (np.bincount(run)[run[1:]] <= _LARGEST)
