@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calib_core.inference.gate_baselines import seals
 from dashboard.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -128,7 +129,9 @@ def test_a_console_that_lacks_a_character_stops_no_command(tmp_path, monkeypatch
     """Windows gives pipes its own code page, which has no minus sign."""
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"confidence": [0.9] * 40, "correct": [1] * 30 + [0] * 10}).to_csv("a.csv", index=False)
-    Path("old.json").write_text(json.dumps({"schema": "calib-gate/1", "checks": [{"kept": KEPT}]}), "utf-8")
+    Path("old.json").write_text(
+        json.dumps({"schema": "calib-gate/1", "checks": [{"kept": KEPT} | seals({"kept": KEPT})]}), "utf-8"
+    )
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
     monkeypatch.setattr(sys, "stdout", stdout)
     with pytest.raises(SystemExit) as ended:
