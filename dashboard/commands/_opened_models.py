@@ -128,11 +128,16 @@ class Opened:
         """Return True if a column marks calibration rows."""
         return self.reading.split is not None
 
+    @cached_property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Return the doubts about all rows of the file."""
+        return doubts(self.whole)
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return the findings about the file, problems first, after a note if only one of several models is read."""
         others: Iterable[Finding] = session.findings(*self._read)
-        if _RESTATED & {doubt.key for doubt in doubts(self.whole)}:
+        if _RESTATED & {doubt.key for doubt in self.doubts}:
             others = (each for each in others if each.code != "perfect")
         return _findings(self.file.table, self.reading, self.chosen, others)
 
@@ -155,7 +160,7 @@ class Opened:
     @property
     def remarks(self) -> list[str]:
         """Return the findings as lines, after the doubts about labels or scores (``remarks``)."""
-        return remarks(self.file.table, doubts(self.whole), self.findings, self.chosen)
+        return remarks(self.file.table, self.doubts, self.findings, self.chosen)
 
     @property
     def among(self) -> str:
@@ -196,7 +201,7 @@ class Opened:
                 }
                 for found in self.findings
             ],
-            "doubts": [vars(doubt) for doubt in doubts(rows)],
+            "doubts": [vars(doubt) for doubt in self.doubts],
             "checks": [
                 {"title": each.title, "outcome": each.outcome, "why": each.why} for each in session.checks(*self._read)
             ],

@@ -30,7 +30,7 @@ from calib_core.readers.proposal.class_columns import class_called, class_side, 
 from calib_core.readers.proposal.column_roles import called_percent, class_of, log_base, role
 from calib_core.readers.proposal.label_codes import coded_labels, digits, label_texts, positive_of, unknown_label
 from calib_core.readers.proposal.score_columns import check_scores, missing_values
-from calib_core.readers.proposal.score_survey import evidence, survey
+from calib_core.readers.proposal.score_survey import Survey, evidence, survey
 from calib_core.readers.reading import ScoreKind
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.text_encoding import missing_text, written_as
@@ -117,14 +117,7 @@ def _assumed_of_one(subject: Subject) -> Iterator[Finding]:
     """Report what the name and values of a single score column leave open: hundredths, margins, logarithms."""
     name, chosen, found = subject.reading.scores[0], subject.reading.kind, subject.survey
     if chosen == "percentages":
-        yield Finding(
-            "note",
-            "kind",
-            f"{quoted(name)} is read as percentages: values from {found.low:.4g} to {found.high:.4g}.",
-            {"kind": "probabilities"},
-            "Read as probabilities",
-        )
-        yield from _mixed_scales(subject.scores[:, 0], name)
+        yield from _percentages(subject.scores[:, 0], name, found)
     elif chosen == "probabilities" and called_percent(name) and found.high <= 1:
         yield _hundredths(subject, name, found.low, found.high)
     elif chosen in ("logits", "log-probabilities") and (base := log_base(name)):
@@ -158,6 +151,18 @@ def _hundredths(subject: Subject, name: str, low: float, high: float) -> Finding
         {"kind": "percentages"},
         "Read as percentages",
     )
+
+
+def _percentages(values: NDArray[Any], name: str, found: Survey) -> Iterator[Finding]:
+    """Report numbers read as percentages, and fractions among them."""
+    yield Finding(
+        "note",
+        "kind",
+        f"{quoted(name)} is read as percentages: values from {found.low:.4g} to {found.high:.4g}.",
+        {"kind": "probabilities"},
+        "Read as probabilities",
+    )
+    yield from _mixed_scales(values, name)
 
 
 def _mixed_scales(values: NDArray[Any], name: str) -> Iterator[Finding]:
@@ -431,14 +436,7 @@ def confidence(subject: Subject) -> Iterator[Finding]:
     except InputError as e:
         yield from _confidences_out_of_range(subject, str(e), found.low, found.high)
     if subject.reading.kind == "percentages":
-        yield Finding(
-            "note",
-            "kind",
-            f"{quoted(name)} is read as percentages: values from {found.low:.4g} to {found.high:.4g}.",
-            {"kind": "probabilities"},
-            "Read as probabilities",
-        )
-        yield from _mixed_scales(values[:, 0], name)
+        yield from _percentages(values[:, 0], name, found)
     elif subject.reading.kind == "probabilities" and called_percent(name):
         yield _hundredths(subject, name, found.low, found.high)
     if subject.reading.kind == "words":
