@@ -124,7 +124,10 @@ def test_a_column_is_named_the_group_and_never_proposed():
     table = read_table(CSV, "visits.csv")
     assert propose(table).group is None
     (note,) = [finding for finding in examine(table, propose(table)) if finding.code == "group"]
-    assert note.severity == "note"
+    assert note.severity == "warning"
+    assert "Rows with the same value always have the same" in note.message
+    one_other = read_table(CSV.replace(b"0.1,0,q", b"0.1,1,q", 1), "visits.csv")
+    assert [each.severity for each in examine(one_other, propose(one_other)) if each.code == "group"] == ["note"]
     assert dict(note.change) == {"group": "patient"}
     assert note.message.startswith('The column "patient" has 10 values in 30 rows')
     p = read_predictions(CSV, "visits.csv", group="patient")
