@@ -19,8 +19,8 @@ ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 test: lint chromium $(VENV)/.axe-installed
 	$(ALONE) $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m "not wide"
 
-# What takes too long for every check: every view of every demo, every room for axe in both themes and at all widths, the
-# longest simulations and the papers' experiments.
+# What takes too long for every check: the cases that tests marked `sampled` leave out, every room for axe in both themes
+# and at all widths, the longest simulations and the papers' experiments.
 wide: $(VENV)/.dev-installed chromium
 	$(ALONE) $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m wide
 

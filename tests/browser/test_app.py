@@ -184,6 +184,7 @@ def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: i
     assert node(page, "class-panels").locator(".point").count() > 20
 
 
+@pytest.mark.wide
 def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     ticked = "%5B%7B%22key%22%3A%22temperature%22%7D%5D"
     page = open_page(f"{served().url}/?view=calibrators&calibrators={ticked}", height=1400)
@@ -197,6 +198,7 @@ def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, ser
     np.testing.assert_array_equal(cc.load_calibrator(saved).predict_proba(test.probs), there)
 
 
+@pytest.mark.wide
 def test_the_keyboard_reaches_bin_and_model(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability", height=1200)
     drawn(page, "reliability")

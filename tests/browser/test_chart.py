@@ -83,6 +83,7 @@ ZOOMED = """([key, x, zoomed]) => (+document.querySelector(`[data-calib-chart=${
     ._fullLayout.xaxis.range[0].toFixed(4) !== x) === zoomed"""
 
 
+@pytest.mark.wide
 def test_a_redraw_keeps_the_node_and_the_zoom(page: Page) -> None:
     nodes = {key: page.locator(NODE.format(key)) for key in ("scatter", "points", "square")}
     whole = {key: node.evaluate(STATE)["x"][0] for key, node in nodes.items()}
@@ -157,6 +158,7 @@ def test_a_chart_wears_the_theme_of_the_page(open_page, served, dark: bool, text
     assert node.evaluate("node => node.querySelector('.gridlayer path').style.stroke") == grid
 
 
+@pytest.mark.wide
 def test_a_chart_says_what_it_shows_and_follows_theme_and_width_of_its_place(open_page, served) -> None:
     page = open_page(served(SCRIPT).url, dark=True)
     wait_drawn(page)
@@ -195,6 +197,7 @@ def the_bar_of_buttons_holds_reset_and_two_downloads(page: Page) -> None:
     assert download.value.suggested_filename == "scatter.svg"
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("script", "keys", "bundles"),
     [
@@ -315,6 +318,7 @@ def chosen(page: Page) -> Locator:
     return page.get_by_test_id("stCode")
 
 
+@pytest.mark.wide
 def test_columns_are_chosen_by_keys_drags_and_clicks(looking: Page) -> None:
     keys_walk_the_columns_and_escape_clears(looking)
     dragging_along_the_labels_chooses_a_range_and_does_not_zoom(looking)
@@ -483,6 +487,7 @@ def test_a_second_toggle_in_the_middle_turns_round(open_page, served) -> None:
 # ---- memory -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.wide
 def test_zoom_and_hidden_entries_outlive_the_view_and_a_reload(looking: Page) -> None:
     page, node = looking, looking.locator(DIAGRAM)
     tick(page, "one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard.selection import Selection, Source
@@ -27,6 +28,7 @@ def link(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
+@pytest.mark.wide
 def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None:  # type: ignore[no-untyped-def]
     selection = Selection(source=Source(data="demo:digits-naive-bayes"), view="classes", calibrators=())
     page = open_page(f"{served().url}/?{urlencode(selection.to_query())}", height=900)

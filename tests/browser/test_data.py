@@ -77,6 +77,7 @@ def test_a_broken_file_is_one_sentence_and_changes_nothing(data_page: Page, tmp_
     expect(data_page.get_by_text("mine.csv").first).to_be_visible()
 
 
+@pytest.mark.wide
 def test_a_link_opens_the_uploaded_file_in_another_tab(data_page: Page, open_page, tmp_path: Path) -> None:
     upload(data_page, counted_from_one(tmp_path))
     data_page.get_by_role("button", name="Leave out 1 row").click()

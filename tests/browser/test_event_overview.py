@@ -44,6 +44,7 @@ def test_the_sentence_follows_the_slider_of_a_risk(open_page, served) -> None:  
     assert plain(sentence.inner_text()) == local.answer(risk).headline
 
 
+@pytest.mark.wide
 def test_the_knob_the_line_and_the_number_are_at_one_place(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/{ADDRESS}&risk=0.3")
     drawn(page, "verdict")
@@ -70,6 +71,7 @@ def test_the_knob_the_line_and_the_number_are_at_one_place(open_page, served) ->
     assert step.evaluate("step => step.getBoundingClientRect().bottom") <= 900
 
 
+@pytest.mark.wide
 def test_another_event_and_the_confidence_are_one_choice_away(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/{ADDRESS}")
     drawn(page, "verdict")

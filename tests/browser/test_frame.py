@@ -70,6 +70,7 @@ def test_the_page_is_dressed_and_its_pane_on_screen_wherever_it_is_scrolled(open
     presenting_leaves_the_picture_and_its_models(page)
 
 
+@pytest.mark.wide
 def test_back_and_forward_return_to_the_choices_before(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/")
     settled(page)
@@ -169,6 +170,7 @@ def presenting_leaves_the_picture_and_its_models(page: Page) -> None:
     expect(page.locator(".st-key-frame-settings")).to_be_visible()
 
 
+@pytest.mark.wide
 def test_what_a_popover_holds_stays_what_the_link_says(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability&binning=equal-width&bins=12")
     drawn(page, "reliability")
@@ -193,7 +195,9 @@ def test_what_a_popover_holds_stays_what_the_link_says(open_page, served) -> Non
     assert "bins=13" in page.url
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "width", [pytest.param(width, marks=() if width == 1280 else pytest.mark.wide) for width in WIDTHS]
+)
 def test_the_names_of_two_temperatures_do_not_touch(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
     link = 'view=calibrators&data=demo%3Adigits-naive-bayes&calibrators=[{"key":"temperature"}]'
     page = open_page(f"{served().url}/?{link}", width=width)

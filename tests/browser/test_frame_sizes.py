@@ -28,7 +28,9 @@ def buttons_in_a_row(page: Page) -> int:
     return max((row.locator("> * > * > [data-testid*=secondary]").count() for row in rows), default=0)
 
 
-@pytest.mark.parametrize("width", TOP)
+@pytest.mark.parametrize(
+    "width", [pytest.param(width, marks=() if width == 1280 else pytest.mark.wide) for width in TOP]
+)
 def test_the_controls_are_one_row_and_every_model_is_behind_a_button(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability&{MODELS}", width=width)
     drawn(page, "reliability")
@@ -49,6 +51,7 @@ def test_the_controls_are_one_row_and_every_model_is_behind_a_button(open_page, 
     assert right["x"] + right["width"] <= width
 
 
+@pytest.mark.wide
 def test_the_menu_of_a_picture_has_all_that_can_be_done_with_it(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability&{MODELS}")
     drawn(page, "reliability")
@@ -65,6 +68,7 @@ def test_the_menu_of_a_picture_has_all_that_can_be_done_with_it(open_page, serve
     assert buttons_in_a_row(page) < 4
 
 
+@pytest.mark.wide
 def test_the_pane_is_folded_until_a_bin_is_opened_and_fits_the_window(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability&{MODELS}")
     drawn(page, "reliability")
@@ -133,6 +137,7 @@ def test_a_presentation_is_a_picture_chips_and_a_slider(open_page, served) -> No
     page.wait_for_url(lambda url: "present" not in url)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "view",
     [view if view == "classes" else pytest.param(view, marks=pytest.mark.wide) for view in (*PICTURES, "overview")],

@@ -21,6 +21,7 @@ def names() -> list[str]:
     return found
 
 
+@pytest.mark.wide
 def test_a_name_in_markdown_stays_a_text(open_page, served, names: list[str]) -> None:
     page = open_page(served(SCRIPT).url)
     for sink in SINKS:
@@ -32,6 +33,7 @@ def test_a_name_in_markdown_stays_a_text(open_page, served, names: list[str]) ->
             assert place.locator("a, img, code, .katex, strong, em, del, [data-testid=stIconMaterial]").count() == 0
 
 
+@pytest.mark.wide
 def test_a_name_in_a_figure_stays_a_text(open_page, served, names: list[str]) -> None:
     page = open_page(served(SCRIPT).url)
     page.get_by_test_id("stSidebar").get_by_text("chart", exact=True).click()

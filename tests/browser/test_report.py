@@ -210,11 +210,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
+@pytest.mark.wide
 def test_ten_classes_and_one_calibrator_are_fewer_than_twelve_pages(browser: Browser, whole: Path) -> None:
     assert 1 < pages(whole.with_suffix(".pdf")) < 12
     fits_its_pages(browser, whole)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("only_one_site", [False, pytest.param(True, marks=pytest.mark.wide)])
 def test_a_risk_fits_its_pages(browser: Browser, tmp_path: Path, only_one_site: bool) -> None:
     page = tmp_path / "risk.html"
@@ -315,6 +317,7 @@ def test_page_one_is_read_in_ten_seconds(browser: Browser, whole: Path) -> None:
     page.close()
 
 
+@pytest.mark.wide
 def test_text_of_page_one_that_needs_more_room_is_not_alone_on_page_two(browser: Browser, tmp_path: Path) -> None:
     files = tmp_path / "risk.html", tmp_path / "risk.pdf"
     title = "The risk of death of patients at four sites " * 12
@@ -371,6 +374,7 @@ def test_from_the_overview_the_report_is_two_clicks_away(open_page, served_calib
     assert "<!DOCTYPE html>" in taken_home(page, button).read_text("utf-8")[:200]
 
 
+@pytest.mark.wide
 def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untyped-def]
     open_page, served, browser: Browser, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.waiting import settled
@@ -26,6 +27,7 @@ def risks(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.wide
 def test_a_bin_of_the_risk_is_clicked_walked_and_left(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     page = open_page(served().url, height=900)
     page.locator("input[type=file]").first.set_input_files(risks(tmp_path))

@@ -48,6 +48,7 @@ def arrows(page: Page, key: str, name: str) -> tuple[np.ndarray, np.ndarray]:  #
     return from_xy(parts[:, 0]), from_xy(parts[:, 1])
 
 
+@pytest.mark.wide
 def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # type: ignore[no-untyped-def]
     selection = Selection(source=SOURCE, view="simplex", partitions=PARTITIONS)
     parts = session.parts(SOURCE)

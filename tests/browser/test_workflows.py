@@ -118,6 +118,7 @@ def test_a_file_that_leaves_a_choice_asks_one_question(open_page, served, tmp_pa
     assert person.clicks == 1
 
 
+@pytest.mark.wide
 def test_a_researcher_sends_a_link_to_what_they_look_at(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability&bin=9")
     drawn(page, "reliability", "detail-classes")
@@ -132,6 +133,7 @@ def test_a_researcher_sends_a_link_to_what_they_look_at(open_page, served) -> No
     assert chosen(other)["bin"] == "9"
 
 
+@pytest.mark.wide
 def test_a_teacher_presents_a_picture_and_its_models(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability")
     person = Person(page)

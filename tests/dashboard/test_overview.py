@@ -63,6 +63,7 @@ def test_rows_of(key: str) -> Predictions:
 test_rows_of.__test__ = False  # type: ignore[attr-defined]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", KEYS)
 def test_the_first_screen_of_every_demo_says_what_its_numbers_say(key: str) -> None:
     app = opened(Selection(source=Source(data=f"demo:{key}"), view="overview"))

@@ -74,6 +74,7 @@ def sent(app: AppTest) -> str:
     return b"\n".join(found).decode(errors="replace")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("view", SHOWN)
 def test_nothing_of_one_session_is_seen_by_another(people: list[str], view: str) -> None:
     key = session.hold(table(), "markername.csv").key

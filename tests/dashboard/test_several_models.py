@@ -66,6 +66,7 @@ def test_the_rows_of_another_file_are_divided_like_those_of_the_first() -> None:
     np.testing.assert_array_equal(second.test.probs, whole.probs[first.test_rows])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("view", [v for v in VIEWS if v not in ("start", "data")])
 def test_every_view_shows_both_models(view: str) -> None:
     app = opened(BOTH.replace(view=view))

@@ -73,6 +73,7 @@ def in_numbers(app: AppTest) -> AppTest:
     return app
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("view", "demo"), SEEN)
 def test_every_view_of_every_demo(view: str, demo: str) -> None:
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view=view))
@@ -90,6 +91,7 @@ _WITH = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("view", "key"), _WITH)
 def test_every_view_with_every_calibrator(view: str, key: str) -> None:
     recipe = Recipe("CALIBRATORS", key)

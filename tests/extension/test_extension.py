@@ -57,6 +57,7 @@ def written(package: Path) -> list[str]:
     return run.stdout.splitlines()
 
 
+@pytest.mark.wide
 def test_every_law_holds_and_the_app_the_commands_and_the_readers_take_them(tmp_path: Path) -> None:
     """One test, because two workers would each run all laws for one of two."""
     install(tmp_path)

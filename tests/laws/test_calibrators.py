@@ -146,6 +146,7 @@ def test_every_entry_declares_its_contract():
         assert flags.output in ("full", "per-class", "top-label", "top-k", "same")
 
 
+@pytest.mark.sampled(3)
 def test_output_is_of_the_declared_kind_inside_zero_and_one(case):
     flags = contract(case)
 
@@ -204,6 +205,7 @@ def test_a_row_does_not_depend_on_the_rest_of_the_batch(case):
     law()
 
 
+@pytest.mark.sampled(3)
 def test_the_order_of_calibration_rows_does_not_matter(case):
     @FEW
     @given(fit=data(case), seed=st.integers(0, 99))
@@ -215,6 +217,7 @@ def test_the_order_of_calibration_rows_does_not_matter(case):
     law()
 
 
+@pytest.mark.sampled(3)
 def test_a_whole_weight_is_that_many_copies(case):
     @FEW
     @given(fit=data(case, weighted="whole", min_rows=4))
@@ -227,6 +230,7 @@ def test_a_whole_weight_is_that_many_copies(case):
     law()
 
 
+@pytest.mark.sampled(3)
 def test_fitting_again_is_fitting_once_and_a_clone_is_unfitted(case):
     @FEW
     @given(both=pairs(case))
@@ -293,6 +297,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rows", DEGENERATE)
 def test_degenerate_calibration_rows_give_an_answer_or_one_clear_sentence(case, rows):
     for dtype in (np.float64, np.float32):

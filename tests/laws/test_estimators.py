@@ -44,6 +44,7 @@ def values(predictions, notion, estimators=None):
     return np.array([estimate(predictions, notion, e).value for e in estimators or ALL])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions())
 def test_row_order_does_not_matter(notion, predictions):
@@ -52,6 +53,7 @@ def test_row_order_does_not_matter(notion, predictions):
     np.testing.assert_allclose(values(shuffled, notion), values(predictions, notion), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions(styles=UNTIED), seed=st.integers(0, 99))
 def test_names_of_classes_do_not_matter(notion, predictions, seed):
@@ -81,6 +83,7 @@ def test_doubling_all_rows_changes_no_plug_in_value(notion, predictions):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions(weighted="whole"))
 def test_a_whole_weight_is_that_many_copies(notion, predictions):
@@ -88,6 +91,7 @@ def test_a_whole_weight_is_that_many_copies(notion, predictions):
     np.testing.assert_allclose(values(predictions, notion), values(copies(predictions), notion), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions(weighted=False), factor=st.sampled_from((0.5, 3.0)))
 def test_equal_weights_are_no_weights(notion, predictions, factor):

@@ -190,6 +190,7 @@ def cases() -> Iterator[Any]:
                 yield pytest.param(data, recipe, id=f"{data.name}-{recipe.title}")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("data", "recipe"), list(cases()), indirect=["data"])
 def test_one_exhibit_is_the_same_everywhere(
     scene: Scene, folder: Path, run: Callable[[Path, str], Any], show: Callable[..., Any], recipe: Recipe

@@ -50,6 +50,7 @@ def made(exhibit: Exhibit, scene: Scene) -> None:
         scene.get(figure)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", [key for key in COUNTED if key not in SLOW])
 def test_what_reads_counts_is_shown_of_a_summary_with_all_its_choices(key, scene):
     exhibits = [EXHIBITS.make(key)]

@@ -9,6 +9,7 @@ from calib_core import NotAnswerable
 from calib_core.exporting import python_source
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", [case for case in CASES if not refused(case)])
 def test_the_module_says_what_the_calibrator_says(case):
     k = classes_for(case, 4)

@@ -343,6 +343,7 @@ def test_a_bin_and_a_slice_of_grouped_rows_have_one_interval(weighted):
     assert own.to_dict() == pytest.approx(when.to_dict())
 
 
+@pytest.mark.wide
 def test_intervals_of_bins_of_grouped_rows_miss_rarely_and_those_of_single_rows_do_not():
     """300 samples of 100 people: each end of a bin misses in at most 5 % of them, up to the error of 300 samples."""
     effects = np.random.default_rng(1).normal(0, 1, 4000)

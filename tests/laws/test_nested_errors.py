@@ -61,6 +61,7 @@ def answer(predictions, notion, level, bins=None, eps=0.02):
     return span.low, span.point, span.high, span.p_value, made.verdict(eps, level, np.inf).word
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
 @pytest.mark.parametrize("name", LAWS)
 def test_top_label_confidence_and_mean_gap_are_in_order(name, weighted):
@@ -214,6 +215,7 @@ def of_two(name, seed, n, off, weighted=False):
     return cc.Predictions(np.column_stack([1 - s, s]), y.astype(int), weights=weights)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
 @pytest.mark.parametrize("name", TWO)
 def test_of_two_classes_event_classes_and_top_label_are_in_order(name, weighted):
@@ -247,6 +249,7 @@ def test_of_two_classes_an_error_has_one_interval_floor_and_p_value(name, measur
         assert len({(round(each.value, 9), each.p_value) for each in made}) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("above", ["rmsce", "mce", "debiased-l2", "mce-of-bins"])
 @pytest.mark.parametrize("name", LAWS)
 def test_no_error_lies_below_the_mean_absolute_one_in_the_same_bins(name, above):

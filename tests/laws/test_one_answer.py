@@ -287,7 +287,9 @@ def large_of_screen(scene: Any) -> dict[str, dict[str, Any]]:
     return dict(frame.set_index("measure").to_dict("index"))
 
 
-@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.wide if name == "clinic, many rows" else ()) for name in DATA]
+)
 def test_every_way_to_ask_gives_one_answer(name: str, tmp_path: Path) -> None:
     selection = selected(name)
     facts = [*on_screen(selection), *by_commands(name, selection, tmp_path)]

@@ -257,6 +257,7 @@ def calibrated(seed: int, n: int = 400, k: int = 3) -> Predictions:
     return Predictions(p, y, metadata=columns)
 
 
+@pytest.mark.wide
 def test_any_place_of_a_calibrated_model_is_called_off_in_at_most_5_percent_of_samples() -> None:
     runs = 150
     alarms = uncorrected = within_families = 0

@@ -59,6 +59,7 @@ def said(predictions):
     return np.ascontiguousarray(values).tobytes(), str(values.dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_predictions_are_bit_equal_after_a_round_trip(case, dtype):

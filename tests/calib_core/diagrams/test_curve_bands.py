@@ -61,6 +61,7 @@ def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
     assert np.isnan(lower[~known]).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("law", NEAR_ONE)
 @pytest.mark.parametrize("n", [10, 300])
 def test_kernel_bands_hold_the_smoothed_curve_where_scores_are_near_an_end(law, n):
@@ -199,6 +200,7 @@ def test_corp_bands_look_alike_from_either_end():
             assert at[round(1 - x, 9)] == pytest.approx((1 - b, 1 - a), abs=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("law", [name for name in NEAR_ONE if name in RISING])
 @pytest.mark.parametrize("n", [10, 1000])
 def test_corp_bands_hold_the_true_curve(law, n):

@@ -109,6 +109,7 @@ def test_a_headline_of_confidences_opens_where_they_are(confidences, where):
     assert opening(cc.Predictions.from_confidence(confidences, [True] * len(confidences))) == where
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("rate", [0.02, 0.3])
 def test_a_gap_is_shown_somewhere_in_at_most_5_percent_of_calibrated_models(rate):
     """The falsified twin, the places' own intervals, shows one somewhere in most of them."""

@@ -63,6 +63,7 @@ def claims(middle: float, times: float, n: int = 800) -> float:
     return found / RUNS
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("middle", [-1.0, -4.0])
 def test_the_headline_calls_few_calibrated_risks_wrong_and_most_doubled_ones(middle: float) -> None:
     margin = 3 * np.sqrt(0.1 * 0.9 / RUNS)

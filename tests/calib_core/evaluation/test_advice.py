@@ -80,6 +80,7 @@ def facts(rows: Predictions) -> dict[str, bool]:
     return shown | {"slope": large.slope_p <= SIGNIFICANCE, "gap": not gap["low"] <= 0 <= gap["high"]}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*FILES, *DEMOS])
 def test_a_model_is_left_as_it_is_only_where_nothing_shows_an_error(name, unchanged):
     rows = FILES[name] if name in FILES else cc.calls.divide(cc.read_predictions(*cc.datasets.demo(name))).test

@@ -40,6 +40,7 @@ def test_the_lower_end_is_above_0_exactly_where_the_test_rejects():
         assert (found.low > 0) == (found.p_value < 0.1)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("fault", [False, True])
 def test_calibrated_models_are_rejected_as_rarely_as_promised_and_the_best_gain_is_covered(fault):
     """500 calibrated samples and 500 of a known shift; the falsified twin counts every row four times."""

@@ -74,6 +74,7 @@ def test_the_event_can_be_either_class():
     assert one.frame()["oe"].iloc[0] < 1 < other.frame()["oe"].iloc[0]
 
 
+@pytest.mark.wide
 def test_where_nothing_is_off_nothing_helps_and_no_value_is_named():
     """In twelve calibrated files hardly one shows a gain; the same files with a shift all do."""
     wrong = named = seen = 0

@@ -26,6 +26,7 @@ def samples(truth, n, draws, seed=0):
         yield from (rows.take(np.arange(d * n, (d + 1) * n)) for d in range(together))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("key", list(lab.TRUTHS))
 def test_every_value_is_the_librarys_own(key):
     truth = lab.TRUTHS.make(key)

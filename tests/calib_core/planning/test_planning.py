@@ -410,6 +410,7 @@ def shares_within(n, middle, error, runs):
     return np.mean(found, axis=0)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("middle", "error", "decides"), OF_EVENTS)
 def test_with_the_rows_named_an_event_is_within_both_tolerances_in_eight_of_ten_samples(middle, error, decides):
     plan = sized(middle, error)

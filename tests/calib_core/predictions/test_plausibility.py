@@ -59,6 +59,7 @@ def alarms(key: str, law: Law, *, shuffled: bool = False) -> float:
     return float(np.mean(seen))
 
 
+@pytest.mark.wide
 def test_honest_models_raise_a_false_alarm_in_less_than_one_sample_of_a_hundred() -> None:
     chance = [alarms("chance", law) for law in HONEST]
     equal = [alarms("labels-equal", law) for law in HONEST]

@@ -120,6 +120,7 @@ def p_value(seed: int, *, copies: bool) -> float:
     return cc.estimate(sample, "event", "ece").p_value
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("copies", [False, True], ids=["sampling weights", "falsified: copies"])
 def test_a_calibrated_model_is_seldom_rejected_in_a_case_control_sample(copies):
     significant = sum(p_value(seed, copies=copies) <= 0.05 for seed in range(SAMPLES))

@@ -471,6 +471,7 @@ def truths(found, true, top, b):
     ]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("k", "n", "runs"), [(3, 2500, 40), (100, 6000, 12)])
 def test_a_place_that_is_as_it_says_is_rarely_called_off_beside_others_that_are_not(k, n, runs):
     # A line is false if the true mean chance equals the prediction.

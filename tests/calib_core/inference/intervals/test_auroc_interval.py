@@ -31,6 +31,7 @@ def test_ends_hold_where_delongs_do_not(law, wanted, events, others):
     assert more_than(plain, runs), "the falsified twin keeps the promise: these cases show nothing"
 
 
+@pytest.mark.wide
 def test_the_table_of_the_simulation_keeps_the_promise():
     table = aurocs.TABLE.frame(aurocs.FILE)
     assert len(table) == len(aurocs.cases())

@@ -45,6 +45,7 @@ def sample(n=400, k=4, seed=0, power=1.6):
 # -- the default ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("truth", [lambda s: s, lambda s: np.clip(s - 0.06, 0, 1)], ids=["calibrated", "shifted"])
 def test_the_default_covers(order, truth):
@@ -105,6 +106,7 @@ def test_no_gap_and_fewer_gaps_than_chance_leave_an_upper_end_above_0():
     assert got.low == 0 < got.high < 0.2
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("notion", [*NOTIONS, None])
 @pytest.mark.parametrize("key", [key for key in ESTIMATORS if "claims" in ESTIMATORS[key].flags.takes])
 def test_every_estimate_has_an_interval_that_says_how_it_was_made(notion, key, monkeypatch):

@@ -176,6 +176,7 @@ def test_both_tolerances_hold_in_a_verdict_of_within():
     assert {"within", "miscalibrated"} <= words
 
 
+@pytest.mark.wide
 def test_false_words_are_rare_at_the_edge_of_both_tolerances():
     """The truth is at the ratio's limit: hardly ever within, hardly ever outside."""
     rng = np.random.default_rng(10)

@@ -51,6 +51,7 @@ def test_errors_of_classes_that_cancel_decide_where_they_are_above_the_tolerance
     assert gate_check(rows, eps, bins=bins).word == line.line.verdict
 
 
+@pytest.mark.wide
 def test_the_rule_of_two_measures_raises_no_more_false_alarms() -> None:
     """Count calibrated samples that are called miscalibrated, at most 5 %, and those of a twin that is off."""
     rng, called = np.random.default_rng(4), {True: 0, False: 0}
