@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError
+from calib_core.readers.code_pages import CODE_PAGES, code_page, in_utf8, is_damaged_utf8
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 """Encodings by their byte order mark."""
@@ -40,6 +41,55 @@ def utf8(data: bytes, name: str) -> bytes:
         )
     _check_utf8(data, name)
     return _line_feeds(data)
+
+
+def any_text(data: bytes, name: str) -> tuple[bytes, list[str]]:
+    """Convert text of any encoding to UTF-8, and return a note if the encoding is guessed.
+
+    Text that is neither UTF-8 nor marked is of an old code page, or UTF-16 if half of its bytes are 0. InputError for
+    damaged UTF-8.
+
+    >>> any_text("p,\u00fd\\n".encode("cp1252"), "a.csv")[0].decode()
+    'p,\u00fd\\n'
+    """
+    if (wide := _unmarked_utf16(data)) is not None:
+        text = _from_utf16(b"\xff\xfe" + data, wide, name)
+        return utf8(text, name), ["The text is read as UTF-16, whose mark (BOM) is missing."]
+    if data[:2] in UTF16 or data[:4] in _UTF32 or (page := _page_of(data)) is None:
+        return utf8(data, name), []
+    note = (
+        f"The text is not UTF-8 and is read as {CODE_PAGES[page]}. Another code page would change letters in names, "
+        "never numbers."
+    )
+    return utf8(in_utf8(page)(data), name), [note]
+
+
+def _page_of(data: bytes) -> str | None:
+    """Return the code page of text that is not UTF-8; None for UTF-8, also if it is damaged, and for no text."""
+    if data.isascii():
+        return None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as e:
+        return None if has_controls(data) or is_damaged_utf8(data, e) else code_page(data)
+    return None
+
+
+def has_controls(data: bytes) -> bool:
+    """True if the bytes are not text: a NUL byte in them, or many control characters among the first."""
+    head = data[:4096]
+    return b"\0" in data or 20 * sum(byte < 32 and byte not in b"\t\n\r" for byte in head) > len(head)
+
+
+def _unmarked_utf16(data: bytes) -> str | None:
+    """Return the encoding of text without a mark in which every second byte is usually 0, as in ASCII letters."""
+    head = data[:4096]
+    if len(data) % 2 or head[:2] in UTF16:
+        return None
+    first, second = (head[start::2].count(0) for start in (0, 1))
+    if not first and 2 * second > len(head[1::2]):
+        return "utf-16-le"
+    return "utf-16-be" if not second and 2 * first > len(head[::2]) else None
 
 
 def line_at(data: bytes, offset: int) -> int:
@@ -75,7 +125,9 @@ def _line_feeds(data: bytes) -> bytes:
 
 
 def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:
-    """Yield blocks of about ``size`` bytes of text and the file position after each; only UTF-8 may lack its mark.
+    """Yield blocks of about ``size`` bytes of text and the file position after each.
+
+    Text that is not UTF-8 and has no mark is of the code page that its first block with other letters suggests.
 
     Lines of old Macintosh files end in a carriage return only. If quotes may contain line ends (``quoted_ends``), these
     are ambiguous, so such a file with quotes is refused.
@@ -84,12 +136,16 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
     >>> list(utf8_blocks(io.BytesIO("a,b\\n".encode("utf-16")), 1 << 20, "a.csv", True))
     [(b'a,b\\n', 10)]
     """
-    mark = file.read(2)
-    encoding = UTF16.get(mark)
+    start = file.read(4096)
+    encoding = UTF16.get(start[:2]) or _unmarked_utf16(start)
     decoder = None if encoding is None else codecs.getincrementaldecoder(encoding)()
-    rest, read, lines = b"" if encoding else mark, len(mark), 0
+    start = start[2:] if start[:2] in UTF16 else start
+    rest, read, lines = b"", file.tell() - len(start), 0
     old_ends: bool | None = None
-    while raw := file.read(size):
+    convert: Callable[[bytes], bytes] | None = None
+    ascii_only = True
+    while raw := start + file.read(size):
+        start = b""
         read += len(raw)
         if decoder is not None:
             try:
@@ -98,7 +154,12 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
                 raise InputError(
                     f"{name} has damaged UTF-16 text after line {lines + 1}; save the file as UTF-8"
                 ) from e
-        block, rest = rest + raw, b""
+        elif ascii_only and not (letters := _whole_letters(raw)).isascii():
+            # The code page of the first letters beyond ASCII is that of the whole file.
+            ascii_only = False
+            page = _page_of(letters)
+            convert = None if page is None else in_utf8(page)
+        block, rest = rest + (raw if convert is None else convert(raw)), b""
         if old_ends is None:
             old_ends = b"\r" in block and b"\n" not in block
         if old_ends:
@@ -114,6 +175,12 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
         raise InputError(f"{name} is cut off in its last character; save the file as UTF-8")
     if rest:
         yield rest, read
+
+
+def _whole_letters(block: bytes) -> bytes:
+    """Return a block without the beginning of a letter of UTF-8 at its end."""
+    starts = [i for i in range(max(len(block) - 3, 0), len(block)) if block[i] >= 0xC0]
+    return block[: starts[-1]] if starts else block
 
 
 Array: TypeAlias = NDArray[Any]

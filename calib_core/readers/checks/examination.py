@@ -185,6 +185,7 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     except InputError as why:
         return _stopped([], str(why))
     whole += [Finding("note", "reader", note) for note in rows.notes]
+    whole += [_doubt(code, said, how) for code, said in rows.doubts]
     done = [Checked(_WHOLE, "found" if whole else "passed", findings=tuple(whole))]
     try:
         for each in checked(Subject(rows, how)):
@@ -193,6 +194,15 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     except InputError as why:
         return _stopped(done, str(why))
     return tuple(done)
+
+
+def _doubt(code: str, said: str, reading: Reading) -> Finding:
+    """Return the warning about an assumption of the reader, which choosing the columns settles."""
+    if code == "stated-rows":
+        return Finding("warning", code, said)
+    names = ("scores", "label") if reading.layout == "wide" else ("confidence", "correct", "predicted", "label")
+    change = {name: value for name in names if (value := getattr(reading, name))}
+    return Finding("warning", code, said, change, "Read these columns")
 
 
 def _of_all_models(check: Checked) -> Checked:

@@ -24,7 +24,7 @@ from calib_core.readers.formats.named_cells import with_named_shares
 from calib_core.readers.formats.unread import unread, unread_by_ending
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, file_label, unique_names
-from calib_core.readers.text_encoding import UTF16
+from calib_core.readers.text_encoding import UTF16, has_controls
 from calib_core.readers.tool_shapes import of_columns
 
 
@@ -166,6 +166,4 @@ def looks_like(data: bytes, name: str) -> FileFormat:
 
 def _is_binary(data: bytes) -> bool:
     """True if the first bytes are not text: a NUL byte without a mark of UTF-16, or many control characters."""
-    head = data[:4096]
-    controls = sum(byte < 32 and byte not in b"\t\n\r" for byte in head)
-    return data[:2] not in UTF16 and (b"\0" in head or 20 * controls > len(head))
+    return data[:2] not in UTF16 and has_controls(data[:4096])
