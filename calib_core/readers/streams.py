@@ -255,7 +255,7 @@ def _is_document(path: Path) -> bool:
 
 def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterator[Run]:
     """Yield blocks of whole lines; for delimited text, each block follows the header line."""
-    head, line, first = b"", 0, 0
+    head, line, first, repeated = b"", 0, 0, 0
     with path.open("rb") as file:
         for block, read in _whole_lines(utf8_blocks(file, TEXT_BYTES, name, quoted_ends), name, quoted_ends):
             if not block.strip():
@@ -271,11 +271,12 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
                     table_of_lines(numbered, name)
                 read_table(numbered, name)
                 raise
+            table = table.take(np.arange(repeated, table.n_rows)) if repeated else table
             yield Run(_placed(table, first, line - head.count(b"\n")), first, read / total)
             first += table.n_rows
             line += block.count(b"\n")
             if table.format == "csv" and not head:
-                head = block[: delimited.header_end(block)]
+                head, repeated = delimited.head_of(block, table)
 
 
 def _whole_lines(blocks: Iterator[tuple[bytes, int]], name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:

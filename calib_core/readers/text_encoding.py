@@ -136,7 +136,7 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
     >>> list(utf8_blocks(io.BytesIO("a,b\\n".encode("utf-16")), 1 << 20, "a.csv", True))
     [(b'a,b\\n', 10)]
     """
-    start = file.read(4096)
+    start = file.read(min(size, 4096))
     encoding = UTF16.get(start[:2]) or _unmarked_utf16(start)
     decoder = None if encoding is None else codecs.getincrementaldecoder(encoding)()
     start = start[2:] if start[:2] in UTF16 else start
@@ -144,7 +144,7 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
     old_ends: bool | None = None
     convert: Callable[[bytes], bytes] | None = None
     ascii_only = True
-    while raw := start + file.read(size):
+    while raw := start + file.read(size - len(start)):
         start = b""
         read += len(raw)
         if decoder is not None:
@@ -187,8 +187,9 @@ Array: TypeAlias = NDArray[Any]
 Writing: TypeAlias = Literal["plain", "percent", "comma", "unclear"]
 """Notation of a column's numbers: plain, "91 %", "0,91", or "1,234", which may be 1.234 or 1234."""
 
-MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?"})
-"""Usual text for a missing number; in a column of numbers these mean NaN, in upper or lower case."""
+MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?", "."})
+"""Usual text for a missing number, such as the point of SAS and Stata; in a column of numbers these mean NaN, in upper
+or lower case."""
 
 _PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")

@@ -26,7 +26,7 @@ def text_bytes() -> Iterator[BadFile]:
             "a.csv, line 5: byte 0xE9 is not UTF-8 text",
         ),
         "Latin-1 next to control characters": (good + b"0.5,0.5,\xe9\x01\x02\x03\x04\n", "line 4: byte 0xE9 is not"),
-        "no text at all": (b"p,y\n" + bytes(range(1, 256)), "line 2: byte 0x80 is not UTF-8 text"),
+        "no text at all": (b"p,y\n" + bytes(range(1, 256)), "line 3: byte 0x80 is not UTF-8 text"),
         "half a letter at the end": (good + "0.5,0.5,é".encode()[:-1], "line 4: byte 0xC3 is not UTF-8 text"),
         "Windows quotes around a class": (good + b"0.5,0.5,\x93a\x94\n", 'line 4 (row 2): "“a”" is not a class'),
         "an overlong letter": (good + b"0.5,0.5,\xe0\x80\xaf\n", "line 4: byte 0xE0 is not UTF-8 text"),

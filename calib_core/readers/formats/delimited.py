@@ -240,6 +240,8 @@ _RARE = ("|", "^", "~", "\x01", "\x1f")
 _DECLARED = re.compile(rb'\s*"?sep=(.)"?[\t ]*\r?\n', re.IGNORECASE)
 """First line by which Excel is told the delimiter."""
 _WHOLE = re.compile(r"[+-]?\d+")
+_ORANGE = re.compile(r"[mciw]?[CDST]?#.+")
+"""Name behind its use and type, as Orange writes them: mS#name, cD#species, C#age."""
 _LOOKED_AT = 200
 """Number of rows used to detect how a column's numbers are written."""
 _GUARDED = re.compile(rb"'[=+\-@\t]")
@@ -507,13 +509,19 @@ def _without_empty_columns(data: bytes) -> tuple[bytes, list[str]]:
     return ends.sub(b"", data), [f"The last {count} columns have neither names nor values and were left out."]
 
 
-def header_end(block: bytes) -> int:
-    """Return the byte after the header line of a text, which later blocks of a longer text repeat."""
-    text = block.removeprefix(codecs.BOM_UTF8)
-    lines, _ = _lines_above(text)
-    start = sum(len(line) + 1 for line in lines)
-    start += len(text[start:]) - len(text[start:].lstrip(b" \r\n"))
-    return len(block) - len(text) + text.find(b"\n", start) + 1
+def head_of(block: bytes, table: Table) -> tuple[bytes, int]:
+    """Return what later blocks of a longer text begin with: all above the first row of the first block's table.
+
+    Without a header, it is the first row, which is then repeated: the second value is the number of repeated rows.
+
+    >>> text = b"# by me\\np,y\\n.5,1\\n.7,0\\n"
+    >>> head_of(text, parse_csv(text, "a.csv")), head_of(b".5\\t.5\\n", parse_csv(b".5\\t.5\\n", "a.csv"))
+    ((b'# by me\\np,y\\n', 0), (b'.5\\t.5\\n', 1))
+    """
+    first = 1 if table.lines is None else int(table.lines[0])
+    lines = block.split(b"\n", first)
+    above = b"".join(line + b"\n" for line in lines[: first - 1])
+    return (above, 0) if above.strip(b" \r\n") else (above + lines[first - 1] + b"\n", 1)
 
 
 # -- the header ------------------------------------------------------------------------------------------------
@@ -586,6 +594,8 @@ def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
 
 def _checked_names(names: list[str], name: str, line: int, delimiter: str) -> tuple[str, ...]:
     names = _weka_names(names)
+    if all(map(_ORANGE.fullmatch, names)):
+        names = [each.partition("#")[2] for each in names]
     if len(names) > 1 and names[-1] == "":
         names = names[:-1]
     if any(_is_number(n) and not _WHOLE.fullmatch(n.strip()) for n in names) or all(map(_is_number, names)):

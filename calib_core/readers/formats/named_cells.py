@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
 from calib_core.readers import limits
@@ -35,6 +37,51 @@ def with_named_shares(table: Table) -> Table:
         columns |= {f"{name}.{key}": each for key, each in found[name].items()} if name in found else {name: column}
     clash = len(columns) != len(table.columns) - len(found) + sum(map(len, found.values()))
     return table if not found or clash or len(columns) > limits.COLUMNS else replace(table, columns=columns)
+
+
+def with_listed_names(table: Table) -> Table:
+    """Return the table with a column for every class if one column lists the classes of the numbers of a matrix.
+
+    Every row lists the same classes, in any order, as SageMaker writes them.
+
+    >>> names = np.array(["['cat', 'dog']", "['dog', 'cat']"], dtype=object)
+    >>> rows = Table("a.csv", "csv", {"labels": names}, {"p": np.array([[0.9, 0.1], [0.7, 0.3]])})
+    >>> with_listed_names(rows).columns["p.dog"].tolist()
+    [0.1, 0.7]
+    """
+    for name, matrix in table.matrices.items():
+        for other, column in table.columns.items():
+            if len(column) != len(matrix) or (places := _places(column, matrix.shape[1])) is None:
+                continue
+            names, order = places
+            sorted_ = np.take_along_axis(matrix, order, axis=1)
+            columns = {key: each for key, each in table.columns.items() if key != other}
+            found = {f"{name}.{each}": frozen(sorted_[:, j].copy()) for j, each in enumerate(names)}
+            if found.keys() & columns.keys():
+                continue
+            matrices = {key: each for key, each in table.matrices.items() if key != name}
+            return replace(table, columns={**columns, **found}, matrices=matrices)
+    return table
+
+
+def _places(column: Array, k: int) -> tuple[tuple[str, ...], NDArray[np.intp]] | None:
+    """Return the classes that every cell lists, and their places in each cell, (n, K); None for other columns."""
+    if column.dtype != object or not len(column) or not str(column[0]).lstrip().startswith(("[", "(")):
+        return None
+    codes, cells = pd.factorize(column)
+    lists = [_listed(str(cell)) for cell in cells]
+    names = tuple(lists[0])
+    if len(names) != k or len(set(names)) < k or any(sorted(each) != sorted(names) for each in lists):
+        return None
+    order = np.array([[each.index(name) for name in names] for each in lists], dtype=np.intp)
+    return names, order[codes]
+
+
+def _listed(text: str) -> list[str]:
+    """Return the texts or whole numbers that a cell lists; empty for other cells."""
+    found = _value(text.strip())
+    known = isinstance(found, list | tuple) and all(type(each) in (str, int) for each in found)
+    return [str(each) for each in found] if known else []
 
 
 def _shares(column: Array, n: int) -> dict[str, Array]:
