@@ -39,8 +39,8 @@ MEMBERS = 256
 LOG_MEMBERS = 100_000
 """Samples of an archive of logs, one member each; reading such a directory takes a second."""
 
-NPY_HEADER_BYTES = 4096
-"""The header of an array with one or two dimensions needs 118 bytes; numpy's own limit is 10,000."""
+NPY_HEADER_BYTES = 10_000
+"""The header of a plain array needs 118 bytes, and a structured one about 25 for each field; numpy's own limit."""
 
 DICTIONARY_BYTES = 64 << 20
 """Distinct text values of a Parquet column: every row may repeat one 10 MB string that is stored once."""

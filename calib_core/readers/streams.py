@@ -315,7 +315,7 @@ def _npy(path: Path, name: str, labels: str | os.PathLike[str] | None) -> Iterat
     columns = {}
     if labels is not None:
         codes = _mapped(Path(labels), file_label(os.fspath(labels)))
-        if codes.ndim != 1 or len(codes) != len(scores):
+        if codes.ndim != 1 or codes.dtype.names is not None or len(codes) != len(scores):
             raise InputError(
                 f"{file_label(os.fspath(labels))} has shape {codes.shape}; it needs one label for each of the "
                 f"{len(scores):,} rows of {name}"
@@ -324,8 +324,8 @@ def _npy(path: Path, name: str, labels: str | os.PathLike[str] | None) -> Iterat
     step = _rows_of(int(np.prod(scores.shape[1:])))
     for first in range(0, len(scores), step):
         where = slice(first, first + step)
-        arrays = {"array": scores, **columns}
-        parts = {key: npy.finished(np.array(array[where]), name) for key, array in arrays.items()}
+        parts = npy.fields_of("array", np.array(scores[where]), name)
+        parts |= {key: npy.finished(np.array(array[where]), name) for key, array in columns.items()}
         table = npy.as_table(parts, name, "npy", ())
         yield Run(_placed(table, first), first, min(1.0, (first + step) / len(scores)))
 

@@ -18,6 +18,8 @@ from calib_core.readers.text_encoding import any_text
 
 _START = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*@relation\b", re.IGNORECASE)
 _NAME = re.compile(r"@attribute\s+(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|([^\s{]+))\s*(.*)", re.IGNORECASE)
+_UNUSUAL = re.compile(r"['\"\\\s]")
+"""Quotes and spaces, which are not written as in CSV."""
 _DATA = re.compile(rb"^[ \t]*@data\b[^\n]*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -68,13 +70,13 @@ def _rows(text: str, line: int, name: str) -> Iterator[str]:
             yield ""
         elif row.startswith("{"):
             raise InputError(f"{name}, line {line + i} has a sparse row, {{...}}; save all values of a row, or CSV")
-        elif "'" not in row and "\\" not in row:
+        elif not _UNUSUAL.search(row):
             yield row
         else:
-            mark = '"' if row.replace(" ", "").startswith('"') or ',"' in row.replace(" ", "") else "'"
+            mark = '"' if re.search(r'(?:^|,)\s*"', row) else "'"
             read = csv.reader([row], quotechar=mark, escapechar="\\", skipinitialspace=True, strict=True)
             try:
-                yield _written(next(read))
+                yield _written([cell.strip() for cell in next(read)])
             except csv.Error as e:
                 raise InputError(f"{name}, line {line + i}: {quoted(mark)} is not closed; save the file again") from e
 

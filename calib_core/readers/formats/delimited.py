@@ -9,7 +9,6 @@ module, a file of 100 MB would take half as long again.
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import csv
 import io

@@ -44,7 +44,8 @@ def as_delimited(data: bytes, name: str) -> tuple[bytes, list[str]]:
     >>> as_delimited(b"p    y\\n0.5  1\\n", "a.txt")[0], as_delimited(b"p,y\\n0.5,1\\n", "a.csv")
     (b'p\\ty\\n0.5\\t1\\n', (b'p,y\\n0.5,1\\n', []))
     """
-    head = data[: limits.SCAN_BYTES].decode("utf-8", "replace").split("\n", _ROWS_LOOKED_AT)[:_ROWS_LOOKED_AT]
+    start = data[: limits.SCAN_BYTES].split(b"\n", _ROWS_LOOKED_AT)[:_ROWS_LOOKED_AT]
+    head = [line.decode("utf-8", "replace").rstrip("\r") for line in start]
     filled = [i for i, line in enumerate(head) if line.strip()]
     if len(filled) < 2 or len(head[filled[0]]) > limits.HEADER_BYTES:
         return data, []
@@ -74,14 +75,13 @@ def _ruled(data: bytes, header: int, names: str, rule: str, name: str) -> tuple[
         cut = _tokens
         width = len(cut(names))
     out: list[str] = []
-    lines = data.decode("utf-8").split("\n")
-    for i, line in enumerate(lines):
+    for i, line in enumerate(each.rstrip("\r") for each in data.decode("utf-8").split("\n")):
         if i < header or not line.strip() or _is_rule(line) or _REMARK.fullmatch(line.strip()):
             out.append("")
-        elif _SHORTENED.fullmatch(line.strip("\r")):
+        elif _SHORTENED.fullmatch(line):
             raise InputError(_shortened(name, i))
         else:
-            cells = cut(line.rstrip("\r"))
+            cells = cut(line)
             out.append(_joined(cells) if len(cells) > 1 else line)
     return "\n".join(out).encode(), ["The lines that are drawn around the header were left out."]
 
@@ -225,23 +225,24 @@ def without_remarks(data: bytes) -> tuple[bytes, list[int], int | None]:
     >>> without_remarks(b"p,y\\n0.5,1\\n\\n(1 row affected)\\n"), without_remarks(b"p,y\\n0.5,1\\n")
     ((b'p,y\\n0.5,1\\n', [4], 1), (b'p,y\\n0.5,1\\n', [], None))
     """
-    rest, stated = data, None
-    numbers: list[int] = []
-    while True:
-        body = rest.rstrip(b" \r\n")
+    remarks: list[tuple[int, str, bool]] = []  # offset, text, and whether an empty line is above
+    body = data.rstrip(b" \r\n")
+    while len(remarks) < _MOST_REMARKS:
         start = body.rfind(b"\n") + 1
         text = body[start:].decode("utf-8", "replace").strip()
-        gap = not body[:start].rpartition(b"\n")[0].rpartition(b"\n")[2].strip(b" \r")
-        if not start or not text or len(text) > limits.NAME_CHARS or len(numbers) >= _MOST_REMARKS:
+        if not start or len(text) > limits.NAME_CHARS or not (_REMARK.fullmatch(text) or _is_remark(text, data)):
             break
-        if _REMARK.fullmatch(text):
-            found = _STATED.match(text)
-            stated = int(found[1].replace(",", "") or 0) if found else stated
-        elif not (gap and _is_remark(text, data)) or body.count(b'"', 0, start) % 2:
-            break
-        numbers.insert(0, body.count(b"\n") + 1)
-        rest = body[:start].rstrip(b" \r\n") + b"\n"
-    return (rest, numbers, stated) if numbers else (data, [], None)
+        above = body[:start].rstrip(b" \r\n")
+        remarks.append((start, text, b"\n" in body[len(above) : start].replace(b"\n", b"", 1)))
+        body = above
+    while remarks and not (_REMARK.fullmatch(remarks[-1][1]) or remarks[-1][2]):
+        remarks.pop()
+    if not remarks or data.count(b'"', 0, remarks[-1][0]) % 2:
+        return data, [], None
+    stated = [found for _, text, _ in remarks if _REMARK.fullmatch(text) and (found := _STATED.match(text))]
+    numbers = [data.count(b"\n", 0, start) + 1 for start, _, _ in reversed(remarks)]
+    rest = data[: remarks[-1][0]].rstrip(b" \r\n") + b"\n"
+    return rest, numbers, int(stated[0][1].replace(",", "") or 0) if stated else None
 
 
 _MOST_REMARKS = 20

@@ -23,7 +23,8 @@ _UNITS = frozenset(_UNIT_WORDS.split())
 _IN_BRACKETS = re.compile(r"\[.{0,20}\]|\(.{0,20}\)|<.{0,20}>")
 _UNIT_CHARS = 20
 
-_TYPES = frozenset(["continuous", "c", "numeric", "n", "discrete", "d", "string", "s", "text", "time", "t"])
+_NUMERIC = frozenset(["continuous", "c", "numeric", "n"])
+_TYPES = frozenset(["discrete", "d", "string", "s", "text", "time", "t"])
 _FLAGS = frozenset(["", "class", "c", "meta", "m", "ignore", "i", "weight", "w"])
 """Orange's second and third header row: the type of each column and its use."""
 
@@ -48,14 +49,16 @@ def rows_below_header(columns: Sequence[Array]) -> tuple[int, str]:
     if len(columns[0]) < 3 or any(each.dtype != object for each in columns):
         return 0, ""
     first, second = ([str(each[i]).strip() for each in columns] for i in (0, 1))
-    types = all(map(_is_type, first)) and any(each.casefold() in _TYPES for each in first)
-    if types and all(map(_is_flag, second)) and (any(second) or all(len(each) > 1 for each in first)):
+    if all(map(_is_flag, second)) and all(map(_is_type, first, (each[2:_LOOKED_AT] for each in columns))):
         return 2, "Orange's types"
     return (1, "units") if _are_units(first, columns) else (0, "")
 
 
-def _is_type(text: str) -> bool:
-    return text.casefold() in _TYPES or len(text.split()) > 1
+def _is_type(text: str, below: Array) -> bool:
+    """True for the type of a column, or for the list of its values, that is not one of them."""
+    if text.casefold() in _NUMERIC:
+        return is_numeric(below)
+    return (text.casefold() in _TYPES or len(text.split()) > 1) and text not in below
 
 
 def _is_flag(text: str) -> bool:
@@ -136,7 +139,9 @@ def _is_sum(column: Array, end: int, row: int) -> bool:
         return False
     decimals = len(text.partition(".")[2].partition("e")[0])
     near = 0.5 * 10.0**-decimals + 1e-9 * max(1.0, abs(given))
-    return bool(abs(given - above.sum()) <= near or abs(given - above.mean()) <= near)
+    # A sum within the range of the values, or a mean without decimals, may be a value.
+    summed = abs(given - above.sum()) <= near and not above.min() <= given <= above.max()
+    return bool(summed or (abs(given - above.mean()) <= near < 0.02 * np.ptp(above)))
 
 
 def _numbers(column: Array) -> NDArray[np.float64]:
