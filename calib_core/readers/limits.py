@@ -82,6 +82,10 @@ BOX_OVERLAPS = 10_000_000
 """Overlapping pairs among them, which are in memory until the matching ends: 5 for each of 2 million detections."""
 
 
+IN_PARTS = "Summarize the file with calib summarise, which reads files of any size in parts"
+"""Remedy for too many rows, for formats that are read in parts."""
+
+
 def needed(rows: int, columns: int) -> int:
     """Estimate the bytes for reading and checking: the values twice, as read and as stored, plus memory per row.
 
@@ -98,6 +102,5 @@ def check_rows(name: str, rows: int, columns: int) -> None:
     cost = f"{size(needed(rows, columns))} of memory and about {rows * ROW_SECONDS:,.0f} s"
     raise InputError(
         f"{name} has {rows:,} rows of {columns:,} columns. Reading them at once takes {cost}. The maximum is {ROWS:,} "
-        f"rows and {size(WORKING_BYTES)}. Summarize the file with calib summarise, which reads files of any size in "
-        "parts, or save fewer rows"
+        f"rows and {size(WORKING_BYTES)}. {IN_PARTS}, or save fewer rows"
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import limits
+from calib_core.readers.checks.examination import reader_doubts
 from calib_core.readers.conversion import predictions, rows_for_testing
 from calib_core.readers.formats import decoding_child, delimited, npy
 from calib_core.readers.formats.archives import ZIP
@@ -36,11 +37,20 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Run:
-    """Consecutive rows of a file as a table; ``first`` is the file's row number of its first row."""
+    """Consecutive rows of a file as a table.
+
+    Parameters
+    ----------
+    table : the rows.
+    first : row number in the file of the first of them.
+    share : share of the file that was read so far.
+    notes : what the reader did. Lines that a later run leaves out are not listed again.
+    """
 
     table: Table
     first: int
     share: float
+    notes: tuple[str, ...] = ()
 
 
 def streamed(
@@ -107,9 +117,16 @@ def parts(
                 "whose rows belong together, but it is too long to read at once. Save each model's confidences "
                 "separately"
             )
-        yield FilePart(run, reading, predictions(run.table, reading))
+        yield FilePart(run, reading, _with_notes(predictions(run.table, reading), run, reading, changes))
     if reading is None:
         raise InputError(f"{file_label(os.fspath(path))} has no data rows; save at least one prediction")
+
+
+def _with_notes(found: Predictions, run: Run, reading: Reading, changes: Mapping[str, Any]) -> Predictions:
+    """Return the predictions of a run with the notes of its reader, and those on doubts that no change settles."""
+    doubts = () if run.first else reader_doubts(run.table, reading)
+    notes = (*found.notes, *run.notes, *(each.message for each in doubts if each.blocks(changes)))
+    return found._with({"notes": tuple(dict.fromkeys(notes))}) if notes else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +173,7 @@ def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = N
     if not head:
         raise InputError(f"{name} is empty (0 bytes); choose another file")
     if head.startswith(ZIP):
-        return iter([Run(read_table(path), 0, 1.0)])  # whose directory, at its end, shows its format
+        return iter([_whole(path)])  # whose directory, at its end, shows its format
     found = looks_like(head, name)
     check_ending(found, name, name)
     if labels is not None and found.key != "npy":
@@ -165,8 +182,20 @@ def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = N
     if found.key == "npy":
         return _npy(Path(path), name, labels)
     if reader is None:
-        return iter([Run(read_table(path), 0, 1.0)])
+        return iter([_whole(path)])
     return reader(Path(path), name, total)
+
+
+def _whole(path: str | os.PathLike[str]) -> Run:
+    """Return all rows of a file that cannot be read in parts; InputError names formats that can."""
+    try:
+        table = read_table(path)
+        return Run(table, 0, 1.0, table.notes)
+    except InputError as e:
+        if limits.IN_PARTS not in str(e):
+            raise
+        remedy = "Save it as Parquet, CSV or JSON Lines, which are read in parts"
+        raise InputError(str(e).replace(limits.IN_PARTS, remedy)) from e
 
 
 def holds_summary(path: str | os.PathLike[str]) -> bool:
@@ -208,7 +237,7 @@ def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
         file = pq.ParquetFile(path, pre_buffer=False, thrift_string_size_limit=limit["footer_bytes"])
         columns = file.schema_arrow.names
         if decoding_child.holds_records(columns) or any(pa.types.is_nested(each.type) for each in file.schema_arrow):
-            yield Run(read_table(path), 0, 1.0)
+            yield _whole(path)
             return
         check_lengths(columns, name)
         unique_names(columns, name)
@@ -242,7 +271,7 @@ def _decoded(values: Any, words: list[str] | None) -> Any:
 def _lines_of_json(path: Path, name: str, total: int) -> Iterator[Run]:
     """Yield blocks of lines; JSON strings contain no line ends, but quotes of their own. A document is read at once."""
     if TEXT_BYTES < total <= limits.DOCUMENT_BYTES and _is_document(path):
-        return iter([Run(read_table(path), 0, 1.0)])
+        return iter([_whole(path)])
     return _text(path, name, total, quoted_ends=False)
 
 
@@ -257,7 +286,9 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
     """Yield blocks of whole lines; for delimited text, each block follows the header line."""
     head, line, first, repeated = b"", 0, 0, 0
     with path.open("rb") as file:
-        for block, read in _whole_lines(utf8_blocks(file, TEXT_BYTES, name, quoted_ends), name, quoted_ends):
+        encoding: list[str] = []
+        blocks = utf8_blocks(file, TEXT_BYTES, name, quoted_ends, encoding)
+        for block, read in _whole_lines(blocks, name, quoted_ends):
             if not block.strip():
                 line += block.count(b"\n")
                 continue
@@ -272,7 +303,8 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
                 read_table(numbered, name)
                 raise
             table = table.take(np.arange(repeated, table.n_rows)) if repeated else table
-            yield Run(_placed(table, first, line - head.count(b"\n")), first, read / total)
+            notes, encoding[:] = (*encoding, *(() if first else table.notes)), []
+            yield Run(_placed(table, first, line - head.count(b"\n")), first, read / total, notes)
             first += table.n_rows
             line += block.count(b"\n")
             if table.format == "csv" and not head:

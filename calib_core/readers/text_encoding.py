@@ -54,14 +54,20 @@ def any_text(data: bytes, name: str) -> tuple[bytes, list[str]]:
     """
     if (wide := _unmarked_utf16(data)) is not None:
         text = _from_utf16(b"\xff\xfe" + data, wide, name)
-        return utf8(text, name), ["The text is read as UTF-16, whose mark (BOM) is missing."]
+        return utf8(text, name), [_NO_MARK]
     if data[:2] in UTF16 or data[:4] in _UTF32 or (page := _page_of(data)) is None:
         return utf8(data, name), []
-    note = (
+    return utf8(in_utf8(page)(data), name), [_of_page(page)]
+
+
+_NO_MARK = "The text is read as UTF-16, whose mark (BOM) is missing."
+
+
+def _of_page(page: str) -> str:
+    return (
         f"The text is not UTF-8 and is read as {CODE_PAGES[page]}. Another code page would change letters in names, "
         "never numbers."
     )
-    return utf8(in_utf8(page)(data), name), [note]
 
 
 def _page_of(data: bytes) -> str | None:
@@ -124,22 +130,28 @@ def _line_feeds(data: bytes) -> bytes:
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
-def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:
+def utf8_blocks(
+    file: BinaryIO, size: int, name: str, quoted_ends: bool, notes: list[str]
+) -> Iterator[tuple[bytes, int]]:
     """Yield blocks of about ``size`` bytes of text and the file position after each.
 
-    Text that is not UTF-8 and has no mark is of the code page that its first block with other letters suggests.
+    Text that is not UTF-8 and has no mark is of the code page that its first block with other letters suggests. A
+    guess is added to ``notes``.
 
     Lines of old Macintosh files end in a carriage return only. If quotes may contain line ends (``quoted_ends``), these
     are ambiguous, so such a file with quotes is refused.
 
     >>> import io
-    >>> list(utf8_blocks(io.BytesIO("a,b\\n".encode("utf-16")), 1 << 20, "a.csv", True))
+    >>> list(utf8_blocks(io.BytesIO("a,b\\n".encode("utf-16")), 1 << 20, "a.csv", True, []))
     [(b'a,b\\n', 10)]
     """
     start = file.read(min(size, 4096))
-    encoding = UTF16.get(start[:2]) or _unmarked_utf16(start)
+    marked = UTF16.get(start[:2])
+    encoding = marked or _unmarked_utf16(start)
+    if encoding != marked:
+        notes.append(_NO_MARK)
     decoder = None if encoding is None else codecs.getincrementaldecoder(encoding)()
-    start = start[2:] if start[:2] in UTF16 else start
+    start = start[2:] if marked else start
     rest, read, lines = b"", file.tell() - len(start), 0
     old_ends: bool | None = None
     convert: Callable[[bytes], bytes] | None = None
@@ -158,7 +170,9 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
             # The code page of the first letters beyond ASCII is that of the whole file.
             ascii_only = False
             page = _page_of(letters)
-            convert = None if page is None else in_utf8(page)
+            if page is not None:
+                convert = in_utf8(page)
+                notes.append(_of_page(page))
         block, rest = rest + (raw if convert is None else convert(raw)), b""
         if old_ends is None:
             old_ends = b"\r" in block and b"\n" not in block

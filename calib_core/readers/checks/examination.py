@@ -185,7 +185,7 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     except InputError as why:
         return _stopped([], str(why))
     whole += [Finding("note", "reader", note) for note in rows.notes]
-    whole += [_doubt(code, said, how) for code, said in rows.doubts]
+    whole += reader_doubts(rows, how)
     done = [Checked(_WHOLE, "found" if whole else "passed", findings=tuple(whole))]
     try:
         for each in checked(Subject(rows, how)):
@@ -196,13 +196,20 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     return tuple(done)
 
 
-def _doubt(code: str, said: str, reading: Reading) -> Finding:
-    """Return the warning about an assumption of the reader, which choosing the columns settles."""
-    if code == "stated-rows":
-        return Finding("warning", code, said)
+def reader_doubts(table: Table, reading: Reading) -> tuple[Finding, ...]:
+    """Return a warning for each assumption of the reader that would move numbers; choosing the columns settles most.
+
+    >>> table = Table("a.csv", "csv", {}, doubts=(("no-header", "The header line is missing."),))
+    >>> [dict(each.change) for each in reader_doubts(table, Reading(scores=("column 1",), label=("column 2",)))]
+    [{'scores': ('column 1',), 'label': ('column 2',)}]
+    """
     names = ("scores", "label") if reading.layout == "wide" else ("confidence", "correct", "predicted", "label")
     change = {name: value for name in names if (value := getattr(reading, name))}
-    return Finding("warning", code, said, change, "Read these columns")
+    return tuple(
+        Finding("warning", code, said) if code == "stated-rows" else
+        Finding("warning", code, said, change, "Read these columns")
+        for code, said in table.doubts
+    )  # fmt: skip
 
 
 def _of_all_models(check: Checked) -> Checked:

@@ -68,7 +68,7 @@ def test_utf16_without_a_mark() -> None:
         text, notes = any_text(data, "a.csv")
         assert text.decode() == "p,кот\n0.5,1\n"
         assert notes == ["The text is read as UTF-16, whose mark (BOM) is missing."]
-        assert next(utf8_blocks(io.BytesIO(data), 1000, "a.csv", True))[0].decode() == "p,кот\n0.5,1\n"
+        assert next(utf8_blocks(io.BytesIO(data), 1000, "a.csv", True, []))[0].decode() == "p,кот\n0.5,1\n"
     for data in (b"p,\0y\n", b"\0\0\0\0", b"p\0,\0y\0\n\0\0"):
         with pytest.raises(InputError, match="NUL byte"):
             any_text(data, "a.csv")
@@ -87,6 +87,7 @@ def test_all_parts_of_a_long_file_have_one_code_page(
     monkeypatch.setattr(streams, "TEXT_BYTES", 2000)
     parts = list(StreamedFile(path))
     assert len(parts) > 2
+    assert sum(len(part.notes) for part in parts) == (encoding != "utf-8")
     assert {part.class_names for part in parts} == {("a", word)}
     found = np.concatenate([part.true_labels for part in parts if part.true_labels is not None])
     assert found.tolist() == [label == word for label in labels]
