@@ -598,6 +598,8 @@ def _sheets(data: bytes, bounds: dict[str, int]) -> Decoded:
 
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 """Text such as "1,234", which is 1.234 or 1234."""
+_MISSING = frozenset(["na", "n/a", "nan", "null", "none", "missing", "#n/a", "-", "?", "."])
+"""Texts of missing values, which are no units."""
 _SHEETS = 64
 """Most sheets of a workbook in which a table is searched."""
 
@@ -669,6 +671,7 @@ def _is_units(rows: list[tuple[int, Any]]) -> bool:
     first, others = rows[0][1], [row for _, row in rows[1:_ROWS_LOOKED_AT]]
     filled = [j for j, cell in enumerate(first) if _is_filled(cell)]
     texts = [j for j in filled if isinstance(first[j], str) and not _reads_as_number(first[j])]
+    texts = [] if all(first[j].strip().casefold() in _MISSING for j in texts) else texts
     numeric = [j for j in texts if all(_is_number_cell(row[j]) for row in others if _is_filled(row[j]))]
     return bool(texts) and len(texts) == len(filled) and 2 * len(numeric) > len(filled)
 

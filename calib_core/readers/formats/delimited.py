@@ -273,7 +273,7 @@ def _unpacked(data: bytes) -> int:
     return data.count(b"\n") * 8 * (1 + max(first.count(each.encode()) for each in (*_DELIMITERS, *_RARE)))
 
 
-@file_format("csv", "CSV", ("csv", "tsv", "txt", "psv", "tab", "dat"), unpacked=_unpacked)
+@file_format("csv", "CSV", ("csv", "tsv", "txt", "psv", "tab", "dat", "rpt", "prn"), unpacked=_unpacked)
 def parse_csv(data: bytes, name: str) -> Table:
     """Parse a delimited text table with a header line, or one with only numbers.
 
@@ -553,17 +553,25 @@ def _header(data: bytes, name: str) -> _Header:
     return _Header(checked, delimiter, line, min(end + 1, len(data)), ends=names[-1] == "")
 
 
+def _pointed(text: str, delimiter: str) -> str:
+    """Return a number with a decimal comma with a point, if commas do not divide columns."""
+    return text.replace(",", ".", 1) if delimiter != "," else text
+
+
 def _is_data_line(names: Sequence[str], delimiter: str, below: bytes) -> bool:
     """True if the first line is data, like the lines below: it has a number with a decimal point, among others.
 
     Whole numbers may be names of classes. Text above numbers may be a name next to numbers that are names.
     """
+    names = [_pointed(each, delimiter) for each in names]
     if not any(_is_number(each) and not _WHOLE.fullmatch(each.strip()) for each in names) or len(names) < 2:
         return False
     lines = below[: limits.SCAN_BYTES].split(b"\n", _LOOKED_AT)[:_LOOKED_AT]
     texts = [text for line in lines if (text := line.decode("utf-8", "replace").strip("\r")).strip()]
     try:
-        rows = list(csv.reader(texts, delimiter=delimiter, strict=True))
+        rows = [
+            [_pointed(each, delimiter) for each in row] for row in csv.reader(texts, delimiter=delimiter, strict=True)
+        ]
     except csv.Error:
         return False
     if not rows or any(len(row) != len(names) for row in rows):
@@ -597,7 +605,8 @@ def _checked_names(names: list[str], name: str, line: int, delimiter: str) -> tu
         names = [each.partition("#")[2] for each in names]
     if len(names) > 1 and names[-1] == "":
         names = names[:-1]
-    if any(_is_number(n) and not _WHOLE.fullmatch(n.strip()) for n in names) or all(map(_is_number, names)):
+    values = [_pointed(each, delimiter) for each in names]
+    if any(_is_number(n) and not _WHOLE.fullmatch(n.strip()) for n in values) or all(map(_is_number, values)):
         raise InputError(
             f"{name}, line {line} contains data ({quoted(delimiter.join(names))}), so the header line is missing. Add "
             "one with a name for every column, such as p_cat,p_dog,label"

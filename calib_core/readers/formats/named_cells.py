@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
 from calib_core.readers import limits
@@ -50,38 +49,47 @@ def with_listed_names(table: Table) -> Table:
     [0.1, 0.7]
     """
     for name, matrix in table.matrices.items():
-        for other, column in table.columns.items():
-            if len(column) != len(matrix) or (places := _places(column, matrix.shape[1])) is None:
+        for other in (each for each in table.names if each != name):
+            listed = _rows_of_classes(table, other)
+            if listed is None or len(listed) != len(matrix) or len(listed[0]) != matrix.shape[1]:
                 continue
-            names, order = places
+            names, order = listed[0], np.array([[row.index(each) for each in listed[0]] for row in listed])
             sorted_ = np.take_along_axis(matrix, order, axis=1)
-            columns = {key: each for key, each in table.columns.items() if key != other}
             found = {f"{name}.{each}": frozen(sorted_[:, j].copy()) for j, each in enumerate(names)}
-            if found.keys() & columns.keys():
-                continue
-            matrices = {key: each for key, each in table.matrices.items() if key != name}
-            return replace(table, columns={**columns, **found}, matrices=matrices)
+            columns = {key: each for key, each in table.columns.items() if key != other}
+            matrices = {key: each for key, each in table.matrices.items() if key not in (name, other)}
+            if not found.keys() & columns.keys():
+                return replace(table, columns={**columns, **found}, matrices=matrices)
     return table
 
 
-def _places(column: Array, k: int) -> tuple[tuple[str, ...], NDArray[np.intp]] | None:
-    """Return the classes that every cell lists, and their places in each cell, (n, K); None for other columns."""
-    if column.dtype != object or not len(column) or not str(column[0]).lstrip().startswith(("[", "(")):
+def _rows_of_classes(table: Table, name: str) -> list[list[str]] | None:
+    """Return the classes that each row lists, which are always the same; None for other columns.
+
+    Numbers 0 and 1 are classes only if every row is equal; otherwise they mark a class.
+    """
+    column = table.columns.get(name, table.matrices.get(name))
+    if column is None or not len(column):
         return None
-    codes, cells = pd.factorize(column)
-    lists = [_listed(str(cell)) for cell in cells]
-    names = tuple(lists[0])
-    if len(names) != k or len(set(names)) < k or any(sorted(each) != sorted(names) for each in lists):
+    if column.ndim == 2:
+        if (column != np.floor(column)).any() or (column.max() <= 1 and (column != column[0]).any()):
+            return None
+        rows = [[str(int(each)) for each in row] for row in column.tolist()]
+    elif column.dtype == object and str(column[0]).lstrip().startswith(("[", "(")):
+        codes, cells = pd.factorize(column)
+        lists = [_listed(str(cell)) for cell in cells]
+        rows = [lists[code] for code in codes]
+    else:
         return None
-    order = np.array([[each.index(name) for name in names] for each in lists], dtype=np.intp)
-    return names, order[codes]
+    classes = sorted(rows[0])
+    whole = len(classes) > 1 and len(set(classes)) == len(classes)
+    return rows if whole and all(sorted(row) == classes for row in rows) else None
 
 
 def _listed(text: str) -> list[str]:
-    """Return the texts or whole numbers that a cell lists; empty for other cells."""
+    """Return the texts that a cell lists; empty for other cells."""
     found = _value(text.strip())
-    known = isinstance(found, list | tuple) and all(type(each) in (str, int) for each in found)
-    return [str(each) for each in found] if known else []
+    return list(found) if isinstance(found, list | tuple) and all(type(each) is str for each in found) else []
 
 
 def _shares(column: Array, n: int) -> dict[str, Array]:

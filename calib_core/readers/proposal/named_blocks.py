@@ -94,10 +94,19 @@ def class_blocks(table: Table, free: Sequence[str]) -> list[ClassBlock]:
     [ClassBlock(scores=('P (y=a)', 'P (y=b)'), classes=('a', 'b'), label=())]
     """
     found: dict[tuple[str, ...], tuple[ClassBlock, ScoreKind | None]] = {}
+    complete: set[tuple[str, ...]] = set()
     for values, marks in _vocabularies(table, free):
-        for ends in _shared_ends([name for name in free if name not in marks], values):
-            if (block := _block(table, free, ends, values, marks)) is not None:
-                found.setdefault(block[0].scores, block)
+        for ends in _shared_ends([name for name in free if name not in marks], values, bare=bool(marks)):
+            if (block := _block(table, free, ends, values, marks)) is None:
+                continue
+            known, kind = found.setdefault(block[0].scores, block)
+            if not marks:
+                complete.add(known.scores if len(values) == len(known.scores) else ())
+            elif known.scores not in complete and not known.label:
+                found[known.scores] = block
+            elif known.label and set(known.label) != set(marks):  # two families of marks: neither is the label
+                found[known.scores] = known._replace(label=()), kind
+                complete.add(known.scores)
     best = [block for block, kind in found.values() if kind == "probabilities"]
     return best or [block for block, _ in found.values()]
 
@@ -164,8 +173,8 @@ def _numbers(table: Table, names: Sequence[str]) -> NDArray[np.float64]:
     return np.column_stack([numbers_as_written(table.columns[name][:_FIRST_ROWS]) for name in names])
 
 
-def _shared_ends(names: Sequence[str], values: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield each prefix and suffix, not both empty, with which names exist for all values."""
+def _shared_ends(names: Sequence[str], values: Collection[str], bare: bool) -> Iterator[tuple[str, str]]:
+    """Yield each prefix and suffix with which names exist for all values; both empty only if ``bare``."""
     known, longest = {name.casefold() for name in names}, max(values, key=len)
     ends = {
         (name[:start], name[start + len(longest) :])
@@ -173,7 +182,7 @@ def _shared_ends(names: Sequence[str], values: Collection[str]) -> Iterator[tupl
         for start in range(len(name) - len(longest) + 1)
         if name.startswith(longest, start)
     }
-    for before, behind in sorted(ends - {("", "")}):
+    for before, behind in sorted(ends - (set() if bare else {("", "")})):
         if all(f"{before}{value}{behind}" in known for value in values):
             yield before, behind
 
@@ -186,6 +195,7 @@ def _block(
     names = [name for name in free if name.casefold().startswith(ends[0]) and name.casefold().endswith(ends[1])]
     every = {name: name[before : len(name) - behind] for name in names if before + behind < len(name)}
     alike = {name: inner for name, inner in every.items() if inner.casefold() in values}
+    every = every if any(ends) else alike
     if len(alike) < len(values) or any(len(name) != len(name.casefold()) for name in every):
         return None  # letters without one capital each
     numbers = any(parts(inner) & NO_MODELS for name, inner in every.items() if name not in alike)
