@@ -1,7 +1,7 @@
 """Guess the code page of old text files, which is not stored in them: Windows-1252 unless its words look wrong.
 
 A wrong guess changes letters of names only, because all these code pages contain ASCII. Packages that guess encodings
-need sentences: among numbers, they often choose pages that nobody uses.
+need sentences. In tables of numbers, they often choose pages that nobody uses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PAIRS = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\x
 
 
 def code_page(data: bytes) -> str:
-    """Return the code page in which the words of a text look most usual; the first of CODE_PAGES if several do.
+    """Return the code page in which the fewest words look wrong; the first of CODE_PAGES if several do.
 
     >>> code_page("bête".encode("cp1252")), code_page("кошка".encode("cp1251")), code_page("bête".encode("mac-roman"))
     ('cp1252', 'cp1251', 'mac-roman')
@@ -39,7 +39,7 @@ def code_page(data: bytes) -> str:
 def in_utf8(page: str) -> Callable[[bytes], bytes]:
     """Return a function that converts text of a code page to UTF-8; bytes without a letter become control characters.
 
-    >>> in_utf8("cp1252")(b"caf\\xe9 \\x81") == "café \\x81".encode()
+    >>> in_utf8("cp1252")(b"b\\xeate \\x81") == "bête \\x81".encode()
     True
     """
     letters = [_letter(byte, page).encode() for byte in range(256)]
@@ -57,7 +57,7 @@ def is_damaged_utf8(data: bytes, error: UnicodeDecodeError) -> bool:
     ...         return data.decode() is None
     ...     except UnicodeDecodeError as error:
     ...         return is_damaged_utf8(data, error)
-    >>> damaged("ä".encode() + b"\\xe9\\n"), damaged(b"caf\\xe9 cr\\xe8me\\n"), damaged("a,ä".encode()[:-1])
+    >>> damaged("ä".encode() + b"\\xe9\\n"), damaged(b"b\\xeate,b\\xeates\\n"), damaged("a,ä".encode()[:-1])
     (True, False, True)
     """
     if error.reason == "unexpected end of data":

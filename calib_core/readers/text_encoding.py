@@ -202,8 +202,7 @@ Writing: TypeAlias = Literal["plain", "percent", "comma", "unclear"]
 """Notation of a column's numbers: plain, "91 %", "0,91", or "1,234", which may be 1.234 or 1234."""
 
 MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?", "."})
-"""Usual text for a missing number, such as the point of SAS and Stata; in a column of numbers these mean NaN, in upper
-or lower case."""
+"""Usual text for a missing number, in upper or lower case; in a column of numbers these mean NaN. SAS has a point."""
 
 _PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")

@@ -206,9 +206,9 @@ def reader_doubts(table: Table, reading: Reading) -> tuple[Finding, ...]:
     names = ("scores", "label") if reading.layout == "wide" else ("confidence", "correct", "predicted", "label")
     change = {name: value for name in names if (value := getattr(reading, name))}
     return tuple(
-        Finding("warning", code, said) if code == "stated-rows" else
-        Finding("warning", code, said, change, "Read these columns")
-        for code, said in table.doubts
+        Finding("warning", code, message) if code == "stated-rows" else
+        Finding("warning", code, message, change, "Read these columns")
+        for code, message in table.doubts
     )  # fmt: skip
 
 

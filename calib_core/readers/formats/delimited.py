@@ -291,8 +291,10 @@ def parse_csv(data: bytes, name: str) -> Table:
     found = _table(text, name, quoted_names)
     doubts = found.doubts
     if stated is not None and stated != found.n_rows:
-        said = f"Line {below[-1]} states {stated:,} rows, but there are {found.n_rows:,}. Check that all were exported."
-        doubts = (*doubts, ("stated-rows", said))
+        message = (
+            f"Line {below[-1]} states {stated:,} rows, but there are {found.n_rows:,}. Check that all were exported."
+        )
+        doubts = (*doubts, ("stated-rows", message))
     return replace(found, notes=(*notes, *found.notes), doubts=doubts)
 
 
@@ -344,12 +346,12 @@ def _without_header(name: str, columns: dict[str, Array], lines: Lines, notes: S
     matrices = {}
     if len(shares) > 1 and np.ptp(places) == len(shares) - 1:
         matrices = {ARRAY: frozen(np.column_stack([columns.pop(each) for each in shares]))}
-    said = f"The header line is missing: line {lines.numbers[0]} has data."
+    message = f"The header line is missing: line {lines.numbers[0]} has data."
     if matrices:
-        said += f" Columns {places[0] + 1} to {places[-1] + 1} are read as scores of classes."
+        message += f" Columns {places[0] + 1} to {places[-1] + 1} are read as scores of classes."
     if columns:
-        said += f" {'Other columns' if matrices else 'Columns'} are named by their places: {listed(columns, 3)}."
-    return Table(name, "csv", columns, matrices, lines.numbers, tuple(notes), doubts=(("no-header", said),))
+        message += f" {'Other columns' if matrices else 'Columns'} are named by their places: {listed(columns, 3)}."
+    return Table(name, "csv", columns, matrices, lines.numbers, tuple(notes), doubts=(("no-header", message),))
 
 
 def _with_row_names(header: _Header, data: bytes, quoted_names: bool) -> tuple[_Header, bool]:

@@ -17,7 +17,7 @@ _UNIT_WORDS = """
 % %% ‰ years year yrs yr y a months month mo weeks week days day d hours hour hrs h minutes min seconds sec s ms score
 kg g mg ug µg ng mmol mmol/l mg/dl g/l mmhg cm mm m km m² °c °f bpm iu ml l ratio fraction probability prob percent pct
 unitless dimensionless none count number int integer float float64 int64 double real numeric number text string str
-bool boolean char varchar jahre jahr tage stunden ans année années jours años días anni giorni
+bool boolean char varchar jahre jahr stunden année années jours años días anni giorni
 """
 _UNITS = frozenset(_UNIT_WORDS.split())
 _IN_BRACKETS = re.compile(r"\[.{0,20}\]|\(.{0,20}\)|<.{0,20}>")
@@ -29,7 +29,7 @@ _FLAGS = frozenset(["", "class", "c", "meta", "m", "ignore", "i", "weight", "w"]
 """Orange's second and third header row: the type of each column and its use."""
 
 _TOTAL_WORDS = """
-total totals subtotal sum mean average avg median overall all count summe gesamt mittelwert durchschnitt mittel somme
+total totals subtotal sum mean average avg median overall all count summe gesamt mittelwert durchschnitt mittel
 moyenne ensemble suma media promedio totale somma totaal gemiddelde
 """
 _TOTALS = frozenset(_TOTAL_WORDS.split()) | {"grand total", "total general", "total général", "column total"}
@@ -40,7 +40,7 @@ def rows_below_header(columns: Sequence[Array]) -> tuple[int, str]:
     """Return the number of first rows that describe the columns, and what they are; 0 if rows are only data.
 
     Two rows are the types and uses of Orange. One row is of units if it has texts only, most of them in columns of
-    numbers, at least one is a usual unit or in brackets, and none is a value of its column.
+    numbers. At least one must be a usual unit or in brackets, and none may be a value of its column.
 
     >>> columns = [np.array(each, dtype=object) for each in (["[%]", "7", "9"], ["", "a", "b"])]
     >>> rows_below_header(columns), rows_below_header([each[1:] for each in columns])
@@ -93,8 +93,8 @@ def is_unit(text: str) -> bool:
 def totals(columns: Sequence[Array]) -> int:
     """Return the number of last rows that are totals or means of the rows above.
 
-    They have one word such as "Total". It is in a column of numbers, or it is no value of its column, and another cell
-    is the sum or mean of its column, or all other cells are empty.
+    They have one word such as "Total", usually in a column of numbers. In a column of texts, it must be no other value.
+    Then another cell must be the sum or mean of its column, or all other cells empty.
 
     >>> names, counts = np.array(["a", "b", "Total"], dtype=object), np.array([1, 2, 3])
     >>> totals([names, counts]), totals([names, counts[::-1]])

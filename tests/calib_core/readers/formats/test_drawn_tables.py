@@ -1,4 +1,4 @@
-"""Tables drawn for readers: every cell is found, lines keep their numbers, and other text is left as it is."""
+"""Tables drawn for readers: every cell is found, lines keep their numbers, and other text does not change."""
 
 from __future__ import annotations
 
