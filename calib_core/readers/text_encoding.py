@@ -52,12 +52,16 @@ def any_text(data: bytes, name: str) -> tuple[bytes, list[str]]:
     >>> any_text("p,\u00fd\\n".encode("cp1252"), "a.csv")[0].decode()
     'p,\u00fd\\n'
     """
-    if (wide := _unmarked_utf16(data)) is not None:
-        text = _from_utf16(b"\xff\xfe" + data, wide, name)
-        return utf8(text, name), [_NO_MARK]
-    if data[:2] in UTF16 or data[:4] in _UTF32 or (page := _page_of(data)) is None:
+    if (encoding := _unmarked_utf16(data)) is not None:
+        mark = next(mark for mark, each in UTF16.items() if each == encoding)
+        return utf8(mark + data, name), [_NO_MARK]
+    try:
         return utf8(data, name), []
-    return utf8(in_utf8(page)(data), name), [_of_page(page)]
+    except InputError as e:
+        fault = e.__cause__
+        if data[:2] in UTF16 or not isinstance(fault, UnicodeDecodeError) or (page := _page_of(data, fault)) is None:
+            raise
+    return _line_feeds(in_utf8(page)(data)), [_of_page(page)]
 
 
 _NO_MARK = "The text is read as UTF-16, whose mark (BOM) is missing."
@@ -70,15 +74,9 @@ def _of_page(page: str) -> str:
     )
 
 
-def _page_of(data: bytes) -> str | None:
-    """Return the code page of text that is not UTF-8; None for UTF-8, also if it is damaged, and for no text."""
-    if data.isascii():
-        return None
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as e:
-        return None if has_controls(data) or is_damaged_utf8(data, e) else code_page(data)
-    return None
+def _page_of(data: bytes, error: UnicodeDecodeError) -> str | None:
+    """Return the code page of text that is not UTF-8; None for damaged UTF-8, and for bytes that are no text."""
+    return None if has_controls(data) or is_damaged_utf8(data, error) else code_page(data)
 
 
 def has_controls(data: bytes) -> bool:
@@ -169,10 +167,12 @@ def utf8_blocks(
         elif ascii_only and not (letters := _whole_letters(raw)).isascii():
             # The code page of the first letters beyond ASCII is that of the whole file.
             ascii_only = False
-            page = _page_of(letters)
-            if page is not None:
-                convert = in_utf8(page)
-                notes.append(_of_page(page))
+            try:
+                letters.decode("utf-8")
+            except UnicodeDecodeError as e:
+                if (page := _page_of(letters, e)) is not None:
+                    convert = in_utf8(page)
+                    notes.append(_of_page(page))
         block, rest = rest + (raw if convert is None else convert(raw)), b""
         if old_ends is None:
             old_ends = b"\r" in block and b"\n" not in block

@@ -25,7 +25,8 @@ _REMARK = re.compile(
 _STATED = re.compile(r"[(\[]?\s*([\d,]+) ")
 _SHORTENED = re.compile(r"(?:\d+|\.\.+)?(?:[ \t|]+\.{2,})+[ \t|]*")
 """Line that stands for rows which were not printed."""
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.|"")*"(?!\S)|\S+')
+_BLANKS = re.compile(r"[ \t]+")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.|"")*"(?![^ \t\r])|[^ \t\r]+')
 """Text in quotes, in which a quote is doubled or follows a backslash as R writes it, or text without blanks."""
 _DELIMITERS = "\t;,|"
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?%?")
@@ -121,17 +122,23 @@ def _aligned(data: bytes, head: Sequence[str], filled: Sequence[int], name: str)
     names, cells = _tokens(first), _tokens(second)
     if any(each in outside for each in _DELIMITERS) or len(names) < 2 or _is_data(names):
         return data, []
-    table = list(_rows(data, name, filled[0]))
     fits = len(cells) in (len(names), len(names) + 1) and any(map(_NUMBER.fullmatch, cells))
-    even = fits and all(len(_tokens(line)) == len(cells) for _, line in table[1:])
+    if fits and len(cells) == len(names) and b'"' not in data and b".." not in data:
+        fields = [line.split() for line in data.split(b"\n")]  # the usual case, three times as fast
+        if {len(names)} == {len(row) for row in fields if row}:
+            return b"\n".join(map(b"\t".join, fields)), []
+    table = list(_rows(data, name, filled[0]))
+    rows = [_tokens(line) for _, line in table] if fits else []
+    even = fits and all(len(row) == len(cells) for row in rows[1:])
     # A cell with a blank also gives rows one field more; then names stand above their columns.
     if even and len(cells) == len(names):
-        return _separated(data, table)
+        return _on_their_lines(data, table, rows), []
     spans = _spans(table)
     if spans is not None and (not even or len(spans) == len(names)):
         return _cut(data, table, spans)
     # Keep a line with too few fields for the message about it.
-    return _separated(data, table) if even or (fits and '"' not in first + second) else (data, [])
+    kept = even or (fits and '"' not in first + second)
+    return (_on_their_lines(data, table, rows) if kept else data), []
 
 
 def _is_data(names: Sequence[str]) -> bool:
@@ -143,15 +150,11 @@ def _rows(data: bytes, name: str, header: int) -> Iterator[tuple[int, str]]:
     """Yield the lines of the table with their numbers; InputError if some were not printed."""
     for i, line in enumerate(data.decode("utf-8").split("\n")):
         text = line.rstrip("\r")
-        if i < header or not text.strip() or _REMARK.fullmatch(text.strip()):
+        if i < header or not text.strip():
             continue
-        if _SHORTENED.fullmatch(text):
+        if ".." in text and _SHORTENED.fullmatch(text):
             raise InputError(_shortened(name, i))
         yield i, text
-
-
-def _separated(data: bytes, table: Sequence[tuple[int, str]]) -> tuple[bytes, list[str]]:
-    return _on_their_lines(data, table, [_tokens(line) for _, line in table]), []
 
 
 def _cut(data: bytes, table: Sequence[tuple[int, str]], spans: Sequence[tuple[int, int]]) -> tuple[bytes, list[str]]:
@@ -182,6 +185,8 @@ def _spans(table: Sequence[tuple[int, str]]) -> list[tuple[int, int]] | None:
 
 
 def _tokens(line: str) -> list[str]:
+    if '"' not in line:
+        return _BLANKS.split(line.strip(" \t\r")) if line.strip(" \t\r") else []
     return [_unquoted(found[0]) for found in _TOKEN.finditer(line)]
 
 
@@ -200,8 +205,9 @@ def _on_their_lines(data: bytes, table: Sequence[tuple[int, str]], cells: Sequen
 
 def _joined(cells: Sequence[str]) -> str:
     """Return cells separated by tabs, in quotes if necessary."""
-    if not any('"' in cell or "\t" in cell for cell in cells):
-        return "\t".join(cells)
+    text = "\t".join(cells)
+    if '"' not in text and text.count("\t") == len(cells) - 1:
+        return text
     out = io.StringIO()
     csv.writer(out, delimiter="\t", lineterminator="").writerow(cells)
     return out.getvalue()
