@@ -15,7 +15,7 @@ from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import limits
 from calib_core.readers.checks.examination import reader_doubts
 from calib_core.readers.conversion import predictions, rows_for_testing
-from calib_core.readers.formats import decoding_child, delimited, npy
+from calib_core.readers.formats import decoders, delimited, npy
 from calib_core.readers.formats.archives import ZIP
 from calib_core.readers.formats.child_process import bounds, check_lengths
 from calib_core.readers.formats.detection import check_ending, looks_like, read_table, table_of_lines
@@ -236,22 +236,22 @@ def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
     try:
         file = pq.ParquetFile(path, pre_buffer=False, thrift_string_size_limit=limit["footer_bytes"])
         columns = file.schema_arrow.names
-        if decoding_child.holds_records(columns) or any(pa.types.is_nested(each.type) for each in file.schema_arrow):
+        if decoders.holds_records(columns) or any(pa.types.is_nested(each.type) for each in file.schema_arrow):
             yield _whole(path)
             return
         check_lengths(columns, name)
         unique_names(columns, name)
         for field in file.schema_arrow:
-            decoding_child.check_type(field.name, field.type, pa)
+            decoders.check_type(field.name, field.type, pa)
         rows, first = file.metadata.num_rows, 0
         for batch in file.iter_batches(batch_size=_rows_of(len(columns)), use_threads=False):
             table = pa.Table.from_batches([batch])
-            arrays = {c: _decoded(*decoding_child.numbers(c, table.column(c), limit, pa)) for c in columns}
+            arrays = {c: _decoded(*decoders.numbers(c, table.column(c), limit, pa)) for c in columns}
             first += batch.num_rows
             yield Run(
                 _placed(Table(name, "parquet", arrays), first - batch.num_rows), first - batch.num_rows, first / rows
             )
-    except decoding_child.DecodingRefusedError as e:
+    except decoders.DecodingRefusedError as e:
         raise InputError(f"{name}{e}") from e
     except (pa.ArrowException, OSError) as e:
         raise InputError(f"{name} is damaged or cut off and cannot be read to its end; save it again") from e
