@@ -282,7 +282,7 @@ def parse_csv(data: bytes, name: str) -> Table:
     """
     text, notes = any_text(data, name)
     text, above = _from_header(text)
-    text, below, stated = without_remarks(text)
+    text, below, stated = without_remarks(text, name)
     quoted_names = all(line.startswith('"') for line in _first_lines(text))
     text, drawn = as_delimited(text, name)
     notes += [*above, *([_left_out(below, "below the table")] if below else []), *drawn]

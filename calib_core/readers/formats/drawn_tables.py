@@ -18,12 +18,13 @@ from calib_core.text import several
 _RULE = re.compile(r"[ \t]*(?:[|+,;][ \t]*)?:?[-=]+:?[ \t]*(?:[|+,;\t ][ \t]*:?[-=]+:?[ \t]*)*[|+,;]?[ \t]*")
 """Line between a header and its rows: ---+---, |:--|--:|, ---,---, or --- ---."""
 _REMARK = re.compile(
-    r"[(\[]?\s*[\d,]+ (?:rows?|records?|zeilen|lignes|filas)\b[^|;\t]*|(?:(?:completion )?time|elapsed): [^,;|\t]*",
+    r"[(\[]?\s*[\d,]+ (?:rows?|records?|zeilen|lignes|filas)\b[^|;\t]*|time taken: .*|"
+    r"(?:(?:completion )?time|elapsed): [^,;|\t]*",
     re.IGNORECASE,
 )
 """Last lines of SQL clients and of pandas: (40 rows), 40 rows selected., [40 rows x 3 columns]."""
 _STATED = re.compile(r"[(\[]?\s*([\d,]+) ")
-_SHORTENED = re.compile(r"(?:\d+|\.\.+)?(?:[ \t|]+\.{2,})+[ \t|]*")
+_SHORTENED = re.compile(r"(?:\d+|\.\.+)?(?:[ \t|]+(?:\.{2,}|[…·]))+[ \t|]*|only showing top \d+ rows?", re.IGNORECASE)
 """Line that stands for rows which were not printed."""
 _BLANKS = re.compile(r"[ \t]+")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.|"")*"(?![^ \t\r])|[^ \t\r]+')
@@ -31,6 +32,8 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.|"")*"(?![^ \t\r])|[^ \t\r]+')
 _DELIMITERS = "\t;,|"
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?%?")
 _ROWS_LOOKED_AT = 50
+_LINES = str.maketrans("┌┬┐├┼┤└┴┘╭╮╰╯╞╪╡╔╦╗╠╬╣╚╩╝┏┳┓┡╇┩─═━╌│┆║┃", "+" * 31 + "----||||")
+_CORNERS = tuple(each.encode() for each in "┌╭╔┏")
 _BLANK = bytes(byte for byte in range(256) if chr(byte) in " \r")
 _OCCUPIED = bytes(0 if byte in _BLANK else 1 for byte in range(256))
 
@@ -46,6 +49,8 @@ def as_delimited(data: bytes, name: str) -> tuple[bytes, list[str]]:
     (b'p\\ty\\n0.5\\t1\\n', (b'p,y\\n0.5,1\\n', []))
     """
     start = data[: limits.SCAN_BYTES].split(b"\n", _ROWS_LOOKED_AT)[:_ROWS_LOOKED_AT]
+    if any(line.lstrip().startswith(_CORNERS) for line in start[:5]):
+        return _boxed(data, name)
     head = [line.decode("utf-8", "replace").rstrip("\r") for line in start]
     filled = [i for i, line in enumerate(head) if line.strip()]
     if len(filled) < 2 or len(head[filled[0]]) > limits.HEADER_BYTES:
@@ -53,11 +58,17 @@ def as_delimited(data: bytes, name: str) -> tuple[bytes, list[str]]:
     rule = next((i for i in filled[:2] if _is_rule(head[i])), None)
     if rule is None:
         return _aligned(data, head, filled, name)
-    if rule == filled[0]:  # a border above the header, which a rule follows
-        if len(filled) < 3 or not _is_rule(head[filled[2]]):
-            return data, []
-        return _ruled(data, filled[1], head[filled[1]], head[filled[2]], name)
+    if rule == filled[0]:  # a border above the header, and below it a rule, or types and a rule
+        rule = next((i for i in filled[2:4] if _is_rule(head[i])), None)
+        return (data, []) if rule is None else _ruled(data, filled[1], head[filled[1]], head[rule], name)
     return _ruled(data, filled[0], head[filled[0]], head[rule], name)
+
+
+def _boxed(data: bytes, name: str) -> tuple[bytes, list[str]]:
+    """Convert a table that is drawn with lines of Unicode, as polars and DuckDB do; what is above is left out."""
+    lines = data.decode("utf-8").translate(_LINES).split("\n")
+    border = next(i for i, line in enumerate(lines) if line.lstrip().startswith("+"))
+    return as_delimited("\n".join([*("" for _ in range(border)), *lines[border:]]).encode(), name)
 
 
 def _is_rule(line: str) -> bool:
@@ -152,7 +163,7 @@ def _rows(data: bytes, name: str, header: int) -> Iterator[tuple[int, str]]:
         text = line.rstrip("\r")
         if i < header or not text.strip():
             continue
-        if ".." in text and _SHORTENED.fullmatch(text):
+        if (".." in text or text.startswith("only")) and _SHORTENED.fullmatch(text):
             raise InputError(_shortened(name, i))
         yield i, text
 
@@ -179,7 +190,8 @@ def _spans(table: Sequence[tuple[int, str]]) -> list[tuple[int, int]] | None:
     named = [bool(table[0][1][start:end].strip()) for start, end in spans]
     some = [line for _, line in table[1 : _ROWS_LOOKED_AT + 1]]
     columns = [[line[start:end].strip() for line in some] for start, end in spans]
-    numeric = any(all(map(_NUMBER.fullmatch, cells)) for cells in columns)
+    # The first row may have types or units.
+    numeric = any(all(map(_NUMBER.fullmatch, cells[len(cells) > 1 :])) for cells in columns)
     merged = any(len(cell.split()) > 1 and all(map(_NUMBER.fullmatch, cell.split())) for c in columns for cell in c)
     return spans if all(named[1:]) and numeric and not merged and all(map(any, columns)) else None
 
@@ -223,19 +235,21 @@ def _shortened(name: str, line: int) -> str:
 # -- remarks below a table -------------------------------------------------------------------------------------
 
 
-def without_remarks(data: bytes) -> tuple[bytes, list[int], int | None]:
+def without_remarks(data: bytes, name: str) -> tuple[bytes, list[int], int | None]:
     """Return the text without remarks in its last lines, their line numbers, and the number of rows they state.
 
     Remarks are numbers of rows as SQL clients write them, and, below an empty line, text without a delimiter.
 
-    >>> without_remarks(b"p,y\\n0.5,1\\n\\n(1 row affected)\\n"), without_remarks(b"p,y\\n0.5,1\\n")
-    ((b'p,y\\n0.5,1\\n', [4], 1), (b'p,y\\n0.5,1\\n', [], None))
+    >>> without_remarks(b"p,y\\n.5,1\\n\\n(1 row affected)\\n", "a"), without_remarks(b"p,y\\n.5,1\\n", "a")
+    ((b'p,y\\n.5,1\\n', [4], 1), (b'p,y\\n.5,1\\n', [], None))
     """
     remarks: list[tuple[int, str, bool]] = []  # offset, text, and whether an empty line is above
     body = data.rstrip(b" \r\n")
     while len(remarks) < _MOST_REMARKS:
         start = body.rfind(b"\n") + 1
         text = body[start:].decode("utf-8", "replace").strip()
+        if _SHORTENED.fullmatch(text) and text.startswith("only"):
+            raise InputError(_shortened(name, body.count(b"\n")))
         if not start or len(text) > limits.NAME_CHARS or not (_REMARK.fullmatch(text) or _is_remark(text, data)):
             break
         above = body[:start].rstrip(b" \r\n")

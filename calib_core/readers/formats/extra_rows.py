@@ -17,7 +17,8 @@ _UNIT_WORDS = """
 % %% ‰ years year yrs yr y a months month mo weeks week days day d hours hour hrs h minutes min seconds sec s ms score
 kg g mg ug µg ng mmol mmol/l mg/dl g/l mmhg cm mm m km m² °c °f bpm iu ml l ratio fraction probability prob percent pct
 unitless dimensionless none count number int integer float float64 int64 double real numeric number text string str
-bool boolean char varchar jahre jahr stunden année années jours años días anni giorni
+bool boolean char varchar f64 f32 i64 i32 u8 int8 uint8 int32 float32 dbl
+jahre jahr stunden année années jours años días anni giorni
 """
 _UNITS = frozenset(_UNIT_WORDS.split())
 _IN_BRACKETS = re.compile(r"\[.{0,20}\]|\(.{0,20}\)|<.{0,20}>")

@@ -84,6 +84,43 @@ id risk  event
 9  0.125 yes
 == ===== =====
 """,
+    "polars": """shape: (3, 3)
+┌─────┬───────┬───────┐
+│ id  ┆ risk  ┆ event │
+│ --- ┆ ---   ┆ ---   │
+│ i64 ┆ f64   ┆ str   │
+╞═════╪═══════╪═══════╡
+│ 7   ┆ 0.5   ┆ yes   │
+│ 8   ┆ 0.25  ┆ no    │
+│ 9   ┆ 0.125 ┆ yes   │
+└─────┴───────┴───────┘
+""",
+    "DuckDB": """┌───────┬────────┬─────────┐
+│  id   │  risk  │  event  │
+│ int32 │ double │ varchar │
+├───────┼────────┼─────────┤
+│     7 │    0.5 │ yes     │
+│     8 │   0.25 │ no      │
+│     9 │  0.125 │ yes     │
+└───────┴────────┴─────────┘
+""",
+    "Spark": """+---+-----+-----+
+| id| risk|event|
++---+-----+-----+
+|  7|  0.5|  yes|
+|  8| 0.25|   no|
+|  9|0.125|  yes|
++---+-----+-----+
+
+""",
+    "a tibble of R": """# A tibble: 3 × 3
+     id  risk event
+  <dbl> <dbl> <chr>
+1     7 0.5   yes
+2     8 0.25  no
+3     9 0.125 yes
+""",
+    "Hive": "id\trisk\tevent\n7\t0.5\tyes\n8\t0.25\tno\n9\t0.125\tyes\nTime taken: 0.1 seconds, Fetched: 3 row(s)\n",
     "a number of rows below": "id|risk|event\n7|0.5|yes\n8|0.25|no\n9|0.125|yes\n\n3 rows\n",
     "an underline": "id risk event\n-------------\n7 0.5 yes\n8 0.25 no\n9 0.125 yes\n",
     "pandas": FRAME.to_string(),
@@ -130,6 +167,8 @@ def test_a_text_with_a_space_is_no_name_of_a_row() -> None:
 SHORTENED = {
     "pandas": pd.DataFrame({"p": np.arange(100) / 100, "y": 1}).to_string(max_rows=6),
     "pandas without an index": pd.DataFrame({"p": np.arange(100) / 100, "y": 1}).to_string(max_rows=6, index=False),
+    "polars": "┌───┬───┐\n│ p ┆ y │\n╞═══╪═══╡\n│ 1 ┆ 1 │\n│ … ┆ … │\n│ 0 ┆ 0 │\n└───┴───┘\n",
+    "Spark": "+---+---+\n|  p|  y|\n+---+---+\n|0.5|  1|\n+---+---+\nonly showing top 1 row\n",
     "Markdown": "| p | y |\n|---|---|\n| 0.5 | 1 |\n| ... | ... |\n| 0.2 | 0 |\n",
 }
 
@@ -147,6 +186,7 @@ UNCHANGED = {
     "one name of two words above numbers": b"predicted probability\n0.5\n0.25\n",
     "numbers only": b"0.5 0.5\n0.25 0.75\n",
     "a value of dashes": b"p,y\n0.5,--\n0.25,--\n",
+    "a drawn corner in a cell": "p,y\n0.5,┌─┐\n".encode(),
     "a shorter line": b"p y\n0.5 a b c\n0.25\n",
 }
 
