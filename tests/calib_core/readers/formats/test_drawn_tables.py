@@ -164,6 +164,16 @@ def test_a_text_with_a_space_is_no_name_of_a_row() -> None:
     assert table.columns["name"].tolist() == ["A b", "B c"]
 
 
+def test_numbers_with_a_space_between_them_are_two_cells() -> None:
+    """The places of both names are free in every row, but the first would have two numbers."""
+    table = read_table(b"risk event\n1 .5 1\n2 .2 0\n", "a.txt")
+    assert {name: column.tolist() for name, column in table.columns.items()} == {
+        "index": [1, 2],
+        "risk": [0.5, 0.2],
+        "event": [1, 0],
+    }
+
+
 SHORTENED = {
     "pandas": pd.DataFrame({"p": np.arange(100) / 100, "y": 1}).to_string(max_rows=6),
     "pandas without an index": pd.DataFrame({"p": np.arange(100) / 100, "y": 1}).to_string(max_rows=6, index=False),

@@ -51,8 +51,9 @@ def test_other_first_rows_stay(what: str) -> None:
 
 
 def test_a_value_of_its_column_is_no_unit() -> None:
-    table = read_table(b"p_%,y\n%,(a)\n0.5,(b)\n0.25,(a)\n", "a.csv")
-    assert table.n_rows == 3
+    for last, n in (("(a)", 3), ("(b)", 2)):
+        table = read_table(f"p_a,p_b,y\n%,%,(a)\n0.5,0.5,(b)\n0.25,0.75,{last}\n".encode(), "a.csv")
+        assert table.n_rows == n
     assert is_unit("mmHg")
     assert not is_unit("")
 
@@ -118,6 +119,16 @@ def test_a_word_among_names_is_a_total_if_a_number_is() -> None:
         table = read_table(f"site,risk,event\n{NAMED}{last}\n".encode(), "a.csv")
         assert table.n_rows == n, last
         assert len(table.notes) == (n == 4)
+
+
+def test_a_sum_that_may_be_a_value_is_no_evidence() -> None:
+    rows = "north,0.5,1\nsouth,0.25,0\nwest,0.125,0\neast,0.75,0\n"
+    assert read_table(f"site,risk,event\n{rows}Total,0.3,1\n".encode(), "a.csv").n_rows == 5
+
+
+def test_a_total_with_line_ends_in_quotes_stays() -> None:
+    data = b'id,risk,event,note\n1,0.5,1,a\n2,0.25,0,b\nTotal,0.75,1,"c\nd"\n'
+    assert read_table(data, "a.csv").n_rows == 3
 
 
 def test_a_class_called_like_a_total_stays() -> None:
