@@ -6,7 +6,7 @@ from calib_core.readers.conversion import columns_compared, predictions, shared_
 from calib_core.readers.cost_table import cost_table
 from calib_core.readers.file_format import FILE_FORMATS, FileFormat, all_endings, file_format, usual_endings
 from calib_core.readers.foreign import eval_archive
-from calib_core.readers.formats import binary_tables, delimited, jsonl, npy, packed, parquet, tensors
+from calib_core.readers.formats import arff, binary_tables, delimited, jsonl, npy, packed, parquet, tensors
 from calib_core.readers.formats.detection import file_bytes, read_table
 from calib_core.readers.from_file import as_csv, read_models, read_predictions, with_labels
 from calib_core.readers.proposal.answer_words import verdicts
@@ -27,6 +27,7 @@ __all__ = [
     "StreamedFile",
     "Table",
     "all_endings",
+    "arff",
     "as_csv",
     "binary_tables",
     "by_severity",

@@ -39,8 +39,8 @@ MEMBERS = 256
 LOG_MEMBERS = 100_000
 """Samples of an archive of logs, one member each; reading such a directory takes a second."""
 
-NPY_HEADER_BYTES = 4096
-"""The header of an array with one or two dimensions needs 118 bytes; numpy's own limit is 10,000."""
+NPY_HEADER_BYTES = 10_000
+"""The header of a plain array needs 118 bytes, and a structured one about 25 for each field; numpy's own limit."""
 
 DICTIONARY_BYTES = 64 << 20
 """Distinct text values of a Parquet column: every row may repeat one 10 MB string that is stored once."""
@@ -82,6 +82,10 @@ BOX_OVERLAPS = 10_000_000
 """Overlapping pairs among them, which are in memory until the matching ends: 5 for each of 2 million detections."""
 
 
+IN_PARTS = "Summarize the file with calib summarise, which reads files of any size in parts"
+"""Remedy for too many rows, for formats that are read in parts."""
+
+
 def needed(rows: int, columns: int) -> int:
     """Estimate the bytes for reading and checking: the values twice, as read and as stored, plus memory per row.
 
@@ -98,6 +102,5 @@ def check_rows(name: str, rows: int, columns: int) -> None:
     cost = f"{size(needed(rows, columns))} of memory and about {rows * ROW_SECONDS:,.0f} s"
     raise InputError(
         f"{name} has {rows:,} rows of {columns:,} columns. Reading them at once takes {cost}. The maximum is {ROWS:,} "
-        f"rows and {size(WORKING_BYTES)}. Summarize the file with calib summarise, which reads files of any size in "
-        "parts, or save fewer rows"
+        f"rows and {size(WORKING_BYTES)}. {IN_PARTS}, or save fewer rows"
     )

@@ -13,8 +13,9 @@ import numpy as np
 
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import limits
+from calib_core.readers.checks.examination import reader_doubts
 from calib_core.readers.conversion import predictions, rows_for_testing
-from calib_core.readers.formats import decoding_child, delimited, npy
+from calib_core.readers.formats import decoders, delimited, npy
 from calib_core.readers.formats.archives import ZIP
 from calib_core.readers.formats.child_process import bounds, check_lengths
 from calib_core.readers.formats.detection import check_ending, looks_like, read_table, table_of_lines
@@ -36,11 +37,20 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Run:
-    """Consecutive rows of a file as a table; ``first`` is the file's row number of its first row."""
+    """Consecutive rows of a file as a table.
+
+    Parameters
+    ----------
+    table : the rows.
+    first : row number in the file of the first of them.
+    share : share of the file that was read so far.
+    notes : what the reader did. Lines that a later run leaves out are not listed again.
+    """
 
     table: Table
     first: int
     share: float
+    notes: tuple[str, ...] = ()
 
 
 def streamed(
@@ -107,9 +117,16 @@ def parts(
                 "whose rows belong together, but it is too long to read at once. Save each model's confidences "
                 "separately"
             )
-        yield FilePart(run, reading, predictions(run.table, reading))
+        yield FilePart(run, reading, _with_notes(predictions(run.table, reading), run, reading, changes))
     if reading is None:
         raise InputError(f"{file_label(os.fspath(path))} has no data rows; save at least one prediction")
+
+
+def _with_notes(found: Predictions, run: Run, reading: Reading, changes: Mapping[str, Any]) -> Predictions:
+    """Return the predictions of a run with the notes of its reader, and those on doubts that no change settles."""
+    doubts = () if run.first else reader_doubts(run.table, reading)
+    notes = (*found.notes, *run.notes, *(each.message for each in doubts if each.blocks(changes)))
+    return found._with({"notes": tuple(dict.fromkeys(notes))}) if notes else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +173,7 @@ def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = N
     if not head:
         raise InputError(f"{name} is empty (0 bytes); choose another file")
     if head.startswith(ZIP):
-        return iter([Run(read_table(path), 0, 1.0)])  # whose directory, at its end, shows its format
+        return iter([_whole(path)])  # whose directory, at its end, shows its format
     found = looks_like(head, name)
     check_ending(found, name, name)
     if labels is not None and found.key != "npy":
@@ -165,8 +182,20 @@ def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = N
     if found.key == "npy":
         return _npy(Path(path), name, labels)
     if reader is None:
-        return iter([Run(read_table(path), 0, 1.0)])
+        return iter([_whole(path)])
     return reader(Path(path), name, total)
+
+
+def _whole(path: str | os.PathLike[str]) -> Run:
+    """Return all rows of a file that cannot be read in parts; InputError names formats that can."""
+    try:
+        table = read_table(path)
+        return Run(table, 0, 1.0, table.notes)
+    except InputError as e:
+        if limits.IN_PARTS not in str(e):
+            raise
+        remedy = "Save it as Parquet, CSV or JSON Lines, which are read in parts"
+        raise InputError(str(e).replace(limits.IN_PARTS, remedy)) from e
 
 
 def holds_summary(path: str | os.PathLike[str]) -> bool:
@@ -207,22 +236,22 @@ def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
     try:
         file = pq.ParquetFile(path, pre_buffer=False, thrift_string_size_limit=limit["footer_bytes"])
         columns = file.schema_arrow.names
-        if decoding_child.holds_records(columns) or any(pa.types.is_nested(each.type) for each in file.schema_arrow):
-            yield Run(read_table(path), 0, 1.0)
+        if decoders.holds_records(columns) or any(pa.types.is_nested(each.type) for each in file.schema_arrow):
+            yield _whole(path)
             return
         check_lengths(columns, name)
         unique_names(columns, name)
         for field in file.schema_arrow:
-            decoding_child.check_type(field.name, field.type, pa)
+            decoders.check_type(field.name, field.type, pa)
         rows, first = file.metadata.num_rows, 0
         for batch in file.iter_batches(batch_size=_rows_of(len(columns)), use_threads=False):
             table = pa.Table.from_batches([batch])
-            arrays = {c: _decoded(*decoding_child.numbers(c, table.column(c), limit, pa)) for c in columns}
+            arrays = {c: _decoded(*decoders.numbers(c, table.column(c), limit, pa)) for c in columns}
             first += batch.num_rows
             yield Run(
                 _placed(Table(name, "parquet", arrays), first - batch.num_rows), first - batch.num_rows, first / rows
             )
-    except decoding_child.DecodingRefusedError as e:
+    except decoders.DecodingRefusedError as e:
         raise InputError(f"{name}{e}") from e
     except (pa.ArrowException, OSError) as e:
         raise InputError(f"{name} is damaged or cut off and cannot be read to its end; save it again") from e
@@ -242,7 +271,7 @@ def _decoded(values: Any, words: list[str] | None) -> Any:
 def _lines_of_json(path: Path, name: str, total: int) -> Iterator[Run]:
     """Yield blocks of lines; JSON strings contain no line ends, but quotes of their own. A document is read at once."""
     if TEXT_BYTES < total <= limits.DOCUMENT_BYTES and _is_document(path):
-        return iter([Run(read_table(path), 0, 1.0)])
+        return iter([_whole(path)])
     return _text(path, name, total, quoted_ends=False)
 
 
@@ -255,9 +284,11 @@ def _is_document(path: Path) -> bool:
 
 def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterator[Run]:
     """Yield blocks of whole lines; for delimited text, each block follows the header line."""
-    head, line, first = b"", 0, 0
+    head, line, first, repeated = b"", 0, 0, 0
     with path.open("rb") as file:
-        for block, read in _whole_lines(utf8_blocks(file, TEXT_BYTES, name, quoted_ends), name, quoted_ends):
+        encoding: list[str] = []
+        blocks = utf8_blocks(file, TEXT_BYTES, name, quoted_ends, encoding)
+        for block, read in _whole_lines(blocks, name, quoted_ends):
             if not block.strip():
                 line += block.count(b"\n")
                 continue
@@ -271,11 +302,13 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
                     table_of_lines(numbered, name)
                 read_table(numbered, name)
                 raise
-            yield Run(_placed(table, first, line - head.count(b"\n")), first, read / total)
+            table = table.take(np.arange(repeated, table.n_rows)) if repeated else table
+            notes, encoding[:] = (*encoding, *(() if first else table.notes)), []
+            yield Run(_placed(table, first, line - head.count(b"\n")), first, read / total, notes)
             first += table.n_rows
             line += block.count(b"\n")
             if table.format == "csv" and not head:
-                head = block[: delimited.header_end(block)]
+                head, repeated = delimited.head_of(block, table)
 
 
 def _whole_lines(blocks: Iterator[tuple[bytes, int]], name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:
@@ -314,7 +347,7 @@ def _npy(path: Path, name: str, labels: str | os.PathLike[str] | None) -> Iterat
     columns = {}
     if labels is not None:
         codes = _mapped(Path(labels), file_label(os.fspath(labels)))
-        if codes.ndim != 1 or len(codes) != len(scores):
+        if codes.ndim != 1 or codes.dtype.names is not None or len(codes) != len(scores):
             raise InputError(
                 f"{file_label(os.fspath(labels))} has shape {codes.shape}; it needs one label for each of the "
                 f"{len(scores):,} rows of {name}"
@@ -323,8 +356,8 @@ def _npy(path: Path, name: str, labels: str | os.PathLike[str] | None) -> Iterat
     step = _rows_of(int(np.prod(scores.shape[1:])))
     for first in range(0, len(scores), step):
         where = slice(first, first + step)
-        arrays = {"array": scores, **columns}
-        parts = {key: npy.finished(np.array(array[where]), name) for key, array in arrays.items()}
+        parts = npy.fields_of("array", np.array(scores[where]), name)
+        parts |= {key: npy.finished(np.array(array[where]), name) for key, array in columns.items()}
         table = npy.as_table(parts, name, "npy", ())
         yield Run(_placed(table, first), first, min(1.0, (first + step) / len(scores)))
 

@@ -71,6 +71,7 @@ class Table:
     origin : key of the shape in which another tool wrote it (``readers.foreign``); empty if none is recognized.
     joined : how labels of another file were joined; None if there was no join.
     files : the name of the file of each row, for tables of a folder.
+    doubts : assumptions of the reader without which numbers would be others, as the code of a rule and a sentence.
 
     >>> t = Table("a.csv", "csv", {"p": np.array([0.5, 0.7])}, lines=np.array([2, 3]))
     >>> t.n_rows, t.place(1)
@@ -87,6 +88,7 @@ class Table:
     origin: str = ""
     joined: LabelJoin | None = None
     files: NDArray[np.object_] | None = None
+    doubts: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", {name: owned(a) for name, a in self.columns.items()})

@@ -52,6 +52,9 @@ for _code, _title, _remedy, _term in (
     # The file as a whole
     ("unreadable", "Cannot be read this way", "Choose the columns of scores and labels.", "prediction-file"),
     ("reader", "Steps of the reader", "Nothing to do if this is intended.", "prediction-file"),
+    ("no-header", "No header line", "Add a header line with a name for every column.", "prediction-file"),
+    ("row-names", "One name too few in the header", "Complete the header line.", "prediction-file"),
+    ("stated-rows", "Another number of rows than stated", "Export the file again.", "prediction-file"),
     ("foreign", "Output of another tool", "Nothing to do if these are the right values.", "prediction-file"),
     ("summary", "A summary", "Open the original rows for analyses that need rows.", "bins"),
     ("kept-rows", "Sampled rows of a summary", "Use the counts for results about all rows.", "bins"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError
+from calib_core.readers.code_pages import CODE_PAGES, code_page, in_utf8, is_damaged_utf8
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 """Encodings by their byte order mark."""
@@ -40,6 +41,59 @@ def utf8(data: bytes, name: str) -> bytes:
         )
     _check_utf8(data, name)
     return _line_feeds(data)
+
+
+def any_text(data: bytes, name: str) -> tuple[bytes, list[str]]:
+    """Convert text of any encoding to UTF-8, and return a note if the encoding is guessed.
+
+    Text that is neither UTF-8 nor marked is of an old code page, or UTF-16 if half of its bytes are 0. InputError for
+    damaged UTF-8.
+
+    >>> any_text("p,\u00fd\\n".encode("cp1252"), "a.csv")[0].decode()
+    'p,\u00fd\\n'
+    """
+    if (encoding := _unmarked_utf16(data)) is not None:
+        mark = next(mark for mark, each in UTF16.items() if each == encoding)
+        return utf8(mark + data, name), [_NO_MARK]
+    try:
+        return utf8(data, name), []
+    except InputError as e:
+        fault = e.__cause__
+        if data[:2] in UTF16 or not isinstance(fault, UnicodeDecodeError) or (page := _page_of(data, fault)) is None:
+            raise
+    return _line_feeds(in_utf8(page)(data)), [_of_page(page)]
+
+
+_NO_MARK = "The text is read as UTF-16, whose mark (BOM) is missing."
+
+
+def _of_page(page: str) -> str:
+    return (
+        f"The text is not UTF-8 and is read as {CODE_PAGES[page]}. Another code page would change letters in names, "
+        "never numbers."
+    )
+
+
+def _page_of(data: bytes, error: UnicodeDecodeError) -> str | None:
+    """Return the code page of text that is not UTF-8; None for damaged UTF-8, and for bytes that are no text."""
+    return None if has_controls(data) or is_damaged_utf8(data, error) else code_page(data)
+
+
+def has_controls(data: bytes) -> bool:
+    """True if the bytes are not text: a NUL byte in them, or many control characters among the first."""
+    head = data[:4096]
+    return b"\0" in data or 20 * sum(byte < 32 and byte not in b"\t\n\r" for byte in head) > len(head)
+
+
+def _unmarked_utf16(data: bytes) -> str | None:
+    """Return the encoding of text without a mark in which every second byte is usually 0, as in ASCII letters."""
+    head = data[:4096]
+    if len(data) % 2 or head[:2] in UTF16:
+        return None
+    first, second = (head[start::2].count(0) for start in (0, 1))
+    if not first and 2 * second > len(head[1::2]):
+        return "utf-16-le"
+    return "utf-16-be" if not second and 2 * first > len(head[::2]) else None
 
 
 def line_at(data: bytes, offset: int) -> int:
@@ -74,22 +128,34 @@ def _line_feeds(data: bytes) -> bytes:
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
-def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:
-    """Yield blocks of about ``size`` bytes of text and the file position after each; only UTF-8 may lack its mark.
+def utf8_blocks(
+    file: BinaryIO, size: int, name: str, quoted_ends: bool, notes: list[str]
+) -> Iterator[tuple[bytes, int]]:
+    """Yield blocks of about ``size`` bytes of text and the file position after each.
+
+    Text that is not UTF-8 and has no mark is of the code page that its first block with other letters suggests. A
+    guess is added to ``notes``.
 
     Lines of old Macintosh files end in a carriage return only. If quotes may contain line ends (``quoted_ends``), these
     are ambiguous, so such a file with quotes is refused.
 
     >>> import io
-    >>> list(utf8_blocks(io.BytesIO("a,b\\n".encode("utf-16")), 1 << 20, "a.csv", True))
+    >>> list(utf8_blocks(io.BytesIO("a,b\\n".encode("utf-16")), 1 << 20, "a.csv", True, []))
     [(b'a,b\\n', 10)]
     """
-    mark = file.read(2)
-    encoding = UTF16.get(mark)
+    start = file.read(min(size, 4096))
+    marked = UTF16.get(start[:2])
+    encoding = marked or _unmarked_utf16(start)
+    if encoding != marked:
+        notes.append(_NO_MARK)
     decoder = None if encoding is None else codecs.getincrementaldecoder(encoding)()
-    rest, read, lines = b"" if encoding else mark, len(mark), 0
+    start = start[2:] if marked else start
+    rest, read, lines = b"", file.tell() - len(start), 0
     old_ends: bool | None = None
-    while raw := file.read(size):
+    convert: Callable[[bytes], bytes] | None = None
+    ascii_only = True
+    while raw := start + file.read(size - len(start)):
+        start = b""
         read += len(raw)
         if decoder is not None:
             try:
@@ -98,7 +164,16 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
                 raise InputError(
                     f"{name} has damaged UTF-16 text after line {lines + 1}; save the file as UTF-8"
                 ) from e
-        block, rest = rest + raw, b""
+        elif ascii_only and not (letters := _whole_letters(raw)).isascii():
+            # The code page of the first letters beyond ASCII is that of the whole file.
+            ascii_only = False
+            try:
+                letters.decode("utf-8")
+            except UnicodeDecodeError as e:
+                if (page := _page_of(letters, e)) is not None:
+                    convert = in_utf8(page)
+                    notes.append(_of_page(page))
+        block, rest = rest + (raw if convert is None else convert(raw)), b""
         if old_ends is None:
             old_ends = b"\r" in block and b"\n" not in block
         if old_ends:
@@ -116,12 +191,18 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
         yield rest, read
 
 
+def _whole_letters(block: bytes) -> bytes:
+    """Return a block without the beginning of a letter of UTF-8 at its end."""
+    starts = [i for i in range(max(len(block) - 3, 0), len(block)) if block[i] >= 0xC0]
+    return block[: starts[-1]] if starts else block
+
+
 Array: TypeAlias = NDArray[Any]
 Writing: TypeAlias = Literal["plain", "percent", "comma", "unclear"]
 """Notation of a column's numbers: plain, "91 %", "0,91", or "1,234", which may be 1.234 or 1234."""
 
-MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?"})
-"""Usual text for a missing number; in a column of numbers these mean NaN, in upper or lower case."""
+MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?", "."})
+"""Usual text for a missing number, in upper or lower case; in a column of numbers these mean NaN. SAS has a point."""
 
 _PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")

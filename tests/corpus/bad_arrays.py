@@ -79,7 +79,7 @@ def arrays() -> Iterator[BadFile]:
         "dates": (np.array(["2026-01-01"], "datetime64[D]"), numbers),
         "durations": (np.array([1, 2], "timedelta64[s]"), numbers),
         "long doubles": (P.astype(np.longdouble), numbers),
-        "a structure": (np.array([(0.5, 1)], [("p", float), ("y", int)]), "a.npy is structured; save real numbers"),
+        "a structure of complex numbers": (np.zeros(3, [("p", complex)]), 'a.npy, field "p" is of dtype'),
         "raw bytes": (np.zeros(3, "V4"), numbers),
         "a scalar": (np.array(0.5), "has no column (n,) or matrix (n, K)"),
         "three dimensions": (np.zeros((2, 3, 4)), "has no column (n,) or matrix (n, K)"),

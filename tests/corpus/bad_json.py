@@ -73,7 +73,7 @@ def json_lines() -> Iterator[BadFile]:
         "text of 200,000": (b'{"x": "' + b"x" * 200_000 + b'"}\n', "text of more than 131,072 characters"),
         "no scores": (b'{"label": 0}\n', "no columns are recognized as scores"),
         "no labels": (b'{"probs": [0.7, 0.3]}\n', "no column is recognized as the labels"),
-        "Latin-1": ('{"probs": [0.7, 0.3], "label": "é"}\n'.encode("latin-1"), "line 1: byte 0xE9 is not UTF-8 text"),
+        "half a letter": ('{"probs": [0.7, 0.3], "label": "é'.encode()[:-1], "line 1: byte 0xC3 is not UTF-8 text"),
         "a NUL": (b'{"probs": [0.7, 0.3], "label": "\0"}\n', "line 1: a NUL byte"),
         "a pretty object": (b'{\n "probs": [0.7, 0.3],\n "label": 0\n}\n', "line 1 " + invalid),
         "5,000 values": (

@@ -19,17 +19,17 @@ def text_bytes() -> Iterator[BadFile]:
         "header without line end": (HEAD.encode(), "has no data rows"),
         "a NUL in a value": (good.replace(b"0.2", b"0\x002"), "a.csv, line 3: a NUL byte"),
         "a NUL in the header": (b"p\0," + good, "a.csv, line 1: a NUL byte"),
-        "UTF-16 without a mark": (good.decode().encode("utf-16-le"), "If it is UTF-16 or a spreadsheet, save it as"),
         "UTF-32": (good.decode().encode("utf-32"), "a.csv is UTF-32 text; save it as UTF-8"),
         "half of UTF-16": (good.decode().encode("utf-16")[:-1], "damaged UTF-16 text; save the file as UTF-8"),
-        "Latin-1": (
-            csv(HEAD, "0.7,0.3,a").decode().replace("p_b", "p_é").encode("latin-1"),
-            "a.csv, line 1: byte 0xE9 is not UTF-8 text",
+        "Latin-1 next to UTF-8": (
+            good + "0.5,0.5,ä\n".encode() + "0.5,0.5,é\n".encode("latin-1"),
+            "a.csv, line 5: byte 0xE9 is not UTF-8 text",
         ),
-        "Latin-1 in one row": (good + "0.5,0.5,é\n".encode("latin-1"), "a.csv, line 4: byte 0xE9 is not UTF-8 text"),
+        "Latin-1 next to control characters": (good + b"0.5,0.5,\xe9\x01\x02\x03\x04\n", "line 4: byte 0xE9 is not"),
+        "no text at all": (b"p,y\n" + bytes(range(1, 256)), "line 3: byte 0x80 is not UTF-8 text"),
         "half a letter at the end": (good + "0.5,0.5,é".encode()[:-1], "line 4: byte 0xC3 is not UTF-8 text"),
-        "Windows quotes": (good + b"0.5,0.5,\x93a\x94\n", "If the file is Latin-1 or Windows-1252, save it as UTF-8"),
-        "an overlong letter": (good + b"0.5,0.5,\xc0\xaf\n", "line 4: byte 0xC0 is not UTF-8 text"),
+        "Windows quotes around a class": (good + b"0.5,0.5,\x93a\x94\n", 'line 4 (row 2): "“a”" is not a class'),
+        "an overlong letter": (good + b"0.5,0.5,\xe0\x80\xaf\n", "line 4: byte 0xE0 is not UTF-8 text"),
         "a surrogate": (good + b"0.5,0.5,\xed\xa0\x80\n", "line 4: byte 0xED is not UTF-8 text"),
         "a line of 9 MB": (good + b"x" * (9 << 20), "line 4 is longer than 8 MB"),
         "a field of 200,000 characters": (
@@ -43,6 +43,12 @@ def text_bytes() -> Iterator[BadFile]:
     }
     for what, (data, says) in cases.items():
         yield BadFile(what, data, says)
+    for page, title in (("cp1252", "Windows-1252"), ("cp1251", "Windows-1251"), ("mac-roman", "Mac OS Roman")):
+        word = "кот" if page == "cp1251" else "bête"
+        rows = f"p_a,p_{word},label\n0.7,0.3,a\n0.2,0.8,{word}\n"
+        yield BadFile(f"text of {title}", rows.encode(page), f"is read as {title}", "reader")
+    for encoding in ("utf-16-le", "utf-16-be"):
+        yield BadFile(f"{encoding} without a mark", good.decode().encode(encoding), "read as UTF-16", "reader")
 
 
 @family("CSV lines")
@@ -84,10 +90,13 @@ def headers() -> Iterator[BadFile]:
     row = "0.7,0.3,a"
     long = "x" * 300
     cases: dict[str, tuple[bytes, str]] = {
-        "none": (csv("0.7,0.3,1", "0.2,0.8,0"), "line 1 contains data"),
-        "none, text labels": (csv("0.7,0.3,a", "0.2,0.8,b"), "the header line is missing"),
+        "data above a line of names": (csv("0.7,0.3,1", HEAD, "0.2,0.8,0"), "line 1 contains data"),
+        "decimal commas, not names of rows": (
+            csv("p,y", "0,7,1", "1,2,0"),
+            "line 2 has 3 fields, but the header has 2",
+        ),
+        "fractions among names": (csv("id,0.05,0.95,label", "7,0.2,0.8,1"), "the header line is missing"),
         "none, whole numbers": (csv("1,0", "0,1"), "the header line is missing"),
-        "none, exponents": (csv("7e-1,3e-1,a", "0.2,0.8,b"), "the header line is missing"),
         "a name twice": (csv("p,p,label", row), '2 columns called "p"'),
         "a name twice, quoted": (csv('p,"p",label', row), '2 columns called "p"'),
         "a name twice in two forms": (
@@ -102,7 +111,7 @@ def headers() -> Iterator[BadFile]:
         "no labels": (csv("p_a,p_b", "0.7,0.3"), "no column is recognized as the labels"),
         "confidence alone": (
             csv("confidence", "0.7"),
-            "no column is recognized as the labels; give label=",
+            "no column is recognized as the labels",
         ),
         "confidence and predicted": (csv("confidence,predicted", "0.7,a"), "no column is recognized as the labels"),
         "two sets of scores": (csv("score_a,score_b,z_a,z_b,y", "1,2,3,4,a"), "could each be the scores"),
@@ -118,6 +127,14 @@ def headers() -> Iterator[BadFile]:
     }
     for what, (data, says) in cases.items():
         yield BadFile(what, data, says)
+    missing = {
+        "none": csv("0.7,0.3,1", "0.2,0.8,0"),
+        "none, text labels": csv("0.7,0.3,a", "0.2,0.8,b"),
+        "none, exponents": csv("7e-1,3e-1,a", "0.2,0.8,b"),
+        "none, a risk": csv("0.7,1", "0.2,0"),
+    }
+    for what, data in missing.items():
+        yield BadFile(what, data, "The header line is missing: line 1 has data", "no-header")
 
 
 @family("CSV numbers")

@@ -32,15 +32,11 @@ TICKED = (CALIBRATORS.described("towards-shares", amount=0.3),)
 WINE = Selection(
     source=Source(data="demo:wine-logistic", by="share"), view="reliability", calibrators=TICKED, binning="halving"
 )
-ARFF = b"""% three flowers
-@RELATION flowers
-@ATTRIBUTE 'p rose' NUMERIC
-@ATTRIBUTE "p tulip" NUMERIC
-@ATTRIBUTE label {rose, tulip}
-@DATA
-0.7,0.3,rose
-0.2,0.8,tulip
-0.6,0.4,tulip
+WIKI = b"""
+||p rose||p tulip||label||
+|0.7|0.3|rose|
+|0.2|0.8|tulip|
+|0.6|0.4|tulip|
 """
 
 
@@ -166,15 +162,15 @@ def test_the_exhibit_and_its_function_are_on_screen_in_a_command_and_in_the_repo
 
 
 def test_a_file_is_read_as_its_csv_and_messages_name_its_lines() -> None:
-    table = cc.read_table(ARFF, "flowers.arff")
-    assert (table.format, table.names, table.place(1)) == ("arff", ("p rose", "p tulip", "label"), "line 8 (row 1)")
-    same = cc.read_predictions(ARFF.partition(b"@DATA\n")[2].join([b"p rose,p tulip,label\n", b""]), "flowers.csv")
-    np.testing.assert_array_equal(cc.read_predictions(ARFF, "flowers.arff").probs, same.probs)
+    table = cc.read_table(WIKI, "flowers.wiki")
+    assert (table.format, table.names, table.place(1)) == ("wiki", ("p rose", "p tulip", "label"), "line 4 (row 1)")
+    same = cc.read_predictions(b"p rose,p tulip,label\n0.7,0.3,rose\n0.2,0.8,tulip\n0.6,0.4,tulip\n", "flowers.csv")
+    np.testing.assert_array_equal(cc.read_predictions(WIKI, "flowers.wiki").probs, same.probs)
     for data, name, message in (
-        (ARFF, "flowers.csv", "flowers.csv is not CSV but looks like ARFF; rename it to end in .arff"),
-        (b"p,label\n0.7,1\n", "p.arff", "p.arff is not ARFF but looks like CSV; rename it to end in .csv"),
-        (b"@relation x\n0.7\n", "x.arff", "x.arff has no line @data"),
-        (ARFF + b"0.1\n", "flowers.arff", "flowers.arff, line 10"),
+        (WIKI, "flowers.csv", "flowers.csv is not CSV but looks like a wiki table; rename it to end in .wiki"),
+        (b"p,label\n0.7,1\n", "p.wiki", "p.wiki is not a wiki table but looks like CSV; rename it to end in .csv"),
+        (b"||||\n", "x.wiki", "x.wiki has no names between its bars"),
+        (WIKI + b"|0.1|\n", "flowers.wiki", "flowers.wiki, line 6"),
     ):
         with pytest.raises(InputError, match=message):
             cc.read_table(data, name)
@@ -191,19 +187,19 @@ def test_other_files_are_still_told_by_their_own_bytes() -> None:
 
 def test_a_file_is_uploaded() -> None:
     app = opened(Selection(view="data"))
-    app.file_uploader[0].set_value(("flowers.arff", ARFF, "text/plain")).run()
+    app.file_uploader[0].set_value(("flowers.wiki", WIKI, "text/plain")).run()
     assert not app.exception
-    assert "flowers.arff" in app.button(key="frame.data").label.replace("\\", "")
+    assert "flowers.wiki" in app.button(key="frame.data").label.replace("\\", "")
     assert not app.error
 
 
 def test_commands_name_the_format_and_read_it(tmp_path: Path) -> None:
-    assert ".arff" in CliRunner().invoke(main, ["dashboard", "--help"]).output
+    assert ".wiki" in CliRunner().invoke(main, ["dashboard", "--help"]).output
     rows = b"".join(
-        b"0.%d,0.%d,%s\n" % (i, 10 - i, b"rose" if i % 3 else b"tulip") for i in range(1, 10) for _ in "12345"
+        b"|0.%d|0.%d|%s|\n" % (i, 10 - i, b"rose" if i % 3 else b"tulip") for i in range(1, 10) for _ in "12345"
     )
-    (tmp_path / "flowers.arff").write_bytes(ARFF.partition(b"0.7")[0] + rows)
-    words = ["audit", str(tmp_path / "flowers.arff"), "--estimator", "in-the-large", "--notion", "runner-up", "--json"]
+    (tmp_path / "flowers.wiki").write_bytes(WIKI.partition(b"|0.7")[0] + rows)
+    words = ["audit", str(tmp_path / "flowers.wiki"), "--estimator", "in-the-large", "--notion", "runner-up", "--json"]
     run = CliRunner().invoke(main, words)
     assert run.exit_code == 0, run.output
     assert "Error in the large" in run.stdout

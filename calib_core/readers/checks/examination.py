@@ -185,6 +185,7 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     except InputError as why:
         return _stopped([], str(why))
     whole += [Finding("note", "reader", note) for note in rows.notes]
+    whole += reader_doubts(rows, how)
     done = [Checked(_WHOLE, "found" if whole else "passed", findings=tuple(whole))]
     try:
         for each in checked(Subject(rows, how)):
@@ -193,6 +194,22 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     except InputError as why:
         return _stopped(done, str(why))
     return tuple(done)
+
+
+def reader_doubts(table: Table, reading: Reading) -> tuple[Finding, ...]:
+    """Return a warning for each assumption of the reader that would move numbers; choosing the columns settles most.
+
+    >>> table = Table("a.csv", "csv", {}, doubts=(("no-header", "The header line is missing."),))
+    >>> [dict(each.change) for each in reader_doubts(table, Reading(scores=("column 1",), label=("column 2",)))]
+    [{'scores': ('column 1',), 'label': ('column 2',)}]
+    """
+    names = ("scores", "label") if reading.layout == "wide" else ("confidence", "correct", "predicted", "label")
+    change = {name: value for name in names if (value := getattr(reading, name))}
+    return tuple(
+        Finding("warning", code, message) if code == "stated-rows" else
+        Finding("warning", code, message, change, "Read these columns")
+        for code, message in table.doubts
+    )  # fmt: skip
 
 
 def _of_all_models(check: Checked) -> Checked:

@@ -11,7 +11,7 @@ from typing import Any
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, number
 from calib_core.readers.foreign.choice_rows import CLASSES, GOLD, SCORES, ChoiceRows, fields_of_choices, places_among
-from calib_core.readers.formats.decoding_child import RECORDS
+from calib_core.readers.formats.decoders import RECORDS
 from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
 from calib_core.readers.formats.archives import ZIP, is_workbook
 from calib_core.readers.formats.child_process import decoded_table
+from calib_core.readers.formats.extra_rows import is_numeric, is_total, totals
 from calib_core.readers.formats.npy import declared_bytes
 from calib_core.readers.messages import size
-from calib_core.readers.table import Table
+from calib_core.readers.table import Array, Table
+from calib_core.readers.text_encoding import numbers_as_written
 
 _STREAM = b"\xff\xff\xff\xff"
 """Mark before every message of an Arrow stream."""
@@ -90,4 +95,25 @@ def parse_workbook(data: bytes, name: str) -> Table:
         raise InputError(
             f"{name} unpacks to {size(n_bytes)}; the maximum is {size(limits.DECODED_BYTES)}. Save fewer rows, or CSV"
         )
-    return decoded_table("sheets", data, name, "sheets")
+    return _without_totals(decoded_table("sheets", data, name, "sheets"))
+
+
+def _without_totals(table: Table) -> Table:
+    """Return the table without totals in its last rows; columns that are text only because of these become numbers."""
+    columns = list(table.columns.values())
+    if table.lines is None or not is_total([str(column[-1]) for column in columns]) or not (count := totals(columns)):
+        return table
+    rows = np.arange(table.n_rows - count)
+    last = table.lines[-count:].tolist()
+    where = f"Row {last[0]}, a total" if count == 1 else f"Rows {last[0]} to {last[-1]}, totals"
+    kept = {name: _as_numbers(column[rows]) for name, column in table.columns.items()}
+    note = f"{where} or mean of the rows above, {'was' if count == 1 else 'were'} left out."
+    return replace(table, columns=kept, lines=table.lines[rows], notes=(*table.notes, note))
+
+
+def _as_numbers(column: Array) -> Array:
+    if column.dtype != object or not is_numeric(column):
+        return frozen(column)
+    values = numbers_as_written(column)
+    whole = np.isfinite(values).all() and (values == np.floor(values)).all()
+    return frozen(values.astype(np.int64) if whole else values)

@@ -16,7 +16,7 @@ import numpy as np
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import FILE_FORMATS
-from calib_core.readers.formats import decoding_child
+from calib_core.readers.formats import decoders
 from calib_core.readers.limits import check_rows
 from calib_core.readers.messages import quoted
 from calib_core.readers.table import Array, Table, unique_names
@@ -44,7 +44,7 @@ PACKAGES = {
     "spss": _PYREADSTAT,
     "xport": _PYREADSTAT,
 }
-"""Packages that decoders need besides numpy, scipy and pandas, by key of ``decoding_child.DECODERS``."""
+"""Packages that decoders need besides numpy, scipy and pandas, by key of ``decoders.DECODERS``."""
 
 
 def decoded_table(key: str, data: bytes, name: str, form: str, *, apart: bool = True) -> Table:
@@ -52,7 +52,7 @@ def decoded_table(key: str, data: bytes, name: str, form: str, *, apart: bool = 
 
     Parameters
     ----------
-    key : decoder, one of ``decoding_child.DECODERS``.
+    key : decoder, one of ``decoders.DECODERS``.
     data, name : bytes of the file, and its name for messages.
     form : key of the file format.
     apart : whether a child process decodes.
@@ -68,9 +68,9 @@ def decoded_table(key: str, data: bytes, name: str, form: str, *, apart: bool = 
 def _from_child(key: str, data: bytes, name: str) -> bytes:
     """Return the child's output; any abnormal end of the child means that the file could not be read safely."""
     with tempfile.TemporaryFile() as out:
-        # The source is passed as a file, without -m: the child needs a decoder and nothing from this package. -P
-        # keeps this folder, whose module names could shadow others, out of its path.
-        script = str(Path(decoding_child.__file__))
+        # The script is passed as a file, without -m: the child needs decoders and nothing else of this project. -P
+        # keeps their folder, whose module names could shadow others, out of its path.
+        script = str(Path(decoders.__file__).with_name("__main__.py"))
         command = [sys.executable, "-P", "-W", "ignore", script, key, json.dumps(bounds())]
         try:
             child = subprocess.run(
@@ -92,7 +92,7 @@ def _from_child(key: str, data: bytes, name: str) -> bytes:
 def _in_process(key: str, data: bytes, name: str) -> bytes:
     """Decode without a child process on systems without process limits (Windows), guarded by the footer's bounds."""
     try:
-        return b"".join(bytes(part) for part in decoding_child.decoded(key, data, bounds()))
+        return b"".join(bytes(part) for part in decoders.decoded(key, data, bounds()))
     except (Exception, MemoryError) as e:
         raise InputError(f"{name} {_UNSAFE}") from e
 

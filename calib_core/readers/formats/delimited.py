@@ -9,14 +9,13 @@ module, a file of 100 MB would take half as long again.
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import csv
 import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,12 @@ from calib_core._base.pandas_input import Column
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
+from calib_core.readers.formats.drawn_tables import as_delimited, without_remarks
+from calib_core.readers.formats.extra_rows import is_total, rows_below_header, totals
 from calib_core.readers.limits import check_rows
-from calib_core.readers.messages import quoted, size
+from calib_core.readers.messages import listed, quoted, size
 from calib_core.readers.table import Array, Table, unique_names
-from calib_core.readers.text_encoding import utf8, written_as
+from calib_core.readers.text_encoding import MISSING_TEXT, any_text, written_as
 from calib_core.text import several
 
 ARRAY = "array"
@@ -238,8 +239,8 @@ _RARE = ("|", "^", "~", "\x01", "\x1f")
 _DECLARED = re.compile(rb'\s*"?sep=(.)"?[\t ]*\r?\n', re.IGNORECASE)
 """First line by which Excel is told the delimiter."""
 _WHOLE = re.compile(r"[+-]?\d+")
-_SPACED = re.compile(r'"[^"]*"( "[^"]*")+')
-"""Header of quoted names separated by spaces."""
+_ORANGE = re.compile(r"[mciw]?[CDST]?#.+")
+"""Name behind its use and type, as Orange writes them: mS#name, cD#species, C#age."""
 _LOOKED_AT = 200
 """Number of rows used to detect how a column's numbers are written."""
 _GUARDED = re.compile(rb"'[=+\-@\t]")
@@ -260,6 +261,10 @@ class _Header:
     line: int
     stop: int
     """Byte after the header line."""
+    given: bool = True
+    """False if the first line is data, and the names are places."""
+    ends: bool = False
+    """True if a delimiter ends the line."""
 
 
 def _unpacked(data: bytes) -> int:
@@ -268,23 +273,56 @@ def _unpacked(data: bytes) -> int:
     return data.count(b"\n") * 8 * (1 + max(first.count(each.encode()) for each in (*_DELIMITERS, *_RARE)))
 
 
-@file_format("csv", "CSV", ("csv", "tsv", "txt", "psv", "tab", "dat"), unpacked=_unpacked)
+@file_format("csv", "CSV", ("csv", "tsv", "txt", "psv", "tab", "dat", "rpt", "prn"), unpacked=_unpacked)
 def parse_csv(data: bytes, name: str) -> Table:
     """Parse a delimited text table with a header line, or one with only numbers.
 
     >>> parse_csv(b"p,label\\n0.7,001\\n0.2,1\\n", "a.csv").columns["label"].tolist()
     ['001', '1']
     """
-    data, left_out = _from_header(utf8(data, name))
-    data = _in_columns(data)
-    if (bare := bare_numbers(data, name, _EXACT)) is not None:
-        return bare
+    text, notes = any_text(data, name)
+    text, above = _from_header(text)
+    text, below, stated = without_remarks(text, name)
+    quoted_names = all(line.startswith('"') for line in _first_lines(text))
+    text, drawn = as_delimited(text, name)
+    notes += [*above, *([_left_out(below, "below the table")] if below else []), *drawn]
+    if (bare := bare_numbers(text, name, _EXACT)) is not None:
+        return replace(bare, notes=tuple(notes))
+    found = _table(text, name, quoted_names)
+    doubts = found.doubts
+    if stated is not None and stated != found.n_rows:
+        message = (
+            f"Line {below[-1]} states {stated:,} rows, but there are {found.n_rows:,}. Check that all were exported."
+        )
+        doubts = (*doubts, ("stated-rows", message))
+    return replace(found, notes=(*notes, *found.notes), doubts=doubts)
+
+
+def _left_out(lines: Sequence[int], where: str) -> str:
+    if len(lines) == 1:
+        return f"Line {lines[0]}, {where}, was left out."
+    return f"Lines {lines[0]} to {lines[-1]}, {where}, were left out."
+
+
+def table_of_lines(data: bytes, name: str) -> Table:
+    """Return the table of delimited text in UTF-8 with a header line, and nothing else."""
+    return _table(data, name, quoted_names=False)
+
+
+def _table(data: bytes, name: str, quoted_names: bool) -> Table:
+    """Return the table of text without anything above its header or below its rows."""
     header = _header(data, name)
+    header, unnamed = _with_row_names(header, data, quoted_names)
     lines = data_lines(data, header.stop, header.line + 1, header.delimiter, len(header.names), name)
     _check_size(lines, header, name)
-    notes = left_out + ["Every line ends with a delimiter; the empty last field was removed."] * lines.extra_field
+    notes = ["Every line ends with a delimiter; the empty last field was removed."] * lines.extra_field
     source = _Source(data, header, lines, name)
     frame, decimal_comma = _frame(source)
+    if header.given and (extra := _extra_lines(frame, lines)) is not None:
+        numbers, note = extra
+        if (rest := _without_lines(data, numbers)) is not None:
+            found = _in_percent(_table(rest, name, quoted_names), header, [str(each) for each in frame.iloc[0]])
+            return replace(found, notes=(note, *found.notes))
     if decimal_comma:
         notes.append("Decimal commas (0,5) were read as decimal points (0.5).")
     columns = _columns(frame, source)
@@ -292,7 +330,103 @@ def parse_csv(data: bytes, name: str) -> Table:
         unique_names([_bare(column) for column in columns], name)
         columns = {_bare(column): _unguarded(values) for column, values in columns.items()}
         notes.append("Apostrophes before text that looks like a formula ('=1+1) were removed.")
-    return Table(name, "csv", columns, lines=lines.numbers, notes=tuple(notes))
+    if unnamed:
+        notes.append(f"Rows have one field more than the header; the first, their name, is {quoted(header.names[0])}.")
+    if header.given:
+        doubts = [_shifted(header, columns[header.names[0]])] if unnamed and not quoted_names else []
+        doubts = [each for each in doubts if each[1]]
+        return Table(name, "csv", columns, lines=lines.numbers, notes=tuple(notes), doubts=tuple(doubts))
+    return _without_header(name, columns, lines, notes)
+
+
+def _without_header(name: str, columns: dict[str, Array], lines: Lines, notes: Sequence[str]) -> Table:
+    """Return a table whose first line is data: adjacent columns of fractions are a matrix."""
+    shares = [each for each, values in columns.items() if values.dtype.kind == "f"]
+    places = [list(columns).index(each) for each in shares]
+    matrices = {}
+    if len(shares) > 1 and np.ptp(places) == len(shares) - 1:
+        matrices = {ARRAY: frozen(np.column_stack([columns.pop(each) for each in shares]))}
+    message = f"The header line is missing: line {lines.numbers[0]} has data."
+    if matrices:
+        message += f" Columns {places[0] + 1} to {places[-1] + 1} are read as scores of classes."
+    if columns:
+        message += f" {'Other columns' if matrices else 'Columns'} are named by their places: {listed(columns, 3)}."
+    return Table(name, "csv", columns, matrices, lines.numbers, tuple(notes), doubts=(("no-header", message),))
+
+
+def _with_row_names(header: _Header, data: bytes, quoted_names: bool) -> tuple[_Header, bool]:
+    """Return the header with a name for the first column if lines have one field more, as R's write.table does.
+
+    Such names are all different: text, or whole numbers beside numbers with a decimal point.
+    """
+    piece = data[header.stop : header.stop + limits.LINE_BYTES].split(b"\n", _LOOKED_AT)[:_LOOKED_AT]
+    texts = [text for line in piece if (text := line.decode("utf-8", "replace").strip("\r")).strip()]
+    if not header.given or header.ends or not texts:
+        return header, False
+    try:
+        rows = list(csv.reader(texts, delimiter=header.delimiter, strict=True))
+    except csv.Error:
+        return header, False
+    if {len(row) for row in rows} != {len(header.names) + 1} or not any(row[-1] for row in rows):
+        return header, False
+    first = [row[0] for row in rows]
+    numbers = all(map(_WHOLE.fullmatch, first))
+    decimals = any(_is_number(cell) and "." in cell for row in rows for cell in row[1:])
+    named = (numbers and (decimals or quoted_names)) or not any(map(_is_number, first))
+    if len(set(first)) < len(first) or not named:
+        return header, False
+    return replace(header, names=(INDEX if INDEX not in header.names else "row names", *header.names)), True
+
+
+def _shifted(header: _Header, first: Array) -> tuple[str, str]:
+    """Return the doubt that a name is missing elsewhere; without text if the first column counts the rows."""
+    if first.dtype.kind in "iu" and first[0] in (0, 1) and (np.diff(first) == 1).all():
+        return "row-names", ""
+    return "row-names", (
+        f"The header has {several(len(header.names) - 1, 'names')} for {len(header.names)} columns. The first column "
+        "is read as names of rows, as R writes them. If another column lacks its name, every name before it belongs to "
+        "the column on its left."
+    )
+
+
+def _extra_lines(frame: pd.DataFrame, lines: Lines) -> tuple[NDArray[np.int64], str] | None:
+    """Return the lines of units below the header or of totals at the end, and a note on them; None if there are none.
+
+    Columns with such a line are text, so most tables need no closer look.
+    """
+    texts = [frame[j].dtype.kind == "O" for j in frame]
+    if all(texts):
+        some = [frame[j].iloc[: _LOOKED_AT + 2].to_numpy(dtype=object) for j in frame]
+        count, what = rows_below_header(some)
+        if count:
+            return lines.numbers[:count], _left_out(lines.numbers[:count].tolist(), f"{what} below the header")
+    if is_total([str(cell) for cell in frame.iloc[-1]]):
+        kinds = (object if text else None for text in texts)
+        if count := totals([frame[j].to_numpy(dtype=kind) for j, kind in zip(frame, kinds, strict=True)]):
+            last = lines.numbers[-count:]
+            return last, _left_out(last.tolist(), "totals or means of the rows above")
+    return None
+
+
+def _in_percent(table: Table, header: _Header, units: Sequence[str]) -> Table:
+    """Return the table with the unit % behind the names of columns that have it as their unit."""
+    named = {each: f"{each} (%)" for each, unit in zip(header.names, units, strict=True) if unit.strip(" []()") == "%"}
+    named = {each: new for each, new in named.items() if "%" not in each and new not in table.columns}
+    if not named:
+        return table
+    notes = (*table.notes, f"Their unit was added to the names of columns in percent: {listed(named.values(), 3)}.")
+    return replace(table, columns={named.get(each, each): c for each, c in table.columns.items()}, notes=notes)
+
+
+def _without_lines(data: bytes, numbers: NDArray[np.int64]) -> bytes | None:
+    """Return the text with these consecutive lines empty; None if quotes contain their ends."""
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _LF)
+    first, last = int(numbers[0]), int(numbers[-1])
+    start = 0 if first == 1 else int(ends[first - 2]) + 1
+    stop = int(ends[last - 1]) if last <= len(ends) else len(data)
+    if data.count(b'"', start, stop) % 2:
+        return None
+    return data[:start] + b"\n" * (last - first) + data[stop:]
 
 
 def _guarded(texts: Iterable[str] | Array) -> bool:
@@ -376,28 +510,19 @@ def _without_empty_columns(data: bytes) -> tuple[bytes, list[str]]:
     return ends.sub(b"", data), [f"The last {count} columns have neither names nor values and were left out."]
 
 
-def header_end(block: bytes) -> int:
-    """Return the byte after the header line of a text, which later blocks of a longer text repeat."""
-    text = block.removeprefix(codecs.BOM_UTF8)
-    lines, _ = _lines_above(text)
-    start = sum(len(line) + 1 for line in lines)
-    start += len(text[start:]) - len(text[start:].lstrip(b" \r\n"))
-    return len(block) - len(text) + text.find(b"\n", start) + 1
+def head_of(block: bytes, table: Table) -> tuple[bytes, int]:
+    """Return what later blocks of a longer text begin with: all above the first row of the first block's table.
 
+    Without a header, it is the first row, which is then repeated: the second value is the number of repeated rows.
 
-def _in_columns(data: bytes) -> bytes:
-    """Return the text with tabs instead of spaces, if spaces divide the first two lines into equally many fields.
-
-    >>> _in_columns(b"p  label\\n0.7 cat\\n"), _in_columns(b"p label\\n0.7\\n")
-    (b'p\\tlabel\\n0.7\\tcat\\n', b'p label\\n0.7\\n')
+    >>> text = b"# by me\\np,y\\n.5,1\\n.7,0\\n"
+    >>> head_of(text, parse_csv(text, "a.csv")), head_of(b".5\\t.5\\n", parse_csv(b".5\\t.5\\n", "a.csv"))
+    ((b'# by me\\np,y\\n', 0), (b'.5\\t.5\\n', 1))
     """
-    first, second = _first_lines(data)
-    others = (*_DELIMITERS, *_RARE, '"')
-    if len(first.split()) < 2 or any(each in line for line in (first, second) for each in others):
-        return data
-    if len(first.split()) != len(second.split()) or not any(map(_is_number, second.split())):
-        return data
-    return b"\n".join(b"\t".join(line.split()) for line in data.split(b"\n"))
+    first = 1 if table.lines is None else int(table.lines[0])
+    lines = block.split(b"\n", first)
+    above = b"".join(line + b"\n" for line in lines[: first - 1])
+    return (above, 0) if above.strip(b" \r\n") else (above + lines[first - 1] + b"\n", 1)
 
 
 # -- the header ------------------------------------------------------------------------------------------------
@@ -424,7 +549,41 @@ def _header(data: bytes, name: str) -> _Header:
                 "are predictions and columns are classes; the table may be transposed"
             )
     names, delimiter = _split_header(text.decode("utf-8"), name, line)
-    return _Header(_checked_names(names, name, line, delimiter), delimiter, line, min(end + 1, len(data)))
+    if _is_data_line(names, delimiter, data[end + 1 :]):
+        return _Header(tuple(f"column {j + 1}" for j in range(len(names))), delimiter, line - 1, start, given=False)
+    checked = _checked_names(names, name, line, delimiter)
+    return _Header(checked, delimiter, line, min(end + 1, len(data)), ends=names[-1] == "")
+
+
+def _pointed(text: str, delimiter: str) -> str:
+    """Return a number with a decimal comma with a point, if commas do not divide columns."""
+    return text.replace(",", ".", 1) if delimiter != "," else text
+
+
+def _is_data_line(names: Sequence[str], delimiter: str, below: bytes) -> bool:
+    """True if the first line is data, like the lines below: it has a number with a decimal point, among others.
+
+    Whole numbers may be names of classes. Text above numbers may be a name next to numbers that are names.
+    """
+    names = [_pointed(each, delimiter) for each in names]
+    if not any(_is_number(each) and not _WHOLE.fullmatch(each.strip()) for each in names) or len(names) < 2:
+        return False
+    lines = below[: limits.SCAN_BYTES].split(b"\n", _LOOKED_AT)[:_LOOKED_AT]
+    texts = [text for line in lines if (text := line.decode("utf-8", "replace").strip("\r")).strip()]
+    try:
+        rows = [
+            [_pointed(each, delimiter) for each in row] for row in csv.reader(texts, delimiter=delimiter, strict=True)
+        ]
+    except csv.Error:
+        return False
+    if not rows or any(len(row) != len(names) for row in rows):
+        return False
+    return all(
+        all(_is_number(each) or each.strip().casefold() in MISSING_TEXT for each in rest)
+        if _is_number(first)
+        else not any(map(_is_number, rest))
+        for first, *rest in zip(names, *rows, strict=True)
+    )
 
 
 def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
@@ -433,11 +592,6 @@ def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
         # The wrong delimiter can follow a closing quote, which is an error; the right one cannot.
         with contextlib.suppress(csv.Error):
             splits[delimiter] = next(csv.reader([text.rstrip("\r")], delimiter=delimiter, strict=True))
-    if _SPACED.fullmatch(text.rstrip("\r")):
-        raise InputError(
-            f"{name}, line {line}: columns are separated by spaces, as in R's write.table. Save them with commas, for "
-            "example with write.csv(rows, file, row.names = FALSE)"
-        )
     if not splits or text.count('"') % 2:
         raise InputError(f"{name}, line {line}: a quote in the header is not closed; close it")
     best = max(splits, key=lambda d: len(splits[d]))
@@ -449,9 +603,12 @@ def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
 
 def _checked_names(names: list[str], name: str, line: int, delimiter: str) -> tuple[str, ...]:
     names = _weka_names(names)
+    if all(map(_ORANGE.fullmatch, names)):
+        names = [each.partition("#")[2] for each in names]
     if len(names) > 1 and names[-1] == "":
         names = names[:-1]
-    if any(_is_number(n) and not _WHOLE.fullmatch(n.strip()) for n in names) or all(map(_is_number, names)):
+    values = [_pointed(each, delimiter) for each in names]
+    if any(_is_number(n) and not _WHOLE.fullmatch(n.strip()) for n in values) or all(map(_is_number, values)):
         raise InputError(
             f"{name}, line {line} contains data ({quoted(delimiter.join(names))}), so the header line is missing. Add "
             "one with a name for every column, such as p_cat,p_dog,label"

@@ -20,11 +20,11 @@ from calib_core.readers.file_format import FileFormat, by_bytes, by_ending, plai
 from calib_core.readers.formats.folder import folder_table
 from calib_core.readers.formats.jsonl import parse_lines
 from calib_core.readers.formats.list_cells import with_matrices
-from calib_core.readers.formats.named_cells import with_named_shares
+from calib_core.readers.formats.named_cells import with_listed_names, with_named_shares
 from calib_core.readers.formats.unread import unread, unread_by_ending
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, file_label, unique_names
-from calib_core.readers.text_encoding import UTF16
+from calib_core.readers.text_encoding import UTF16, has_controls
 from calib_core.readers.tool_shapes import of_columns
 
 
@@ -96,9 +96,14 @@ def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) 
     return _table(file_bytes(source), name or os.fspath(source))
 
 
+def _with_classes(table: Table) -> Table:
+    """Return the table with lists of numbers as matrices, and with the classes that other lists name."""
+    return with_listed_names(with_matrices(table))
+
+
 def table_of_lines(data: bytes, name: str) -> Table:
     """Return the table of some lines of a longer JSON Lines file."""
-    return of_columns(with_named_shares(with_matrices(one_form(parse_lines(data, name)))))
+    return of_columns(with_named_shares(_with_classes(one_form(parse_lines(data, name)))))
 
 
 def file_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -127,7 +132,7 @@ def _table(data: bytes, filename: str) -> Table:
         )
     found = looks_like(data, name)
     check_ending(found, filename, name)
-    return of_columns(with_named_shares(with_matrices(one_form(found.parse(data, name)))))
+    return of_columns(with_named_shares(_with_classes(one_form(found.parse(data, name)))))
 
 
 _TEXT_TOO = (".xls",)
@@ -166,6 +171,4 @@ def looks_like(data: bytes, name: str) -> FileFormat:
 
 def _is_binary(data: bytes) -> bool:
     """True if the first bytes are not text: a NUL byte without a mark of UTF-16, or many control characters."""
-    head = data[:4096]
-    controls = sum(byte < 32 and byte not in b"\t\n\r" for byte in head)
-    return data[:2] not in UTF16 and (b"\0" in head or 20 * controls > len(head))
+    return data[:2] not in UTF16 and has_controls(data[:4096])

@@ -139,6 +139,7 @@ def _one_table(name: str, tables: Mapping[str, Table], notes: Sequence[str], *, 
         np.concatenate(numbers).astype(np.intp),
         first.origin,
         files=files,
+        doubts=tuple((code, f"{each}: {message}") for each, table in tables.items() for code, message in table.doubts),
     )
 
 

@@ -25,7 +25,7 @@ from calib_core.readers.column_store import Columns, UniformColumns, number
 from calib_core.readers.file_format import file_format
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Table
-from calib_core.readers.text_encoding import utf8
+from calib_core.readers.text_encoding import any_text
 from calib_core.readers.tool_shapes import JsonDocument, Record, shape_of
 
 AS_LINES = 'write one object per line, such as {"probs": [0.7, 0.3], "label": 0}'
@@ -458,10 +458,10 @@ def parse_lines(data: bytes, name: str) -> Table:
 
 
 def _parsed(data: bytes, name: str, *, lines: bool = False) -> Table:
-    content = utf8(data, name)
-    if (nested := nested_table(content, name, lines)) is not None:
-        return nested
-    return _flat(content, name)
+    content, notes = any_text(data, name)
+    nested = nested_table(content, name, lines)
+    found = _flat(content, name) if nested is None else nested
+    return replace(found, notes=(*notes, *found.notes)) if notes else found
 
 
 def _flat(content: bytes, name: str) -> Table:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from calib_core._base.arrays import frozen
 from calib_core.readers import limits
@@ -35,6 +36,60 @@ def with_named_shares(table: Table) -> Table:
         columns |= {f"{name}.{key}": each for key, each in found[name].items()} if name in found else {name: column}
     clash = len(columns) != len(table.columns) - len(found) + sum(map(len, found.values()))
     return table if not found or clash or len(columns) > limits.COLUMNS else replace(table, columns=columns)
+
+
+def with_listed_names(table: Table) -> Table:
+    """Return the table with a column for every class if one column lists the classes of the numbers of a matrix.
+
+    Every row lists the same classes, in any order, as SageMaker writes them.
+
+    >>> names = np.array(["['cat', 'dog']", "['dog', 'cat']"], dtype=object)
+    >>> rows = Table("a.csv", "csv", {"labels": names}, {"p": np.array([[0.9, 0.1], [0.7, 0.3]])})
+    >>> with_listed_names(rows).columns["p.dog"].tolist()
+    [0.1, 0.7]
+    """
+    for name, matrix in table.matrices.items():
+        for other in (each for each in table.names if each != name):
+            listed = _rows_of_classes(table, other)
+            if listed is None or len(listed) != len(matrix) or len(listed[0]) != matrix.shape[1]:
+                continue
+            names, order = listed[0], np.array([[row.index(each) for each in listed[0]] for row in listed])
+            sorted_ = np.take_along_axis(matrix, order, axis=1)
+            found = {f"{name}.{each}": frozen(sorted_[:, j].copy()) for j, each in enumerate(names)}
+            columns = {key: each for key, each in table.columns.items() if key != other}
+            matrices = {key: each for key, each in table.matrices.items() if key not in (name, other)}
+            if not found.keys() & columns.keys():
+                return replace(table, columns={**columns, **found}, matrices=matrices)
+    return table
+
+
+def _rows_of_classes(table: Table, name: str) -> list[list[str]] | None:
+    """Return the classes that each row lists, which are always the same; None for other columns.
+
+    Numbers 0 and 1 are classes only if every row is equal; otherwise they mark a class.
+    """
+    column = table.columns.get(name, table.matrices.get(name))
+    if column is None or not len(column):
+        return None
+    if column.ndim == 2:
+        if (column != np.floor(column)).any() or (column.max() <= 1 and (column != column[0]).any()):
+            return None
+        rows = [[str(int(each)) for each in row] for row in column.tolist()]
+    elif column.dtype == object and str(column[0]).lstrip().startswith(("[", "(")):
+        codes, cells = pd.factorize(column)
+        lists = [_listed(str(cell)) for cell in cells]
+        rows = [lists[code] for code in codes]
+    else:
+        return None
+    classes = sorted(rows[0])
+    whole = len(classes) > 1 and len(set(classes)) == len(classes)
+    return rows if whole and all(sorted(row) == classes for row in rows) else None
+
+
+def _listed(text: str) -> list[str]:
+    """Return the texts that a cell lists; empty for other cells."""
+    found = _value(text.strip())
+    return list(found) if isinstance(found, list | tuple) and all(type(each) is str for each in found) else []
 
 
 def _shares(column: Array, n: int) -> dict[str, Array]:

@@ -10,6 +10,7 @@ import math
 import sys
 import zipfile
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -24,8 +25,12 @@ from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, unique_names
 
 MAGIC = npy_format.MAGIC_PREFIX
-# Version 3 differs only in the names of structured arrays, which are not supported.
-_HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+# Version 3 differs from version 2 only in the names of structured arrays, which are UTF-8.
+_HEADERS = {
+    (1, 0): npy_format.read_array_header_1_0,
+    (2, 0): npy_format.read_array_header_2_0,
+    (3, 0): npy_format.read_array_header_2_0,
+}
 # numpy copies a header before it checks its length, so it never receives more than this.
 _HEAD_BYTES = limits.NPY_HEADER_BYTES + npy_format.MAGIC_LEN + 4
 _NUMBER_KINDS = "biuf"
@@ -52,13 +57,13 @@ class _Header:
 
 @file_format("npy", "NPY", ("npy",), recognise=lambda data: data.startswith(MAGIC), arrays=True)
 def parse_npy(data: bytes, name: str) -> Table:
-    """Parse the array of an NPY file: a matrix or column called "array"."""
+    """Parse the array of an NPY file: a matrix or column called "array", or the fields of a structured array."""
     header = array_header(data[:_HEAD_BYTES], len(data), name)
     _check_rows(header, name)
     array = np.frombuffer(data, header.dtype, math.prod(header.shape), header.start)
     # One copy now is cheaper than every later operation on unaligned numbers.
     array = array if array.flags.aligned else array.copy()
-    return as_table({"array": finished(header.shaped(array), name)}, name, "npy", ())
+    return as_table(fields_of("array", header.shaped(array), name), name, "npy", ())
 
 
 def declared_bytes(data: bytes) -> int:
@@ -86,7 +91,10 @@ def parse_npz(data: bytes, name: str) -> Table:
         what = f"{name}, array {quoted(key)}"
         array = _member(archive, member, what)
         if array.ndim in (1, 2):
-            arrays[key] = finished(array, what)
+            fields = fields_of(key, array, what)
+            arrays |= (
+                fields if not arrays.keys() & fields.keys() else {f"{key}.{each}": a for each, a in fields.items()}
+            )
         elif array.ndim > 2:
             notes.append(f"Array {quoted(key)} has {array.ndim} dimensions {array.shape} and was left out.")
     return as_table(arrays, name, "npz", tuple(notes))
@@ -191,6 +199,7 @@ def array_header(head: bytes, n_bytes: int, what: str) -> _Header:
     # numpy accepts True and negative numbers as lengths.
     if len(shape) > 32 or not all(type(d) is int and 0 <= d < 1 << 40 for d in shape):
         raise InputError(f"{what} has no valid shape in its header; save the file again")
+    dtype = _with_utf8_names(dtype) if version == (3, 0) else dtype
     _check_dtype(dtype, what)
     header = _Header(dtype, shape, fortran, stream.tell())
     if header.n_bytes != n_bytes - header.start:
@@ -201,24 +210,81 @@ def array_header(head: bytes, n_bytes: int, what: str) -> _Header:
     return header
 
 
+def _with_utf8_names(dtype: Any) -> Any:
+    """Return a structured type whose names, read as Latin-1, are UTF-8."""
+    if dtype.names is None:
+        return dtype
+    try:
+        names = [each.encode("latin-1").decode("utf-8") for each in dtype.names]
+    except UnicodeError:
+        names = list(dtype.names)
+    fields = [dtype.fields[each] for each in dtype.names]
+    formats, offsets = [_with_utf8_names(each[0]) for each in fields], [each[1] for each in fields]
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize})
+
+
+def fields_of(key: str, array: Array, what: str) -> dict[str, Array]:
+    """Return an array by its name, or the fields of a structured array; fields in fields by their path.
+
+    InputError for fields of more than one dimension per row, and for structures that are no column.
+    """
+    if array.dtype.names is None:
+        return {key: finished(array, what)}
+    rows = array.reshape(-1) if array.size == len(array) else array
+    if rows.ndim != 1:
+        raise InputError(f"{what} is a matrix of structures; save one structure per row, or plain arrays")
+    found: dict[str, Array] = {}
+    for name in array.dtype.names:
+        field = rows[name]
+        where = f"{what}, field {quoted(name)}"
+        if field.ndim > 2:
+            raise InputError(f"{where} has {field.ndim - 1} dimensions per row; save at most one")
+        inner = fields_of(name, np.ascontiguousarray(field), where)
+        found |= inner if field.dtype.names is None else {f"{name}.{each}": a for each, a in inner.items()}
+    check_names(list(found), what)
+    return found
+
+
+def check_names(names: list[str], what: str) -> None:
+    if len(names) > limits.COLUMNS:
+        raise InputError(f"{what} has {len(names):,} fields; the maximum is {limits.COLUMNS:,}")
+    for name in names:
+        if not name.strip() or len(name) > limits.NAME_CHARS:
+            raise InputError(f"{what}: field {quoted(name)} needs a name of 1 to {limits.NAME_CHARS} characters")
+
+
 def _check_rows(header: _Header, what: str) -> None:
     if header.shape:
-        check_rows(what, header.shape[0], math.prod(header.shape[1:]))
+        check_rows(what, header.shape[0], math.prod(header.shape[1:]) * _width(header.dtype))
 
 
-def _check_dtype(dtype: FloatType, what: str) -> None:
+def _width(dtype: Any) -> int:
+    """Number of values in one element of an array."""
+    if dtype.names is None:
+        return int(math.prod(dtype.shape)) * (_width(dtype.base) if dtype.base.names else 1)
+    return sum(_width(dtype[each]) for each in dtype.names)
+
+
+def _check_dtype(dtype: Any, what: str) -> None:
     if dtype.hasobject:
         raise InputError(
             f"{what} contains Python objects, which are never loaded; save plain arrays, "
             "numpy.savez(file, probs=numpy.asarray(p, float), labels=numpy.asarray(y))"
         )
+    if dtype.names is not None:
+        if not dtype.itemsize or not all(dtype[each].itemsize for each in dtype.names):
+            raise InputError(f"{what} has a field without values; save plain arrays")
+        for each in dtype.names:
+            _check_dtype(dtype[each].base, f"{what}, field {quoted(each)}")
+        return
     if dtype.kind in "US":
         length = dtype.itemsize // (4 if dtype.kind == "U" else 1)
         if not 0 < length <= _TEXT_CHARS:
             raise InputError(f"{what} has text of {length} characters; the length must be 1 to {_TEXT_CHARS}")
     elif dtype.kind not in _NUMBER_KINDS or dtype.itemsize > 8:
-        kind = "structured" if dtype.names is not None else f"of dtype {dtype.str[:20]!r}"
-        raise InputError(f"{what} is {kind}; save real numbers (float32, float64, integers, booleans) or text")
+        raise InputError(
+            f"{what} is of dtype {dtype.str[:20]!r}; save real numbers (float32, float64, integers, booleans) or text"
+        )
 
 
 def finished(array: Array, what: str) -> Array:

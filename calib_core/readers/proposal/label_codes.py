@@ -94,7 +94,7 @@ def _written(value: float | bool) -> str:
 
 
 def _one_hot(table: Table, reading: Reading) -> Coded:
-    marks = table.matrix(reading.label)
+    marks = one_hot_marks(table, reading.label)
     if marks.ndim != 2 or marks.shape[1] != len(reading.classes):
         given = marks.shape[-1] if marks.ndim == 2 else 1
         raise InputError(
@@ -104,6 +104,34 @@ def _one_hot(table: Table, reading: Reading) -> Coded:
     missing = np.asarray(np.isnan(marks.astype(np.float64, copy=False)).any(axis=1))
     good = ((marks == 0) | (marks == 1)).all(axis=1) & (marks.sum(axis=1) == 1)
     return Coded(np.where(good, marks.argmax(axis=1), -1).astype(np.int64), missing)
+
+
+def one_hot_marks(table: Table, names: Sequence[str]) -> Array:
+    """Return one-hot labels as numbers (n, K), also if they are written as true and false.
+
+    >>> truth = np.array(["True", "FALSE", ""], dtype=object)
+    >>> one_hot_marks(Table("a.csv", "csv", {"a": truth, "b": np.array([0, 1, 1])}), ("a", "b")).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [nan, 1.0]]
+    """
+    truths = [_truth(table.columns[name]) if name in table.columns else None for name in names]
+    if all(truth is None for truth in truths):
+        return table.matrix(names)
+    marks = zip(names, truths, strict=True)
+    return np.column_stack([table.numeric(name) if truth is None else truth for name, truth in marks])
+
+
+def _truth(column: Array) -> NDArray[np.float64] | None:
+    """Return 1 for true and 0 for false; None for other columns."""
+    if column.dtype != object:
+        return None
+    codes, values = pd.factorize(column)
+    found = [_TRUTH.get(plain(str(value)), np.nan) for value in values]
+    if np.isnan(found).all() or not missing_text(np.asarray(values, dtype=object)[np.isnan(found)]).all():
+        return None
+    return np.array([*found, np.nan])[codes]
+
+
+_TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def unknown_label(table: Table, reading: Reading, found: Coded) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calib_core.readers.proposal.class_columns import NO_MODELS, parts, two_values, yes_or_no
 from calib_core.readers.proposal.column_roles import role
-from calib_core.readers.proposal.label_codes import label_texts, plain
+from calib_core.readers.proposal.label_codes import label_texts, one_hot_marks, plain
 from calib_core.readers.proposal.score_survey import evidence, survey
 from calib_core.readers.reading import ScoreKind
 from calib_core.readers.table import Array, Table
@@ -94,29 +94,69 @@ def class_blocks(table: Table, free: Sequence[str]) -> list[ClassBlock]:
     [ClassBlock(scores=('P (y=a)', 'P (y=b)'), classes=('a', 'b'), label=())]
     """
     found: dict[tuple[str, ...], tuple[ClassBlock, ScoreKind | None]] = {}
+    complete: set[tuple[str, ...]] = set()
     for values, marks in _vocabularies(table, free):
-        for ends in _shared_ends([name for name in free if name not in marks], values):
-            if (block := _block(table, free, ends, values, marks)) is not None:
-                found.setdefault(block[0].scores, block)
+        for ends in _shared_ends([name for name in free if name not in marks], values, bare=bool(marks)):
+            if (block := _block(table, free, ends, values, marks)) is None:
+                continue
+            known, kind = found.setdefault(block[0].scores, block)
+            if not marks:
+                complete.add(known.scores if len(values) == len(known.scores) else ())
+            elif known.scores not in complete and not known.label:
+                found[known.scores] = block
+            elif known.label and set(known.label) != set(marks):  # two families of marks: neither is the label
+                found[known.scores] = known._replace(label=()), kind
+                complete.add(known.scores)
     best = [block for block, kind in found.values() if kind == "probabilities"]
     return best or [block for block, _ in found.values()]
 
 
 def _vocabularies(table: Table, free: Sequence[str]) -> Iterator[tuple[Mapping[str, str], tuple[str, ...]]]:
     """Yield the spellings of classes by plain name, and the one-hot columns of these classes, if there are any."""
+    binary = [
+        name for name, column in table.columns.items()
+        if len(column) == table.n_rows and role(name) is None and not called_prediction(name)
+        if set(_values(column, 3)) in _MARKS
+    ]  # fmt: skip
+    families = [
+        marks for marks in _families(binary, [name for name in free if name not in binary])
+        if len(marks) > 1 and (one_hot_marks(table, tuple(marks))[:_FIRST_ROWS].sum(axis=1) == 1).all()
+    ]  # fmt: skip
+    marked = {name for marks in families for name in marks}
     for name, column in table.columns.items():
-        if len(column) == table.n_rows and role(name) not in _OTHER_ROLES - {"predicted"}:
+        if len(column) == table.n_rows and role(name) not in _OTHER_ROLES - {"predicted"} and name not in marked:
             values = _values(column, len(free))
             if len(values) > 1:
                 yield values, ()
-    binary = [name for name in free if set(_values(table.columns[name], 3)) == {"0", "1"}]
-    families: dict[str, list[str]] = {}
+    for marks in families:
+        yield {plain(inner): inner for inner in marks.values()}, tuple(marks)
+
+
+_MARKS = {"0", "1"}, {"false", "true"}
+_MOST_PAIRS = 1_000_000
+
+
+def _families(binary: Sequence[str], scores: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield names of columns that could be one-hot labels, with the class in each.
+
+    They share what is before or behind the class, or are the class itself, which names of ``scores`` contain.
+    """
+    families: dict[tuple[str, str], dict[str, str]] = {}
     for name in binary:
-        for end in {found.end() for found in _SEPARATOR.finditer(name)}:
-            families.setdefault(name[:end], []).append(name)
-    for prefix, marks in families.items():
-        if len(marks) > 1 and (_numbers(table, marks).sum(axis=1) == 1).all():
-            yield {plain(name[len(prefix) :]): name[len(prefix) :] for name in marks}, tuple(marks)
+        for found in _SEPARATOR.finditer(name):
+            if found.end() < len(name):
+                families.setdefault((name[: found.end()], ""), {})[name] = name[found.end() :]
+            if found.start():
+                families.setdefault(("", name[found.start() :]), {})[name] = name[: found.start()]
+    bare: dict[tuple[str, str], dict[str, str]] = {}
+    for score in scores if len(binary) * len(scores) <= _MOST_PAIRS else ():
+        for name in binary:
+            before, inside, behind = score.casefold().partition(name.casefold())
+            if inside and before + behind:
+                bare.setdefault((before, behind), {})[name] = name
+    yield from families.values()
+    # Ends may have the same columns between them, which count once.
+    yield from {tuple(sorted(each)): each for each in bare.values()}.values()
 
 
 def _values(column: Array, most: int) -> dict[str, str]:
@@ -133,8 +173,8 @@ def _numbers(table: Table, names: Sequence[str]) -> NDArray[np.float64]:
     return np.column_stack([numbers_as_written(table.columns[name][:_FIRST_ROWS]) for name in names])
 
 
-def _shared_ends(names: Sequence[str], values: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield each prefix and suffix, not both empty, with which names exist for all values."""
+def _shared_ends(names: Sequence[str], values: Collection[str], bare: bool) -> Iterator[tuple[str, str]]:
+    """Yield each prefix and suffix with which names exist for all values; both empty only if ``bare``."""
     known, longest = {name.casefold() for name in names}, max(values, key=len)
     ends = {
         (name[:start], name[start + len(longest) :])
@@ -142,7 +182,7 @@ def _shared_ends(names: Sequence[str], values: Collection[str]) -> Iterator[tupl
         for start in range(len(name) - len(longest) + 1)
         if name.startswith(longest, start)
     }
-    for before, behind in sorted(ends - {("", "")}):
+    for before, behind in sorted(ends - (set() if bare else {("", "")})):
         if all(f"{before}{value}{behind}" in known for value in values):
             yield before, behind
 
@@ -155,6 +195,7 @@ def _block(
     names = [name for name in free if name.casefold().startswith(ends[0]) and name.casefold().endswith(ends[1])]
     every = {name: name[before : len(name) - behind] for name in names if before + behind < len(name)}
     alike = {name: inner for name, inner in every.items() if inner.casefold() in values}
+    every = every if any(ends) else alike
     if len(alike) < len(values) or any(len(name) != len(name.casefold()) for name in every):
         return None  # letters without one capital each
     numbers = any(parts(inner) & NO_MODELS for name, inner in every.items() if name not in alike)

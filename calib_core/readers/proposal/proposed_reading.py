@@ -92,6 +92,11 @@ def propose(table: Table, **chosen: Any) -> Reading:
     return _Proposal(table, fields).reading().replace(**fields)
 
 
+def _names_rows(column: Array, k: int) -> bool:
+    """True for text that is different in every row, of more rows than classes, such as names of pictures."""
+    return column.dtype == object and len(column) > max(k, 2) and len(pd.unique(column)) == len(column)
+
+
 _NO_LABELS = "no column is recognized as the labels"
 
 
@@ -406,7 +411,7 @@ class _Proposal:
             name
             for name, c in self.table.columns.items()
             if name not in scores and len(c) == n and c.dtype.kind in "Oiub" and role(name) is None
-            if not (single_score and called_covariate(name))
+            if not (single_score and called_covariate(name)) and not _names_rows(c, matrix.shape[1])
         ]
         if len(likely) == 1:
             return (likely[0],)

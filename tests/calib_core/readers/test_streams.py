@@ -1,11 +1,13 @@
 """Files read a part at a time: the rows of the whole, for any encoding and line ends; correct refusals."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from calib_core import InputError, read_predictions
-from calib_core.readers import StreamedFile, streams
+from calib_core.readers import StreamedFile, limits, streams
 
 
 @pytest.fixture
@@ -62,3 +64,23 @@ def test_rows_that_belong_together_are_not_parted(tmp_path, monkeypatch):
     rows.to_csv(tmp_path / "m.csv", index=False)
     with pytest.raises(InputError, match="several models, whose rows belong together"):
         list(StreamedFile(tmp_path / "m.csv", {"models": "model", "model": "a"}))
+
+
+def test_formats_that_cannot_be_read_in_parts_are_read_at_once_or_name_those_that_can(tmp_path, text, monkeypatch):
+    pytest.importorskip("pyarrow")
+    frame = pd.read_csv(io.StringIO(text.replace("é", "e")))
+    files = {
+        "a.arrow": lambda path: frame.to_feather(path),
+        "a.dta": lambda path: frame.to_stata(path, write_index=False),
+        "a.csv.gz": lambda path: frame.to_csv(path, index=False),
+        "a.npz": lambda path: np.savez(path, probs=frame.iloc[:, :3].to_numpy(), label=frame["label"].to_numpy(str)),
+        "a.npy": lambda path: np.save(path, frame.to_records(index=False, column_dtypes={"label": "U9"})),
+    }
+    for name, write in files.items():
+        write(tmp_path / name)
+        (part,) = StreamedFile(tmp_path / name)
+        np.testing.assert_allclose(part.probs, frame.iloc[:, :3].to_numpy(), rtol=1e-6)
+    monkeypatch.setattr(limits, "ROWS", 100)
+    for name in ("a.arrow", "a.dta", "a.csv.gz"):
+        with pytest.raises(InputError, match="Save it as Parquet, CSV or JSON Lines, which are read in parts"):
+            list(StreamedFile(tmp_path / name))

@@ -205,13 +205,13 @@ def test_levels_of_h2o_may_be_negative() -> None:
     assert found.class_names == ("-1", "1")
 
 
-def test_what_write_table_leaves_is_told() -> None:
-    for data, words in (
-        (b'"p" "y"\n"1" 0.5 1\n', "t.txt, line 1: columns are separated by spaces"),
-        (b"p\ty\n1\t0.5\t1\n", "t.txt, line 2 has 3 fields, but the header has 2. Row names"),
-    ):
-        with pytest.raises(InputError, match=words):
-            cc.read_predictions(data, "t.txt")
+def test_names_of_rows_that_write_table_adds_are_read() -> None:
+    for data in (b'"p" "y"\n"1" 0.5 1\n"2" 0.25 0\n', b"p\ty\n1\t0.5\t1\n2\t0.25\t0\n"):
+        found = cc.read_predictions(data, "t.txt")
+        assert found.probs[:, 1].tolist() == [0.5, 0.25]
+        assert any("one field more than the header" in note for note in found.notes)
+    with pytest.raises(InputError, match="line 2 has 3 fields, but the header has 2"):
+        cc.read_predictions(b"p\ty\n1\t0.5\t1\n1\t0.25\t0\n", "t.txt")
 
 
 def test_a_label_and_its_score_are_no_output_of_a_pipeline_where_scores_are_small() -> None:

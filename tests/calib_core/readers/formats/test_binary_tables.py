@@ -229,6 +229,29 @@ def test_titles_units_and_remarks_are_left_out_with_a_note() -> None:
     )
 
 
+def test_missing_values_in_the_first_row_are_no_units() -> None:
+    rows = [["p", "y"], ["NA", "-"], [0.25, 1], [0.5, 0], [0.125, 1]]
+    assert read_table(workbook(rows), "a.xlsx").n_rows == 4
+    assert read_table(workbook([rows[0], ["%", "NA"], *rows[2:]]), "a.xlsx").n_rows == 3
+
+
+def test_totals_at_the_end_of_a_sheet_are_left_out() -> None:
+    rows: list[list[object]] = [["id", "p", "y"], [1, 0.25, 1], [2, 0.5, 0], [3, 0.125, 1]]
+    for last, note in (
+        ([["Total", 0.875, 2]], "Row 5, a total or mean of the rows above, was left out."),
+        ([["Sum", 0.875, 2], ["Mean", 0.29, 0.67]], "Rows 5 to 6, totals or mean of the rows above, were left out."),
+    ):
+        table = read_table(workbook([*rows, *last]), "a.xlsx")
+        assert {name: column.tolist() for name, column in table.columns.items()} == {
+            "id": [1, 2, 3],
+            "p": [0.25, 0.5, 0.125],
+            "y": [1, 0, 1],
+        }
+        assert note in table.notes
+    named = [["site", "p", "y"], ["a", 0.25, 1], ["b", 0.5, 0], ["Total", 0.125, 1]]
+    assert read_table(workbook(named), "a.xlsx").n_rows == 3
+
+
 def test_the_first_sheet_with_numbers_is_read_and_the_others_are_named() -> None:
     read_me = [["Read me"], ["Probabilities are in the next sheet"]]
     data = workbook(read_me, [["p", "y"], [0.5, 1], [0.25, 0]], [["q"], [1]], names=("about", "rows", "more"))
@@ -371,7 +394,7 @@ def test_headers_that_do_not_fit_are_refused(about: Any, says: str, refused: Ref
 def test_every_registered_format_is_written_in_some_test() -> None:
     """A new format needs a file here or in the other tests of this folder."""
     here = {"arrow", "orc", "stata", "spss", "xport", "matlab", "sheets", "safetensors"}
-    others = {"csv", "npy", "npz", "parquet", "jsonl", "eval", "gzip", "bzip2", "xz", "zstd", "zip"}
+    others = {"csv", "arff", "npy", "npz", "parquet", "jsonl", "eval", "gzip", "bzip2", "xz", "zstd", "zip"}
     unwritten = {"sas"}  # no library writes it
     assert set(FILE_FORMATS) >= here | others | unwritten
-    assert not {each for each in FILE_FORMATS if each != "arff"} - here - others - unwritten
+    assert not {each for each in FILE_FORMATS if each != "wiki"} - here - others - unwritten

@@ -155,11 +155,64 @@ def test_types_that_are_not_numbers_or_short_text(descr: str, refused: Refused) 
     assert "save real numbers" in said or "the length must be" in said
 
 
-def test_structured_arrays(refused: Refused) -> None:
-    array = np.zeros(3, dtype=[("a", "<f8"), ("b", "<i4")])
-    assert refused(npy(array), "a.npy") == (
-        "a.npy is structured; save real numbers (float32, float64, integers, booleans) or text"
-    )
+STRUCTURES = {
+    "fields": [("risk", "<f8"), ("event", "<i4"), ("site", "<U3")],
+    "another byte order": [("risk", ">f4"), ("event", "u1"), ("site", "S3")],
+    "aligned": np.dtype([("event", "?"), ("risk", "<f8"), ("site", "<U3")], align=True),
+    "names beyond Latin-1": [("risk", "<f8"), ("event", "<i4"), ("žába", "<U3")],
+}
+
+
+@pytest.mark.filterwarnings("ignore:Stored array in format:UserWarning")
+@pytest.mark.parametrize("what", STRUCTURES)
+def test_fields_of_structured_arrays_are_columns(what: str) -> None:
+    array = np.zeros(3, dtype=np.dtype(STRUCTURES[what]))
+    site = next(name for name in array.dtype.names or () if name not in ("risk", "event", ""))
+    array["risk"], array["event"], array[site] = [0.5, 0.25, 1], [0, 1, 1], ["a", "b", "a"]
+    for data, name in ((npy(array), "a.npy"), (npy(array[:, None]), "a.npy"), (npz(rows=array), "a.npz")):
+        found = read_table(data, name)
+        assert found.columns["risk"].tolist() == [0.5, 0.25, 1]
+        assert found.columns["event"].tolist() == [0, 1, 1]
+        assert found.columns[site].tolist() == ["a", "b", "a"]
+
+
+def test_fields_with_several_numbers_are_matrices_and_inner_fields_have_a_path() -> None:
+    array = np.zeros(2, dtype=[("probs", "<f4", (3,)), ("about", [("label", "u1"), ("one", "<f8", (1,))])])
+    array["probs"], array["about"]["label"] = [[0.5, 0.25, 0.25], [0, 1, 0]], [0, 1]
+    found = read_table(npy(array), "a.npy")
+    assert found.matrices["probs"].tolist() == [[0.5, 0.25, 0.25], [0, 1, 0]]
+    assert {name: column.tolist() for name, column in found.columns.items()} == {
+        "about.label": [0, 1],
+        "about.one": [0, 0],
+    }
+
+
+def test_two_structures_of_an_npz_with_equal_names() -> None:
+    array = np.array([(0.5, 1)], dtype=[("p", "<f8"), ("y", "<i4")])
+    assert set(read_table(npz(a=array, b=array), "a.npz").columns) == {"p", "y", "b.p", "b.y"}
+
+
+BAD_STRUCTURES = {
+    "a matrix of structures": (np.zeros((3, 2), [("p", "<f8")]), "is a matrix of structures"),
+    "objects": (np.zeros(3, [("p", "<f8"), ("y", "O")]), "contains Python objects"),
+    "dates": (np.zeros(3, [("p", "<f8"), ("t", "<M8[s]")]), 'field "t" is of dtype'),
+    "boxes": (np.zeros(3, [("p", "<f8", (2, 2))]), 'field "p" has 2 dimensions per row; save at most one'),
+    "no values": (np.zeros(3, [("p", "<f8"), ("none", "<f8", (0,))]), "has a field without values"),
+    "long text": (np.zeros(1, [("p", "<f8"), ("t", "<U2000")]), "has text of 2000 characters"),
+    "a long name": (np.zeros(1, [("p" * 300, "<f8")]), "needs a name of 1 to 256 characters"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_STRUCTURES)
+def test_structures_that_are_no_table(what: str, refused: Refused) -> None:
+    array, said = BAD_STRUCTURES[what]
+    assert said in refused(npy(array), "a.npy")
+
+
+def test_structures_count_all_their_numbers(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WORKING_BYTES", 2000)
+    assert "has 10 rows of 9 columns" in refused(npy(np.zeros(10, [("p", "<f4", (8,)), ("y", "u1")])), "a.npy")
+    assert "has 10 rows" not in str(read_table(npy(np.zeros(9)), "a.npy").notes)
 
 
 @pytest.mark.parametrize(

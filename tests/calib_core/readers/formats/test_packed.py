@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import bz2
 import gzip
 import io
@@ -301,3 +302,60 @@ def test_the_size_of_lists_is_limited(refused: Refused, monkeypatch: pytest.Monk
     assert "a.csv has 1.28 kB of numbers; the maximum is 1 kB" in refused(data, "a.csv")
     with pytest.raises(InputError):
         read_predictions(data, "a.csv")
+
+
+LISTED = {
+    "Python": "['cat', 'dog', 'eel']",
+    "JSON": '["cat", "dog", "eel"]',
+    "a tuple": "('cat', 'dog', 'eel')",
+    "whole numbers": "[3, 5, 7]",
+    "numbers from 0": "[0, 1, 2]",
+}
+
+
+@pytest.mark.parametrize("what", LISTED)
+def test_a_list_of_classes_names_the_numbers_next_to_it(what: str) -> None:
+    """SageMaker lists the classes of every row; their order may change."""
+    names = list(ast.literal_eval(LISTED[what]))
+    turned = LISTED[what][0] + ", ".join(map(repr, reversed(names))) + LISTED[what][-1]
+    frame = pd.DataFrame(
+        {
+            "predicted_label": [names[0], names[2]],
+            "probabilities": ["[0.5, 0.25, 0.25]", "[0.75, 0.125, 0.125]"],
+            "labels": [LISTED[what], turned],
+            "target": [names[0], names[1]],
+        }
+    )
+    found = read_predictions(frame.to_csv(index=False).encode(), "a.csv")
+    assert found.class_names == tuple(map(str, names))
+    assert found.probs.tolist() == [[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]]
+    assert found.true_labels is not None
+    assert found.true_labels.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "lists", [["['a', 'b']", "['a']"], ["['a', 'b']", "['a', 'c']"], ["['a', 'a']"] * 2, ["a b"] * 2]
+)
+def test_other_lists_name_no_classes(lists: list[str]) -> None:
+    frame = pd.DataFrame({"p": ["[0.5, 0.5]", "[0.25, 0.75]"], "labels": lists})
+    table = read_table(frame.to_csv(index=False).encode(), "a.csv")
+    assert (table.names, list(table.matrices)) == (("labels", "p"), ["p"])
+
+
+def test_lists_of_0_and_1_mark_a_class_unless_all_are_equal() -> None:
+    for second, label in (("[1, 0]", ("labels",)), ("[0, 1]", ("y",))):
+        frame = pd.DataFrame({"p": ["[0.25, 0.75]", "[0.5, 0.5]"], "labels": ["[0, 1]", second]})
+        frame = frame if label == ("labels",) else frame.assign(y=[1, 0])
+        found = read_predictions(frame.to_csv(index=False).encode(), "a.csv")
+        assert found.true_labels is not None
+        assert found.true_labels.tolist() == [1, 0]
+
+
+def test_a_point_is_a_missing_value_as_sas_writes_it() -> None:
+    data = b"risk,event\n.,1\n0.25,0\n0.5,.\n0.75,1\n"
+    found = read_predictions(data, "a.csv", missing="exclude")
+    assert found.probs[:, 1].tolist() == [0.25, 0.75]
+    tokens = read_predictions(b"p_.,p_a,label\n0.75,0.25,.\n0.5,0.5,a\n", "a.csv")
+    assert tokens.class_names == (".", "a")
+    assert tokens.true_labels is not None
+    assert tokens.true_labels.tolist() == [0, 1], "a class may have this name"

@@ -7,6 +7,7 @@ import decimal
 import importlib.util
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ import pytest
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits, read_table
-from calib_core.readers.formats import child_process, decoding_child, parquet
+from calib_core.readers.formats import child_process, parquet
+from calib_core.readers.formats.decoders import __main__ as child
 from calib_core.readers.table import Table
 from tests.support.sentences import matches
 
@@ -228,12 +230,18 @@ def test_without_pyarrow_the_sentence_says_what_to_install(refused: Refused, mon
     )
 
 
+def test_decoders_need_nothing_else_of_the_project() -> None:
+    """Their process starts quickly, and a damaged file meets little code."""
+    for file in Path(child.__file__).parent.glob("*.py"):
+        assert "calib_core" not in file.read_text("utf-8"), file.name
+
+
 def test_the_child_limits_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     import resource
 
     held: dict[int, tuple[int, int]] = {}
     monkeypatch.setattr(resource, "setrlimit", lambda what, pair: held.__setitem__(what, pair))
-    decoding_child.limit(child_process.bounds())
+    child.limit(child_process.bounds())
     assert held[resource.RLIMIT_CORE] == (0, 0)
     assert held[resource.RLIMIT_CPU][0] <= limits.CHILD_SECONDS
     assert held[resource.RLIMIT_AS][0] <= limits.CHILD_BYTES

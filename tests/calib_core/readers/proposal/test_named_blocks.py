@@ -102,6 +102,61 @@ def test_one_hot_columns_are_the_label_of_scores_of_the_same_classes() -> None:
     np.testing.assert_allclose(found.probs, P, atol=1e-12)
 
 
+ONE_HOT = {
+    "y_cat, p_cat": ("y_{}", "p_{}"),
+    "cat, cat_pred": ("{}", "{}_pred"),
+    "cat, prob_cat": ("{}", "prob_{}"),
+    "cat_true, cat_pred": ("{}_true", "{}_pred"),
+    "true_cat, pred_cat": ("true_{}", "pred_{}"),
+    "y_cat, cat": ("y_{}", "{}"),
+    "is cat, share of cat": ("is {}", "share of {}"),
+}
+NAMES = {"words": ("cat", "dog", "bird"), "digits": ("0", "1", "2"), "one in another": ("cat", "cat2", "big cat")}
+WRITTEN = {
+    "0 and 1": lambda marks: marks.astype(int),
+    "0.0 and 1.0": lambda marks: marks.astype(float),
+    "false and true": lambda marks: np.array([str(mark) for mark in marks], dtype=object),
+    "booleans": lambda marks: marks,
+}
+
+
+MEANINGFUL = [(form, names) for form in ONE_HOT for names in NAMES if names != "digits" or "{}" not in ONE_HOT[form]]
+
+
+@pytest.mark.parametrize(("form", "names"), MEANINGFUL)
+@pytest.mark.parametrize("written", WRITTEN)
+def test_columns_that_mark_the_class_are_the_label(form: str, names: str, written: str) -> None:
+    mark, score = ONE_HOT[form]
+    marks = {mark.format(name): WRITTEN[written](np.equal(Y, j)) for j, name in enumerate(NAMES[names])}
+    scores = {score.format(name): P[:, j] for j, name in enumerate(NAMES[names])}
+    sex = {"sex": np.arange(N) % 2}
+    for columns in ({**marks, **scores, **sex}, {**scores, **dict(reversed(marks.items()))}):
+        t = table(columns)
+        found = cc.readers.predictions(t, propose(t))
+        np.testing.assert_array_equal(found.labels, Y)
+        np.testing.assert_allclose(found.probs, P, atol=1e-12)
+
+
+def test_columns_that_do_not_mark_one_class_each_are_no_label() -> None:
+    """Several labels per row, a marked prediction, and two families of marks, of which one is a prediction."""
+    scores = {f"{name}_score": P[:, j] for j, name in enumerate("abc")}
+    truth = {name: np.equal(Y, j).astype(int) for j, name in enumerate("abc")}
+    several = {**truth, "a": np.ones(N, dtype=int)}
+    guess = {f"predicted_{name}": np.equal(P.argmax(axis=1), j).astype(int) for j, name in enumerate("abc")}
+    unclear = {f"{name}_hat": column for name, column in zip("abc", guess.values(), strict=True)}
+    for columns in (several, guess, {**truth, **unclear}):
+        with pytest.raises(InputError, match="no column is recognized as the labels"):
+            propose(table({**columns, **scores}))
+    assert propose(table({**guess, **truth, **scores})).label == ("a", "b", "c")
+
+
+def test_a_label_column_is_preferred_to_marks() -> None:
+    scores = {f"{name}_score": P[:, j] for j, name in enumerate("abc")}
+    marks = {name: np.equal(Y[::-1], j).astype(int) for j, name in enumerate("abc")}
+    t = table({**marks, **scores, "label": np.array(list("abc"), dtype=object)[Y]})
+    assert propose(t).label == ("label",)
+
+
 def test_a_label_of_numbers_is_found_by_its_values() -> None:
     p = P[:, 0]
     y = (RNG.random(N) < p).astype(int)
