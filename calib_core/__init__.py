@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
         inference,
         judged,
         lab,
+        monitoring,
         palette,
         papers,
         planning,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.evaluation.study import evaluate
     from calib_core.evaluation.update_gains import update_gains
     from calib_core.inference import compare
+    from calib_core.monitoring import Watch
     from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
     from calib_core.predictions.validation import sampling_weights
     from calib_core.readers import read_models, read_predictions, read_table
@@ -65,6 +67,7 @@ __all__ = [
     "RegistryError",
     "ReliabilityDisplay",
     "Summary",
+    "Watch",
     "arena",
     "binning",
     "brier_score",
@@ -91,6 +94,7 @@ __all__ = [
     "load_calibrator",
     "log_loss",
     "mce",
+    "monitoring",
     "palette",
     "papers",
     "planning",
@@ -121,6 +125,7 @@ _FROM = {
     "estimators": ("ESTIMATORS", "Estimate", "estimate"),
     "estimators.one_number": ("brier_score", "class_wise_ece", "ece", "log_loss", "mce"),
     "inference": ("compare",),
+    "monitoring": ("Watch",),
     "predictions.predictions": ("InputError", "Logits", "NotAnswerable", "Predictions"),
     "predictions.validation": ("sampling_weights",),
     "readers": ("read_models", "read_predictions", "read_table"),

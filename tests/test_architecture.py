@@ -187,6 +187,7 @@ MAY_PARSE_JSON = {
     "calib_core/calibrators/saving.py": "saved calibrators, checked value by value and tried before use",
     "calib_core/papers/tables/runs.py": "results it has kept itself, taken only where they are what was wanted",
     "calib_core/inference/gate_baselines.py": "a gate's own record, checked value by value",
+    "calib_core/monitoring/state_file.py": "states it has written itself, checked value by value",
     "calib_core/exporting/trial.py": "what a module it has just written and run has answered",
     "calib_core/registry/registry.py": "recipes, validated against the registries",
     "dashboard/commands/_shared_options.py": "a recipe in an option, validated against its registry",

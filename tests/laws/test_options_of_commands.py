@@ -115,6 +115,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(place)
         gate = CliRunner().invoke(main, ["gate", "again.csv", "--max-ece", "0.05", "--format", "json"])
         (place / "released.json").write_text(gate.stdout)
+        for state, file in (("kept.json", "three.csv"), ("other.json", "second.csv")):
+            CliRunner().invoke(main, ["watch", file, "--state", state])
         yield place
 
 
@@ -158,6 +160,8 @@ def _write(place: Path) -> None:
     milder = pd.read_csv(place / "risk.csv")
     milder.assign(risk=0.7 * milder["risk"]).to_csv(place / "milder.csv", index=False)
     whole.head(60).to_csv(place / "few.csv", index=False)
+    words = np.array(["high", "medium", "low"])[np.arange(90) % 3]
+    pd.DataFrame({"confidence": words, "correct": np.arange(90) % 3 % 2}).to_csv(place / "words.csv", index=False)
     whole.drop(columns="other").to_csv(place / "spare.csv", index=False)
     some = sure()
     some.to_csv(place / "sure.csv", index=False)
@@ -281,6 +285,7 @@ BASE = {
     "dashboard": "dashboard",
     "serve": "serve --memory-gb 4 --processes 1",
     "reproduce": "reproduce p1-example-1 --kept --json",
+    "watch": "watch FILE --state w.json --json",
 }
 """Quick call of each command."""
 COMMON: dict[str, tuple[str, str, str]] = {
@@ -500,6 +505,12 @@ CASES: dict[str, tuple[str, str, str]] = {
         }.items()
     },
     "tables --debug": ("tables nets --calibrator nothing", "", "--debug"),
+    "watch --state": ("watch --json", "--state kept.json", "--state other.json"),
+    "watch --period": ("watch three.csv --state w.json --json", "", "--period 2026-10-12"),
+    "watch --max-ratio": ("watch risk.csv --state w.json --json", "", "--max-ratio 3"),
+    "watch --false-alarms": ("watch three.csv --state w.json --json", "", "--false-alarms 0.5"),
+    "watch --year": ("watch three.csv --state w.json --json", "", "--year 2"),
+    "watch --accept": ("watch words.csv --state w.json --json", "", "--accept words"),
     "gate --debug": ("gate nowhere.csv --max-ece 0.05", "", "--debug"),
 }
 """Full calls, first and second arguments, of single options."""

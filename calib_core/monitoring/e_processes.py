@@ -1,0 +1,175 @@
+"""E-processes of a watched model: evidence against calibration that may be looked at any number of times.
+
+An e-process starts at 1. If the model is calibrated within the tolerance, its chance of ever reaching 1 / alpha is at
+most alpha (Ville's inequality; Ramdas et al. 2023). All of them are functions of sums over rows by period. So neither
+the order of batches nor the moments of looking matter.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit, logsumexp
+
+from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.notebook_display import OneLine
+
+SHIFTS = np.concatenate([sign * np.geomspace(0.05, 2.5, 12) for sign in (1.0, -1.0)])
+"""Alternatives of the test in the large: shifts of every score on the logit scale, both directions."""
+LARGEST_LOG_FACTOR = float(SHIFTS.max())
+"""A shift by t changes the logarithm of a probability by at most t."""
+_BETS = np.geomspace(0.005, 0.5, 14)
+"""Bets of the bounded processes: small ones for small errors of many rows."""
+_COUNT_BETS = np.geomspace(0.01, 2.5, 16)
+_STEPS = 60
+"""Bisections of [-1, 1]: to the last bit."""
+
+
+def log_factors(scores: Float64s, outcomes: Bools, low: Float64s, high: Float64s) -> Float64s:
+    """Log likelihood ratios of shifted scores to the nearest tolerated ones, (n, shifts).
+
+    The tolerated probabilities of a row are [low, high]. The factor of a shift upwards is (q/high)^y
+    ((1-q)/(1-high))^(1-y), with q = expit(logit high + shift). Downwards it has low in place of high. Its mean is at
+    most 1 for every tolerated probability. A row whose nearest tolerated probability is 0 or 1 has no factor.
+    """
+    found = np.zeros((len(scores), len(SHIFTS)))
+    for upwards, base in ((True, high), (False, low)):
+        columns = np.flatnonzero((SHIFTS > 0) == upwards)
+        inside = np.flatnonzero((base > 0) & (base < 1))
+        p, y = base[inside, np.newaxis], outcomes[inside, np.newaxis]
+        shifted = logit(p) + SHIFTS[columns]
+        found[np.ix_(inside, columns)] = np.where(
+            y, np.log(expit(shifted)) - np.log(p), np.log(expit(-shifted)) - np.log1p(-p)
+        )
+    return found
+
+
+def _psi(bets: Float64s) -> Float64s:
+    """The cumulant bound of a bounded variable: -log(1 - b) - b (Howard et al. 2021, exponential)."""
+    return -np.log1p(-bets) - bets
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PeriodSums(OneLine):
+    """Sums of T periods, each over its independent units (rows, or groups of rows by their means).
+
+    ``units`` (T,) are their numbers. ``expected`` and ``observed`` (T,) are the sums of scores and outcomes.
+    ``squared`` (T,) are those of the largest squared difference of a unit. ``differences`` (T, bins) are observed less
+    predicted.
+    ``log_factors`` (T, shifts) are those of ``log_factors``.
+    """
+
+    units: Float64s
+    expected: Float64s
+    observed: Float64s
+    squared: Float64s
+    differences: Float64s
+    log_factors: Float64s
+
+    def between(self, start: int, stop: int) -> PeriodSums:
+        """Return the sums of the periods start..stop-1."""
+        return PeriodSums(*(getattr(self, name)[start:stop] for name in self.__dataclass_fields__))
+
+
+def start_weights(n: int, horizon: int) -> Float64s:
+    """Weights (n,) of the periods at which an error may start: half of it now, the rest uniform over the horizon.
+
+    >>> start_weights(4, 4).tolist()
+    [0.625, 0.125, 0.125, 0.125]
+    """
+    weights = np.full(n, 0.5 / horizon)
+    weights[:1] += 0.5
+    return weights
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EvidenceByPeriod(OneLine):
+    """Logarithm of the evidence after each period, (T,), and the start (a period's place) that explains it best."""
+
+    log_e: Float64s
+    starts: NDArray[np.intp]
+
+
+def evidence(sums: PeriodSums, tolerance: float | None, horizon: int) -> EvidenceByPeriod:
+    """EvidenceByPeriod against calibration after each of T <= ``horizon`` periods: the mean of two e-processes.
+
+    In the large: mean over shifts of sum_k g_k prod_{P = k..t} e_P + 1 - sum_k g_k.
+    In bins: the same mixture of the mean over bets b of exp(-b n eps - psi(b) V) prod_bins cosh(b S_bin).
+    Here eps is the ``tolerance`` of the binned error, and n, V and S are sums since start k. The product allows for all
+    signs of the bins' errors. Without a tolerance there is only the first.
+    """
+    periods = len(sums.units)
+    weights = start_weights(periods, horizon)
+    log_weights, left = np.log(weights), 1 - np.cumsum(weights)
+    shifts = np.vstack([np.zeros(len(SHIFTS)), np.cumsum(sums.log_factors, axis=0)])
+    bins, units, squared = (
+        np.concatenate([np.zeros((1, *each.shape[1:])), np.cumsum(each, axis=0)])
+        for each in (sums.differences, sums.units, sums.squared)
+    )
+    log_e, starts = np.zeros(periods), np.zeros(periods, dtype=np.intp)
+    for t in range(1, periods + 1):
+        since = [log_weights[:t] + _log_mean(shifts[t] - shifts[:t])]
+        if tolerance is not None:
+            since.append(
+                log_weights[:t]
+                + _in_bins(units[t] - units[:t], squared[t] - squared[:t], bins[t] - bins[:t], tolerance)
+            )
+        by_start = np.logaddexp.reduce(since, axis=0) - math.log(len(since))
+        # Starts that are still to come have not bet yet: each has 1.
+        rest = max(left[t - 1], 0.0)
+        log_e[t - 1] = logsumexp(np.append(by_start, math.log(rest) if rest else -np.inf))
+        starts[t - 1] = int(by_start.argmax())
+    return EvidenceByPeriod(log_e, starts)
+
+
+def _log_mean(logs: Float64s) -> Float64s:
+    return np.asarray(logsumexp(logs, axis=-1)) - math.log(logs.shape[-1])
+
+
+def _in_bins(units: Float64s, squared: Float64s, differences: Float64s, tolerance: float) -> Float64s:
+    """Log of the process in bins for each start, (starts,)."""
+    bets = _BETS[:, np.newaxis]
+    # log cosh x = |x| + log1p(exp(-2 |x|)) - log 2, without overflow.
+    size = np.abs(_BETS[:, np.newaxis, np.newaxis] * differences)
+    cosh = (size + np.log1p(np.exp(-2 * size)) - math.log(2)).sum(axis=-1)
+    return _log_mean((cosh - bets * units * tolerance - _psi(bets) * squared).T)
+
+
+def gap_ends(sums: PeriodSums, alpha: float) -> tuple[float, float]:
+    """Ends of the mean gap, observed less predicted, over all periods given, at all times with chance 1 - ``alpha``.
+
+    For each end, the mean of three e-processes is inverted at 2 / alpha. One is of differences (Howard et al. 2021).
+    The others are of the counts of events and of non-events: they are narrower where either is rare. The gap may vary
+    from row to row.
+    """
+    units, expected, observed, squared = (
+        float(each.sum()) for each in (sums.units, sums.expected, sums.observed, sums.squared)
+    )
+    if not units:
+        return -1.0, 1.0
+    limit = math.log(2 / alpha)
+
+    def log_e(gap: float, sign: float) -> float:
+        """EvidenceByPeriod that the gap is further in the direction of ``sign`` than this."""
+        difference = sign * (observed - expected - units * gap)
+        true = min(max(expected + units * gap, 0.0), units)
+        parts = [_BETS * difference - _psi(_BETS) * squared]
+        # Many events show that the gap is larger, and many non-events that it is smaller; few ones the reverse.
+        for count, mean, up in ((observed, true, sign), (units - observed, units - true, -sign)):
+            parts.append(up * _COUNT_BETS * count - np.expm1(up * _COUNT_BETS) * mean)
+        return float(np.logaddexp.reduce([logsumexp(part) - math.log(len(part)) for part in parts])) - math.log(3)
+
+    ends = []
+    for sign in (1.0, -1.0):
+        inside, outside = (observed - expected) / units, -sign
+        for _ in range(_STEPS):
+            middle = (inside + outside) / 2
+            if log_e(middle, sign) >= limit:
+                outside = middle
+            else:
+                inside = middle
+        ends.append(outside)
+    return ends[0], ends[1]
