@@ -6,7 +6,7 @@ A finding is one violation of a rule, as in linters: the code is stable, and the
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from calib_core._base.notebook_display import Shown
@@ -262,6 +262,15 @@ class Finding(Shown):
         if self.severity == "note" or not self.open_to(chosen) or self.rule.requested_by in chosen:
             return False
         return self.change is None or not set(self.change) <= set(chosen)
+
+    def noted(self, accepted: Collection[str]) -> Finding:
+        """Return the finding as a note if it is a warning whose code is ``accepted``.
+
+        >>> seen = Finding("warning", "ties", "has ties")
+        >>> seen.noted({"ties"}).severity, seen.noted({"words"}).severity
+        ('note', 'warning')
+        """
+        return replace(self, severity="note") if self.severity == "warning" and self.code in accepted else self
 
     def worth_saying(self, chosen: Collection[str] = ()) -> bool:
         """True if the finding is reported with predictions and by every command: unresolved, or about rows left out.

@@ -86,6 +86,7 @@ def _check(rows: Predictions, found: Sequence[Finding], options: dict[str, Any])
         ratio: dict[str, Any] = {} if options.get("max_ratio") is None else {"ratio": float(options["max_ratio"])}
         codes = options.get("accept", ())
         accept = (codes,) if isinstance(codes, str) else tuple(codes)
+        accept += tuple((options.get("read") or {}).get("accepted", ()))
         of_file = [OpenWarning(each.code, each.message, each.rule.remedy) for each in found]
         return gate_check(
             rows, options.get("max_ece"), before=before, accept=accept, warnings=of_file, **allowed, **ratio, **given

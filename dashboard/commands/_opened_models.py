@@ -22,8 +22,9 @@ from calib_core import InputError, Predictions, Recipe
 from calib_core.datasets import DEMOS
 from calib_core.inference.gate_checks import OpenWarning
 from calib_core.predictions.plausibility import Doubt, doubts
-from calib_core.readers import Finding, Reading, Table, by_severity, examine, file_bytes, limits, unchosen_model
+from calib_core.readers import Finding, Reading, Table, examine, file_bytes, limits
 from calib_core.readers.checks.shuffled_labels import SAYS_NOTHING
+from calib_core.readers.from_file import blocking_findings, findings_about, unrestated
 from calib_core.readers.proposal.long_form import model_names
 from calib_core.text import count
 from dashboard import session
@@ -136,16 +137,16 @@ class Opened:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return the findings about the file, problems first, after a note if only one of several models is read."""
-        others: Iterable[Finding] = session.findings(*self._read)
-        if _RESTATED & {doubt.key for doubt in self.doubts}:
-            others = (each for each in others if each.code != "perfect")
-        return _findings(self.file.table, self.reading, self.chosen, others)
+        found = findings_about(self.file.table, self.reading, self.chosen, session.findings(*self._read))
+        return unrestated(found, self.doubts)
 
     @property
     def open_warnings(self) -> tuple[OpenWarning, ...]:
         """Return the warnings that the options do not settle, with the options that would."""
-        blocking = [each for each in self.findings if each.blocks(self.chosen)]
-        return tuple(OpenWarning(each.code, each.message, _as_options(self._of_one_model(each))) for each in blocking)
+        return tuple(
+            OpenWarning(each.code, each.message, _as_options(self._of_one_model(each)))
+            for each in blocking_findings(self.findings, self.chosen)
+        )
 
     def _of_one_model(self, finding: Finding) -> Finding:
         """Return the finding; if its change makes several models of one, with the first of them chosen."""
@@ -274,17 +275,9 @@ def remarks(table: Table, doubted: Iterable[Doubt], findings: Iterable[Finding],
 
 def remarks_on_part(table: Table, how: Reading, rows: Predictions, chosen: frozenset[str]) -> list[str]:
     """Return the remarks about a file of which only the first rows were read."""
-    found = _findings(table, how, chosen, by_severity(cc.readers.checks(table, how)))
-    return remarks(table, doubts(rows), found, chosen)
+    return remarks(table, doubts(rows), findings_about(table, how, chosen), chosen)
 
 
-def _findings(table: Table, how: Reading, chosen: frozenset[str], others: Iterable[Finding]) -> tuple[Finding, ...]:
-    alone = unchosen_model(table, how, chosen)
-    return (*([] if alone is None else [alone]), *others)
-
-
-_RESTATED = frozenset({"labels-equal", "one-class"})
-"""Doubts that say more than the finding that every prediction is right."""
 _OWN_OPTION = ("label", "event")
 """Fields of the reading that have their own option."""
 _STATEMENTS = ("It is ", "The ", "Rows ", "Attempts ", "Labels ", "Predicted ")
@@ -474,7 +467,7 @@ def assumed(source: Source, named: Iterable[str]) -> list[str]:
     if table is None:
         return []
     how, found = session.reading(source.data, source.reading), session.findings(source.data, source.reading)
-    return remarks(table, (), _findings(table, how, chosen, found), chosen)
+    return remarks(table, (), findings_about(table, how, chosen, found), chosen)
 
 
 def _check_named(rows: str, calibrators: Sequence[str], test: Path | None) -> None:

@@ -207,6 +207,7 @@ def _passage(
         scene = _opened_models.scene(_opened_models.divided({"": opened}, judge), rows=rows)
         judged = scene.get(scene.models.shown[0].predictions)
         before = baseline_for(name, kept) if kept else None
+        how["accept"] = (*how["accept"], *opened.reading.accepted)
         check = gate_check(judged, before=before, warnings=opened.open_warnings, **how)
         if form != "json":  # whose record has the findings
             opened.warn(open_warnings=not check.undecided)  # its own lines name them

@@ -129,8 +129,11 @@ def choose(role: Role, key: str) -> None:
 
 
 def amend(role: Role, **changes: Any) -> None:
-    """Change fields of the inspected reading; fields that depend on their old values are proposed again."""
-    followers = {name for changed in changes for name in _FOLLOWERS.get(changed, ())}
+    """Change fields of the inspected reading; fields that depend on their old values are proposed again.
+
+    Warnings were accepted about the earlier reading, so that a change of another field forgets them.
+    """
+    followers = {name for changed in changes for name in _FOLLOWERS.get(changed, ())} | {"accepted"}
     kept = {name: value for name, value in chosen_so_far(role).items() if name not in followers}
     attempt(role, looked_at(role), {**kept, **changes})
 

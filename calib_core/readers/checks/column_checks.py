@@ -324,7 +324,8 @@ _DIGITS = ("0", "1")
 def outcome_by_values(subject: Subject) -> Iterator[Finding]:
     """Find a column that is read as the outcome of a single risk because of its values, not its name.
 
-    A note if the names of the risk and of the outcome share a word.
+    A note if the name of the outcome decides, by itself or because the risk's name has a word of it, or if no other
+    column can be the outcome.
     """
     table, reading = subject.table, subject.reading
     if subject.scores.shape[1] > 1 or len(reading.label) != 1 or table.joined is not None:
@@ -341,7 +342,7 @@ def outcome_by_values(subject: Subject) -> Iterator[Finding]:
         if name not in reading.used and called_covariate(name) and len(two_values(column)) == 2
     )  # fmt: skip
     others = others or covariates
-    severity: Severity = "note" if alike or (named_so and others) else "warning"
+    severity: Severity = "note" if alike or named_so or not others else "warning"
     yield Finding(severity, "outcome", *_told(table, reading, label, others))
 
 
