@@ -302,7 +302,9 @@ def _as_options(finding: Finding) -> str:
     # A button may state a fact; among sentences it would contradict the previous one.
     purpose = "If" if label.startswith(_STATEMENTS) else "To"
     label = label.replace("Read as ", "read them as ")
-    return f"{purpose} {label[0].lower()}{label[1:]}, add {how}"
+    offer = f"{purpose} {label[0].lower()}{label[1:]}, add {how}"
+    # The name of the scores is doubted: the reading may be right, too.
+    return offer if finding.code != "called" else f"{offer}. If they are probabilities, add --read kind=probabilities"
 
 
 _NOT_MARKED = "{} has no column that marks calibration and test rows; leave --rows out"

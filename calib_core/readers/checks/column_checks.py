@@ -23,7 +23,7 @@ from calib_core.readers.proposal.class_columns import (
     outcome_columns,
     two_values,
 )
-from calib_core.readers.proposal.column_roles import named, named_last, role
+from calib_core.readers.proposal.column_roles import called_log, named, named_last, role
 from calib_core.readers.proposal.column_values import (
     always_equal,
     called_count,
@@ -35,7 +35,7 @@ from calib_core.readers.proposal.column_values import (
     surely_weights,
 )
 from calib_core.readers.proposal.label_codes import label_texts, plain
-from calib_core.readers.proposal.named_blocks import called_prediction, called_score, results_of_scorers
+from calib_core.readers.proposal.named_blocks import called_prediction, called_score, results_of_scorers, told_apart
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding, Severity
@@ -333,6 +333,8 @@ def outcome_by_values(subject: Subject) -> Iterator[Finding]:
     label = reading.label[0]
     if label not in table.columns or role(label) == "label" or "label" in proposed_fields(table, {}):
         return
+    if (answers := told_apart(table)) is not None and answers.label == label:
+        return
     alike = one_subject(reading.scores[0], label, two_values(table.columns[label]))
     others = outcome_columns(table, set(reading.used))
     # A name such as "died" decides, unless another column is named so, too.
@@ -365,6 +367,12 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
         and not called_prediction(reading.predicted)
         and not table.origin
     ):
+        answer, truth = reading.predicted, reading.label[0]
+        if told_apart(table) == (answer, truth):
+            sentence = f"{quoted(answer)} is read as the model's answer, and {quoted(truth)} as the true one."
+            swapped = {"predicted": truth, "label": (answer,)}
+            yield Finding("note", "answers", sentence, swapped, f"Use {quoted(truth)} as the model's answer")
+            return
         yield Finding(
             "warning",
             "answers",
@@ -374,7 +382,7 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
 
 
 def _called_confidence(name: str) -> bool:
-    return called_score(name) or role(name) is not None or bool(named_last([name], "confidence"))
+    return called_score(name) or called_log(name) or role(name) is not None or bool(named_last([name], "confidence"))
 
 
 def _told(
