@@ -25,6 +25,7 @@ from calib_core.predictions.plausibility import Doubt, doubts
 from calib_core.readers import Finding, Reading, Table, examine, file_bytes, limits
 from calib_core.readers.checks.shuffled_labels import SAYS_NOTHING
 from calib_core.readers.from_file import blocking_findings, findings_about, unrestated
+from calib_core.readers.proposal.column_values import parts_in
 from calib_core.readers.proposal.long_form import model_names
 from calib_core.text import count
 from dashboard import session
@@ -138,7 +139,15 @@ class Opened:
     def findings(self) -> tuple[Finding, ...]:
         """Return the findings about the file, problems first, after a note if only one of several models is read."""
         found = findings_about(self.file.table, self.reading, self.chosen, session.findings(*self._read))
+        if self.source.within and any(parts_in(self.file.table, name) for name in self._sliced):
+            found = tuple(each for each in found if each.code != "split")  # one part is judged
         return unrestated(found, self.doubts)
+
+    @property
+    def _sliced(self) -> list[str]:
+        """Return the columns of the slice that the file itself has."""
+        columns = cc.slices.as_slice(self.source.within).columns
+        return [name for name in columns if name in self.file.table.columns]
 
     @property
     def open_warnings(self) -> tuple[OpenWarning, ...]:

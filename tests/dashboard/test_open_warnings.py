@@ -27,6 +27,10 @@ CASES = {
     "zeros": ("zeros", FAIR.assign(risk=np.where((EVENT == 1) & (RISK < 0.4), 0.0, RISK))),
     "copies": ("copies", FAIR.assign(weight=1 + np.arange(N) % 3)),
 }
+SEX = np.resize(["f", "m"], N)
+SHIFTED = (RNG.random(N) < RISK * 0.4 + np.where(SEX == "f", 0.55, 0.05)).astype(int)
+CANCELLING = pd.DataFrame({"risk": (0.3 + RISK * 0.4).round(4), "y": SHIFTED, "sex": SEX})
+CASES |= {"group-error": ("group-error", CANCELLING)}
 MORE = {"copies": ("--read", "weights=weight")}
 
 
@@ -37,7 +41,7 @@ def _here(tmp_path, monkeypatch):
 
 def gate(frame, *more):
     frame.to_csv("g.csv", index=False)
-    arguments = ["gate", "g.csv", "--max-ece", "0.3", "--max-ratio", "3", "--judge", "all", *more]
+    arguments = ["gate", "g.csv", "--max-ece", "0.2", "--max-ratio", "3", "--judge", "all", *more]
     result = CliRunner().invoke(main, arguments, prog_name="calib")
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, result.stdout
@@ -68,6 +72,16 @@ def test_nothing_passes_with_an_open_warning(case):
     assert (record["options"]["accept"], record["checks"][0]["accepted"]) == (codes, codes)
 
 
+@pytest.mark.parametrize("case", ["models", "copies", "zeros"])
+def test_a_reading_that_accepts_a_warning_settles_it(case):
+    code, frame = CASES[case]
+    more = (*MORE.get(case, ()), "--read", f"accepted={code}")
+    ended, out = gate(frame, *more)
+    assert (ended, out.split(":")[0]) == (0, "PASS"), out
+    with pytest.raises(cc.InputError, match='accepted contains "zerso", which no warning has; did you mean "zeros"'):
+        cc.readers.Reading(scores=("p",), label=("y",), accepted=("zerso",))
+
+
 @pytest.mark.parametrize("case", ["models", "copies"])
 def test_the_option_that_the_warning_names_settles_it(case):
     code, frame = CASES[case]
@@ -77,6 +91,20 @@ def test_the_option_that_the_warning_names_settles_it(case):
     settled = json.loads(gate(frame, *MORE.get(case, ()), *options, "--format", "json")[1])["checks"][0]
     remaining = [each["message"] for each in settled["open_warnings"]]
     assert warning["message"] not in remaining
+
+
+def test_errors_of_groups_that_cancel_are_named_with_the_option_that_judges_one() -> None:
+    _, out = gate(CANCELLING, "--format", "json")
+    (warning,) = json.loads(out)["checks"][0]["open_warnings"]
+    assert "sex is m" in warning["message"]
+    assert "2 slices are off by more than the limit" in warning["message"]
+    options = shlex.split(warning["remedy"].partition("add ")[2])
+    assert options == ["--where", "sex=m"]
+    assert gate(CANCELLING, *options)[0] == 1
+    off = np.abs(CANCELLING.groupby("sex")["y"].mean() - CANCELLING.groupby("sex")["risk"].mean())
+    assert (off > 0.2).all()
+    assert abs(CANCELLING["y"].mean() - CANCELLING["risk"].mean()) < 0.05
+    assert gate(CANCELLING.assign(sex=RNG.permutation(SEX)))[0] == 0
 
 
 def test_an_accepted_warning_lets_nothing_else_pass():

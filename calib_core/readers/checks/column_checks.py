@@ -14,7 +14,7 @@ from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.predictions.validation import MOST_COPIES, effective_rows, sampling_weights, whole
 from calib_core.readers.checks.model_checks import names_models, outcome_column
 from calib_core.readers.checks.subject import Subject
-from calib_core.readers.messages import listed, quoted
+from calib_core.readers.messages import listed, quoted, shown
 from calib_core.readers.proposal.answer_words import marks_some, verdicts
 from calib_core.readers.proposal.class_columns import (
     called_covariate,
@@ -45,29 +45,34 @@ from calib_core.text import several
 
 
 def unused_split(subject: Subject) -> Iterator[Finding]:
-    """Find a column that marks rows as training, calibration or test rows by its values, but is not used."""
+    """Find a column that marks rows as training, calibration or test rows by its values, but is not used.
+
+    A column that is used cannot have both training and calibration rows: they would be judged only together.
+    """
     table, reading = subject.table, subject.reading
-    if reading.split is not None:
-        return
-    for name in table.columns:
-        if name in reading.used or len(table.columns[name]) != table.n_rows:
+    for name in table.columns if reading.split is None else (reading.split,):
+        if (name in reading.used and name != reading.split) or len(table.columns[name]) != table.n_rows:
             continue
         parts = parts_in(table, name)
-        if not parts or set(parts.values()) == {"test"} or set(parts.values()) == {"fit"}:
+        by_part = {part: value for value, part in parts.items()}
+        if not parts or set(by_part) in ({"test"}, {"fit"}):
             continue
         texts = label_texts(table.columns[name])
         seen = ", ".join(f"{several(int((texts == value).sum()))} of {quoted(value)}" for value in parts)
         sentence = f"The column {quoted(name)} marks parts of the file ({seen}), but all rows are judged together."
-        if len(set(parts.values())) == 1:
+        if {"fit", "train"} <= set(by_part):
+            part = shown(f"{name}={by_part.get('test', by_part['fit'])}")
+            sentence += (
+                " A model looks too good on training rows. Remove them, or judge one part, such as the slice "
+                f"{part} (--where)."
+            )
+            yield Finding("warning", "split", sentence)
+        elif reading.split is None and len(by_part) == 1:
             sentence = f"By the column {quoted(name)}, all rows are training rows, on which a model looks too good."
-        elif {"fit", "train"} <= set(parts.values()):
-            sentence += " Remove the training rows, on which a model looks too good."
-        else:
-            change = {"split": name}
+            yield Finding("warning", "split", sentence)
+        elif reading.split is None:
             sentence += " Which rows are to be judged?"
-            yield Finding("warning", "split", sentence, change, f"Judge the test rows of {quoted(name)}")
-            return
-        yield Finding("warning", "split", sentence)
+            yield Finding("warning", "split", sentence, {"split": name}, f"Judge the test rows of {quoted(name)}")
         return
 
 
