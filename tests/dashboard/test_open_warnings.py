@@ -2,17 +2,27 @@
 
 import json
 import shlex
+import warnings
+from dataclasses import astuple
+from pathlib import Path
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core.inference import gate_check
 from calib_core.inference.gate_checks import OpenWarning
-from dashboard import session
+from calib_core.readers.from_file import read_blocked
+from dashboard import cli, session
 from dashboard.cli import main
+from dashboard.report.sections import data as data_section
+from dashboard.selection import Selection, Source
+from dashboard.session.shell import report_line
+from dashboard.views import data_findings, data_trial
 
 N = 3000
 RNG = np.random.default_rng(0)
@@ -148,6 +158,32 @@ def test_on_screen_a_choice_settles_a_warning_too():
     assert [each.severity for each in other if each.code == "named-columns"] == ["warning"]
 
 
+def test_one_click_accepts_a_warning_in_session_report_and_command() -> None:
+    frame = pd.DataFrame({"p_pos": RISK[:200], "p_neg": 1 - RISK[:200], "y": EVENT[:200]})
+    file = session.hold(frame.to_csv(index=False).encode(), "accepted.csv")
+    app = AppTest.from_file(str(Path(cli.__file__).parent / "app.py"), default_timeout=60)
+    for name, text in Selection(view="data", source=Source(file.key)).to_query().items():
+        app.query_params[name] = text
+    app.run()
+    (button,) = [each for each in app.button if each.label == data_findings.ACCEPT]
+    button.click().run()
+    assert not app.exception, [each.value for each in app.exception]
+    chosen = app.session_state["calib.selection"]
+    assert json.loads(chosen.source.reading) == {"accepted": ["named-columns"]}
+    assert not app.warning
+    assert data_findings.ACCEPT not in {each.label for each in app.button}
+    (noted,) = [each for each in session.findings(file.key, chosen.source.reading) if each.code == "named-columns"]
+    assert noted.severity == "note"
+    bullets = [
+        text for block in data_section._found(*astuple(chosen.source)[:2]) for text in getattr(block, "items", ())
+    ]
+    assert f"Accepted warning: {noted.message}" in bullets
+    line = shlex.split(report_line(chosen))
+    assert dict(parse_qsl(line[line.index("--choices") + 1]))["reading"] == chosen.source.reading
+    other = data_trial.amended({"accepted": ("named-columns",)}, {"group": "y"})
+    assert other == {"group": "y"}, "it was accepted about another reading"
+
+
 def test_in_the_library_a_doubt_keeps_rows_from_passing():
     rows = cc.Predictions(np.tile([0.9, 0.1], (4000, 1)), [0] * 3600 + [1] * 400)
     check = gate_check(rows, 0.05)
@@ -159,3 +195,44 @@ def test_in_the_library_a_doubt_keeps_rows_from_passing():
     other = [OpenWarning("constant", "Seen in the file."), OpenWarning("zeros", "Seen too.")]
     check = gate_check(rows, 0.05, warnings=other, accept=["zeros"])
     assert (check.open, check.accepted) == ((other[0],), ("zeros",)), "one warning per code, the file's"
+
+
+def test_pooled_rows_of_several_parts_or_models_are_a_warning_in_python(tmp_path):
+    part = np.where(np.arange(N) % 3 == 0, "test", "calibration")
+    data = FAIR.assign(split=part).to_csv(index=False).encode()
+    with pytest.warns(UserWarning, match=r'"split" marks calibration and test rows.*give rows="test"'):
+        pooled = cc.read_predictions(data, "a.csv")
+    assert any("marks calibration and test rows" in note for note in pooled.notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        every = cc.read_predictions(data, "a.csv", rows="all")
+        test = cc.read_predictions(data, "a.csv", rows="test")
+        assert cc.read_predictions(data, "a.csv", split=None).n_rows == N
+        assert cc.read_predictions(FAIR.to_csv(index=False).encode(), "a.csv").n_rows == N
+    assert np.array_equal(test.labels, every.labels[part == "test"])
+    (path := tmp_path / "a.csv").write_bytes(data)
+    judged, found = read_blocked(path, {})
+    assert (judged.n_rows, found) == (test.n_rows, ()), "a gate judges the test rows"
+    with pytest.warns(UserWarning, match='"model" names 2 models'):
+        cc.read_predictions(TWICE.to_csv(index=False).encode(), "a.csv")
+
+
+@pytest.mark.parametrize("name", ["seed", "run"])
+def test_seeds_of_the_same_rows_are_read_as_one_with_a_warning(name):
+    runs = pd.concat([FAIR[:300].assign(**{name: number}) for number in range(3)])
+    with pytest.warns(UserWarning, match=f'"{name}" names 3 models with 300 rows each'):
+        cc.read_predictions(
+            runs.assign(risk=(0.01 + 0.9 * runs["risk"] + 0.08 * RNG.random(900)).round(5))
+            .to_csv(index=False)
+            .encode(),
+            "a.csv",
+        )
+    cc.read_predictions(FAIR.assign(run=RNG.integers(0, 3, N)).to_csv(index=False).encode(), "a.csv")
+
+
+def test_training_rows_in_a_split_column_are_a_warning_until_one_part_is_judged():
+    frame = FAIR.assign(split=np.resize(["train", "val", "test"], N))
+    code, out = gate(frame)
+    assert code == 2
+    assert 'the slice "split=test" (--where)' in out or "the slice split=test (--where)" in out
+    assert gate(frame, "--where", "split=test")[0] == 0
