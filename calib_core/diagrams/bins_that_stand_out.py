@@ -225,12 +225,15 @@ def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
 def edges_said(low: float, high: float) -> str:
     """A bin or a range in percent, with the digits that make it exact; "or more" for a wide last one.
 
-    >>> edges_said(14 / 15, 1.0), edges_said(0.985, 0.99), edges_said(0.02, 1.0)
-    ('93.3 to 100 %', '98.5 to 99 %', '2 % or more')
+    Ends that no digits distinguish are one number.
+
+    >>> edges_said(14 / 15, 1.0), edges_said(0.985, 0.99), edges_said(0.02, 1.0), edges_said(1 - 1e-9, 1.0)
+    ('93.3 to 100 %', '98.5 to 99 %', '2 % or more', 'about 100 %')
     """
     if high >= 1 and low > 0 and high - low > _OPEN:
         return f"{exact_end(low)} or more"
-    return exact_range(low, high)
+    first, _, last = (text := exact_range(low, high)).partition(" to ")
+    return f"about {last}" if f"{first} %" == last else text
 
 
 def _stretch(table: pd.DataFrame, off: np.ndarray[tuple[int], np.dtype[np.intp]]) -> str | None:

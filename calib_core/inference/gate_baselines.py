@@ -387,7 +387,7 @@ def _baseline(kept: dict[str, Any], name: str) -> Baseline:
     if not wrong and not (_nested(numbers) and 0 < kept["level"] < 1):
         wrong = ["interval"]
     if wrong:
-        raise InputError(f"{name} is damaged: its {wrong[0]} is not valid; create the baseline again")
+        raise InputError(f"{name} is damaged: the value of {wrong[0]} is not valid; create the baseline again")
     return Baseline(**texts, **{"classes": None, **counts}, **{key: float(value) for key, value in numbers.items()})  # type: ignore[arg-type]
 
 

@@ -252,6 +252,8 @@ _FINER, _MOST = 4, 1000
 _CANCEL = "Errors of opposite signs within a bin cancel; calib audit --unbinned prints bounds without bins."
 BIN_WARNINGS = ("few-bins", "within-bins")
 """Codes of warnings about the bins."""
+GROUP_WARNING = "group-error"
+"""Code of the warning about groups of rows whose errors cancel (``slices.findings.group_warnings``)."""
 
 
 def _of_bins(first: PrimaryLine, limit: float | None, bins: int | str | BinningScheme | None) -> Iterator[OpenWarning]:

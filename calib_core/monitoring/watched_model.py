@@ -227,9 +227,7 @@ class Watch(OneLine):
 
     def evidence(self) -> EvidenceByPeriod:
         """Return the evidence after each period of the year."""
-        return evidence(
-            self.sums_by_period(self.year), self.tolerance if self.ratio is None else None, self.horizon
-        )
+        return evidence(self.sums_by_period(self.year), self.tolerance if self.ratio is None else None, self.horizon)
 
     def answer(self) -> WatchAnswer:
         """Return the answer after the last period; NotAnswerable before the first batch."""

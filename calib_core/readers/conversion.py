@@ -202,13 +202,21 @@ def split_rows(table: Table, reading: Reading) -> tuple[NDArray[np.intp], NDArra
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def rows_for_testing(table: Table, reading: Reading) -> NDArray[np.bool_]:
-    """Mark the test rows of ``predictions(table, reading)`` by the split column, (n,); it may mark all or none.
+def rows_of_part(table: Table, reading: Reading, rows: str = "auto") -> NDArray[np.intp] | None:
+    """Return the rows of ``predictions(table, reading)`` that the split column marks as ``rows``; None for all rows.
 
-    For one part of a file, whose other parts may have the other rows. InputError for values that are neither.
+    ``rows`` is "all", "test", "calibration", or "auto": the test rows if a column marks them, else all. For one part of
+    a file, whose other parts may have the other rows, the result may be empty. InputError for values that are neither.
     """
+    if rows not in ("auto", "all", "test", "calibration"):
+        raise InputError(f"rows is {quoted(rows)}; choose auto, all, test or calibration")
+    if rows in ("test", "calibration") and reading.split is None:
+        raise InputError(f"{table.name} has no column of calibration and test rows; leave out rows")
+    if reading.split is None or rows == "all":
+        return None
     _, parts, texts = _marks(table, reading)
-    return np.array([parts[value] == "test" for value in texts], dtype=bool)
+    test = np.array([parts[value] == "test" for value in texts], dtype=bool)
+    return np.flatnonzero(test == (rows != "calibration"))
 
 
 def _marks(table: Table, reading: Reading) -> tuple[list[str], dict[str, str | None], Any]:

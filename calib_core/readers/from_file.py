@@ -6,7 +6,7 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
+from calib_core.predictions.plausibility import Doubt, doubts
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers.checks.examination import examine
 from calib_core.readers.checks.model_checks import unchosen_model
-from calib_core.readers.conversion import predictions
+from calib_core.readers.conversion import predictions, rows_of_part
 from calib_core.readers.formats.delimited import ARRAY
 from calib_core.readers.formats.detection import read_table
 from calib_core.readers.messages import affected, listed, quoted
@@ -30,7 +31,7 @@ from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, LabelJoin, Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import joined_by_shape
-from calib_core.text import inert
+from calib_core.text import inert, several
 
 LABEL = "label"
 """Name for the column of labels if the predictions have a column of its name, or if the name is uninformative."""
@@ -239,6 +240,7 @@ def read_predictions(
     *,
     labels: str | os.PathLike[str] | None = None,
     key: str | Sequence[str] | None = None,
+    rows: str | None = None,
     **changes: Any,
 ) -> Predictions:
     """Read predictions from a CSV, Parquet, NPZ, NPY or JSON Lines file; names and values determine how.
@@ -248,6 +250,8 @@ def read_predictions(
     source : a path, or the bytes of a file together with its ``name``; in a folder, files of one shape are one table.
     labels, key : path of a file with the labels, and the key column or columns that both files have; ``key=()`` joins
         row i with row i (``readers.with_labels``).
+    rows : "all", those that a split column marks as "test" or "calibration", or "auto": the test rows if any are
+        marked, else all. By default all, with a UserWarning if a column marks them.
     changes : fields of Reading to set instead of the proposed ones, such as ``kind="logits"`` or ``label="y"``.
 
     ``notes`` contains a sentence for each ambiguous assumption, and for rows that were left out. Probable mistakes also
@@ -259,18 +263,20 @@ def read_predictions(
     """
     table = _whole(source, name, labels, key)
     reading = propose(table, **changes)
-    return _handed_over(predictions(table, reading), table, reading, changes)
+    return _handed_over(_rows_of(table, reading, rows), table, reading, changes, pooled=rows is None)
 
 
 def read_blocked(source: str | os.PathLike[str], changes: Mapping[str, Any]) -> tuple[Predictions, tuple[Finding, ...]]:
     """Return the predictions in a file, and the warnings about it with which a gate passes nothing.
 
     ``changes`` are the fields of Reading that are set, as in ``read_predictions``; they settle the warnings about them.
+    Where a split column marks test rows, the predictions are these.
     """
     table = read_table(source)
     reading = propose(table, **changes)
-    found = tuple(each for each in _findings(table, reading, changes) if each.blocks(changes))
-    return predictions(table, reading), found
+    found = _rows_of(table, reading, "auto")
+    every = unrestated(findings_about(table, reading, changes), doubts(found))
+    return found, blocking_findings(every, changes)
 
 
 def read_models(
@@ -280,13 +286,14 @@ def read_models(
     models: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     key: str | Sequence[str] | None = None,
+    rows: str | None = None,
     **changes: Any,
 ) -> dict[str, Predictions]:
     """Read the predictions of every model from one file that has several, on the same questions.
 
     Parameters
     ----------
-    source, name, labels, key, changes : as in ``read_predictions``; ``question`` lists the columns that identify
+    source, name, labels, key, rows, changes : as in ``read_predictions``; ``question`` lists the columns that identify
         questions.
     models : the column of model names; the result has them in order of appearance. Without it, models come from
         ``score_sets`` (adjacent columns of several models such as risk_old and risk_new). Otherwise they come from the
@@ -306,8 +313,10 @@ def read_models(
     if not reading.several:
         reading = propose(table, models="model", **changes)
     each = {model: reading.replace(model=model) for model in model_names(table, reading)}
+    chosen = {*changes, "models", "model"}
     return {
-        model: _handed_over(predictions(table, how), table, how, {*changes, "model"}) for model, how in each.items()
+        model: _handed_over(_rows_of(table, how, rows), table, how, chosen, pooled=rows is None)
+        for model, how in each.items()
     }
 
 
@@ -325,18 +334,62 @@ def _whole(
     return read_table(source, name)
 
 
-def _handed_over(found: Predictions, table: Table, reading: Reading, chosen: Collection[str]) -> Predictions:
+def _rows_of(table: Table, reading: Reading, rows: str | None) -> Predictions:
+    found = predictions(table, reading)
+    kept = rows_of_part(table, reading, rows or "all")
+    return found if kept is None else found.take(kept)
+
+
+def _handed_over(
+    found: Predictions, table: Table, reading: Reading, chosen: Collection[str], *, pooled: bool
+) -> Predictions:
     """Return predictions with the assumptions in their notes, and warn of probable mistakes."""
     if reading.layout == "summary":
         return found
-    doubts = [each for each in _findings(table, reading, chosen) if each.worth_saying(chosen)]
-    for finding in doubts:
-        if finding.severity == "warning" and finding.code not in BY_CHOICE:
-            warnings.warn(f"{table.name}: {finding.message}", stacklevel=3)
-    return found._with({"notes": tuple(dict.fromkeys((*found.notes, *(finding.message for finding in doubts))))})
+    worth = [each for each in findings_about(table, reading, chosen) if each.worth_saying(chosen)]
+    doubtful = [each.message for each in worth if each.severity == "warning" and each.code not in BY_CHOICE]
+    messages = [each.message for each in worth]
+    if pooled and reading.split is not None:
+        doubtful.append(_POOLED.format(quoted(reading.split), several(found.n_rows)))
+        messages.append(doubtful[-1])
+    for message in doubtful:
+        warnings.warn(f"{table.name}: {message}", stacklevel=3)
+    return found._with({"notes": tuple(dict.fromkeys((*found.notes, *messages)))})
 
 
-def _findings(table: Table, reading: Reading, chosen: Collection[str]) -> tuple[Finding, ...]:
-    """Return the findings about a file, after one about models that are not read."""
-    beside = () if (alone := unchosen_model(table, reading, chosen)) is None else (alone,)
-    return (*beside, *examine(table, reading))
+_POOLED = (
+    'The column {} marks calibration and test rows, but all {} are read. To choose, give rows="test", '
+    'rows="calibration" or rows="all".'
+)
+
+
+def findings_about(
+    table: Table, reading: Reading, chosen: Collection[str], examined: Iterable[Finding] | None = None
+) -> tuple[Finding, ...]:
+    """Return the findings about a file, after one about models that are not read.
+
+    ``chosen`` are the fields of the reading that the user set; ``examined`` is the result of ``examine``, if known.
+    """
+    alone = unchosen_model(table, reading, chosen)
+    beside = () if alone is None else (alone.noted(reading.accepted),)
+    return (*beside, *(examine(table, reading) if examined is None else examined))
+
+
+def blocking_findings(found: Iterable[Finding], chosen: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Return the warnings about a file with which a gate passes nothing.
+
+    >>> seen = [Finding("warning", "perfect", "is always right"), Finding("note", "ties", "has ties")]
+    >>> [each.code for each in blocking_findings(seen)]
+    ['perfect']
+    """
+    return tuple(each for each in found if each.blocks(chosen))
+
+
+def unrestated(found: Iterable[Finding], doubted: Iterable[Doubt]) -> tuple[Finding, ...]:
+    """Return the findings without those that a doubt about the rows states more precisely."""
+    precise = bool(_PRECISE & {doubt.key for doubt in doubted})
+    return tuple(each for each in found if not (precise and each.code == "perfect"))
+
+
+_PRECISE = frozenset({"labels-equal", "one-class"})
+"""Doubts that say more than the finding that every prediction is right."""

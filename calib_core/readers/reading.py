@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, TypedDict, cast, get_args
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.messages import listed, meant, quoted
+from calib_core.readers.table_findings import RULES
 
 Layout = Literal["wide", "top-label", "confidence", "samples", "summary", "kept-rows"]
 OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")
@@ -46,6 +47,7 @@ class Fields(TypedDict, total=False):
     score_sets: tuple[str, ...]
     event: str | None
     predicted_coding: LabelCoding | None
+    accepted: tuple[str, ...]
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -54,7 +56,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "label_coding": get_args(LabelCoding),
     "missing": get_args(Missing),
 }
-_TUPLES = ("scores", "label", "classes", "metadata", "words", "question", "score_sets")
+_TUPLES = ("scores", "label", "classes", "metadata", "words", "question", "score_sets", "accepted")
 _NAMES = ("confidence", "correct", "predicted", "split", "weights", "group", "models", "model")
 
 
@@ -91,6 +93,8 @@ class Reading:
     event : name of the class of two that is the event, whose predicted risk is evaluated; None: the one that names
         suggest (``Predictions.event``). The label column itself, if it contains 0 and 1, means class 1.
     words : numbers for phrases that differ from ``verbal.PHRASES``, such as ("quite sure=0.8",).
+    accepted : codes of warnings about this reading that the user has checked, such as "named-columns". They become
+        notes, and no longer keep a gate from passing.
 
     >>> r = Reading(scores=("p_cat", "p_dog"), label=("y",), classes=("cat", "dog"))
     >>> Reading.from_json(r.to_json()) == r
@@ -119,6 +123,7 @@ class Reading:
     score_sets: tuple[str, ...] = ()
     event: str | None = None
     weighting: Weighting | None = None
+    accepted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in (field.name for field in dataclasses.fields(self)):
@@ -260,6 +265,8 @@ def checked_fields(changes: Mapping[str, object]) -> Fields:
 
 
 def _checked(name: str, value: Any) -> Any:
+    if name == "accepted":
+        return _codes(_strings(name, value))
     if name in _TUPLES:
         return _strings(name, value)
     if name in _CHOICES and value not in _CHOICES[name]:
@@ -275,6 +282,14 @@ def _checked(name: str, value: Any) -> Any:
     if name in _NAMES and not isinstance(value, str | None):
         raise InputError(f"{name} must be the name of a column, or none")
     return value
+
+
+def _codes(accepted: tuple[str, ...]) -> tuple[str, ...]:
+    for code in accepted:
+        if code not in RULES:
+            hint = meant(code, RULES) or f"the codes are {', '.join(sorted(RULES))}"
+            raise InputError(f"accepted contains {quoted(code)}, which no warning has; {hint}")
+    return tuple(dict.fromkeys(accepted))
 
 
 def _strings(name: str, value: Any) -> tuple[str, ...]:

@@ -14,13 +14,13 @@ import numpy as np
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import limits
 from calib_core.readers.checks.examination import reader_doubts
-from calib_core.readers.conversion import predictions, rows_for_testing
+from calib_core.readers.conversion import predictions, rows_of_part
 from calib_core.readers.formats import decoders, delimited, npy
 from calib_core.readers.formats.archives import ZIP
 from calib_core.readers.formats.child_process import bounds, check_lengths
 from calib_core.readers.formats.detection import check_ending, looks_like, read_table, table_of_lines
 from calib_core.readers.formats.jsonl import one_value
-from calib_core.readers.messages import quoted, size
+from calib_core.readers.messages import size
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import SUMMARY, Table, file_label, unique_names
@@ -77,11 +77,7 @@ def streamed(
     """
     for part in parts(path, labels=labels, columns=columns, **changes):
         table, reading, predicted = part.run.table, part.reading, part.predictions
-        if not part.run.first:
-            _check_rows(table, reading, rows)
-        kept = None
-        if reading.split is not None and rows != "all":
-            kept = np.flatnonzero(rows_for_testing(table, reading) == (rows != "calibration"))
+        kept = rows_of_part(table, reading, rows)
         progress(part.run.share)
         if kept is None or len(kept):
             yield predicted if kept is None else predicted.take(kept)
@@ -152,13 +148,6 @@ class StreamedFile:
 
     def __iter__(self) -> Iterator[Predictions]:
         return streamed(self.path, **self.how)
-
-
-def _check_rows(table: Table, reading: Reading, rows: str) -> None:
-    if rows not in ("auto", "all", "test", "calibration"):
-        raise InputError(f"rows is {quoted(rows)}; choose auto, all, test or calibration")
-    if rows in ("test", "calibration") and reading.split is None:
-        raise InputError(f"{table.name} has no column of calibration and test rows; leave out rows")
 
 
 def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = None) -> Iterator[Run]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from calib_core.diagrams.class_list import gaps_cancel
 from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.diagrams.overall_gap import overall_gap
 from calib_core.estimators.base import claimed_rows, notion_looked_at
+from calib_core.inference.gate_checks import GROUP_WARNING, OpenWarning
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.elementary import share_ends, share_test
 from calib_core.inference.significance.count_tests import (
@@ -199,6 +201,33 @@ def off_as_a_whole(whole: pd.Series, parts: pd.DataFrame) -> bool:
     few = (total * opposed).groupby(tested["kind"]).sum() <= OPPOSED * total.groupby(tested["kind"]).sum()
     cause = tested["stands_out"] & (size >= 2 * abs(gap)) & (total >= CONCENTRATED * n * abs(gap))
     return bool(few.all()) and not (opposed & tested["stands_out"]).any() and not cause.any()
+
+
+MOST_TESTED = 5_000_000
+"""Number of values of metadata (rows times columns) up to which all columns are tested by default."""
+
+
+def group_warnings(table: pd.DataFrame, limit: float) -> tuple[OpenWarning, ...]:
+    """Return the warning of a gate about slices that are significantly off by more than its ``limit``; else nothing.
+
+    ``table`` is that of ``findings``. Errors of two groups, such as men and women, can cancel over all rows, which then
+    pass. The gap is that of all rows of a slice. What can mislead: a slice with few rows can be off by more than the
+    limit without being significant.
+
+    >>> import calib_core as cc
+    >>> sex = pd.DataFrame({"sex": ["f"] * 500 + ["m"] * 500})
+    >>> rows = cc.Predictions([[0.5, 0.5]] * 1000, [1] * 350 + [0] * 300 + [1] * 150 + [0] * 200, metadata=sex)
+    >>> [(each.code, each.remedy) for each in group_warnings(findings(rows), 0.1)]
+    [('group-error', 'To judge these rows, add --where sex=f')]
+    """
+    gap = table["gap"].abs()
+    off = table[(table["kind"] == SLICE) & table["stands_out"].astype(bool) & (gap > limit)]
+    if not len(off):
+        return ()
+    number = f"{len(off):,} slices are" if len(off) > 1 else "one slice is"
+    message = f"Errors can cancel over all rows: {number} off by more than the limit. {off['finding'].iloc[0]}"
+    where = shlex.quote(str(off["slice"].iloc[0]))
+    return (OpenWarning(GROUP_WARNING, message, f"To judge these rows, add --where {where}"),)
 
 
 def headline(table: pd.DataFrame, error: str = "") -> tuple[str, ...]:

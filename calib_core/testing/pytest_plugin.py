@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:  # heavy: imported only when a test uses it
-    from calib_core.inference.gate_checks import GateCheck
+    from calib_core.inference.gate_checks import GateCheck, OpenWarning
     from calib_core.predictions.predictions import Predictions
     from calib_core.readers.table_findings import Finding
 
@@ -86,12 +86,23 @@ def _check(rows: Predictions, found: Sequence[Finding], options: dict[str, Any])
         ratio: dict[str, Any] = {} if options.get("max_ratio") is None else {"ratio": float(options["max_ratio"])}
         codes = options.get("accept", ())
         accept = (codes,) if isinstance(codes, str) else tuple(codes)
-        of_file = [OpenWarning(each.code, each.message, each.rule.remedy) for each in found]
-        return gate_check(
-            rows, options.get("max_ece"), before=before, accept=accept, warnings=of_file, **allowed, **ratio, **given
-        )
+        accept += tuple((options.get("read") or {}).get("accepted", ()))
+        limit = options.get("max_ece")
+        warned = [OpenWarning(each.code, each.message, each.rule.remedy) for each in found]
+        warned += () if limit is None else _of_groups(rows, limit, options.get("level"))
+        return gate_check(rows, limit, before=before, accept=accept, warnings=warned, **allowed, **ratio, **given)
     except (InputError, RegistryError) as why:
         pytest.fail(f"calibration could not be checked: {why}")
+
+
+def _of_groups(rows: Predictions, limit: float, level: float | None) -> tuple[OpenWarning, ...]:
+    """Return the warning about groups of rows, by the columns next to the predictions."""
+    from calib_core.defaults import LEVEL
+    from calib_core.slices.findings import MOST_TESTED, findings, group_warnings
+
+    if rows.metadata is None or rows.metadata.size > MOST_TESTED:
+        return ()
+    return group_warnings(findings(rows, level=level or LEVEL), limit)
 
 
 def _baseline(path: Any) -> Any:

@@ -22,8 +22,10 @@ from calib_core import InputError, Predictions, Recipe
 from calib_core.datasets import DEMOS
 from calib_core.inference.gate_checks import OpenWarning
 from calib_core.predictions.plausibility import Doubt, doubts
-from calib_core.readers import Finding, Reading, Table, by_severity, examine, file_bytes, limits, unchosen_model
+from calib_core.readers import Finding, Reading, Table, examine, file_bytes, limits
 from calib_core.readers.checks.shuffled_labels import SAYS_NOTHING
+from calib_core.readers.from_file import blocking_findings, findings_about, unrestated
+from calib_core.readers.proposal.column_values import parts_in
 from calib_core.readers.proposal.long_form import model_names
 from calib_core.text import count
 from dashboard import session
@@ -136,16 +138,24 @@ class Opened:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return the findings about the file, problems first, after a note if only one of several models is read."""
-        others: Iterable[Finding] = session.findings(*self._read)
-        if _RESTATED & {doubt.key for doubt in self.doubts}:
-            others = (each for each in others if each.code != "perfect")
-        return _findings(self.file.table, self.reading, self.chosen, others)
+        found = findings_about(self.file.table, self.reading, self.chosen, session.findings(*self._read))
+        if self.source.within and any(parts_in(self.file.table, name) for name in self._sliced):
+            found = tuple(each for each in found if each.code != "split")  # one part is judged
+        return unrestated(found, self.doubts)
+
+    @property
+    def _sliced(self) -> list[str]:
+        """Return the columns of the slice that the file itself has."""
+        columns = cc.slices.as_slice(self.source.within).columns
+        return [name for name in columns if name in self.file.table.columns]
 
     @property
     def open_warnings(self) -> tuple[OpenWarning, ...]:
         """Return the warnings that the options do not settle, with the options that would."""
-        blocking = [each for each in self.findings if each.blocks(self.chosen)]
-        return tuple(OpenWarning(each.code, each.message, _as_options(self._of_one_model(each))) for each in blocking)
+        return tuple(
+            OpenWarning(each.code, each.message, _as_options(self._of_one_model(each)))
+            for each in blocking_findings(self.findings, self.chosen)
+        )
 
     def _of_one_model(self, finding: Finding) -> Finding:
         """Return the finding; if its change makes several models of one, with the first of them chosen."""
@@ -274,17 +284,9 @@ def remarks(table: Table, doubted: Iterable[Doubt], findings: Iterable[Finding],
 
 def remarks_on_part(table: Table, how: Reading, rows: Predictions, chosen: frozenset[str]) -> list[str]:
     """Return the remarks about a file of which only the first rows were read."""
-    found = _findings(table, how, chosen, by_severity(cc.readers.checks(table, how)))
-    return remarks(table, doubts(rows), found, chosen)
+    return remarks(table, doubts(rows), findings_about(table, how, chosen), chosen)
 
 
-def _findings(table: Table, how: Reading, chosen: frozenset[str], others: Iterable[Finding]) -> tuple[Finding, ...]:
-    alone = unchosen_model(table, how, chosen)
-    return (*([] if alone is None else [alone]), *others)
-
-
-_RESTATED = frozenset({"labels-equal", "one-class"})
-"""Doubts that say more than the finding that every prediction is right."""
 _OWN_OPTION = ("label", "event")
 """Fields of the reading that have their own option."""
 _STATEMENTS = ("It is ", "The ", "Rows ", "Attempts ", "Labels ", "Predicted ")
@@ -309,7 +311,9 @@ def _as_options(finding: Finding) -> str:
     # A button may state a fact; among sentences it would contradict the previous one.
     purpose = "If" if label.startswith(_STATEMENTS) else "To"
     label = label.replace("Read as ", "read them as ")
-    return f"{purpose} {label[0].lower()}{label[1:]}, add {how}"
+    offer = f"{purpose} {label[0].lower()}{label[1:]}, add {how}"
+    # The name of the scores is doubted: the reading may be right, too.
+    return offer if finding.code != "called" else f"{offer}. If they are probabilities, add --read kind=probabilities"
 
 
 _NOT_MARKED = "{} has no column that marks calibration and test rows; leave --rows out"
@@ -474,7 +478,7 @@ def assumed(source: Source, named: Iterable[str]) -> list[str]:
     if table is None:
         return []
     how, found = session.reading(source.data, source.reading), session.findings(source.data, source.reading)
-    return remarks(table, (), _findings(table, how, chosen, found), chosen)
+    return remarks(table, (), findings_about(table, how, chosen, found), chosen)
 
 
 def _check_named(rows: str, calibrators: Sequence[str], test: Path | None) -> None:

@@ -16,6 +16,8 @@ from dashboard.commands._passages import Passage
 from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
+    import pandas as pd
+
     from calib_core.inference import Baseline
     from dashboard.session import Scene
 
@@ -83,9 +85,9 @@ def command(
     interval of a perfectly calibrated model would usually include the limit. Too close to call: all other cases. The
     estimate itself never decides.
 
-    The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning about
-    the file is open (undecided). The output names the option that settles each warning. --accept lets the file pass
-    with it.
+    The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning is open
+    (undecided): about the file, the bins, or a group of rows that is significantly off by more than the limit. The
+    output names the option that settles each warning. --accept lets the file pass with it.
 
     The error is that of one notion, chosen without looking at the outcomes (--notion). Two classes have a second limit,
     for the ratio of observed to expected events. Of several files, all must pass.
@@ -168,12 +170,12 @@ def _baselines(path: Path) -> dict[str, Baseline]:
 
 def _check_codes(accept: tuple[str, ...]) -> None:
     """Raise a usage error for a code that no warning has."""
-    from calib_core.inference.gate_checks import BIN_WARNINGS
+    from calib_core.inference.gate_checks import BIN_WARNINGS, GROUP_WARNING
     from calib_core.predictions.plausibility import DOUBTS
     from calib_core.readers.messages import meant
     from calib_core.readers.table_findings import RULES
 
-    known = {*RULES, *DOUBTS, *BIN_WARNINGS}
+    known = {*RULES, *DOUBTS, *BIN_WARNINGS, GROUP_WARNING}
     for code in accept:
         if code not in known:
             hint = meant(code, known) or f"the codes are {', '.join(sorted(known))}."
@@ -198,6 +200,7 @@ def _passage(
     from calib_core import InputError, RegistryError
     from calib_core.inference import gate_check
     from calib_core.inference.gate_baselines import baseline_for
+    from calib_core.slices.findings import group_warnings
     from dashboard.commands import _opened_models
 
     begun = time.perf_counter()
@@ -207,7 +210,10 @@ def _passage(
         scene = _opened_models.scene(_opened_models.divided({"": opened}, judge), rows=rows)
         judged = scene.get(scene.models.shown[0].predictions)
         before = baseline_for(name, kept) if kept else None
-        check = gate_check(judged, before=before, warnings=opened.open_warnings, **how)
+        how["accept"] = (*how["accept"], *opened.reading.accepted)
+        found = _findings(scene, how["level"])
+        of_groups = () if how["limit"] is None or found is None else group_warnings(found, how["limit"])
+        check = gate_check(judged, before=before, warnings=(*opened.open_warnings, *of_groups), **how)
         if form != "json":  # whose record has the findings
             opened.warn(open_warnings=not check.undecided)  # its own lines name them
         if check.line.ratio is None and not _shared_options.by_default("ratio"):
@@ -219,22 +225,26 @@ def _passage(
         return Passage(path, name, time.perf_counter() - begun, why=_failures.sentence_of(why))
     judged_on = f"{_opened_models.judged_rows(scene, rows)}{opened.among}{opened.of_all(judged)}"
     seconds = time.perf_counter() - begun
-    subset = "" if form == "github" else _subset(scene, how["level"])
+    subset = "" if form == "github" or of_groups else _subset(found)
     return Passage(path, name, seconds, opened, check, judged_on=judged_on, subset=subset)
 
 
-def _subset(scene: Scene, level: float) -> str:
+def _findings(scene: Scene, level: float) -> pd.DataFrame | None:
+    """Return the findings on the judged rows; None if there are none of these rows, as of a summary."""
+    from calib_core import NotAnswerable
+    from dashboard.exhibits import findings
+
+    with suppress(NotAnswerable):
+        return scene.get(findings.found(scene, level))
+    return None
+
+
+def _subset(table: pd.DataFrame | None) -> str:
     """Return the first significant finding on a subset of the rows; empty if there is none.
 
     The gate is about all rows: they can pass although a class, a site or a range of risks is far off.
     """
-    from calib_core import NotAnswerable
     from calib_core.slices.findings import OVERALL
-    from dashboard.exhibits import findings
 
-    with suppress(NotAnswerable):
-        table = scene.get(findings.found(scene, level))
-        off = table[table["stands_out"] & (table["kind"] != OVERALL)]
-        if len(off):
-            return str(off["finding"].iloc[0])
-    return ""
+    off = () if table is None else table[table["stands_out"] & (table["kind"] != OVERALL)]["finding"].tolist()
+    return str(off[0]) if off else ""

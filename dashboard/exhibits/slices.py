@@ -17,6 +17,7 @@ from calib_core.diagrams.class_list import FEW_ROWS
 from calib_core.inference.significance.count_tests import counts_rows, kinds_of_places, kinds_with_slices
 from calib_core.registry.registry import Flag, Range, Text
 from calib_core.slices import Multicalibration, SliceScan
+from calib_core.slices.findings import MOST_TESTED
 from calib_core.text import at_level, count, first_few, listed
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
@@ -150,8 +151,6 @@ class BySlice(Exhibit):
 
 ADDED = "A column such as camera, site or subject would show whether the probabilities are off for one of its values."
 """Explains the use of a metadata column."""
-MOST_CELLS = 5_000_000
-"""Rows times columns up to which all columns are tested to find the one with the largest gap."""
 
 
 def notion_of(scene: Scene) -> str:
@@ -172,7 +171,7 @@ def columns_of(scene: Scene) -> tuple[str, ...]:
 def too_many(scene: Scene) -> bool:
     """True if testing every column takes long."""
     metadata = scene.get(scene.model.predictions).metadata
-    return metadata is not None and metadata.size > MOST_CELLS
+    return metadata is not None and metadata.size > MOST_TESTED
 
 
 def by_column(scene: Scene) -> Call[pd.DataFrame]:

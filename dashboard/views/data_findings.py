@@ -23,16 +23,22 @@ _OUTCOMES: dict[Outcome, tuple[str, str]] = {
 ICONS = {"problem": ":material/error:", "warning": ":material/warning:", "note": ":material/info:"}
 _BOXES: dict[str, Callable[..., Any]] = {"problem": st.error, "warning": st.warning}
 
+ACCEPT = "This reading is right"
+"""Label of the button that accepts an assumption about the file."""
+
 Change = Callable[[Finding], None]
 
 
-def show(findings: Iterable[Finding], *, key: str, change: Change) -> None:
-    """Draw findings, problems first, notes collapsed; ``change`` receives the finding whose button is clicked."""
+def show(findings: Iterable[Finding], *, key: str, change: Change, accept: Change | None = None) -> None:
+    """Draw findings, problems first, notes collapsed; ``change`` receives the finding whose button is clicked.
+
+    ``accept`` receives a warning that the user accepts; without it, warnings have no button for that.
+    """
     groups = grouped(findings)
-    notes = [group for group in groups if group[0].severity == "note" and not _asks(group[0])]
+    notes = [group for group in groups if group[0].severity == "note"]
     for i, group in enumerate(groups):
         if group not in notes:
-            _box(group, f"{key}.{i}", change)
+            _box(group, f"{key}.{i}", change, accept)
     if not groups:
         # No tick: a readable file is no evidence about calibration.
         st.info("The checks of the file found nothing unusual.", icon=ICONS["note"])
@@ -58,26 +64,29 @@ def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
     return list(groups.values())
 
 
-def _asks(finding: Finding) -> bool:
-    """Return True if a note is a question about the file's meaning, and therefore expanded."""
-    return finding.code == "models" and finding.change is not None
-
-
-def _box(group: list[Finding], key: str, change: Change) -> None:
+def _box(group: list[Finding], key: str, change: Change, accept: Change | None) -> None:
     first = group[0]
     message = " ".join(dict.fromkeys(finding.message for finding in group))
     with st.container(gap="xsmall"):
         box = _BOXES.get(first.severity, st.info)
         box(f"**{_WORDS[first.severity]}.** {markdown_plain(message)}", icon=ICONS[first.severity])
-        _buttons(group, key, change)
+        _buttons(group, key, change, accept if first.severity == "warning" else None)
 
 
-def _buttons(group: list[Finding], key: str, change: Change) -> None:
+def _buttons(group: list[Finding], key: str, change: Change, accept: Change | None = None) -> None:
     offers = [finding for finding in group if finding.change is not None]
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         for i, finding in enumerate(offers):
             label = markdown_plain(finding.change_label or "Change")
             st.button(label, key=f"{key}.{i}", on_click=change, args=(finding,))
+        if accept is not None:
+            st.button(
+                ACCEPT if offers or group[0].rule.settled_by else "Accept this warning",
+                key=f"{key}.accept",
+                help="The warning becomes a note, also in the report and in the copied commands.",
+                on_click=accept,
+                args=(group[0],),
+            )
         with st.popover("What to do", type="tertiary", key=f"{key}.rule"):
             _rule(group[0], key)
 

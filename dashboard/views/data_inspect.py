@@ -43,7 +43,11 @@ def _shown(role: Role, key: str, changed: str) -> None:
     def change(finding: Finding) -> None:
         amend(role, **dict(finding.change or {}))
 
-    data_findings.show(found(role, key, changed), key=f"data.found.{role}", change=change)
+    def accept(finding: Finding) -> None:
+        known = session.reading(key, changed).accepted
+        amend(role, accepted=(*known, finding.code))
+
+    data_findings.show(found(role, key, changed), key=f"data.found.{role}", change=change, accept=accept)
     data_findings.all_checks(session.checks(key, changed), key=f"data.checks.{role}")
 
 

@@ -130,9 +130,16 @@ def choose(role: Role, key: str) -> None:
 
 def amend(role: Role, **changes: Any) -> None:
     """Change fields of the inspected reading; fields that depend on their old values are proposed again."""
-    followers = {name for changed in changes for name in _FOLLOWERS.get(changed, ())}
-    kept = {name: value for name, value in chosen_so_far(role).items() if name not in followers}
-    attempt(role, looked_at(role), {**kept, **changes})
+    attempt(role, looked_at(role), amended(chosen_so_far(role), changes))
+
+
+def amended(chosen: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the chosen fields after changes, without those that depend on the changed ones.
+
+    Warnings were accepted about the earlier reading, so that a change of another field forgets them.
+    """
+    followers = {name for changed in changes for name in _FOLLOWERS.get(changed, ())} | {"accepted"}
+    return {**{name: value for name, value in chosen.items() if name not in followers}, **changes}
 
 
 def attempt(role: Role, key: str, chosen: Mapping[str, Any], *, accepted: bool = False) -> None:

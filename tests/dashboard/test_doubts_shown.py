@@ -132,7 +132,7 @@ def test_label_and_event_are_options(tmp_path: Path) -> None:
 def test_the_outcome_taken_is_named_with_the_option_that_changes_it(tmp_path: Path) -> None:
     (file := tmp_path / "risk.csv").write_bytes(table({"risk": RISK.tolist(), "died": OUTCOME.tolist()}))
     taken = run("gate", file, "--max-ece", "0.3")
-    assert 'warning: "died" contains only 0 and 1, so it is read as the outcome. If the ' in taken.stderr
+    assert 'note: "died" contains only 0 and 1, so it is read as the outcome. If the ' in taken.stderr
     assert "add --label COLUMN" in taken.stderr
     assert "is read as the outcome" not in run("gate", file, "--max-ece", "0.3", "--label", "died").stderr
 

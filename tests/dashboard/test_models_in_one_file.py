@@ -48,7 +48,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_one_click_shows_both_models_and_another_takes_it_back() -> None:
     app = opened(Selection(source=Source(DEMO), view="data", calibrators=()))
-    assert any("names 2 models over the same 1,000 questions" in text for text in said(app.info))
+    assert any("names 2 models over the same 1,000 questions" in text for text in said(app.warning))
     assert chosen(app).others == ()
     app = click(app, "Read as 2 models")
     assert chosen(app).replace(view="overview", calibrators=()) == BOTH
@@ -138,7 +138,7 @@ def test_a_command_says_that_it_reads_the_models_of_a_file_as_one(files: dict[st
         result = CliRunner().invoke(main, [command[0], str(files["both"]), *command[1:]])
         assert result.exit_code == 0, result.output
         (line,) = [line for line in result.stderr.splitlines() if "names 2 models over the same 1,000" in line]
-        assert line.startswith("both.jsonl: note: ")
+        assert line.startswith("both.jsonl: warning: ")
         assert "They are now read as one model." in line
 
 

@@ -2,17 +2,27 @@
 
 import json
 import shlex
+import warnings
+from dataclasses import astuple
+from pathlib import Path
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core.inference import gate_check
 from calib_core.inference.gate_checks import OpenWarning
-from dashboard import session
+from calib_core.readers.from_file import read_blocked
+from dashboard import cli, session
 from dashboard.cli import main
+from dashboard.report.sections import data as data_section
+from dashboard.selection import Selection, Source
+from dashboard.session.shell import report_line
+from dashboard.views import data_findings, data_trial
 
 N = 3000
 RNG = np.random.default_rng(0)
@@ -27,6 +37,10 @@ CASES = {
     "zeros": ("zeros", FAIR.assign(risk=np.where((EVENT == 1) & (RISK < 0.4), 0.0, RISK))),
     "copies": ("copies", FAIR.assign(weight=1 + np.arange(N) % 3)),
 }
+SEX = np.resize(["f", "m"], N)
+SHIFTED = (RNG.random(N) < RISK * 0.4 + np.where(SEX == "f", 0.55, 0.05)).astype(int)
+CANCELLING = pd.DataFrame({"risk": (0.3 + RISK * 0.4).round(4), "y": SHIFTED, "sex": SEX})
+CASES |= {"group-error": ("group-error", CANCELLING)}
 MORE = {"copies": ("--read", "weights=weight")}
 
 
@@ -37,7 +51,7 @@ def _here(tmp_path, monkeypatch):
 
 def gate(frame, *more):
     frame.to_csv("g.csv", index=False)
-    arguments = ["gate", "g.csv", "--max-ece", "0.3", "--max-ratio", "3", "--judge", "all", *more]
+    arguments = ["gate", "g.csv", "--max-ece", "0.2", "--max-ratio", "3", "--judge", "all", *more]
     result = CliRunner().invoke(main, arguments, prog_name="calib")
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, result.stdout
@@ -68,6 +82,16 @@ def test_nothing_passes_with_an_open_warning(case):
     assert (record["options"]["accept"], record["checks"][0]["accepted"]) == (codes, codes)
 
 
+@pytest.mark.parametrize("case", ["models", "copies", "zeros"])
+def test_a_reading_that_accepts_a_warning_settles_it(case):
+    code, frame = CASES[case]
+    more = (*MORE.get(case, ()), "--read", f"accepted={code}")
+    ended, out = gate(frame, *more)
+    assert (ended, out.split(":")[0]) == (0, "PASS"), out
+    with pytest.raises(cc.InputError, match='accepted contains "zerso", which no warning has; did you mean "zeros"'):
+        cc.readers.Reading(scores=("p",), label=("y",), accepted=("zerso",))
+
+
 @pytest.mark.parametrize("case", ["models", "copies"])
 def test_the_option_that_the_warning_names_settles_it(case):
     code, frame = CASES[case]
@@ -77,6 +101,20 @@ def test_the_option_that_the_warning_names_settles_it(case):
     settled = json.loads(gate(frame, *MORE.get(case, ()), *options, "--format", "json")[1])["checks"][0]
     remaining = [each["message"] for each in settled["open_warnings"]]
     assert warning["message"] not in remaining
+
+
+def test_errors_of_groups_that_cancel_are_named_with_the_option_that_judges_one() -> None:
+    _, out = gate(CANCELLING, "--format", "json")
+    (warning,) = json.loads(out)["checks"][0]["open_warnings"]
+    assert "sex is m" in warning["message"]
+    assert "2 slices are off by more than the limit" in warning["message"]
+    options = shlex.split(warning["remedy"].partition("add ")[2])
+    assert options == ["--where", "sex=m"]
+    assert gate(CANCELLING, *options)[0] == 1
+    off = np.abs(CANCELLING.groupby("sex")["y"].mean() - CANCELLING.groupby("sex")["risk"].mean())
+    assert (off > 0.2).all()
+    assert abs(CANCELLING["y"].mean() - CANCELLING["risk"].mean()) < 0.05
+    assert gate(CANCELLING.assign(sex=RNG.permutation(SEX)))[0] == 0
 
 
 def test_an_accepted_warning_lets_nothing_else_pass():
@@ -120,6 +158,32 @@ def test_on_screen_a_choice_settles_a_warning_too():
     assert [each.severity for each in other if each.code == "named-columns"] == ["warning"]
 
 
+def test_one_click_accepts_a_warning_in_session_report_and_command() -> None:
+    frame = pd.DataFrame({"p_pos": RISK[:200], "p_neg": 1 - RISK[:200], "y": EVENT[:200]})
+    file = session.hold(frame.to_csv(index=False).encode(), "accepted.csv")
+    app = AppTest.from_file(str(Path(cli.__file__).parent / "app.py"), default_timeout=60)
+    for name, text in Selection(view="data", source=Source(file.key)).to_query().items():
+        app.query_params[name] = text
+    app.run()
+    (button,) = [each for each in app.button if each.label == data_findings.ACCEPT]
+    button.click().run()
+    assert not app.exception, [each.value for each in app.exception]
+    chosen = app.session_state["calib.selection"]
+    assert json.loads(chosen.source.reading) == {"accepted": ["named-columns"]}
+    assert not app.warning
+    assert data_findings.ACCEPT not in {each.label for each in app.button}
+    (noted,) = [each for each in session.findings(file.key, chosen.source.reading) if each.code == "named-columns"]
+    assert noted.severity == "note"
+    bullets = [
+        text for block in data_section._found(*astuple(chosen.source)[:2]) for text in getattr(block, "items", ())
+    ]
+    assert f"Accepted warning: {noted.message}" in bullets
+    line = shlex.split(report_line(chosen))
+    assert dict(parse_qsl(line[line.index("--choices") + 1]))["reading"] == chosen.source.reading
+    other = data_trial.amended({"accepted": ("named-columns",)}, {"group": "y"})
+    assert other == {"group": "y"}, "it was accepted about another reading"
+
+
 def test_in_the_library_a_doubt_keeps_rows_from_passing():
     rows = cc.Predictions(np.tile([0.9, 0.1], (4000, 1)), [0] * 3600 + [1] * 400)
     check = gate_check(rows, 0.05)
@@ -131,3 +195,44 @@ def test_in_the_library_a_doubt_keeps_rows_from_passing():
     other = [OpenWarning("constant", "Seen in the file."), OpenWarning("zeros", "Seen too.")]
     check = gate_check(rows, 0.05, warnings=other, accept=["zeros"])
     assert (check.open, check.accepted) == ((other[0],), ("zeros",)), "one warning per code, the file's"
+
+
+def test_pooled_rows_of_several_parts_or_models_are_a_warning_in_python(tmp_path):
+    part = np.where(np.arange(N) % 3 == 0, "test", "calibration")
+    data = FAIR.assign(split=part).to_csv(index=False).encode()
+    with pytest.warns(UserWarning, match=r'"split" marks calibration and test rows.*give rows="test"'):
+        pooled = cc.read_predictions(data, "a.csv")
+    assert any("marks calibration and test rows" in note for note in pooled.notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        every = cc.read_predictions(data, "a.csv", rows="all")
+        test = cc.read_predictions(data, "a.csv", rows="test")
+        assert cc.read_predictions(data, "a.csv", split=None).n_rows == N
+        assert cc.read_predictions(FAIR.to_csv(index=False).encode(), "a.csv").n_rows == N
+    assert np.array_equal(test.labels, every.labels[part == "test"])
+    (path := tmp_path / "a.csv").write_bytes(data)
+    judged, found = read_blocked(path, {})
+    assert (judged.n_rows, found) == (test.n_rows, ()), "a gate judges the test rows"
+    with pytest.warns(UserWarning, match='"model" names 2 models'):
+        cc.read_predictions(TWICE.to_csv(index=False).encode(), "a.csv")
+
+
+@pytest.mark.parametrize("name", ["seed", "run"])
+def test_seeds_of_the_same_rows_are_read_as_one_with_a_warning(name):
+    runs = pd.concat([FAIR[:300].assign(**{name: number}) for number in range(3)])
+    with pytest.warns(UserWarning, match=f'"{name}" names 3 models with 300 rows each'):
+        cc.read_predictions(
+            runs.assign(risk=(0.01 + 0.9 * runs["risk"] + 0.08 * RNG.random(900)).round(5))
+            .to_csv(index=False)
+            .encode(),
+            "a.csv",
+        )
+    cc.read_predictions(FAIR.assign(run=RNG.integers(0, 3, N)).to_csv(index=False).encode(), "a.csv")
+
+
+def test_training_rows_in_a_split_column_are_a_warning_until_one_part_is_judged():
+    frame = FAIR.assign(split=np.resize(["train", "val", "test"], N))
+    code, out = gate(frame)
+    assert code == 2
+    assert 'the slice "split=test" (--where)' in out or "the slice split=test (--where)" in out
+    assert gate(frame, "--where", "split=test")[0] == 0

@@ -111,8 +111,7 @@ def test_the_library_names_the_event_as_commands_do(tmp_path: Path) -> None:
     pd.DataFrame({"risk": risk, "died": (np.random.default_rng(0).random(200) < risk).astype(int)}).to_csv(
         path, index=False
     )
-    with pytest.warns(UserWarning, match="is read as the outcome"):
-        rows = cc.read_predictions(path)
+    rows = cc.read_predictions(path)
     for sentence in (
         cc.findings(rows)["finding"].iloc[0],
         cc.diagrams.local_frequency(rows, [0.2]).answers[0].headline,

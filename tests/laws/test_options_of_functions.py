@@ -832,6 +832,12 @@ CASES: dict[str, Any] = {
     "read_models.name": Of(
         "a.json", {"source": b"model,id,confidence,correct\nold,1,.7,1\nold,2,.6,0\nnew,1,.9,1\nnew,2,.8,1\n"}, "a.csv"
     ),
+    "read_predictions.rows": Of(
+        "test", {"source": b"p,y,split\n.7,1,cal\n.2,0,test\n.3,1,test\n", "name": "a.csv"}, "all"
+    ),
+    "read_models.rows": Of(
+        "test", {"source": b"p_a,p_b,y,split\n.7,.6,1,cal\n.2,.3,0,test\n.3,.4,1,test\n", "name": "a.csv"}, "all"
+    ),
     **{
         f"{name}.labels": Of(given("other_labels"), {"source": given(source)}, given("labels"))
         for name, source in (("read_predictions", "unlabelled"), ("read_models", "models_file"))

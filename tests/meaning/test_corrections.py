@@ -34,7 +34,7 @@ def test_a_picked_column_is_corrected_for_all_columns_even_where_these_are_many(
     data = data_of("three")
     exhibit = EXHIBITS.make("slices", by="site")
     frame = data.scene.get(exhibit.table(data.scene))
-    monkeypatch.setattr(slices, "MOST_CELLS", 0)
+    monkeypatch.setattr(slices, "MOST_TESTED", 0)
     assert slices.too_many(data.scene)
     many = data.scene.get(exhibit.table(data.scene))
     assert many["p_corrected"].tolist() == pytest.approx(frame["p_corrected"].tolist())

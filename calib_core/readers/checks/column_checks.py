@@ -14,7 +14,7 @@ from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.predictions.validation import MOST_COPIES, effective_rows, sampling_weights, whole
 from calib_core.readers.checks.model_checks import names_models, outcome_column
 from calib_core.readers.checks.subject import Subject
-from calib_core.readers.messages import listed, quoted
+from calib_core.readers.messages import listed, quoted, shown
 from calib_core.readers.proposal.answer_words import marks_some, verdicts
 from calib_core.readers.proposal.class_columns import (
     called_covariate,
@@ -23,7 +23,7 @@ from calib_core.readers.proposal.class_columns import (
     outcome_columns,
     two_values,
 )
-from calib_core.readers.proposal.column_roles import named, named_last, role
+from calib_core.readers.proposal.column_roles import called_log, named, named_last, role
 from calib_core.readers.proposal.column_values import (
     always_equal,
     called_count,
@@ -35,7 +35,7 @@ from calib_core.readers.proposal.column_values import (
     surely_weights,
 )
 from calib_core.readers.proposal.label_codes import label_texts, plain
-from calib_core.readers.proposal.named_blocks import called_prediction, called_score, results_of_scorers
+from calib_core.readers.proposal.named_blocks import called_prediction, called_score, results_of_scorers, told_apart
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding, Severity
@@ -45,29 +45,34 @@ from calib_core.text import several
 
 
 def unused_split(subject: Subject) -> Iterator[Finding]:
-    """Find a column that marks rows as training, calibration or test rows by its values, but is not used."""
+    """Find a column that marks rows as training, calibration or test rows by its values, but is not used.
+
+    A column that is used cannot have both training and calibration rows: they would be judged only together.
+    """
     table, reading = subject.table, subject.reading
-    if reading.split is not None:
-        return
-    for name in table.columns:
-        if name in reading.used or len(table.columns[name]) != table.n_rows:
+    for name in table.columns if reading.split is None else (reading.split,):
+        if (name in reading.used and name != reading.split) or len(table.columns[name]) != table.n_rows:
             continue
         parts = parts_in(table, name)
-        if not parts or set(parts.values()) == {"test"} or set(parts.values()) == {"fit"}:
+        by_part = {part: value for value, part in parts.items()}
+        if not parts or set(by_part) in ({"test"}, {"fit"}):
             continue
         texts = label_texts(table.columns[name])
         seen = ", ".join(f"{several(int((texts == value).sum()))} of {quoted(value)}" for value in parts)
         sentence = f"The column {quoted(name)} marks parts of the file ({seen}), but all rows are judged together."
-        if len(set(parts.values())) == 1:
+        if {"fit", "train"} <= set(by_part):
+            part = shown(f"{name}={by_part.get('test', by_part['fit'])}")
+            sentence += (
+                " A model looks too good on training rows. Remove them, or judge one part, such as the slice "
+                f"{part} (--where)."
+            )
+            yield Finding("warning", "split", sentence)
+        elif reading.split is None and len(by_part) == 1:
             sentence = f"By the column {quoted(name)}, all rows are training rows, on which a model looks too good."
-        elif {"fit", "train"} <= set(parts.values()):
-            sentence += " Remove the training rows, on which a model looks too good."
-        else:
-            change = {"split": name}
+            yield Finding("warning", "split", sentence)
+        elif reading.split is None:
             sentence += " Which rows are to be judged?"
-            yield Finding("warning", "split", sentence, change, f"Judge the test rows of {quoted(name)}")
-            return
-        yield Finding("warning", "split", sentence)
+            yield Finding("warning", "split", sentence, {"split": name}, f"Judge the test rows of {quoted(name)}")
         return
 
 
@@ -324,13 +329,16 @@ _DIGITS = ("0", "1")
 def outcome_by_values(subject: Subject) -> Iterator[Finding]:
     """Find a column that is read as the outcome of a single risk because of its values, not its name.
 
-    A note if the names of the risk and of the outcome share a word.
+    A note if the name of the outcome decides, by itself or because the risk's name has a word of it, or if no other
+    column can be the outcome.
     """
     table, reading = subject.table, subject.reading
     if subject.scores.shape[1] > 1 or len(reading.label) != 1 or table.joined is not None:
         return
     label = reading.label[0]
     if label not in table.columns or role(label) == "label" or "label" in proposed_fields(table, {}):
+        return
+    if (answers := told_apart(table)) is not None and answers.label == label:
         return
     alike = one_subject(reading.scores[0], label, two_values(table.columns[label]))
     others = outcome_columns(table, set(reading.used))
@@ -341,7 +349,7 @@ def outcome_by_values(subject: Subject) -> Iterator[Finding]:
         if name not in reading.used and called_covariate(name) and len(two_values(column)) == 2
     )  # fmt: skip
     others = others or covariates
-    severity: Severity = "note" if alike or (named_so and others) else "warning"
+    severity: Severity = "note" if alike or named_so or not others else "warning"
     yield Finding(severity, "outcome", *_told(table, reading, label, others))
 
 
@@ -364,6 +372,12 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
         and not called_prediction(reading.predicted)
         and not table.origin
     ):
+        answer, truth = reading.predicted, reading.label[0]
+        if told_apart(table) == (answer, truth):
+            sentence = f"{quoted(answer)} is read as the model's answer, and {quoted(truth)} as the true one."
+            swapped = {"predicted": truth, "label": (answer,)}
+            yield Finding("note", "answers", sentence, swapped, f"Use {quoted(truth)} as the model's answer")
+            return
         yield Finding(
             "warning",
             "answers",
@@ -373,7 +387,7 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
 
 
 def _called_confidence(name: str) -> bool:
-    return called_score(name) or role(name) is not None or bool(named_last([name], "confidence"))
+    return called_score(name) or called_log(name) or role(name) is not None or bool(named_last([name], "confidence"))
 
 
 def _told(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -62,6 +62,10 @@ class Checked(Shown):
     outcome: Outcome
     why: str = ""
     findings: tuple[Finding, ...] = ()
+
+    def noted(self, codes: Collection[str]) -> Checked:
+        """Return the check with its warnings of these codes as notes."""
+        return replace(self, findings=tuple(each.noted(codes) for each in self.findings))
 
     def _facts(self) -> dict[str, object]:
         return {"check": self.title, self.outcome: self.why or " ".join(each.message for each in self.findings)}
@@ -171,12 +175,19 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
 def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     """Return every check of a table and its reading with its outcome: found, passed, not applicable or skipped.
 
+    Warnings that the reading accepts are notes.
+
     >>> import numpy as np
     >>> p = np.linspace(0.1, 0.9, 20)
     >>> t = Table("a.csv", "csv", {"p": p, "y": (p > 0.4).astype(int)})
     >>> [(each.outcome, each.title) for each in checks(t, propose(t))][2]
     ('passed', 'No missing values')
     """
+    done = _checks(table, reading)
+    return tuple(each.noted(reading.accepted) for each in done) if reading.accepted else done
+
+
+def _checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     if reading.layout in OF_SUMMARIES:
         return (Checked(_WHOLE, "found", findings=_of_summary(table, reading)),)
     whole = [*shape_findings(table, reading), *several_models(table, reading)]

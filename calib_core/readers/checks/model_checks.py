@@ -15,7 +15,7 @@ from calib_core.readers.proposal.column_values import always_equal, identifiers
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.long_form import JoinedRows, joined, model_names, question_columns
 from calib_core.readers.reading import Reading
-from calib_core.readers.table import LabelJoin, Table
+from calib_core.readers.table import Array, LabelJoin, Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.text_encoding import looks_numeric
 from calib_core.text import count, percent, several
@@ -25,6 +25,8 @@ MOST = 8
 _NAMES = frozenset(
     {"model", "models", "model name", "model id", "llm", "system", "engine", "classifier", "seed", "checkpoint"}
 )
+_REPEATS = frozenset({"run", "run id", "replicate", "replication", "repeat", "repetition", "trial", "random seed"})
+"""Names of columns that may number repeated runs."""
 
 
 def unchosen_model(table: Table, reading: Reading, chosen: Collection[str]) -> Finding | None:
@@ -45,8 +47,11 @@ def unchosen_model(table: Table, reading: Reading, chosen: Collection[str]) -> F
 
 def names_models(table: Table, name: str) -> bool:
     """True if the column is named as columns of models are, or names the files of a folder."""
-    known = _NAMES if table.files is None else _NAMES | {FILE}
-    return plain(name.replace("_", " ").replace("-", " ")) in known
+    return _plain(name) in (_NAMES if table.files is None else _NAMES | {FILE})
+
+
+def _plain(name: str) -> str:
+    return plain(name.replace("_", " ").replace("-", " "))
 
 
 def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
@@ -59,7 +64,8 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         yield from _how_joined(table, reading)
         return
     for name in table.columns:
-        if not names_models(table, name) or name in reading.used:
+        repeats = _plain(name) in _REPEATS
+        if not (names_models(table, name) or repeats) or name in reading.used:
             continue
         texts = label_texts(table.columns[name])
         if len(texts) != table.n_rows or not 2 <= len(pd.unique(texts)) <= MOST:
@@ -77,9 +83,12 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
                 )
             continue
         models, questions = len(found.names), int(found.common.sum())
+        if repeats and not question and not _like_repeats(table, reading, texts):
+            continue
         each = f"with {count(questions)} rows each" if not question else f"over the same {count(questions)} questions"
+        sure = not repeats or question or reading.label
         yield Finding(
-            "note",
+            "warning" if sure else "note",
             "models",
             f"The column {quoted(name)} names {models} models {each}. They are now read as one model. If they are read "
             f"as {models} models, they are compared question by question{_left_out(found)}.",
@@ -88,6 +97,17 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         )
         return
     yield from _unnamed_models(table, reading)
+
+
+def _like_repeats(table: Table, reading: Reading, runs: Array) -> bool:
+    """True if all runs have the same two or more labels in the same order; without labels, as many rows."""
+    places = [np.flatnonzero(runs == run) for run in pd.unique(runs)]
+    if not reading.label:
+        return len({len(rows) for rows in places}) == 1
+    if (name := outcome_column(table, reading)) is None:
+        return False
+    first, *others = (label_texts(table.columns[name])[rows] for rows in places)
+    return len(set(first)) > 1 and all(np.array_equal(first, each) for each in others)
 
 
 def outcome_column(table: Table, reading: Reading) -> str | None:

@@ -147,7 +147,8 @@ def _hundredths(subject: Subject, name: str, low: float, high: float) -> Finding
     return Finding(
         "warning",
         "called",
-        f"{quoted(name)} is called percentages but is read as probabilities: values from {low:.4g} to {high:.4g}.",
+        f"{quoted(name)} is called percentages but is read as probabilities: values from {low:.4g} to {high:.4g}. The "
+        "two readings differ by a factor of 100.",
         {"kind": "percentages"},
         "Read as percentages",
     )
@@ -439,6 +440,10 @@ def confidence(subject: Subject) -> Iterator[Finding]:
         yield from _percentages(values[:, 0], name, found)
     elif subject.reading.kind == "probabilities" and called_percent(name):
         yield _hundredths(subject, name, found.low, found.high)
+    elif subject.reading.kind == "log-probabilities":
+        ends = f"{np.exp(found.low):.4g} to {np.exp(found.high):.4g}"
+        message = f"{quoted(name)} is read as log probabilities, which are confidences from {ends}."
+        yield Finding("note", "reader", message)
     if subject.reading.kind == "words":
         yield _words(subject, name)
     if (copies := copied(values, *_answers(subject))) > 0:
@@ -510,7 +515,7 @@ def _confidences_out_of_range(subject: Subject, why: str, low: float, high: floa
                 "range",
                 f"{why} The {len(pd.unique(values))} whole numbers up to {steps[-1]} look like ratings.",
                 {"kind": "words", "words": numbers},
-                f"Ratings: {numbers[0].replace('=', ' is ')} … {numbers[-1].replace('=', ' is ')}",
+                f"Read as ratings ({numbers[0].replace('=', ' is ')} … {numbers[-1].replace('=', ' is ')})",
             )
         message = "Or are they percentages?" if steps else why
         yield Finding("problem", "range", message, {"kind": "percentages"}, "Read as percentages")

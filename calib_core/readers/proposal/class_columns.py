@@ -246,6 +246,7 @@ _OTHER_ROLES = frozenset({"predicted", "correct", "split", "weights", "group", "
 _OUTCOME_WORDS = """
 label outcome outcomes event events endpoint target status died death dead deceased mortality alive survived survival
 vital readmitted readmission relapse relapsed recurrence recurred progression progressed cancer malignant malignancy
+readmit hospitalized hospitalised complication complications dropout exited
 disease diseased diagnosis case infection sepsis stroke bleeding arrest fracture transplanted failure failed
 fraud fraudulent spam churn churned default defaulted clicked converted bought purchased responded won cured discharged
 observed truth true actual verstorben gestorben tod ereignis ergebnis überlebt ueberlebt ausgang rückfall
@@ -314,8 +315,9 @@ def _numeric(values: Sequence[str]) -> bool:
 
 
 def called_outcome(name: str) -> bool:
-    """True if a column is named like an outcome, such as "died" or "outcome_30d"."""
+    """True if a column is named like an outcome, such as "died", "outcome_30d" or "readmit30"."""
     words = parts(name)
+    words |= {word.rstrip("0123456789") for word in words}
     return role(name) == "label" or (bool(words & _OUTCOMES) and not words & _COVARIATES)
 
 

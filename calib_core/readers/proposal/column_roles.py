@@ -115,6 +115,18 @@ def called_percent(name: str) -> bool:
     return "%" in name or bool(_PERCENT & set(words_of(name)))
 
 
+def called_log(name: str) -> bool:
+    """True if a column is named like logarithms of probabilities.
+
+    >>> called_log("avg_logprob"), called_log("log_probability"), called_log("log_loss")
+    (True, True, False)
+    """
+    words = set(words_of(name))
+    logs = {"logprob", "logprobs", "logp", "lnprob", "loglikelihood"}
+    probabilities = {"p", "prob", "probs", "proba", "probability", "probabilities", "likelihood", "softmax"}
+    return role(name) == "log-probabilities" or bool(words & logs or (words & {"log", "ln"} and words & probabilities))
+
+
 def log_base(name: str) -> int | None:
     """Return 2 or 10 if a column is named like logarithms to that base, else None.
 

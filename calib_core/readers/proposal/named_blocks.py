@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib_core.predictions.event_names import words_of
 from calib_core.readers.proposal.class_columns import NO_MODELS, parts, two_values, yes_or_no
 from calib_core.readers.proposal.column_roles import role
 from calib_core.readers.proposal.label_codes import label_texts, one_hot_marks, plain
@@ -329,6 +330,51 @@ def answers(table: Table, but: Collection[str], label: str | None = None) -> Ans
         others = [name for name in shared.get(truths[0], ()) if _agree(table, name, truths[0])]
         return Answers(others[0], truths[0]) if len(others) == 1 else None
     return None
+
+
+ANSWERS = ("answer", "response", "sample", "generation", "completion", "output")
+"""Names of columns of answers, in files with several of them per question."""
+_ANSWERED = frozenset({*ANSWERS, "answers", "reply", "model answer", "model response", "model output", "final answer",
+                       "extracted answer", "parsed answer", "llm answer"}) - {"sample"}  # fmt: skip
+_KEYS = frozenset({"correct answer", "right answer", "true answer", "answer key", "key"})
+
+
+def called_answer(name: str) -> bool:
+    """True if a column is named like answers, such as "model_answer", which may be those of the model or true ones."""
+    return " ".join(words_of(name.rpartition(".")[2])) in _ANSWERED
+
+
+def told_apart(table: Table) -> Answers | None:
+    """Return the columns of answers and of true answers that names distinguish; None if there are no two such columns.
+
+    Both have the same classes. "answer" is the truth next to a column of responses, as in data sets of questions, and
+    the answer of the model next to a column such as "gold" or "target".
+
+    >>> y, z = (np.array(list(text), dtype=object) for text in ("aabb", "abab"))
+    >>> tables = [Table("a.csv", "csv", {"answer": y, other: z}) for other in ("gold", "response")]
+    >>> [told_apart(table) for table in tables]
+    [Answers(predicted='answer', label='gold'), Answers(predicted='response', label='answer')]
+    """
+    spoken = {name: " ".join(words_of(name.rpartition(".")[2])) for name in table.columns}
+    replies = [name for name in spoken if called_answer(name) or called_prediction(name)]
+    truths = [
+        name for name, words in spoken.items()
+        if (called_truth(name) and (name not in replies or parts(name) & _TRUE)) or words in _KEYS
+    ]  # fmt: skip
+    replies = [name for name in replies if name not in truths]
+    if not truths:
+        truths = [name for name in replies if role(name) == "label"]
+        replies = [name for name in replies if name not in truths]
+    if not replies or not truths:
+        return None
+    values = {name: set(_values(table.columns[name], _MOST_VALUES)) for name in (*replies, *truths)}
+    pairs = [
+        Answers(reply, truth) for reply in replies for truth in truths
+        if len(values[reply]) > 1 and len(values[truth]) > 1 and _same_classes(values[reply], values[truth])
+    ]  # fmt: skip
+    if len(pairs) > 1:
+        pairs = [each for each in pairs if called_prediction(each.predicted)]
+    return pairs[0] if len(pairs) == 1 else None
 
 
 def _same_classes(some: set[str], others: set[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,15 @@ from calib_core.readers.proposal.class_columns import (
     side_by_side,
     two_values,
 )
-from calib_core.readers.proposal.column_roles import called_percent, class_of, named, named_last, one_hot_class, role
+from calib_core.readers.proposal.column_roles import (
+    called_log,
+    called_percent,
+    class_of,
+    named,
+    named_last,
+    one_hot_class,
+    role,
+)
 from calib_core.readers.proposal.column_values import part_of
 from calib_core.readers.proposal.label_codes import (
     classes_of_both,
@@ -46,8 +55,11 @@ from calib_core.readers.proposal.label_codes import (
 )
 from calib_core.readers.proposal.long_form import question_columns
 from calib_core.readers.proposal.named_blocks import (
+    ANSWERS,
+    Answers,
     ClassBlock,
     answers,
+    called_answer,
     called_doubt,
     called_prediction,
     called_score,
@@ -56,6 +68,7 @@ from calib_core.readers.proposal.named_blocks import (
     ranked,
     results_of_scorers,
     right_or_wrong,
+    told_apart,
 )
 from calib_core.readers.proposal.score_columns import check_for_scores
 from calib_core.readers.proposal.score_survey import evidence, survey
@@ -66,8 +79,6 @@ from calib_core.readers.tool_shapes import proposed_fields
 
 _SAMPLE_ROWS = 5000
 _MOST_METADATA = 100
-_ANSWERS = ("answer", "response", "sample", "generation", "completion", "output")
-"""Names of the column of answers in files with several samples per question."""
 
 
 def propose(table: Table, **chosen: Any) -> Reading:
@@ -150,7 +161,7 @@ class _Proposal:
     def _of_one_score(self, correct: str | None, label: str | None) -> Reading:
         """Read a single column of scores: as the confidence of answers if the file has answers, else as a risk."""
         score = self.chosen.get("confidence") or self._single()
-        if correct and not label:
+        if correct and (not label or self._only_answered(label, score)):
             if "confidence" not in self.chosen and called_doubt(score):
                 raise InputError(
                     f"{self.table.name}: {quoted(score)} is named like the opposite of a confidence. Write 1 minus its "
@@ -172,6 +183,12 @@ class _Proposal:
             return answered._of_confidence("top-label")
         named_label = self._with(label=(found.label,)) if called_prediction(found.predicted) else self
         return named_label._wide((score,))
+
+    def _only_answered(self, label: str, score: str) -> bool:
+        """True for answers, next to marks of right ones, that a risk cannot be about: the score is their confidence."""
+        if {"label", "scores"} & self.chosen.keys() or not called_answer(label):
+            return False
+        return called_log(score) or len(two_values(self.table.column(label))) != 2
 
     def _above_half(self, score: str) -> bool:
         """True for a column of confidences: by its name, or because no value is below one half."""
@@ -200,7 +217,7 @@ class _Proposal:
             return None
         if self.table.matrices:
             return sets_of_matrices(self.table, self._score_matrices())
-        label = self.chosen.get("label") or named(self.table.columns, "label") or outcome_columns(self.table)
+        label = self.chosen.get("label") or self._named("label") or outcome_columns(self.table)
         if len(label) != 1 or label[0] not in self.table.columns:
             return None
         texts = {str(v) for v in pd.unique(label_texts(self.table.columns[label[0]]))} - {""}
@@ -390,7 +407,7 @@ class _Proposal:
         inside = self._label_beside(scores)
         if inside:
             return inside
-        called = [name for name in named(self.table.columns, "label") if name not in scores]
+        called = [name for name in self._named("label") if name not in scores]
         truths = self._among_classes(scores, matrix, columns) if len(called) > 1 and matrix.shape[1] > 1 else ()
         single = truths[0] if truths and truths[0] in called else self._column("label")
         if single:
@@ -547,6 +564,8 @@ class _Proposal:
         if self.chosen.get("kind") == "words" or in_words(self.table.column(name)):
             return "words"
         values = self.table.numeric(name)
+        if called_log(name) and np.nanmax(numbers(values), initial=-np.inf) <= 0:
+            return "log-probabilities"
         outside = np.nanmax(numbers(values), initial=0.0) > 1 + 1e-6
         if ratings(values):
             return "probabilities"  # which they are not: the check of confidences reports it
@@ -556,7 +575,7 @@ class _Proposal:
 
     def _of_samples(self) -> Reading:
         question: Any = self.chosen.get("question") or named(self.table.columns, "question")
-        answers = named(self.table.columns, "predicted") or [n for n in self.table.columns if plain(n) in _ANSWERS]
+        answers = named(self.table.columns, "predicted") or [n for n in self.table.columns if plain(n) in ANSWERS]
         predicted = self.chosen.get("predicted") or (answers[0] if len(answers) == 1 else None)
         labels = [name for name in named(self.table.columns, "label") if name != predicted]
         label: Any = self.chosen.get("label") or (labels if len(labels) == 1 else None)
@@ -579,13 +598,23 @@ class _Proposal:
         given = self.chosen.get(wanted)
         if given is not None:
             return str(given[0] if isinstance(given, tuple) else given)
-        found = named(self.table.columns, wanted)
+        found = self._named(wanted)
         if len(found) > 1:
             raise self._ask(f"columns {listed(found)} could each be the {wanted}", wanted)
         if not found and (wanted not in ("confidence", "correct") or not named(self.table.columns, "probabilities")):
             last = named_last(self.table.columns, wanted)
             found = last if len(last) == 1 else []
         return found[0] if found else None
+
+    def _named(self, wanted: str) -> list[str]:
+        """Return the columns with this role; names of answers and of true answers explain each other."""
+        if wanted in ("label", "predicted") and self._told_apart is not None:
+            return [self._told_apart.label if wanted == "label" else self._told_apart.predicted]
+        return named(self.table.columns, wanted)
+
+    @cached_property
+    def _told_apart(self) -> Answers | None:
+        return None if {"label", "predicted"} & self.chosen.keys() else told_apart(self.table)
 
     def _finished(self, reading: Reading, n: int) -> Reading:
         split = [name for name in named(self.table.columns, "split") if self._is_split(name, n)]

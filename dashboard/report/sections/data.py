@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from calib_core import InputError
 from calib_core.evaluation.cross_fitting import CROSS_FITTED
 from calib_core.readers.checks.examination import Checked, Outcome
+from calib_core.readers.table_findings import Finding
 from calib_core.text import begun
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
@@ -38,7 +39,8 @@ def _found(key: str, changed: str) -> Iterator[Block]:
     except InputError as why:
         yield Paragraph(str(why), lead="A file could not be used.")
         return
-    findings = [f"{_SEVERITY[finding.severity]}: {finding.message}" for finding in session.findings(key, changed)]
+    accepted = session.reading(key, changed).accepted
+    findings = [f"{_head(finding, accepted)}: {finding.message}" for finding in session.findings(key, changed)]
     yield Heading(f"{title}: what the reader did and found")
     if findings or whole.notes:
         yield Bullets((*findings, *whole.notes))
@@ -47,6 +49,11 @@ def _found(key: str, changed: str) -> Iterator[Block]:
     done = session.checks(key, changed)
     listed = (_listed(done, outcome) for outcome in ("passed", "not applicable", "skipped"))
     yield Paragraph(" ".join(filter(None, listed)), aside=True)
+
+
+def _head(finding: Finding, accepted: Collection[str]) -> str:
+    noted = finding.severity == "note" and finding.code in accepted
+    return "Accepted warning" if noted else _SEVERITY[finding.severity]
 
 
 def _listed(done: Iterable[Checked], outcome: Outcome) -> str:

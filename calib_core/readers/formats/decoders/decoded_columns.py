@@ -122,7 +122,10 @@ def codes_of(name: str, texts: Sequence[str], bounds: dict[str, int]) -> tuple[A
 
 
 def labelled(found: Decoded, labels: Mapping[str, Mapping[Any, str]]) -> Decoded:
-    """Replace codes by their labels if other columns are named after these, as p_cat is; else note the labels."""
+    """Replace codes by their labels if other columns are named after these, as p_cat is; else note the labels.
+
+    Two codes other than 0 and 1 are replaced, too: 1 for yes and 2 for no would be read in the wrong order.
+    """
     import numpy
 
     names = [name.casefold() for name, _, _ in found.columns]
@@ -133,14 +136,27 @@ def labelled(found: Decoded, labels: Mapping[str, Mapping[Any, str]]) -> Decoded
         shown = [texts.get(text_of(code)) for code in codes]
         if not codes or None in shown or len(set(shown)) < len(shown):
             columns.append((name, values, words))
-        elif all(any(each.endswith(str(text).casefold()) for each in names) for text in shown):
+        elif _ends(names, shown) or _any_two(codes, names):
             place = numpy.searchsorted(codes, values)
             columns.append((name, numpy.where(numpy.isnan(values), len(codes), place), [*map(str, shown), ""]))
-            found.notes.append(f"Codes of {name[:80]} were replaced by their labels.")
+            found.notes.append(f"Codes of {name[:80]} were replaced by their labels ({_coded(codes, shown)}).")
         else:
             columns.append((name, values, words))
-            some = ", ".join(
-                f"{text_of(code)} = {str(text)[:40]}" for code, text in zip(codes[:5], shown, strict=False)
-            )
-            found.notes.append(f"{name[:80]} was read by its codes ({some}{', ...' if len(codes) > 5 else ''}).")
+            found.notes.append(f"{name[:80]} was read by its codes ({_coded(codes, shown)}).")
     return Decoded(columns, found.notes, found.lines)
+
+
+def _ends(names: Sequence[str], texts: Sequence[str | None]) -> bool:
+    """True if for each text there is a name that ends with it."""
+    return all(any(each.endswith(str(text).casefold()) for each in names) for text in texts)
+
+
+def _any_two(codes: Sequence[float], names: Sequence[str]) -> bool:
+    """True for two codes other than 0 and 1, unless columns are named after them, as p_1 and p_2 are."""
+    return len(codes) == 2 and codes != [0, 1] and not _ends(names, [text_of(code) for code in codes])
+
+
+def _coded(codes: Sequence[Any], texts: Sequence[str | None]) -> str:
+    """The first codes with their labels, for a note."""
+    some = ", ".join(f"{text_of(code)} = {str(text)[:40]}" for code, text in zip(codes[:5], texts, strict=False))
+    return f"{some}{', ...' if len(codes) > 5 else ''}"

@@ -344,9 +344,25 @@ def test_labels_of_codes_are_used_where_columns_are_named_after_them(kind: str) 
     assert table.columns["label"].tolist() == NAMES.tolist()
     assert table.columns["sex"].tolist() == (np.arange(40) % 2).tolist()
     assert table.notes == (
-        "Codes of label were replaced by their labels.",
+        "Codes of label were replaced by their labels (1 = cat, 2 = dog, 3 = bird).",
         "sex was read by its codes (0 = male, 1 = female).",
     )
+
+
+@pytest.mark.parametrize("names", [{1: "yes", 2: "no"}, {2: "died", 1: "alive"}, {1: "Ja", 2: "Nein", 9: "unbekannt"}])
+def test_labels_of_two_codes_name_the_classes_and_so_the_event(names: dict[int, str]) -> None:
+    risk = np.linspace(0.02, 0.98, 40)
+    event = next(code for code, name in names.items() if name in ("yes", "died", "Ja"))
+    frame = pd.DataFrame({"prob": risk, "readmit": np.where(risk > 0.5, event, 3 - event)})
+    labels = {"readmit": names}
+    data = of_path("sav", lambda path: pyreadstat.write_sav(frame, path, variable_value_labels=labels))
+    found = read_predictions(data, "a.sav", label="readmit")
+    assert found.class_names[found.event] == names[event]
+    assert np.array_equal(found.labels == found.event, risk > 0.5)
+    assert any(note.startswith("Codes of readmit were replaced by their labels (1 = ") for note in found.notes)
+    plain = frame.rename(columns={"prob": "p_1"}).assign(p_2=1 - risk)
+    data = of_path("sav", lambda path: pyreadstat.write_sav(plain, path, variable_value_labels=labels))
+    assert set(read_table(data, "a.sav").columns["readmit"]) == {1, 2}, "columns are named after the codes"
 
 
 # -- SafeTensors ---------------------------------------------------------------------------------------------------

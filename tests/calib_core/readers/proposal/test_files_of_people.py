@@ -87,8 +87,10 @@ def test_the_event_in_other_words(score: str, label: str, names: Sequence[str]) 
     assert said == ""
 
 
-def test_an_outcome_without_a_word_of_its_risk_is_a_warning() -> None:
-    assert "so it is read as the outcome" in read({"p_yes": RISK, "drinks": words(EVENT, ("no", "yes"))})[1]
+def test_an_outcome_without_a_word_of_its_risk_is_a_warning_next_to_another_column() -> None:
+    columns = {"p_yes": RISK, "drinks": words(EVENT, ("no", "yes"))}
+    assert read(columns)[1] == ""
+    assert "so it is read as the outcome" in read(columns | {"smoker": words(1 - EVENT, ("no", "yes"))})[1]
 
 
 @pytest.mark.parametrize("label", ["hospital_death", "icu_mortality"])

@@ -56,12 +56,21 @@ def test_what_the_file_leaves_open_is_asked_in_one_sentence(file: RiskFile) -> N
 
 
 def test_a_chosen_label_is_no_longer_warned_of() -> None:
-    data = table({"risk": RISK.tolist(), "died": OUTCOME.tolist()})
-    with pytest.warns(UserWarning, match='"died" contains only 0 and 1, so it is read as the outcome'):
+    data = table({"risk": RISK.tolist(), "y30": OUTCOME.tolist(), "sex": SEX.tolist()})
+    with pytest.warns(UserWarning, match='"y30" contains only 0 and 1, so it is read as the outcome'):
         read_predictions(data, "risk.csv")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert not any("outcome" in note for note in read_predictions(data, "risk.csv", label="died").notes)
+        assert not any("outcome" in note for note in read_predictions(data, "risk.csv", label="y30").notes)
+
+
+@pytest.mark.parametrize("label", ["died", "readmit30", "is_fraud", "y30"])
+def test_the_only_possible_outcome_is_a_note_rather_than_a_warning(label: str) -> None:
+    data = table({"risk": RISK.tolist(), label: OUTCOME.tolist()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (note,) = [note for note in read_predictions(data, "risk.csv").notes if "is read as the outcome" in note]
+    assert note.startswith(f'"{label}" contains only 0 and 1')
 
 
 def test_another_column_of_two_values_is_one_change_away() -> None:
