@@ -538,4 +538,5 @@ def test_the_predicted_class_is_the_first_largest_column_for_few_and_for_many_cl
     expected = [max(range(k), key=lambda j: (row[j], -j)) for row in probs.tolist()]
     assert made.predicted.tolist() == expected
     assert made.confidence.tolist() == [max(row) for row in probs.tolist()]
-    assert made.predicted.dtype == np.intp and made.confidence.dtype == dtype
+    assert made.predicted.dtype == np.intp
+    assert made.confidence.dtype == dtype
