@@ -195,10 +195,8 @@ def _by_shared_edges(claims: Claims, edge_sets: list[Float64s]) -> list[BinTable
 
 
 def _table(claims: Claims, tally: Tally, edges: Float64s) -> BinTable:
-    shape = (len(claims.strata), len(edges) + 1)
-    lower = np.broadcast_to(np.append(0.0, edges), shape)
-    upper = np.broadcast_to(np.append(edges, 1.0), shape)
-    return BinTable(claims.strata, claims.shares, lower, upper, tally)
+    ends = np.broadcast_to(np.concatenate(([0.0], edges, [1.0])), (len(claims.strata), len(edges) + 2))
+    return BinTable(claims.strata, claims.shares, ends[:, :-1], ends[:, 1:], tally)
 
 
 def _by_stratum(claims: Claims, schemes: list[IntervalScheme]) -> list[BinTable]:

@@ -213,7 +213,8 @@ class Tally(OneLine):
 
     def __getitem__(self, where: tuple[Any, ...]) -> Self:
         """Return some of the cells."""
-        return self._each(lambda part: part[where], lambda sums: sums[slice(None), *where])
+        chosen = {name: getattr(self, name)[where] for name in self._parts}
+        return type(self)(**chosen, exact=None if self.exact is None else self.exact[slice(None), *where])
 
     def coarsened(self, start_sets: Sequence[NDArray[np.intp]]) -> list[Self]:
         """Return tallies of coarser cells, each a run of these: one from the first cell, and one from each start.
@@ -297,7 +298,7 @@ def copies(weights: Float64s | None) -> bool:
     return weights is None or (whole(weights) and float(weights.sum()) <= MOST)
 
 
-_MANY, _FEW_EDGES = 8192, 8
+_MANY, _FEW_EDGES = 2048, 8
 """Number of scores, and of edges, below which a binary search is as fast."""
 _SHARED = 8
 """Maximum number of edges with the same upper bits: each costs a pass over the scores."""

@@ -139,16 +139,17 @@ class Binned:
         """The estimate of claims already counted into bins."""
         if self.order == "max":
             gaps = np.abs(np.nan_to_num(table.gap))
-            return Estimated(float(gaps.max()), _unless_empty(table, gaps.max(axis=1)), table)
+            return Estimated(float(gaps.max()), np.where(table.count.sum(axis=1) > 0, gaps.max(axis=1), np.nan), table)
         power = int(self.order)
         # n_b |gap|^p is |sum of (outcome - score)| times |gap|^(p - 1): for the ECE no bin needs a division.
         distance = np.abs(table.tally.outcome - table.tally.score)
         if power > 1:
             distance *= np.abs(np.nan_to_num(table.gap)) ** (power - 1)
         rows = table.count.sum(axis=1)
-        per = np.divide(distance.sum(axis=1), rows, out=np.zeros(len(rows)), where=rows > 0)
+        filled = rows > 0
+        per = np.divide(distance.sum(axis=1), rows, out=np.zeros(len(rows)), where=filled)
         total = float((table.shares * per).sum())
-        return Estimated(total ** (1 / power), _unless_empty(table, per ** (1 / power)), table)
+        return Estimated(total ** (1 / power), np.where(filled, per ** (1 / power), np.nan), table)
 
     def of_outcomes(self, table: BinTable, outcomes: Float64s) -> Float64s:
         """The values (replicates,) for outcome sums (replicates, strata, bins) in place of the table's own."""
@@ -159,11 +160,6 @@ class Binned:
         power = int(self.order)
         weight = table.weight / rows**power
         return np.asarray(np.einsum("rsb,sb->r", distance**power, weight) ** (1 / power))
-
-
-def _unless_empty(table: BinTable, values: Float64s) -> Float64s:
-    """NaN for strata without claims."""
-    return np.where(table.count.sum(axis=1) > 0, values, np.nan)
 
 
 ESTIMATORS.preset(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen, owned
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats, Rows, frozen, owned
 from calib_core._base.errors import InputError
 from calib_core._base.pandas_input import numbers, plain
 from calib_core._base.parallel import chunks, shared_out
@@ -29,8 +29,12 @@ MOST_COPIES = 20_000_000
 WEIGHTS = (1e-75, 1e75)
 """Range of all weights except 0: ratios of two such weights, and their squares, are normal floating-point numbers."""
 
-_CHUNK_ROWS = 4096
-"""Number of rows that a worker checks at once; fixed, so that results do not depend on the number of workers."""
+_CHUNK_ROWS, _CHUNK_ENTRIES = 4096, 1 << 17
+"""Rows that a worker checks at once, or entries if that is more rows: the same for every number of workers."""
+_FEW = 32
+"""Number of columns up to which the largest entry of a row is found column by column."""
+_MARGIN = 1e-10
+"""More than the rounding of a row sum in float64, in any order."""
 
 
 # -- probabilities ----------------------------------------------------------------------------------------------
@@ -76,30 +80,29 @@ def refuse_outside(matrix: Floats, what: str) -> None:
 
 def as_claims(matrix: Floats, what: str) -> tuple[Codes, Floats]:
     """Return the column and value of each row's largest probability, for rows that need not sum to one."""
-
-    def work(where: slice) -> tuple[bool, Codes, Floats]:
-        parts = [block for _, block in Rows(matrix[where]).blocks(LARGE_BLOCK_BYTES)]
-        right = all(bool(block.min() >= 0) and bool(block.max() <= 1) for block in parts)
-        classes, confidence = zip(*map(top_one, parts), strict=True)
-        return right, np.concatenate(classes), np.concatenate(confidence)
-
-    right, classes, confidence = zip(*over_chunks(len(matrix), work), strict=True)
-    if not all(right):
+    right, claims = _read(matrix, lambda block, _: bool(block.min() >= 0) and bool(block.max() <= 1))
+    if not right:
         refuse_outside(matrix, what)
-    return np.concatenate(classes), np.concatenate(confidence)
+    return claims
 
 
-def over_chunks(n: int, work: Callable[[slice], T]) -> Iterator[T]:
+def over_chunks(n: int, work: Callable[[slice], T], rows: int = _CHUNK_ROWS) -> Iterator[T]:
     """Yield the results of ``work`` on consecutive runs of the n rows, in order."""
-    return shared_out(work, chunks(n, _CHUNK_ROWS))
+    return shared_out(work, chunks(n, rows))
 
 
 def as_distributions(matrix: Floats) -> tuple[Floats, tuple[str, ...], tuple[Codes, Floats]]:
     """Return the matrix as stored, notes on its changes, and the predicted classes with their confidences."""
-    n = len(matrix)
-    sums, least, classes, confidence = (
-        np.concatenate(part) for part in zip(*over_chunks(n, lambda where: _row_facts(matrix[where])), strict=True)
-    )
+    ones = np.ones(matrix.shape[1])
+
+    def right(block: Floats, wide: Float64s) -> bool:
+        # A matrix product adds in another order than the exact sums below: its rounding is the margin.
+        return bool(block.min() >= 0) and bool((np.abs(wide @ ones - 1.0) <= KEPT - _MARGIN).all())
+
+    as_stored, (classes, confidence) = _read(matrix, right)
+    if as_stored and confidence.max() <= 1:
+        return owned(matrix), (), (classes, confidence)
+    sums, least = (np.concatenate(part) for part in zip(*over_chunks(len(matrix), _row_facts(matrix)), strict=True))
     broken = ~(least >= 0) | ~np.isfinite(sums)
     refuse_rows("probs", broken, matrix, "is negative or not a number (are these logits? then use from_logits)")
     off = np.abs(sums - 1.0)
@@ -114,28 +117,50 @@ def as_distributions(matrix: Floats) -> tuple[Floats, tuple[str, ...], tuple[Cod
     return frozen(rescaled), (note,), (classes, confidence)
 
 
-def _row_facts(chunk: Floats) -> tuple[Float64s, Floats, Codes, Floats]:
-    n = len(chunk)
-    sums, least = np.empty(n), np.empty(n, dtype=chunk.dtype)
-    classes, confidence = np.empty(n, dtype=np.intp), np.empty(n, dtype=chunk.dtype)
-    room = np.empty(0)
-    for where, block in Rows(chunk).blocks(LARGE_BLOCK_BYTES):
-        # In float64 for the sums, and writeable because argmax copies read-only arrays.
-        room = room if room.size else np.empty(block.shape)
-        wide = room[: len(block)]
-        wide[...] = block
-        sums[where] = wide.sum(axis=1)
-        lowest = block.min()
-        # The smallest entry only matters if something is wrong: one scalar pass is four times cheaper.
-        least[where] = lowest if lowest >= 0 else block.min(axis=1)
-        classes[where], confidence[where] = top_one(wide)
-    return sums, least, classes, confidence
+def _read(matrix: Floats, right: Callable[[Floats, Float64s], bool]) -> tuple[bool, tuple[Codes, Floats]]:
+    """Check blocks of rows, each given as stored and in float64, and find each row's largest entry.
+
+    Returns whether all blocks are right, and the columns and values of the largest entries.
+    """
+    n, k = matrix.shape
+    classes, confidence = np.empty(n, dtype=np.intp), np.empty(n, dtype=matrix.dtype)
+
+    def work(chunk: slice) -> bool:
+        room, every = np.empty(0), True
+        for part, block in Rows(matrix[chunk]).blocks():
+            where = slice(chunk.start + part.start, chunk.start + part.stop)
+            # Writeable, because argmax copies read-only arrays.
+            room = room if room.size else np.empty(block.shape)
+            wide = room[: len(block)]
+            wide[...] = block
+            every &= right(block, wide)
+            classes[where], confidence[where] = _top_of_few(block) if k <= _FEW else _top_of_many(wide)
+        return every
+
+    return all(list(over_chunks(n, work, max(_CHUNK_ROWS, _CHUNK_ENTRIES // k)))), (classes, confidence)
 
 
-def top_one(matrix: Floats) -> tuple[Codes, Floats]:
-    """Return the column (the lowest on a tie) and value of the largest entry of each row."""
+def _row_facts(matrix: Floats) -> Callable[[slice], tuple[Float64s, Floats]]:
+    def work(where: slice) -> tuple[Float64s, Floats]:
+        return matrix[where].astype(np.float64).sum(axis=1), matrix[where].min(axis=1)
+
+    return work
+
+
+def _top_of_many(matrix: Floats) -> tuple[Codes, Floats]:
+    """Column (the lowest on a tie) and value of the largest entry of each row."""
     classes = matrix.argmax(axis=1)
-    return classes, np.take_along_axis(matrix, classes[:, None], axis=1)[:, 0]
+    return classes, matrix[np.arange(len(matrix)), classes]
+
+
+def _top_of_few(matrix: Floats) -> tuple[Codes, Floats]:
+    """The same for up to 255 columns, a column at a time: argmax needs as long to begin a row as for 20 entries."""
+    columns = np.ascontiguousarray(matrix.T)
+    confidence = columns.max(axis=0)
+    # 255 where a column is not the largest, else its number.
+    found = np.negative((columns != confidence).view(np.uint8))
+    found |= np.arange(len(columns), dtype=np.uint8)[:, None]
+    return found.min(axis=0).astype(np.intp), confidence
 
 
 def _rescale_note(matrix: Floats, sums: Float64s, off: Float64s, change: Bools) -> str:

@@ -17,14 +17,28 @@ def test_bootstrap_of_1000(benchmark, sample, notion, estimator):
     once(benchmark, bootstrap, estimate(sample.predictions, notion, estimator).question)
 
 
+def anew(benchmark, sample, notion, ask):
+    """Time a question that nothing is known about: it keeps what was drawn for it."""
+
+    def question():
+        return (estimate(sample.predictions, notion).question,), {}
+
+    benchmark.pedantic(ask, setup=question, rounds=3, warmup_rounds=1)
+
+
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise"])
 def test_default_interval(benchmark, sample, notion):
-    once(benchmark, interval, estimate(sample.predictions, notion).question)
+    anew(benchmark, sample, notion, interval)
 
 
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise"])
 def test_noise_floor_of_1000(benchmark, sample, notion):
-    once(benchmark, noise_floor, estimate(sample.predictions, notion).question)
+    anew(benchmark, sample, notion, noise_floor)
+
+
+@pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise"])
+def test_interval_and_noise_floor(benchmark, sample, notion):
+    anew(benchmark, sample, notion, lambda question: (noise_floor(question), interval(question)))
 
 
 @pytest.mark.parametrize("floor", [False, True])

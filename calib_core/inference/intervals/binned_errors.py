@@ -49,7 +49,7 @@ from calib_core.inference.intervals.squared_errors import Pairs, largest_ends, p
 from calib_core.inference.intervals.wild_bootstrap import reach
 from calib_core.inference.noise.cell_draws import FineCells, Outcomes, SharedNoise, counts_suffice, shared_outcomes
 from calib_core.inference.noise.cell_sums import outcome_sums, shared_of
-from calib_core.inference.noise.noise_floor import calibrated_claims, null_outcomes
+from calib_core.inference.noise.noise_floor import calibrated_claims, drawn_sums, null_outcomes
 from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.results.uncertainty import Interval
@@ -428,8 +428,11 @@ class InBins:
         if self.disjoint or self._question.predictions.kind == "per-class":
             # Nobody knows how the classes of rows that need not sum to one go together: each as if alone.
             return binomial_null(self.gaps, self._stream(0))
-        outcomes = self._of_cells or null_outcomes(self._claims, self._table, self._ranks)
-        return self._rows_noise.gaps(outcomes, self.seed)
+        noise = self._rows_noise
+        return noise.gaps(drawn_sums(self._question, self._table, self._null_outcomes, noise.replicates, self.seed))
+
+    def _null_outcomes(self) -> Outcomes:
+        return self._of_cells or null_outcomes(self._claims, self._table, self._ranks)
 
     @property
     def _normals(self) -> Float64s:

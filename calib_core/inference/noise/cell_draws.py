@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -181,13 +181,13 @@ class SharedNoise:
         wanted = int(np.clip(_DRAWN_ROWS // rows, _FEWEST_DRAWS, NULL_DRAWS))
         return min(wanted, max(_HELD // self.table.count.size, _FEWEST_HELD))
 
-    def gaps(self, outcomes: Outcomes, seed: int) -> Float64s:
-        """Gaps (draws, cells) of calibrated models."""
+    def gaps(self, parts: Iterable[Float64s]) -> Float64s:
+        """Gaps (draws, cells) of calibrated models, whose outcome sums (draws, strata, bins) come in parts."""
         drawn, first = np.empty((self.replicates, len(self.cells))), 0
-        for part, rng in outcome_draws.streams(len(drawn), seed):
-            sums = outcomes(rng, part).reshape(part, -1)
-            np.take(sums, self.cells, axis=1, out=drawn[first : first + part], mode="clip")
-            first += part
+        for part in parts:
+            sums = part.reshape(len(part), -1)
+            np.take(sums, self.cells, axis=1, out=drawn[first : first + len(sums)], mode="clip")
+            first += len(sums)
         drawn /= self.table.count.ravel()[self.cells]
         drawn -= self.table.mean_score.ravel()[self.cells]
         return drawn

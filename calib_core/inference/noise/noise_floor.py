@@ -5,7 +5,7 @@ With two classes, whose probabilities sum to one, both have the error of the eve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.arrays import Codes, Float64s, Floats, frozen
 from calib_core._base.parallel import chunks
 from calib_core.binning.base import as_intervals, cuts, of_interval
 from calib_core.binning.bin_table import BinTable
@@ -81,8 +81,10 @@ POOR_SHARE = 0.01
 """Weight that bins whose sums are not normal may have together."""
 _CLAIMS = 512
 """Claims whose drawn outcomes are counted together."""
-_AT_ONCE = 2_000_000
+_AT_ONCE = 250_000
 """Drawn classes in memory before they are binned and counted."""
+_KEPT = 2_000_000
+"""Drawn sums that a question keeps, as its interval and its noise floor need the same ones."""
 
 
 def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, random_state: int = SEED) -> NoiseFloor:
@@ -163,9 +165,9 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         return
     counted = None if question.whole else _all_of_counts(estimators, claims)
     if counted is not None:
-        outcomes = null_outcomes(claims, counted[0].table, question.ranks)
-        for count, rng in streams:
-            drawn = outcomes(rng, count)
+        table = counted[0].table
+        outcomes = partial(null_outcomes, claims, table, question.ranks)
+        for drawn in drawn_sums(question, table, outcomes, resamples, random_state):
             yield np.array([counts.values(drawn) for counts in counted])
         return
     if not question.whole and all(traits(e).redrawn for e in estimators):
@@ -192,6 +194,28 @@ def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims)
     rest = [None if first is None else of_counts(e, claims, first.table) for e in estimators[1:]]
     counted = [counts for counts in (first, *rest) if counts is not None]
     return counted if len(counted) == len(estimators) else None
+
+
+def drawn_sums(
+    question: Question, table: BinTable, made: Callable[[], Outcomes], resamples: int, random_state: int
+) -> Iterator[Float64s]:
+    """Outcome sums (replicates, strata, bins) of calibrated models in parts, drawn once for the same bins and seed.
+
+    ``made`` returns how they are drawn (``null_outcomes``). Parts begin alike for any number of replicates.
+    """
+    joined = None if table.joined is None else table.joined.tobytes()
+    key = "drawn sums", table.lower.shape, table.lower.tobytes(), joined, random_state
+    kept: dict[tuple[int, int], Float64s] = question.computed.setdefault(key, {})
+    outcomes: Outcomes | None = None
+    for part, (count, rng) in enumerate(draws.streams(resamples, random_state)):
+        if (part, count) in kept:
+            yield kept[part, count]
+            continue
+        outcomes = made() if outcomes is None else outcomes
+        drawn = frozen(outcomes(rng, count))
+        if resamples * table.count.size <= _KEPT:
+            kept[part, count] = drawn
+        yield drawn
 
 
 def null_outcomes(claims: Any, table: BinTable, ranks: int = 1) -> Outcomes:
@@ -252,27 +276,34 @@ def _normal_sums(claims: Any, table: BinTable) -> Outcomes | None:
 
 
 def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
-    size = table.count.size
-    sums = np.zeros((count, size))
+    size, (n, k) = table.count.size, claims.rows.shape
+    sums = np.zeros(count * size)
+    replicate = np.arange(count) * size
     pending: list[tuple[Codes, Floats]] = []
     start = 0
 
     def add(stop: int) -> None:
         # Placed together, since each stratum's edges may be others.
         drawn, scores = (np.concatenate(parts) for parts in zip(*pending, strict=True))
-        cells = np.ascontiguousarray(table.cells(scores.ravel(), drawn.ravel()).reshape(drawn.shape).T)
-        weight = None if claims.weights is None else claims.weights[start:stop]
-        for r in range(count):
-            sums[r] += np.bincount(cells[r], weight, minlength=size)
+        if k > count:
+            cells = table.cells(scores.ravel(), drawn.ravel()).reshape(drawn.shape)
+        else:
+            # Fewer classes than replicates: the cell of every class of a row is found once.
+            every = table.cells(scores.ravel(), np.tile(np.arange(k), len(scores)))
+            drawn += (np.arange(len(drawn)) * k)[:, None]
+            cells = every.take(drawn)
+        cells += replicate
+        weight = None if claims.weights is None else np.repeat(claims.weights[start:stop], count)
+        np.add(sums, np.bincount(cells.ravel(), weight, len(sums)), out=sums)
         pending.clear()
 
     for where, block, drawn in draws.classes(claims.rows, rng, count):
-        pending.append((drawn, np.take_along_axis(block, drawn, axis=1)))
+        pending.append((drawn, np.take_along_axis(block, drawn, axis=1) if k > count else block))
         if sum(len(codes) for codes, _ in pending) * count >= _AT_ONCE:
             add(where.stop)
             start = where.stop
     if pending:
-        add(len(claims.hit))
+        add(n)
     return sums.reshape(count, *table.count.shape)
 
 

@@ -23,6 +23,8 @@ _BLOCK_ROWS = 8192
 _BLOCK_BYTES = 1 << 20
 _PARTS = 64
 """Parts of [0, 1], a power of 2 so that their ends are exact, in most of which a uniform number means one class."""
+_STEPS = 4
+"""Classes of a part that are passed one by one before a search."""
 _FEW_CLASSES, _ROWS_OF_FEW = 50, 256
 """Up to this number of classes, a uniform is compared with each bound in turn, for as many rows as fit in cache."""
 
@@ -141,16 +143,24 @@ def classes(rows: Rows, rng: Uniforms, count: int) -> Iterator[tuple[slice, Floa
 
 
 def _passed(keys: Float64s, uniforms: Float64s, line: Codes) -> Codes:
-    """Number of ascending keys at most line + uniform; searched only if its part of [0, 1] does not determine it.
+    """Number of ascending keys at most line + uniform; looked for only if its part of [0, 1] does not determine it.
 
-    The ends of the parts ascend too, and are found much faster than as many unordered numbers.
+    The ends of the parts ascend too, and are found much faster than as many unordered numbers. Most parts have few
+    keys, so that those of a part are passed one by one, and only what is left is searched.
     """
     least = np.searchsorted(keys, (np.arange(_PARTS + 1) / _PARTS + line).ravel(), side="right")
-    part = (uniforms * _PARTS).astype(np.intp) + line * (_PARTS + 1)
-    passed = least[part]
-    still = passed < least[part + 1]
-    passed[still] = np.searchsorted(keys, (uniforms + line)[still], side="right")
-    return np.asarray(passed)
+    part = (uniforms * _PARTS).astype(np.intp)
+    part += line * (_PARTS + 1)
+    passed = least.take(part).ravel()
+    still = np.flatnonzero(passed < least[1:].take(part.ravel()))
+    reached = (uniforms + line).ravel().take(still)
+    for _ in range(_STEPS):
+        # Past the last key there is no other class, whatever the number.
+        more = np.flatnonzero(keys.take(passed.take(still), mode="clip") <= reached)
+        still, reached = still.take(more), reached.take(more)
+        passed[still] += 1
+    passed[still] = np.searchsorted(keys, reached, side="right")
+    return passed.reshape(uniforms.shape)
 
 
 def distributions(kind: str) -> None:

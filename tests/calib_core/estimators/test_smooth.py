@@ -47,6 +47,20 @@ def test_the_value_is_the_fixed_point_of_the_direct_sum():
     assert made == pytest.approx(wanted, rel=2e-4)
 
 
+def test_scores_at_the_ends_count_as_much_as_others():
+    """Of many classes most scores are near 0: relplot counts those of its first node half, and is a quarter higher."""
+    rng = np.random.default_rng(3)
+    scores = np.where(rng.random(400) < 0.6, 1e-4 * rng.random(400), rng.random(400))
+    outcomes = rng.random(400) < 0.8 * scores
+    wanted = brentq(lambda width: direct_error(scores, outcomes, width, 1001) - width, 1e-2, 1, xtol=1e-6)
+    made = SmoothECE()(Confidence().split(Predictions.from_confidence(scores, outcomes))).value
+    assert made == pytest.approx(wanted, rel=2e-3)
+    inside = scores > 1e-3
+    weights = np.where(inside, 1.0, 0.5)
+    halved = Predictions.from_confidence(scores, outcomes, weights=weights / weights.mean())
+    assert SmoothECE()(Confidence().split(halved)).value > 1.1 * made
+
+
 @given(seed=st.integers(0, 999), n=st.integers(1, 40))
 def test_the_error_falls_with_the_width_from_unsmoothed_to_bias(seed, n):
     scores, outcomes = sample(n, seed)

@@ -526,3 +526,17 @@ def test_checks_and_errors_are_found_where_they_always_were():
         assert getattr(predictions, name) is getattr(validation, name)
     assert predictions.InputError is InputError is errors.InputError
     assert predictions.NotAnswerable is NotAnswerable is errors.NotAnswerable
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [2, 3, 31, 32, 33, 100])
+def test_the_predicted_class_is_the_first_largest_column_for_few_and_for_many_classes(k, dtype):
+    rng = np.random.default_rng(k)
+    probs = rng.integers(1, 4, (500, k)).astype(np.float64)  # many ties
+    probs = (probs / probs.sum(axis=1, keepdims=True)).astype(dtype)
+    made = Predictions(probs, np.zeros(500, dtype=int))
+    expected = [max(range(k), key=lambda j: (row[j], -j)) for row in probs.tolist()]
+    assert made.predicted.tolist() == expected
+    assert made.confidence.tolist() == [max(row) for row in probs.tolist()]
+    assert made.predicted.dtype == np.intp
+    assert made.confidence.dtype == dtype

@@ -15,6 +15,7 @@ from calib_core.binning import EqualMass, EqualWidth, tabulate
 from calib_core.estimators import Binned
 from calib_core.inference import NoiseFloor, kuiper, noise_floor, spiegelhalter
 from calib_core.inference.intervals.joint_intervals import floors
+from calib_core.inference.noise import noise_floor as floors_of_rows
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.noise_floor import null_outcomes
 from calib_core.inference.significance.calibration_tests import brownian_range_tail
@@ -249,3 +250,37 @@ def test_a_drawn_class_is_the_one_whose_part_of_the_row_holds_the_uniform_number
     for i, (row, classes) in enumerate(zip(upto / upto[:, -1:] + np.arange(len(p))[:, None], drawn, strict=True)):
         passed = [int((row <= u + i).sum()) for u in np.resize(uniforms, drawn.shape)[i]]
         assert classes.tolist() == np.minimum(passed, p.shape[1] - 1).tolist()
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize(("k", "count"), [(3, 40), (60, 40)])
+def test_drawn_classes_are_counted_in_the_cells_of_their_scores(monkeypatch, k, count, weighed):
+    """The slow twin looks up one row and one replicate at a time; rows are counted in several parts."""
+    monkeypatch.setattr(floors_of_rows, "_AT_ONCE", 1000)
+    rows = sample(700, k)
+    weights = np.random.default_rng(2).integers(1, 9, 700) / 4 if weighed else None
+    claims = as_reduction("class-wise").split(rows).reweighed(weights)
+    (table,) = tabulate(claims, [EqualMass(4)])
+    expected = np.zeros((count, *table.count.shape))
+    for where, block, drawn in outcome_draws.classes(claims.rows, np.random.default_rng(5), count):
+        for i, (probs, classes) in enumerate(zip(block, drawn, strict=True), where.start):
+            for r, c in enumerate(classes):
+                b = np.searchsorted(table.inner_edges(c, claims.dtype), probs[c], side="right")
+                expected[r, c, b] += 1 if weights is None else weights[i]
+    assert expected.any(axis=0).sum() > 2 * k
+    np.testing.assert_array_equal(null_outcomes(claims, table)(np.random.default_rng(5), count), expected)
+
+
+def test_outcomes_are_drawn_once_for_the_interval_and_the_floor(monkeypatch):
+    calls = []
+    drawn = floors_of_rows._column_outcomes
+    monkeypatch.setattr(floors_of_rows, "_column_outcomes", lambda *given: calls.append(given) or drawn(*given))
+    first, second = (estimate(sample(), "class-wise", "ece") for _ in range(2))
+    floor, interval = first.noise_floor, first.interval()
+    assert len(calls) == 5
+    again, low = second.interval(), second.noise_floor
+    assert len(calls) == 10
+    assert again == interval
+    np.testing.assert_array_equal(low.draws, floor.draws)
+    first.interval(random_state=1)
+    assert len(calls) == 15, "another seed, other outcomes"

@@ -51,7 +51,7 @@ def test_gaps_are_those_of_drawn_outcomes(monkeypatch, scheme):
     every = [outcomes(np.random.default_rng(s), n) for s, n in zip(streams, (200, 100), strict=True)]
     filled = noise.table.count > 0
     sums = np.concatenate(every)[:, filled] / noise.table.count[filled] - noise.table.mean_score[filled]
-    np.testing.assert_allclose(noise.gaps(outcomes, 3), sums, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(noise.gaps(every), sums, rtol=0, atol=1e-15)
 
 
 @pytest.mark.wide
