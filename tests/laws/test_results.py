@@ -158,6 +158,7 @@ def examples(rows):
         (planned := diagrams.plan_curve("miscoverage", rows, rows)),
         planned.answer,
         cc.planning.balance_in_use(rows),
+        cc.planning.validation_size(rows.confidence),
         diagrams.class_bias(rows),
         diagrams.slice_dots(slices.table(rows.replace(metadata=sites), "site")),
         slices.panels(rows.replace(metadata=sites), slices.cut(sliced, "site")),
