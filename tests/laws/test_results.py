@@ -111,6 +111,7 @@ def examples(rows):
         risk.smooth_curve(two),
         risk.events_needed(),
         cc.update_gains(two, "site"),
+        cc.evaluation.update_test.update_test(two),
         diagrams.risk_diagram(two),
         diagrams.large_lines(two),
         (before := inference.baseline(made)),
