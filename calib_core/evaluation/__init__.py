@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         prediction_sets,
         score_decomposition,
         study,
+        update_test,
         usefulness,
     )
 
@@ -24,6 +25,7 @@ __all__ = [
     "prediction_sets",
     "score_decomposition",
     "study",
+    "update_test",
     "usefulness",
 ]
 

@@ -6,6 +6,7 @@ file and import it here.
 """
 
 from calib_core.planning import bin_promises, wanted_intervals, withholding
+from calib_core.planning.external_validation import ValidationSize, validation_size
 from calib_core.planning.question import PLANS, BinBalance, Plan, PlanAnswer, RowsInUse, answer, answers, balance_in_use
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "Plan",
     "PlanAnswer",
     "RowsInUse",
+    "ValidationSize",
     "answer",
     "answers",
     "balance_in_use",
     "bin_promises",
+    "validation_size",
     "wanted_intervals",
     "withholding",
 ]

@@ -41,14 +41,16 @@ class Plan:
     """Base class of questions about rows: dataclasses whose fields are controls, with None filled in from the data.
 
     ``along`` names the field on the curve's axis, ``wanted`` the field with the target bound (empty: there is none).
-    ``rows_of`` is the part of the data that its rows belong to. ``leaves`` are fields that may stay None. ``basis``
-    states the assumptions of its answers. The curve is over ``counts``, else over shares; its bounds are in ``unit``.
+    ``rows_of`` is the part of the data that its rows belong to. ``leaves`` are fields that may stay None,
+    ``scores`` fields that are plain numbers instead of shares. ``basis`` states the assumptions of its answers. The
+    curve is over ``counts``, else over shares; its bounds are in ``unit``.
     """
 
     along: ClassVar[str] = "rows"
     wanted: ClassVar[str] = "error"
     rows_of: ClassVar[str] = "fit"
     leaves: ClassVar[tuple[str, ...]] = ()
+    scores: ClassVar[tuple[str, ...]] = ()
     least: ClassVar[float] = 2
     most: ClassVar[float] = 10_000
     x_title: ClassVar[str] = ""

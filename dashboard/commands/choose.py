@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from calib_core import Predictions, Recipe
     from calib_core.evaluation.choice import CalibratorChoice, Remaining
     from calib_core.evaluation.update_gains import UpdateGains
+    from calib_core.evaluation.update_test import UpdateTest
     from dashboard.commands._opened_models import Opened
     from dashboard.session import Scene
 
@@ -186,6 +187,7 @@ class _Advice(NamedTuple):
     update: UpdateGains | None
     error: str
     held_out: str
+    how_far: UpdateTest | None
 
     def record(self) -> dict[str, Any]:
         """Return the advice as plain values."""
@@ -197,6 +199,9 @@ class _Advice(NamedTuple):
             else {"sentence": update.sentence, "column": update.column, "lines": update.frame().to_dict("records")},
             "shown_error": self.error or None,
             "held_out_slice": self.held_out or None,
+            "update_test": None
+            if self.how_far is None
+            else {"sentence": self.how_far.sentence, "lines": self.how_far.frame().to_dict("records")},
         }
 
     def sentences(self, found: CalibratorChoice) -> tuple[str, ...]:
@@ -204,26 +209,32 @@ class _Advice(NamedTuple):
         from calib_core.evaluation.advice import sentences
 
         advice = sentences(found, *self[:3], all_rows="--judge all", held_out=self.held_out)
-        return (*advice, *found.price)
+        how_far = () if self.how_far is None else (self.how_far.sentence,)
+        return (*advice, *found.price, *how_far)
 
 
 def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
     """Return the remaining advice, as on the dashboard."""
     from calib_core import NotAnswerable
     from calib_core.evaluation import advice
+    from calib_core.evaluation.update_test import update_test
     from dashboard.exhibits import event_words
 
     update = advice.own_update(given.rows, level=choice.level)
     held_out = "" if given.held_out is None or update is not None else advice.held_out_slice(given.held_out)
+    how_far = None
+    if given.rows.event is not None:
+        with suppress(NotAnswerable):
+            how_far = update_test(given.rows)
     if choice.recalibrate:
         left = None
         with suppress(NotAnswerable):
             left = choice.remaining(given.rows, given.held_out)
             left = replace(left, smaller=advice.smaller_error(choice, left, partial(_remaining, choice, given)))
-        return _Advice(left, update, "", held_out)
+        return _Advice(left, update, "", held_out, how_far)
     judged = given.rows if given.held_out is None else given.held_out
     event = "" if judged.event is None else event_words.of_scene(given.scene)
-    return _Advice(None, update, advice.shown_error(judged, event, level=choice.level), held_out)
+    return _Advice(None, update, advice.shown_error(judged, event, level=choice.level), held_out, how_far)
 
 
 def _remaining(choice: CalibratorChoice, given: _Given, recipe: Recipe) -> Remaining | None:

@@ -31,13 +31,22 @@ _NUMBERS = {
     "withheld": (float, "Share of correct predictions that are withheld."),
     "missed": (float, "Share of wrong predictions that are answered."),
     "notion": (str, "Notion to recalibrate: top-label, confidence or class-wise."),
+    "event_rate": (float, "Validation: expected share of rows with the event."),
+    "auroc": (float, "Validation: expected AUROC (C statistic)."),
+    "alpha": (float, "Validation: first parameter of a Beta distribution of risks."),
+    "beta": (float, "Validation: second parameter of a Beta distribution of risks."),
+    "threshold": (float, "Validation: risk above which someone acts; adds the net benefit."),
+    "ratio_width": (float, "Validation: target width of the interval of O:E."),
+    "slope_width": (float, "Validation: target width of the interval of the calibration slope."),
+    "auroc_width": (float, "Validation: target width of the interval of the AUROC."),
+    "benefit_width": (float, "Validation: target width of the interval of the standardized net benefit."),
     "share": (str, "Rate to control if the model abstains: withheld or right."),
 }
 
 
 def _numbers(function: Any) -> Any:
     for name, (kind, text) in reversed(_NUMBERS.items()):
-        function = click.option(f"--{name}", type=kind, help=text)(function)
+        function = click.option(f"--{name.replace('_', '-')}", type=kind, help=text)(function)
     return function
 
 
@@ -67,6 +76,7 @@ def command(
       calib plan
       calib plan histogram-binning --rows 5000 --points 50
       calib plan within predictions.csv --error 0.02
+      calib plan validation --event-rate 0.1 --auroc 0.8 --rows 2000
       calib plan predictions.csv --json
     """
     from calib_core.planning import PLANS, answers
@@ -76,7 +86,7 @@ def command(
     given = {name: value for name, value in numbers.items() if value is not None}
     known = {param.name for key in ([question] if question else PLANS) for param in PLANS[key].params}
     for name in given.keys() - known:
-        raise click.UsageError(f"--{name} does not go with {question}.")
+        raise click.UsageError(f"--{name.replace('_', '-')} does not go with {question}.")
     plans = [
         PLANS.described(key, **{name: value for name, value in given.items() if PLANS[key].has(name)})
         for key in ([question] if question else PLANS)

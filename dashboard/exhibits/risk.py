@@ -12,6 +12,7 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import LargeLines
+from calib_core.evaluation.update_test import UpdateTest
 from calib_core.registry.registry import Flag
 from calib_core.text import at_level, between, chance, measured_between, score, short_percent
 from dashboard.exhibits import columns as of
@@ -21,7 +22,7 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import how_judged
 from dashboard.exhibits.slices import correction
 from dashboard.exhibits.verdict import Overall, VerdictExhibit
-from dashboard.session import Call, Scene, call, in_sentence
+from dashboard.session import Call, Scene, call, division, in_sentence
 
 NO_EVENT = "measures of a risk need an event of two classes; these rows have none"
 _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "log-loss": "log loss"}
@@ -208,6 +209,64 @@ def headline(scene: Scene, frame: pd.DataFrame) -> tuple[str, str]:
 
 def _side(value: str) -> str:
     return {"overconfident": "risk too high", "underconfident": "risk too low"}.get(value, "")
+
+
+@EXHIBITS.register("update-test", "How far to update the risk", reference="Vergouwe et al. 2017")
+@dataclass(frozen=True)
+class UpdateTestExhibit(Exhibit):
+    """Closed testing procedure: no update of the risk, a new intercept, or a new intercept and slope."""
+
+    static = True
+
+    meanings = of.Meanings(
+        {
+            "update": "update of the predicted risk",
+            "intercept": "shift of the log-odds",
+            "slope": "factor of the log-odds",
+            "log_likelihood": "log-likelihood of the outcomes after the update",
+            "statistic": "twice the log-likelihood that logistic recalibration adds",
+            "parameters": "numbers that logistic recalibration adds",
+            "p": "p-value for the hypothesis that they are not needed",
+            "chosen": "whether the procedure chooses this update",
+        }
+    )
+
+    def found(self, scene: Scene) -> Call[UpdateTest]:
+        """Return the test on the calibration rows of the first model, as the advice."""
+        if scene.claims != "event":
+            raise NotAnswerable(NO_EVENT)
+        rows = scene.models.shown[0].source.everywhere
+        return call(cc.evaluation.update_test.update_test, division(rows).part("fit"), stem="updates")
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("update"),
+            of.number("intercept"),
+            of.number("slope"),
+            of.number("log-likelihood", "log_likelihood"),
+            of.number("statistic"),
+            of.whole("numbers added", "parameters"),
+            of.probability("p", "p"),
+            of.flag("chosen", "chosen"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.found(scene))
+        return Words(
+            "Each update is tested against logistic recalibration, the simplest first. The first that fits no "
+            "significantly worse (p above 0.05) is enough. So an update larger than needed is found in at most about "
+            "5 % of samples.",
+            headline=(found.sentence,),
+        ).also(
+            f"The chosen update on these rows: {found.formula}."
+            if found.update != "none"
+            else "With few rows, a needed update is not found: this is no proof of calibration.",
+            "Tested on the calibration rows, or on all rows if they are cross-fitted. Revision, the largest update of "
+            "the published procedure, needs the predictors of the model and is left out.",
+        )
 
 
 @EXHIBITS.register("gains", "Gains and costs of calibrators")

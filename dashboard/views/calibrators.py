@@ -209,7 +209,7 @@ def _more(scene: Scene, model: Model | None) -> None:
     answers: dict[str, Callable[[], object]] = {
         "fitted": lambda: exhibited("fitted", _seen(scene, model)),
         "gains": lambda: exhibited("gains", scene),
-        "choice": lambda: exhibited("recommendation", scene),
+        "choice": lambda: _advice(scene),
         "movement": lambda: exhibited("movement", _seen(scene, model), name="movement-numbers"),
         "numbers": lambda: _numbers(scene),
         "pairs": lambda: _pairs(scene),
@@ -229,6 +229,12 @@ def _ask(chosen: str) -> None:
 
 def _seen(scene: Scene, model: Model | None) -> Scene:
     return scene if model is None else scene.focused(model=model.title)
+
+
+def _advice(scene: Scene) -> None:
+    exhibited("recommendation", scene)
+    if scene.claims == "event":
+        exhibited("update-test", scene)
 
 
 def _effects(scene: Scene) -> None:

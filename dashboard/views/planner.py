@@ -30,6 +30,8 @@ WITHOUT_DATA = {
     "rarest": 0.05,
     "tied": 0.0,
     "ratio": RATIO,
+    "event_rate": 0.1,
+    "auroc": 0.75,
 }
 """Initial values of a plan without data."""
 _LEAD = "How many rows are needed, and what do the present ones guarantee?"
@@ -99,7 +101,7 @@ def _filled(chosen: Recipe, scene: Scene) -> tuple[dict[str, Any], Recipe, str]:
         return {param.name: getattr(plan, param.name) for param in PLANS[chosen.key].params}, chosen, ""
     except NotAnswerable as why:
         values = {param.name: param.default for param in PLANS[chosen.key].params} | dict(chosen.params)
-        usual = {name: WITHOUT_DATA[name] for name, value in values.items() if value is None}
+        usual = {name: WITHOUT_DATA[name] for name, value in values.items() if value is None and name in WITHOUT_DATA}
         labels = [inside(PLANS[chosen.key].param(name).label) for name in usual if name != "error"]
         sentence = f"Typical numbers, not those of the loaded data: {', '.join(labels)}. {begun(str(why))}."
         whole = PLANS.described(chosen.key, **{**dict(chosen.params), **usual})
@@ -129,7 +131,8 @@ def _control(param: Param, chosen: Recipe, value: Any) -> None:
 
     if domain.log:
         options = _ratios(domain, param.integer, value)
-        written = "{:,}".format if param.integer else short_percent
+        plain = param.integer or param.name in PLANS[chosen.key].cls.scores  # type: ignore[union-attr]
+        written = "{:,}".format if plain else short_percent
         st.select_slider(**look, options=options, format_func=written, **widgets.tied(key, value, put))
     elif param.integer:
         ends: dict[str, Any] = {"min_value": int(domain.low), "max_value": int(domain.high)}

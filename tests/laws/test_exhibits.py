@@ -248,6 +248,7 @@ def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) 
             "slice-scan",
             "score-parts",
             "multicalibration",
+            "update-test",
         }
 
 

@@ -338,6 +338,15 @@ PLAN = {
     "--missed": ("abstaining-gain --accuracy 0.9 --classes 3", "", "--missed 0.9"),
     "--notion": ("histogram-binning --rows 5000 --classes 3", "", "--notion class-wise"),
     "--share": ("abstaining-rates --rows 5000", "", "--share right"),
+    "--event-rate": ("validation --rows 900 --auroc 0.8", "--event-rate 0.1", "--event-rate 0.2"),
+    "--auroc": ("validation --rows 900 --event-rate 0.1", "--auroc 0.7", "--auroc 0.8"),
+    "--alpha": ("validation --rows 900 --beta 4", "--alpha 1", "--alpha 2"),
+    "--beta": ("validation --rows 900 --alpha 1", "--beta 4", "--beta 3"),
+    "--threshold": ("validation --rows 900 --alpha 1 --beta 4", "", "--threshold 0.2"),
+    **{
+        option: ("validation --rows 900 --alpha 1 --beta 4 --threshold 0.2", "", f"{option} 0.4")
+        for option in ("--ratio-width", "--slope-width", "--auroc-width", "--benefit-width")
+    },
     "--binning": ("within three.csv --error 0.05", "", "--binning equal-mass"),
     **{
         option: (f"accuracy-interval {COMMON[option][0]}", *COMMON[option][1:])

@@ -208,6 +208,16 @@ CASES: dict[str, Any] = {
     "BINARY_CALIBRATORS.histogram.random_state": Of(1, {"delta": 0.0, "points_per_bin": 30}, data=tied),
     "REDUCTIONS.class-specific.cls": 1,
     "PLANS.within.ratio": Of(2.0, data=risk),
+    **{
+        f"PLANS.validation.{name}": Of(value, data=risk)
+        for name, value in (
+            *(("rows", 900), ("event_rate", 0.1), ("auroc", 0.9), ("threshold", 0.3), ("level", 0.8)),
+            *((f"{width}_width", 0.4) for width in ("ratio", "slope", "auroc")),
+        )
+    },
+    "PLANS.validation.alpha": Of(2.0, {"beta": 3.0}, 1.0, risk),
+    "PLANS.validation.beta": Of(3.0, {"alpha": 2.0}, 1.0, risk),
+    "PLANS.validation.benefit_width": Of(0.4, {"threshold": 0.3}, data=risk),
     "TRUTHS.drawn.shares": (0.1, 0.9),
 }
 """Single options without an effect for values of the domain: KEY.option or FAMILY.KEY.option."""

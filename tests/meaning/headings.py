@@ -270,6 +270,9 @@ OWN = {
     ("side-effects", "accuracy"): "accuracy after",
     ("side-effects", "risk"): "mean risk after",
     ("slice-scan", "stands_out"): "confirmed",
+    **{("update-test", name): f"^{name}$" for name in ("update", "intercept", "slope", "statistic", "chosen")},
+    ("update-test", "log_likelihood"): "^log-likelihood$",
+    ("update-test", "parameters"): "^numbers added$",
     ("validity", "share"): "share of rows",
 }
 """Patterns by exhibit and column."""

@@ -6,7 +6,8 @@ import by_hand
 import numpy as np
 import pandas as pd
 from compared import WEAK, twin
-from scipy.stats import norm, t
+from scipy.optimize import minimize
+from scipy.stats import chi2, norm, t
 from twins_of_lines import worst_bin
 
 
@@ -150,6 +151,34 @@ def side_effects(compared, data):
         frame["class_changed"] = compared.frame["class_changed"]
     compared.all_same(frame)
     contracts(compared, data, base=False)
+
+
+@twin("update-test")
+def update_test(compared, data):
+    """Refit the calibration rows by a general minimizer; twice the differences of the log-likelihoods."""
+    risk, died = data.fit.probs[:, 1], data.fit.label == 1
+    x = np.log(risk / (1 - risk))
+
+    def loss(line):
+        return float(np.sum(np.logaddexp(0, line) - died * line))
+
+    a = minimize(lambda v: loss(v[0] + x), [0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).x[0]
+    both = minimize(
+        lambda v: loss(v[0] + v[1] * x), [0.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}
+    ).x
+    lines = [(0.0, 1.0), (a, 1.0), tuple(both)]
+    heights = np.array([-loss(first + second * x) for first, second in lines])
+    statistic = 2 * (heights[2] - heights)
+    p = [chi2.sf(statistic[0], 2), chi2.sf(statistic[1], 1)]
+    chosen = 0 if p[0] > 0.05 else 1 if p[1] > 0.05 else 2
+    compared.same("update", ["none", "intercept", "logistic recalibration"])
+    for i, name in enumerate(("intercept", "slope")):
+        compared.same(name, [line[i] for line in lines], rel=1e-5, least=1e-6)
+    compared.same("log_likelihood", heights, rel=1e-9)
+    compared.same("statistic", [*statistic[:2], math.nan], rel=1e-6, least=1e-7)
+    compared.same("parameters", [2, 1, 0])
+    compared.same("p", [*p, math.nan], rel=1e-6)
+    compared.same("chosen", [i == chosen for i in range(3)])
 
 
 @twin("gains")

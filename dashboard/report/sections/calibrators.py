@@ -19,6 +19,8 @@ def blocks(request: Request) -> Iterator[Block | None]:
     """Yield numbers, differences, guarantees, effects on decisions, and the maps."""
     scene, chosen = scene_of(request.selection), request.selection.exhibit
     yield from finding((yield from shown(chosen("recommendation"), scene)))
+    if request.of_event:
+        yield from exhibit(chosen("update-test"), scene)
     yield from exhibit(chosen("calibrator-errors"), scene, name="calibrators-errors")
     yield from exhibit(chosen("scores"), scene, name="calibrators-scores")
     if len(scene.models.shown) > 1:

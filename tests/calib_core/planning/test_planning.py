@@ -14,6 +14,7 @@ import calib_core as cc
 from calib_core import NotAnswerable, Predictions
 from calib_core.inference.intervals.interval_methods import highs_of_most
 from calib_core.planning import PLANS, Plan, answer, answers, balance_in_use
+from calib_core.planning.external_validation import calibrated_auroc
 from calib_core.registry.registry import Choice, params_of
 
 NEEDS_SCORES = {"error-interval", "within"}
@@ -268,6 +269,13 @@ TAKEN = {
     "miscoverage": {"rows": "a tenth of the right rows of calibration"},
     "abstaining-rates": {"rows": {"withheld": "right rows of test", "right": OF_TEST}},
     "abstaining-gain": {"accuracy": "share right", "classes": "classes"},
+    "validation": {
+        "rows": OF_TEST,
+        "event_rate": "mean risk of an event",
+        "auroc": "AUROC of a calibrated risk",
+        "alpha": "nothing: the risks are those of the rows",
+        "beta": "nothing: the risks are those of the rows",
+    },
 }
 """Values that each plan takes from the data by default, by the choice that determines them, if there is one."""
 
@@ -279,7 +287,8 @@ def test_every_plan_takes_from_the_data_what_it_is_about_whatever_else_is_chosen
         probs = rng.dirichlet([4.0, 2.0, 0.5], n).round(2)
         return Predictions(probs, rng.integers(0, 3, n))
 
-    fit, test = three(300), three(500)
+    fit, test, risk = three(300), three(500), drawn(500, 3)
+    risks = risk.probs[:, risk.event]
     ties = np.unique(fit.confidence, return_counts=True)[1]
     known = {
         OF_CALIBRATION: 300,
@@ -290,6 +299,9 @@ def test_every_plan_takes_from_the_data_what_it_is_about_whatever_else_is_chosen
         "share right": test.correct.mean(),
         "tolerance": 0.07,
         "nothing: three classes have no event": None,
+        "nothing: the risks are those of the rows": None,
+        "mean risk of an event": risks.mean(),
+        "AUROC of a calibrated risk": calibrated_auroc(risks, np.full(500, 1 / 500)),
         "mean output": test.confidence.mean(),
         "a tenth of the right rows of calibration": fit.correct.sum() // 10,
         "right rows of test": test.correct.sum(),
@@ -302,7 +314,8 @@ def test_every_plan_takes_from_the_data_what_it_is_about_whatever_else_is_chosen
             {p.name: option} for p in params if isinstance(p.domain, Choice) for option in p.domain.options
         ]
         for chosen in choices:
-            plan = answer(PLANS.make(key, **chosen), fit, test, tolerance=0.07).plan
+            given = (risk, risk) if key == "validation" else (fit, test)
+            plan = answer(PLANS.make(key, **chosen), *given, tolerance=0.07).plan
             for name, what in TAKEN[key].items():
                 wanted = known[what if isinstance(what, str) else what[next(iter(chosen.values()), "withheld")]]
                 assert getattr(plan, name) == (wanted and pytest.approx(wanted, rel=1e-3)), (key, chosen, name)
