@@ -1,4 +1,4 @@
-"""How far to update a predicted risk: the closed testing procedure for no update, intercept and slope."""
+"""Closed testing procedure for how far to update a predicted risk: no update, intercept, or intercept and slope."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class UpdateTest(OneLine):
     def frame(self) -> pd.DataFrame:
         """One line per update: update, intercept, slope, log_likelihood, statistic, parameters, p and chosen.
 
-        ``statistic`` is twice the log-likelihood that logistic recalibration adds, ``parameters`` the numbers that it
-        adds, and p of the test that they are not needed; NaN for logistic recalibration itself.
+        ``statistic`` is twice the log-likelihood that logistic recalibration adds. ``parameters`` are the numbers that it
+        adds. p is of the test that they are not needed. These are NaN for logistic recalibration itself.
         """
         return self.table
 
@@ -76,20 +76,19 @@ class UpdateTest(OneLine):
 def update_test(predictions: Predictions) -> UpdateTest:
     """Find how far a predicted risk needs to be updated: not at all, by an intercept, or by intercept and slope.
 
-    With the log-odds x of the risks and the log-likelihoods l0 (no update), l1 (logit p' = a + x) and l2 (logit p' =
-    a + b x), the closed testing procedure is
+    x are the log-odds of the risks. l0, l1 and l2 are the log-likelihoods of no update, of logit p' = a + x, and of
+    logit p' = a + b x. The closed testing procedure is
 
-    1. no update, unless 2 (l2 - l0) is beyond the 95 % point of chi-square with 2 degrees of freedom;
-    2. else a new intercept, unless 2 (l2 - l1) is beyond that with 1 degree of freedom;
-    3. else logistic recalibration.
+    1. no update, unless 2 (l2 - l0) is beyond the 95 % point of chi-square with 2 degrees of freedom.
+    2. Else a new intercept, unless 2 (l2 - l1) is beyond that with 1 degree of freedom.
+    3. Else logistic recalibration.
 
-    Each step tests a simpler update against the most flexible one, so that the probability of an update larger than
-    needed is at most 5 % in all, up to the approximation of chi-square. Vergouwe et al. also have revision, new
+    Each step tests a simpler update against the most flexible one. So the probability of an update larger than needed
+    is at most 5 % in all, up to the approximation of chi-square. Vergouwe et al. also have revision, new
     coefficients for all predictors, as the most flexible update. It needs the predictors, which are not part of
     predictions.
 
-    What can mislead: with few rows a needed update is not found, and "no update" is no proof of calibration. The test
-    finds errors that intercept and slope correct, not the others. The fitted numbers are those of these rows; use
+    What can mislead: with few rows a needed update is not found. "No update" does not show calibration. The test finds errors that intercept and slope correct, not the others. The fitted numbers are those of these rows; use
     ``evaluation.choice`` to see whether an update helps on held-out rows. NotAnswerable without an event, for fewer
     than 10 events or rows without one, for rows in groups (the tests need independent rows) and for equal risks.
     Weights that are not whole numbers enter by Kish's effective number of rows.

@@ -126,10 +126,10 @@ def validation_size(
     Each criterion is the width of a normal interval for a calibrated model, with event rate f, AUROC C and N rows:
 
     - O:E, se(log O:E) = sqrt((1 - f) / (f N));
-    - calibration slope, se = sqrt(I00 / (N (I00 I11 - I01^2))), with I00, I01 and I11 the means of v, v x and v x^2
-      over the risks p (x their log-odds, v = p (1 - p));
+    - calibration slope, se = sqrt(I00 / (N (I00 I11 - I01^2))). I00, I01 and I11 are the means of v, v x and v x^2
+      over the risks p, x their log-odds and v = p (1 - p).
     - AUROC, se^2 = C (1 - C) (1 + h (1 - C) / (2 - C) + h C / (1 + C)) / (N^2 f (1 - f)), h = N / 2 - 1 (Newcombe);
-    - with a ``threshold`` t, standardized net benefit NB / f, se^2 = (s (1 - s) / f + w^2 q (1 - q) / (1 - f) +
+    - with a ``threshold`` t, standardized net benefit NB / f. Its se^2 is (s (1 - s) / f + w^2 q (1 - q) / (1 - f) +
       w^2 (1 - q)^2 / (f (1 - f))) / N. Here w = (1 - f) / f * t / (1 - t), and s and q are sensitivity and specificity.
 
     Parameters
@@ -288,7 +288,7 @@ class Validation(Plan):
 
     rows: Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "rows of the validation"] = None
     event_rate: Annotated[
-        float | None, Range(0.0005, 0.95, log=True), "Event rate", "expected share of rows with the event"
+        float | None, Range(0.0005, 0.95, log=True), "Share of events", "expected share of rows with the event"
     ] = None
     auroc: Annotated[float | None, Range(0.51, 0.99), "AUROC", "expected AUROC (C statistic)"] = None
     alpha: Annotated[

@@ -86,7 +86,7 @@ def command(
     estimate itself never decides.
 
     The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning is open
-    (undecided): about the file, the bins, or a group of rows that is significantly off by more than the limit. The
+    (undecided). It is about the file, the bins, or a group of rows that is significantly off by more than the limit. The
     output names the option that settles each warning. --accept lets the file pass with it.
 
     The error is that of one notion, chosen without looking at the outcomes (--notion). Two classes have a second limit,

@@ -263,7 +263,7 @@ class UpdateTestExhibit(Exhibit):
         ).also(
             f"The chosen update on these rows: {found.formula}."
             if found.update != "none"
-            else "With few rows, a needed update is not found: this is no proof of calibration.",
+            else "With few rows, a needed update is not found, so this does not show that the risks are calibrated.",
             "Tested on the calibration rows, or on all rows if they are cross-fitted. Revision, the largest update of "
             "the published procedure, needs the predictors of the model and is left out.",
         )

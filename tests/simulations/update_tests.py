@@ -1,8 +1,8 @@
-"""How often the closed testing procedure updates a risk further than needed, by rows and event rate.
+"""Frequency with which the closed testing procedure updates a risk further than needed, by rows and event rate.
 
-Run `python tests/simulations/update_tests.py` with the package installed (two minutes); it writes update_tests.csv.
-"none" is a calibrated model: every update is one too many. "intercept" is a risk with odds twice too high: logistic
-recalibration is one too many. "power" is the share in which a slope of 0.7 is found.
+Run `python tests/simulations/update_tests.py` with the package installed (two minutes). It writes update_tests.csv.
+"none" is a calibrated model: every update is one too many. "intercept" is a risk with odds twice too high. There
+logistic recalibration is one too many. "power" is the share in which a slope of 0.7 is found.
 """
 
 from __future__ import annotations

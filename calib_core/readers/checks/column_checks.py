@@ -329,8 +329,8 @@ _DIGITS = ("0", "1")
 def outcome_by_values(subject: Subject) -> Iterator[Finding]:
     """Find a column that is read as the outcome of a single risk because of its values, not its name.
 
-    A note if the name of the outcome decides, by itself or because the risk's name has a word of it, or if no other
-    column can be the outcome.
+    A note if the name of the outcome decides, by itself or because the risk's name has a word of it. Also a note if no
+    other column can be the outcome.
     """
     table, reading = subject.table, subject.reading
     if subject.scores.shape[1] > 1 or len(reading.label) != 1 or table.joined is not None:

@@ -48,7 +48,7 @@ def test_the_value_is_the_fixed_point_of_the_direct_sum():
 
 
 def test_scores_at_the_ends_count_as_much_as_others():
-    """Of many classes most scores are near 0: relplot counts those of its first node half, and is a quarter higher."""
+    """Scores at the ends of [0, 1] have full weight; relplot counts those of its first node half, so it is higher."""
     rng = np.random.default_rng(3)
     scores = np.where(rng.random(400) < 0.6, 1e-4 * rng.random(400), rng.random(400))
     outcomes = rng.random(400) < 0.8 * scores
