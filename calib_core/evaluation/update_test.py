@@ -45,8 +45,8 @@ class UpdateTest(OneLine):
     def frame(self) -> pd.DataFrame:
         """One line per update: update, intercept, slope, log_likelihood, statistic, parameters, p and chosen.
 
-        ``statistic`` is twice the log-likelihood that logistic recalibration adds. ``parameters`` are the numbers that it
-        adds. p is of the test that they are not needed. These are NaN for logistic recalibration itself.
+        ``statistic`` is twice the log-likelihood that logistic recalibration adds. ``parameters`` are the numbers that
+        it adds. p is of the test that they are not needed. These are NaN for logistic recalibration itself.
         """
         return self.table
 
@@ -76,8 +76,8 @@ class UpdateTest(OneLine):
 def update_test(predictions: Predictions) -> UpdateTest:
     """Find how far a predicted risk needs to be updated: not at all, by an intercept, or by intercept and slope.
 
-    x are the log-odds of the risks. l0, l1 and l2 are the log-likelihoods of no update, of logit p' = a + x, and of
-    logit p' = a + b x. The closed testing procedure is
+    x are the log-odds of the risks. l0 is the log-likelihood of no update, l1 of logit p' = a + x, and l2 of logit p' =
+    a + b x. The closed testing procedure is
 
     1. no update, unless 2 (l2 - l0) is beyond the 95 % point of chi-square with 2 degrees of freedom.
     2. Else a new intercept, unless 2 (l2 - l1) is beyond that with 1 degree of freedom.
@@ -88,7 +88,8 @@ def update_test(predictions: Predictions) -> UpdateTest:
     coefficients for all predictors, as the most flexible update. It needs the predictors, which are not part of
     predictions.
 
-    What can mislead: with few rows a needed update is not found. "No update" does not show calibration. The test finds errors that intercept and slope correct, not the others. The fitted numbers are those of these rows; use
+    What can mislead: with few rows a needed update is not found, so "no update" does not show calibration. The test
+    finds errors that intercept and slope correct, not the others. The fitted numbers are those of these rows; use
     ``evaluation.choice`` to see whether an update helps on held-out rows. NotAnswerable without an event, for fewer
     than 10 events or rows without one, for rows in groups (the tests need independent rows) and for equal risks.
     Weights that are not whole numbers enter by Kish's effective number of rows.

@@ -129,8 +129,9 @@ def validation_size(
     - calibration slope, se = sqrt(I00 / (N (I00 I11 - I01^2))). I00, I01 and I11 are the means of v, v x and v x^2
       over the risks p, x their log-odds and v = p (1 - p).
     - AUROC, se^2 = C (1 - C) (1 + h (1 - C) / (2 - C) + h C / (1 + C)) / (N^2 f (1 - f)), h = N / 2 - 1 (Newcombe);
-    - with a ``threshold`` t, standardized net benefit NB / f. Its se^2 is (s (1 - s) / f + w^2 q (1 - q) / (1 - f) +
-      w^2 (1 - q)^2 / (f (1 - f))) / N. Here w = (1 - f) / f * t / (1 - t), and s and q are sensitivity and specificity.
+    - with a ``threshold`` t, standardized net benefit NB / f. Here s and q are sensitivity
+      and specificity, and w = (1 - f) / f * t / (1 - t). Its se^2 is (s (1 - s) / f + w^2 q (1 - q) / (1 - f) +
+      w^2 (1 - q)^2 / (f (1 - f))) / N.
 
     Parameters
     ----------

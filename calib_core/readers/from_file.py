@@ -349,7 +349,7 @@ def _handed_over(
     worth = [each for each in findings_about(table, reading, chosen) if each.worth_saying(chosen)]
     doubtful = [each.message for each in worth if each.severity == "warning" and each.code not in BY_CHOICE]
     messages = [each.message for each in worth]
-    if pooled and reading.split is not None:
+    if pooled and reading.split is not None and not any(each.code == "split" for each in worth):
         doubtful.append(_POOLED.format(quoted(reading.split), several(found.n_rows)))
         messages.append(doubtful[-1])
     for message in doubtful:

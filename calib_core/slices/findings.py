@@ -208,20 +208,20 @@ MOST_TESTED = 5_000_000
 
 
 def group_warnings(table: pd.DataFrame, limit: float) -> tuple[OpenWarning, ...]:
-    """Return the warning of a gate about slices that are significantly off by more than its ``limit``; else nothing.
+    """Return the warning of a gate about slices that are off by more than its ``limit``; empty if there are none.
 
     ``table`` is that of ``findings``. Errors of two groups, such as men and women, can cancel over all rows, which then
-    pass. The gap is that of all rows of a slice. What can mislead: a slice with few rows can be off by more than the
-    limit without being significant.
+    pass. A slice counts if its gap is significant, and its whole interval is farther than ``limit`` from the mean
+    score. What can mislead: slices with few rows can be off by more than the limit without evidence of it.
 
     >>> import calib_core as cc
     >>> sex = pd.DataFrame({"sex": ["f"] * 500 + ["m"] * 500})
-    >>> rows = cc.Predictions([[0.5, 0.5]] * 1000, [1] * 350 + [0] * 300 + [1] * 150 + [0] * 200, metadata=sex)
+    >>> rows = cc.Predictions([[0.5, 0.5]] * 1000, [1] * 350 + [0] * 150 + [1] * 150 + [0] * 350, metadata=sex)
     >>> [(each.code, each.remedy) for each in group_warnings(findings(rows), 0.1)]
     [('group-error', 'To judge these rows, add --where sex=f')]
     """
-    gap = table["gap"].abs()
-    off = table[(table["kind"] == SLICE) & table["stands_out"].astype(bool) & (gap > limit)]
+    least = np.maximum(table["low"] - table["says"], table["says"] - table["high"])
+    off = table[(table["kind"] == SLICE) & table["stands_out"].astype(bool) & (least > limit)]
     if not len(off):
         return ()
     number = f"{len(off):,} slices are" if len(off) > 1 else "one slice is"

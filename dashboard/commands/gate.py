@@ -86,8 +86,8 @@ def command(
     estimate itself never decides.
 
     The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning is open
-    (undecided). It is about the file, the bins, or a group of rows that is significantly off by more than the limit. The
-    output names the option that settles each warning. --accept lets the file pass with it.
+    (undecided). It is about the file, the bins, or a group of rows that is significantly off by more than the limit.
+    The output names the option that settles each warning. --accept lets the file pass with it.
 
     The error is that of one notion, chosen without looking at the outcomes (--notion). Two classes have a second limit,
     for the ratio of observed to expected events. Of several files, all must pass.

@@ -47,7 +47,7 @@ from calib_core.text import several
 def unused_split(subject: Subject) -> Iterator[Finding]:
     """Find a column that marks rows as training, calibration or test rows by its values, but is not used.
 
-    A column that is used cannot have both training and calibration rows: they would be judged only together.
+    A column that is used cannot have training rows only, or both training and calibration rows.
     """
     table, reading = subject.table, subject.reading
     for name in table.columns if reading.split is None else (reading.split,):
@@ -67,7 +67,7 @@ def unused_split(subject: Subject) -> Iterator[Finding]:
                 f"{part} (--where)."
             )
             yield Finding("warning", "split", sentence)
-        elif reading.split is None and len(by_part) == 1:
+        elif len(by_part) == 1:
             sentence = f"By the column {quoted(name)}, all rows are training rows, on which a model looks too good."
             yield Finding("warning", "split", sentence)
         elif reading.split is None:

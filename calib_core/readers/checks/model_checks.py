@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.checks.subject import Subject
@@ -15,7 +16,7 @@ from calib_core.readers.proposal.column_values import always_equal, identifiers
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.long_form import JoinedRows, joined, model_names, question_columns
 from calib_core.readers.reading import Reading
-from calib_core.readers.table import Array, LabelJoin, Table
+from calib_core.readers.table import LabelJoin, Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.text_encoding import looks_numeric
 from calib_core.text import count, percent, several
@@ -83,10 +84,11 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
                 )
             continue
         models, questions = len(found.names), int(found.common.sum())
-        if repeats and not question and not _like_repeats(table, reading, texts):
-            continue
+        places = [np.flatnonzero(texts == run) for run in pd.unique(texts)]
+        sure = not repeats or bool(question) or _same_outcomes(table, reading, places)
+        if not sure and (reading.label or len({len(rows) for rows in places}) > 1):
+            continue  # other rows, or runs of something else
         each = f"with {count(questions)} rows each" if not question else f"over the same {count(questions)} questions"
-        sure = not repeats or question or reading.label
         yield Finding(
             "warning" if sure else "note",
             "models",
@@ -99,11 +101,8 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
     yield from _unnamed_models(table, reading)
 
 
-def _like_repeats(table: Table, reading: Reading, runs: Array) -> bool:
-    """True if all runs have the same two or more labels in the same order; without labels, as many rows."""
-    places = [np.flatnonzero(runs == run) for run in pd.unique(runs)]
-    if not reading.label:
-        return len({len(rows) for rows in places}) == 1
+def _same_outcomes(table: Table, reading: Reading, places: Sequence[NDArray[np.intp]]) -> bool:
+    """True if the rows of all runs have the same two or more outcomes in the same order."""
     if (name := outcome_column(table, reading)) is None:
         return False
     first, *others = (label_texts(table.columns[name])[rows] for rows in places)

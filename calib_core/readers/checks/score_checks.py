@@ -30,7 +30,7 @@ from calib_core.readers.proposal.class_columns import class_called, class_side, 
 from calib_core.readers.proposal.column_roles import called_percent, class_of, log_base, role
 from calib_core.readers.proposal.label_codes import coded_labels, digits, label_texts, positive_of, unknown_label
 from calib_core.readers.proposal.score_columns import check_scores, missing_values
-from calib_core.readers.proposal.score_survey import Survey, evidence, survey
+from calib_core.readers.proposal.score_survey import Survey, evidence, row_keys, survey
 from calib_core.readers.reading import ScoreKind
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.text_encoding import missing_text, written_as
@@ -233,7 +233,7 @@ def _one_column(subject: Subject) -> Finding:
         why = _OPPOSITE[opposite]
         if opposite and not class_side(label):
             why = ", because it is named like the class of 0"
-        sure = opposite is False
+        sure = opposite is False or bool(opposite and class_side(score) * class_side(label))
     else:
         sure = bool(class_called(score, (negative, positive))) or names_decide((negative, positive))
         why = "" if sure else ", but no name assigns it to one of the two classes"
@@ -331,13 +331,16 @@ def _as_models(subject: Subject) -> dict[str, Any] | None:
 def repeated_rows(subject: Subject) -> Iterator[Finding]:
     n = len(subject.scores)
     duplicates, tied = subject.survey.duplicates, int(subject.survey.tied.sum())
-    copies = copied(subject.scores, subject.predicted, subject.labels.codes)
+    about = (subject.scores, subject.predicted, subject.labels.codes)
+    copies, times = copied(*about), _times_exported(*about)
     if n > 1 and duplicates == n - 1:
         yield Finding(
             "warning", "constant", f"All {n:,} rows have the same scores. The model seems to ignore its input."
         )
     elif copies:
         yield Finding("warning", "duplicates", _copied(max(copies, duplicates), n, "scores"))
+    elif times > 1:
+        yield Finding("warning", "duplicates", _APPENDED.format(times))
     elif subject.scores.shape[1] > 1 and duplicates:
         yield Finding("note", "duplicates", f"{duplicates:,} of {n:,} rows have the scores of an earlier row.")
     if tied:
@@ -391,6 +394,30 @@ def copied(scores: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) 
     if agree[many].all() and usual ** (n + len(np.unique(run[1:][many]))) < _BY_CHANCE:
         return int(same.sum())
     return n if n and usual**n < _BY_CHANCE else 0
+
+
+_FEWEST_DIFFERENT = 50
+"""With fewer different rows, numbers of equal rows may be multiples of 2 without copies."""
+
+
+_APPENDED = (
+    "Every pair of scores and label occurs {0} times, or a multiple of {0} times. The rows look like copies, as if a "
+    "file was appended to itself, which make intervals too narrow."
+)
+
+
+def _times_exported(scores: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> int:
+    """Return how often every row occurs, such as 2 if a file was appended to itself; 1 without such a number.
+
+    >>> p, y = np.linspace(0.1, 0.9, 60)[:, None], np.arange(60) % 2
+    >>> _times_exported(np.tile(p, (3, 1)), np.zeros(180), np.tile(y, 3)), _times_exported(p, np.zeros(60), y)
+    (3, 1)
+    """
+    if len(scores) < 2 * _FEWEST_DIFFERENT:
+        return 1
+    rows = pd.DataFrame({"scores": row_keys(scores), "predicted": predicted, "label": labels})
+    counts = rows.value_counts(sort=False).to_numpy()
+    return int(np.gcd.reduce(counts)) if len(counts) >= _FEWEST_DIFFERENT else 1
 
 
 def _copied(copies: int, n: int, what: str) -> str:
@@ -448,6 +475,8 @@ def confidence(subject: Subject) -> Iterator[Finding]:
         yield _words(subject, name)
     if (copies := copied(values, *_answers(subject))) > 0:
         yield Finding("warning", "duplicates", _copied(copies, len(values), "confidence"))
+    elif (times := _times_exported(values, *_answers(subject))) > 1:
+        yield Finding("warning", "duplicates", _APPENDED.format(times))
     if len(values) > 1 and found.duplicates == len(values) - 1:
         yield Finding("warning", "constant", f"All {len(values):,} rows have the same confidence.")
     if subject.reading.layout == "top-label":

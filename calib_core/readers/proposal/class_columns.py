@@ -246,7 +246,7 @@ _OTHER_ROLES = frozenset({"predicted", "correct", "split", "weights", "group", "
 _OUTCOME_WORDS = """
 label outcome outcomes event events endpoint target status died death dead deceased mortality alive survived survival
 vital readmitted readmission relapse relapsed recurrence recurred progression progressed cancer malignant malignancy
-readmit hospitalized hospitalised complication complications dropout exited
+readmit hospitalized hospitalised complication complications dropout exited expire expired
 disease diseased diagnosis case infection sepsis stroke bleeding arrest fracture transplanted failure failed
 fraud fraudulent spam churn churned default defaulted clicked converted bought purchased responded won cured discharged
 observed truth true actual verstorben gestorben tod ereignis ergebnis überlebt ueberlebt ausgang rückfall
@@ -407,11 +407,21 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
 def one_subject(score: str, label: str, values: Sequence[str]) -> bool:
     """True if a risk column and its outcome, or a value of it, share a word that is neither a code nor a score word.
 
-    >>> one_subject("churn_probability", "Churn", ("No", "Yes")), one_subject("p_yes", "smoker", ("no", "yes"))
+    >>> one_subject("AdmitProb", "Admitted", ("0", "1")), one_subject("p_yes", "smoker", ("no", "yes"))
     (True, False)
     """
     words = parts(label).union(*map(parts, values))
-    return bool(words & parts(score) - _SCORE_WORDS - POSITIVE - NEGATIVE)
+    own = parts(score) - _SCORE_WORDS - POSITIVE - NEGATIVE
+    return bool(words & own) or any(_one_stem(word, other) for word in own for other in words)
+
+
+def _one_stem(word: str, other: str) -> bool:
+    """True if one of two words begins with the other, of five letters or more: admit and admitted."""
+    shorter, longer = sorted((word, other), key=len)
+    return len(shorter) >= _STEM and longer.startswith(shorter)
+
+
+_STEM = 5
 
 
 def absent_event(score: str, label: str) -> bool:

@@ -347,8 +347,8 @@ def called_answer(name: str) -> bool:
 def told_apart(table: Table) -> Answers | None:
     """Return the columns of answers and of true answers that names distinguish; None if there are no two such columns.
 
-    Both have the same classes. Next to a column of responses "answer" is the truth, as in data sets of questions. Next to
-    a column such as "gold" or "target" it is the answer of the model.
+    Both have the same classes. Next to a column of responses "answer" is the truth, as in data sets of questions. Next
+    to a column such as "gold" or "target" it is the answer of the model.
 
     >>> y, z = (np.array(list(text), dtype=object) for text in ("aabb", "abab"))
     >>> tables = [Table("a.csv", "csv", {"answer": y, other: z}) for other in ("gold", "response")]

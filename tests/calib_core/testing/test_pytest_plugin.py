@@ -116,12 +116,25 @@ def test_open(calibration, path): calibration(path)
 @LIMIT
 def test_accepted(calibration, path): assert calibration(str(path), accept=["split"]).accepted == ("split",)
 @LIMIT
-def test_settled(calibration, path): assert calibration(path, read={"split": "part"}).accepted == ()
+def test_settled(calibration, path):
+    check = calibration(path, read={"split": "part"})
+    assert (check.accepted, check.line.rows) == ((), calibration(path, accept=["split"]).line.rows // 2)
+@LIMIT
+def test_read_as_accepted(calibration, path): calibration(path, read={"accepted": ["split"]})
+@LIMIT
+def test_groups(calibration):
+    import pandas as pd
+    from calib_core import Predictions
+    y, risk = rows()
+    columns = {"metadata": pd.DataFrame({"sex": np.where(y, "f", "m")})}
+    calibration(Predictions(np.column_stack([1 - risk, risk]), y, **columns))
 @LIMIT
 def test_gone(calibration): calibration("gone.csv")
 """)
-    found.assert_outcomes(passed=2, failed=2)
-    found.stdout.fnmatch_lines_random(["*Open warning (split): The column *", "*gone.csv cannot be opened*"])
+    found.assert_outcomes(passed=3, failed=3)
+    found.stdout.fnmatch_lines_random([
+        "*Open warning (split): The column *", "*gone.csv cannot be opened*", "*Open warning (group-error): *sex is m*",
+    ])  # fmt: skip
 
 
 def test_what_is_given_wrongly_is_one_sentence(ran):

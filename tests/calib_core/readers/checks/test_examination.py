@@ -392,6 +392,41 @@ def test_rows_of_one_person_with_one_outcome_are_a_group() -> None:
     assert (seen.severity, seen.change) == ("note", {"group": "patient"})
 
 
+@pytest.mark.parametrize("layout", ["risk", "confidence"])
+def test_a_file_appended_to_itself_is_found_although_rounded_scores_are_shared(layout: str) -> None:
+    rng = np.random.default_rng(0)
+    risk = rng.uniform(size=400).round(2)
+    event = (rng.random(400) < risk) * 1
+    label = {"risk": "died", "confidence": "correct"}[layout]
+
+    def seen(rows: np.ndarray) -> dict[str, Finding]:
+        return found(Table("a.csv", "csv", {layout: risk[rows], label: event[rows]}))
+
+    every = np.arange(400)
+    assert seen(np.tile(every, 2))["duplicates"].message.startswith("Every pair of scores and label occurs 2 times")
+    assert seen(np.tile(every, 2))["duplicates"].severity == "warning"
+    assert "duplicates" not in seen(every)
+    assert "duplicates" not in seen(np.tile(every, 2)[:-1])
+
+
+@pytest.mark.parametrize(
+    ("score", "label", "severity"),
+    [("pred_survival", "deceased", "note"), ("p_fraud", "legit", "note"), ("p_0", "y", "warning"),
+     ("p_legit", "y", "warning"), ("risk", "survived", "warning")],
+)  # fmt: skip
+def test_two_names_of_opposite_outcomes_are_certain(score: str, label: str, severity: str) -> None:
+    columns = event_file().columns
+    told = found(Table("a.csv", "csv", {score: columns["risk"], label: columns["died"]}))["binary"]
+    assert told.severity == severity
+
+
+@pytest.mark.parametrize("column", ["set", "split"])
+def test_a_split_column_of_training_rows_only_is_a_warning(column: str) -> None:
+    marks = np.array(["train", "test"], dtype=object)
+    assert found(event_file(**{column: marks[0 * HALVES]}))["split"].severity == "warning"
+    assert "split" not in found(event_file(**{column: marks[HALVES]}))
+
+
 def test_words_that_repeat_every_person_with_one_outcome_may_be_models() -> None:
     patient, risk, died = twice()
     scorer = np.array(["champion", "challenger"], dtype=object)[np.arange(200) % 2]
