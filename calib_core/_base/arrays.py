@@ -53,6 +53,19 @@ def safe_log(p: ArrayLike) -> Float64s:
     return np.asarray(np.log(np.maximum(np.asarray(p, dtype=np.float64), LOG_FLOOR)))
 
 
+_SUMMED_IN_TURN = 7
+"""Number of columns up to which numpy adds the entries of a row one after the other, however they are laid out."""
+
+
+def widened(block: Floats) -> Float64s:
+    """Return rows in float64, with few columns laid out column by column.
+
+    Sums and extremes of each row then take a fifth of the time, and are the same bits: numpy would begin a row anew
+    for every two or three numbers.
+    """
+    return np.array(block, dtype=np.float64, order="F" if block.shape[1] <= _SUMMED_IN_TURN else "C")
+
+
 def frozen(array: A) -> A:
     """Mark an array as read-only and return it."""
     array.setflags(write=False)

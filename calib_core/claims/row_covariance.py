@@ -111,52 +111,64 @@ def added(several: Sequence[SharedRows]) -> SharedRows:
 
 def _part(part: RowClaims, cells: int, apart: bool) -> SharedRows:
     lines, rows = part.score.shape
-    kept = np.ones(part.score.shape, dtype=bool) if part.kept is None else part.kept
-    # Row by row: positions of its claims among the retained ones.
-    row, line = np.nonzero(kept.T)
-    cell, score, hit = part.cell[line, row], part.score[line, row], part.outcome[line, row]
     most = rows if apart else rows * lines
 
-    def diagonal(terms: Float64s) -> ExactSums:
-        return _diagonal(exact_sums.sums_of(terms, cell, cells, None, most))
+    def summed(terms: Float64s, cell: Codes, size: int) -> ExactSums:
+        return exact_sums.sums_of(terms, cell, size, None, most)
 
-    products = _products(row, cell, score, rows, cells, apart)
-    products = products + _turned(products) + diagonal(score * score)
-    every = exact_sums.sums_of(part.score.ravel(), part.cell.ravel(), cells, None, most)
+    every = summed(part.score.ravel(), part.cell.ravel(), cells)
+    hit = np.nonzero(part.outcome)
     mine = np.full(rows, -1)
-    mine[row[hit]] = cell[hit]
-    known = mine[row] >= 0
-    met = exact_sums.sums_of(score[known], mine[row[known]] * cells + cell[known], cells * cells, None, most)
-    met = met.reshaped((cells, cells))
-    came_true = _diagonal(ExactSums.of(np.bincount(cell[hit], minlength=cells).astype(np.float64)))
+    mine[hit[1]] = part.cell[hit]
+    if part.kept is None:
+        cell, score, met = part.cell.ravel(), part.score.ravel(), np.tile(mine, lines)
+        products = _products(part.cell, part.score, np.full(lines, rows), cells, apart)
+    else:
+        # Row by row: positions of its claims among the retained ones.
+        row, line = np.nonzero(part.kept.T)
+        cell, score = part.cell[line, row], part.score[line, row]
+        products = _products(*_listed(row, cell, score, rows), cells, apart)
+        met = mine[row]
+    known = met >= 0
+    products = products + _turned(products) + _diagonal(summed(score * score, cell, cells))
+    both = summed(score[known], met[known] * cells + cell[known], cells * cells).reshaped((cells, cells))
+    came_true = _diagonal(ExactSums.of(np.bincount(part.cell[hit], minlength=cells).astype(np.float64)))
     total = part.score.sum(axis=0)
     return SharedRows(
         rows,
         float(total.max(initial=0.0)),
-        products + came_true - met - _turned(met),
+        products + came_true - both - _turned(both),
         _diagonal(every) - products,
         _sizes(np.abs(part.outcome - part.score)),
     )
 
 
-def _products(row: Codes, cell: Codes, score: Float64s, rows: int, cells: int, apart: bool) -> ExactSums:
-    """Return sums of s_c s_d over pairs of different claims of a row, each counted once, (cells, cells)."""
+def _listed(row: Codes, cell: Codes, score: Float64s, rows: int) -> tuple[Codes, Float64s, Codes]:
+    """Return cells and scores of each row's claims, (claims, rows), and the number of rows with more than j claims.
+
+    Rows with many claims come first, so that those with more than j claims are a prefix for every j.
+    """
     number = np.bincount(row, minlength=rows)
-    # Rows with many claims first, so that those with more than j claims are a prefix for every j.
     place = np.empty(rows, dtype=np.intp)
     place[np.argsort(-number, kind="stable")] = np.arange(rows)
     nth = np.arange(len(row)) - (np.cumsum(number) - number)[row]
     shape = (int(number.max(initial=0)), rows)
     c, s = np.zeros(shape, dtype=np.intp), np.zeros(shape)
     c[nth, place[row]], s[nth, place[row]] = cell, score
-    found, most = ExactSums.zeros(cells * cells), rows if apart else rows * shape[0] ** 2
-    codes, values, listed = [np.empty(0, dtype=np.intp)], [np.empty(0)], 0
-    for j in range(1, shape[0]):
-        longer = int((number > j).sum())
-        codes.append((c[:j, :longer] * cells + c[j, :longer]).ravel())
-        values.append((s[:j, :longer] * s[j, :longer]).ravel())
-        listed += j * longer
-        if listed >= _PAIRS or j == shape[0] - 1:
+    return c, s, np.array([(number > j).sum() for j in range(shape[0])], dtype=np.intp)
+
+
+def _products(c: Codes, s: Float64s, longer: Codes, cells: int, apart: bool) -> ExactSums:
+    """Return sums of s_c s_d over pairs of different claims of a row, each counted once, (cells, cells)."""
+    claims, rows = c.shape
+    found, most = ExactSums.zeros(cells * cells), rows if apart else rows * claims**2
+    codes, values, listed = list[Codes](), list[Float64s](), 0
+    for j in range(1, claims):
+        n = int(longer[j])
+        codes.append((c[:j, :n] * cells + c[j, :n]).ravel())
+        values.append((s[:j, :n] * s[j, :n]).ravel())
+        listed += j * n
+        if listed >= _PAIRS or j == claims - 1:
             every = np.concatenate(codes), np.concatenate(values)
             found = found + exact_sums.sums_of(every[1], every[0], cells * cells, None, most)
             codes, values, listed = [], [], 0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import os
+
+from calib_core._base.machine_memory import memory
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.messages import size
 
@@ -66,8 +70,13 @@ ROW_BYTES = 100
 ROW_SECONDS = 2e-6
 """Seconds per row for reading and checking, measured on a million rows of few columns."""
 
-WORKING_BYTES = 1 << 30
-"""1 GiB for reading and checking: 8 million rows of two columns, or 66,000 of a thousand."""
+VARIABLE = "CALIB_READ_GB"
+"""Environment variable with the memory for reading and checking a file, in GiB."""
+WORKING_BYTES, _SHARE = 1 << 30, 4
+"""1 GiB for reading and checking, or one part in this many of the memory there is, if that is more.
+
+1 GiB is 8 million rows of two columns, or 66,000 of a thousand.
+"""
 
 DOCUMENT_BYTES = 256 << 20
 """One JSON document, which is decoded at once: Python objects need five to ten times the bytes of the text."""
@@ -95,12 +104,33 @@ def needed(rows: int, columns: int) -> int:
     return rows * (ROW_BYTES + 2 * 8 * columns)
 
 
+def working_bytes() -> int:
+    """Return the memory for reading and checking a file: that of ``VARIABLE``, else a quarter of what there is.
+
+    InputError if the variable is not a positive number.
+
+    >>> working_bytes() > 0
+    True
+    """
+    given = os.environ.get(VARIABLE, "")
+    if not given:
+        return max(WORKING_BYTES, memory() // _SHARE)
+    try:
+        gigabytes = float(given)
+    except ValueError:
+        gigabytes = 0.0
+    if not 0 < gigabytes < math.inf:
+        raise InputError(f"{VARIABLE} is {given[:80]!r}; it must be a number of GiB above 0, such as 2 or 0.5")
+    return int(gigabytes * (1 << 30))
+
+
 def check_rows(name: str, rows: int, columns: int) -> None:
     """InputError if a table is too large to be read at once; the message gives the alternative."""
-    if rows <= ROWS and needed(rows, columns) <= WORKING_BYTES:
+    most = working_bytes()
+    if rows <= ROWS and needed(rows, columns) <= most:
         return
     cost = f"{size(needed(rows, columns))} of memory and about {rows * ROW_SECONDS:,.0f} s"
     raise InputError(
         f"{name} has {rows:,} rows of {columns:,} columns. Reading them at once takes {cost}. The maximum is {ROWS:,} "
-        f"rows and {size(WORKING_BYTES)}. {IN_PARTS}, or save fewer rows"
+        f"rows and {size(most)} ({VARIABLE} changes the memory). {IN_PARTS}, or save fewer rows"
     )

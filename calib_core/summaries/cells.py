@@ -105,8 +105,8 @@ class Cells(ReadOnly, OneLine):
         count = np.bincount(place, minlength=size)
         filled = np.flatnonzero(count)
         hits = np.bincount(place[outcomes], minlength=size)
-        terms = (scores, *Moments.terms(scores, outcomes, None).values())
-        sums = exact_sums.stacked([exact_sums.sums_of(term, place, size)[filled] for term in terms])
+        terms, most = (scores, *Moments.terms(scores, outcomes, None).values()), float(count.max(initial=0))
+        sums = exact_sums.stacked([exact_sums.sums_of(term, place, size, None, most)[filled] for term in terms])
         return cls._of(filled, count[filled], hits[filled], sums)
 
     @classmethod

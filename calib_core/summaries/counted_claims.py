@@ -22,6 +22,7 @@ from calib_core._base.arrays import (
     ReadOnly,
     frozen,
     safe_log,
+    widened,
 )
 from calib_core._base.errors import NotAnAttribute, NotAnswerable
 from calib_core._base.notebook_display import OneLine
@@ -322,7 +323,7 @@ def loss_sums(predictions: Predictions, score: str) -> LossSums:
     columns = np.empty((len(LOSS_SUMS), n))
     columns[0] = seen
     for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
-        p = block.astype(np.float64)
+        p = widened(block)
         lost = np.square(p).sum(axis=1, keepdims=True) - 2 * p + 1 if score == "brier" else -safe_log(p)
         each = LabelMoments.of(p, lost)
         columns[1:4, where] = each.expected, each.variance, each.third

@@ -70,7 +70,9 @@ class Sample(ReadOnly, OneLine):
     def of(cls, predictions: Predictions, size: int, seed: int, source: str, first_row: int) -> Sample:
         """Return the sample of these rows, numbered from ``first_row`` in their source."""
         keys = row_keys(seed, source, first_row, predictions.n_rows)
-        kept = np.argsort(keys, kind="stable")[:size]
+        # No two rows have the same key, so the smallest ones are sorted alone.
+        kept = np.argpartition(keys, size)[:size] if size < len(keys) else np.arange(len(keys))
+        kept = kept[np.argsort(keys[kept])]
         rows = predictions.take(kept)
         matrix = rows.kind in ("full", "per-class")
         scores = np.asarray(rows.probs if matrix else rows.confidence[:, None])

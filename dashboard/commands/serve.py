@@ -101,16 +101,20 @@ def command(
         if not _ORIGIN.fullmatch(origin):
             _refuse(f"{origin!r} is not an origin: give one such as https://intranet.example.org.")
     sys.argv = [str(launch.APP)]
+    from calib_core.readers import limits
+
+    # Many visitors share the memory: a file takes no more than it may anywhere.
+    os.environ.setdefault(limits.VARIABLE, "1")
     machine.keep_memory_whole()
     launch.preload()
     launch.collect_on_a_timer()
 
-    from calib_core._base import parallel
+    from calib_core._base import machine_memory, parallel
     from calib_core.readers.messages import size
     from dashboard.hosting.application import application
     from dashboard.session.server_limits import GB, ServerLimits
 
-    memory = int(memory_gb * GB) if memory_gb else machine.memory() // 2
+    memory = int(memory_gb * GB) if memory_gb else machine_memory.memory() // 2
     if os.name == "nt":
         processes = 0  # the pipes to them are of a kind that Windows lacks
     elif processes is None:

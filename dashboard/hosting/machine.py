@@ -1,33 +1,17 @@
-"""Memory, processes and host name that this process has on its machine, and the release of unused memory."""
+"""Processes and host name that this process has on its machine, and the release of unused memory."""
 
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_UNKNOWN = 4 << 30
 SERVER, PROCESS = 300 << 20, 180 << 20
 """Bytes that the idle server takes, and that each of its worker processes takes."""
 _MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -3, -1, -8
 _LARGE = 8 << 20
 """Smallest size in bytes of an array with its own pages, which are freed with it; smaller ones share larger blocks."""
 _ARENAS = 4
-
-
-def memory(limits: tuple[str, ...] = _LIMITS) -> int:
-    """Return the bytes of memory: the machine's, or a container's lower limit; 4 GB if unknown.
-
-    >>> memory() > 0
-    True
-    """
-    whole = _UNKNOWN if sys.platform == "win32" else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    allowed = (Path(name).read_text("utf-8").strip() for name in limits if Path(name).is_file())
-    return min([whole, *(int(text) for text in allowed if text.isdecimal())])
 
 
 def own_bytes(processes: int) -> int:

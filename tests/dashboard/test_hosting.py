@@ -14,7 +14,6 @@ from own_loop import run_in_own_loop
 
 from dashboard.hosting import application, ending, machine
 from dashboard.hosting.application import UNREAD_FILES, Guard, Intake, Visits
-from dashboard.hosting.machine import memory
 from dashboard.session.server_limits import ServerLimits
 from dashboard.session.visitors import Presence, known_cookie, new_cookie
 from dashboard.uploads import Waiting
@@ -272,13 +271,6 @@ def test_large_arrays_go_back_to_the_system_where_it_can() -> None:
 @pytest.mark.parametrize(("length", "status"), [("", 411), ("-1", 411), ("99999999", 413)])
 def test_a_length_is_said_and_kept_to(length: str, status: int) -> None:
     assert put(Intake(received, MANY, Waiting()), "a", "1", length) == status
-
-
-def test_a_container_may_use_less_than_the_machine(tmp_path: Any) -> None:
-    (limit := tmp_path / "max").write_text("1000\n")
-    (none := tmp_path / "none").write_text("max\n")
-    assert memory((str(limit), str(none))) == 1000
-    assert memory((str(none), str(tmp_path / "nowhere"))) == memory(()) > 1 << 28
 
 
 def test_cookies_are_long_and_differ() -> None:

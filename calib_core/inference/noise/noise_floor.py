@@ -197,11 +197,11 @@ def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims)
 
 
 def drawn_sums(
-    question: Question, table: BinTable, drawing: Callable[[], Outcomes], resamples: int, random_state: int
+    question: Question, table: BinTable, law: Callable[[], Outcomes], resamples: int, random_state: int
 ) -> Iterator[Float64s]:
     """Outcome sums (replicates, strata, bins) of calibrated models in parts, drawn once for the same bins and seed.
 
-    ``drawing`` returns how they are drawn (``null_outcomes``). Parts begin alike for any number of replicates.
+    ``law`` returns how they are drawn (``null_outcomes``). Parts begin alike for any number of replicates.
     """
     joined = None if table.joined is None else table.joined.tobytes()
     key = "drawn sums", table.lower.shape, table.lower.tobytes(), joined, random_state
@@ -211,7 +211,7 @@ def drawn_sums(
         if (part, count) in kept:
             yield kept[part, count]
             continue
-        outcomes = drawing() if outcomes is None else outcomes
+        outcomes = law() if outcomes is None else outcomes
         drawn = frozen(outcomes(rng, count))
         if resamples * table.count.size <= _KEPT:
             kept[part, count] = drawn

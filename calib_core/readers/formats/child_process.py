@@ -108,7 +108,7 @@ def bounds() -> dict[str, int]:
         "seconds": limits.CHILD_SECONDS,
         "rows": limits.ROWS,
         "row_bytes": limits.ROW_BYTES,
-        "working_bytes": limits.WORKING_BYTES,
+        "working_bytes": limits.working_bytes(),
     }
 
 

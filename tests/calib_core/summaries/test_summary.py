@@ -11,13 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib_core import ESTIMATORS, InputError, NotAnswerable, Predictions, Summary
+from calib_core._base.arrays import widened
 from calib_core.binning import EqualWidth, tabulate
+from calib_core.claims.probability_vectors import LabelMoments
 from calib_core.estimators.base import Question
 from calib_core.inference import interval
 from calib_core.predictions.proper_scores import brier_scores, log_losses
 from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopLabel
 from calib_core.summaries import merged
 from calib_core.summaries.cells import CELLS, EDGES, NUMBERS, SUMS, Cells, cells_of, starts_of
+from calib_core.summaries.mergeable import Sample, row_keys
 
 KINDS = ("full", "per-class", "top-label", "confidence")
 
@@ -215,3 +218,25 @@ def test_a_merged_summary_has_the_notes_of_every_part_once():
         replace(Summary.of(rows, source="rows", first_row=40 * i), notes=each) for i, each in enumerate(notes)
     )
     assert first.merge(second).notes == second.merge(first).notes == ("rescaled", "two rows left out")
+
+
+@pytest.mark.parametrize("size", [7, 50, 90])
+def test_sampled_rows_have_the_smallest_keys_in_order(size):
+    p = Predictions(np.linspace([0.1, 0.9], [0.4, 0.6], 50), [0, 1] * 25)
+    keys = row_keys(3, "a", 12, 50)
+    order = sorted(range(50), key=lambda i: keys[i])[:size]
+    made = Sample.of(p, size, 3, "a", 12)
+    assert made.keys.tolist() == keys[order].tolist()
+    assert made.scores.tolist() == p.probs[order].tolist()
+
+
+@pytest.mark.parametrize("k", range(2, 10))
+def test_losses_are_the_same_bits_however_rows_are_laid_out(k):
+    """Few classes are read column by column; from eight on numpy would add in another order."""
+    probs = np.random.default_rng(k).dirichlet(np.full(k, 0.4), 500)
+    moments = [
+        LabelMoments.of(rows, np.square(rows).sum(axis=1, keepdims=True) - rows) for rows in (probs, widened(probs))
+    ]
+    for one, other in zip(*moments, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert widened(probs).flags.f_contiguous == (k < 8)
