@@ -396,6 +396,8 @@ BY_NAME: dict[str, Any] = {
 
 AT: dict[str, dict[str, Any]] = {
     "slices.table": {"by": "site"},
+    "slices.between": RISK | {"by": "site"},
+    "inference.random_effects": {"values": [0.0, 0.4, 0.9], "errors": [0.1, 0.2, 0.1]},
     "stacked": {"parts": Lazy(lambda: {"one": GIVEN.slices})},
     "judged_gap": {"confidence": Lazy(lambda: GIVEN.predictions.confidence)},
     "summaries.count_in_duckdb": {"source": given("parquet")},
@@ -754,6 +756,14 @@ CASES: dict[str, Any] = {
     "risk.smooth_curve.intervals": False,
     "risk.summary.intervals": False,
     "slices.cut.edges": [30, 40],
+    "slices.between.by": "age",
+    "slices.between.edges": Of([30, 40], RISK | {"by": "age"}),
+    "slices.between.parts": Of(2, RISK | {"by": "age"}),
+    "slices.between.ratio": 4.0,
+    "slices.between.method": "dl",
+    "inference.random_effects.values": [0.0, 0.4, 0.8],
+    "inference.random_effects.errors": [0.2, 0.2, 0.1],
+    "inference.random_effects.method": "dl",
     "slices.multicalibration.groups": ["site"],
     "slices.scan.crossings": False,
     "slices.scan.min_rows": 120,

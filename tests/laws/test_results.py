@@ -111,6 +111,8 @@ def examples(rows):
         risk.smooth_curve(two),
         risk.events_needed(),
         cc.update_gains(two, "site"),
+        slices.between(two, "site"),
+        inference.random_effects([0.1, 0.4], [0.1, 0.1]),
         cc.evaluation.update_test.update_test(two),
         diagrams.risk_diagram(two),
         diagrams.large_lines(two),
