@@ -144,6 +144,7 @@ CASES: dict[str, On] = {
     "class-panels.kernel": On(also={"curve": "kernel"}),
     **{key: On(data="risk") for key in ("decision-curve", "net-benefit", "in-the-large")},
     "decision-curve.scale": On("avoided", data="risk"),
+    "class-slopes.reference": On("c1", first="c0"),
     "lab-errors.measure": On("mse"),
     "pairs.notion": On("top-label"),
     "pairs.margin": On(0.5),

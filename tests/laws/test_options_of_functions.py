@@ -757,6 +757,7 @@ CASES: dict[str, Any] = {
     "risk.summary.intervals": False,
     "slices.cut.edges": [30, 40],
     "slices.between.by": "age",
+    "risk.multinomial_slopes.reference": 1,
     "slices.between.edges": Of([30, 40], RISK | {"by": "age"}),
     "slices.between.parts": Of(2, RISK | {"by": "age"}),
     "slices.between.ratio": 4.0,

@@ -110,6 +110,7 @@ def examples(rows):
         risk.ratio_verdict(large),
         risk.smooth_curve(two),
         risk.events_needed(),
+        risk.multinomial_slopes(cc.Predictions(np.random.default_rng(0).dirichlet([1, 1, 1], 300), np.arange(300) % 3)),
         cc.update_gains(two, "site"),
         slices.between(two, "site"),
         inference.random_effects([0.1, 0.4], [0.1, 0.1]),

@@ -289,6 +289,10 @@ OWN = {
     ("pooled-sites", "sites"): "^values$",
     ("pooled-sites", "i2"): "^I²$",
     ("pooled-sites", "p"): r"^p \(no differences\)$",
+    **{("class-slopes", name): f"^{name}$" for name in ("intercept", "slope")},
+    ("class-slopes", "p_slope"): r"^p \(slope 1\)$",
+    ("class-slopes", "p_holm"): r"^p \(Holm\)$",
+    ("class-slopes", "off"): "slope significantly off",
     ("validity", "share"): "share of rows",
 }
 """Patterns by exhibit and column."""
