@@ -21,6 +21,9 @@ from calib_core.predictions.predictions import InputError, NotAnswerable, Predic
 THRESHOLDS = tuple(np.arange(1, 100) / 100)
 
 
+_WITH_ENDS = ("treat_all", "over_all", "hits", "standardized", "avoided")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionCurve(Diagram):
     """Arrays are (m,), an entry for each ``threshold`` t: rows of a probability above t are acted on.
@@ -28,8 +31,11 @@ class DecisionCurve(Diagram):
     ``acted`` is their share of all rows; ``benefit`` is the net benefit with its interval ``low`` to ``high``.
     ``treat_all`` is the net benefit of acting on every row, with its interval ``treat_all_low`` to ``treat_all_high``;
     acting on none has 0. ``over_all`` is the advantage of the model over acting on all, with its interval
-    ``over_all_low`` to ``over_all_high``. Each interval is at ``level`` by ``method``, not corrected for the number of
-    thresholds. ``positive`` is the name of the class.
+    ``over_all_low`` to ``over_all_high``. ``hits`` is the share of all rows that are acted on and have the class.
+    ``standardized`` is the benefit divided by the share of rows with the class, so that 1 is the most possible.
+    ``avoided`` is the share of rows on which acting is avoided, compared with acting on all, without acting on fewer
+    rows with the class (net of them). Each has its interval, as ``hits_low`` to ``hits_high``. Each interval is at
+    ``level`` by ``method``, not corrected for the number of thresholds. ``positive`` is the name of the class.
     """
 
     formula: ClassVar[str] = r"t \mapsto \frac{TP_t}{n} - \frac{FP_t}{n}\,\frac{t}{1 - t}"
@@ -45,14 +51,40 @@ class DecisionCurve(Diagram):
     over_all: Float64s
     over_all_low: Float64s
     over_all_high: Float64s
+    hits: Float64s
+    hits_low: Float64s
+    hits_high: Float64s
+    standardized: Float64s
+    standardized_low: Float64s
+    standardized_high: Float64s
     positive: str
     level: float
     method: str
 
+    @property
+    def odds(self) -> Float64s:
+        """Odds of the threshold, (m,): the rows wrongly acted on that are worth one with the class."""
+        return self.threshold / (1 - self.threshold)
+
+    @property
+    def avoided(self) -> Float64s:
+        """Net share of rows on which acting is avoided, compared with acting on all, (m,)."""
+        return self.over_all / self.odds
+
+    @property
+    def avoided_low(self) -> Float64s:
+        """Lower end of its interval."""
+        return self.over_all_low / self.odds
+
+    @property
+    def avoided_high(self) -> Float64s:
+        """Upper end of its interval."""
+        return self.over_all_high / self.odds
+
     def frame(self) -> pd.DataFrame:
         """One line per threshold, exactly the numbers drawn."""
         names = ("threshold", "acted", "benefit", "low", "high")
-        compared = (f"{name}{end}" for name in ("treat_all", "over_all") for end in ("", "_low", "_high"))
+        compared = (f"{name}{end}" for name in _WITH_ENDS for end in ("", "_low", "_high"))
         return pd.DataFrame({name: getattr(self, name) for name in (*names, *compared)})
 
 
@@ -70,7 +102,10 @@ def decision_curve(
     the code of the class, by default the event of two classes. The interval is exact at each threshold. Which rows are
     acted on is known from their scores. The share s of them that have the class has its interval (``share_ends``), and
     benefit = acted * (s - (1 - s) t / (1 - t)). The difference to acting on all is about the other rows in the same
-    way.
+    way, and so are interventions avoided, this difference divided by t / (1 - t). Standardized benefit divides by the
+    observed share of the class, which is uncertain too. It is acted * (s - (1 - s) t / (1 - t)) / (acted * s + (1 -
+    acted) * r), with r the share of the class among rows not acted on. It rises with s, and the ends of s and r are
+    combined by Newcombe's and Zou's rule: the root of the sum of squares of the distances that each of them makes.
 
     NotAnswerable where rows contain no probability of the class, and for more than two classes without ``positive``.
     InputError for thresholds not between 0 and 1. What can mislead: only thresholds that somebody would use matter, and
@@ -78,7 +113,8 @@ def decision_curve(
     the model helps there, not that it is calibrated. Rows with an abstention are left out. Rows in groups count as
     their effective sample size.
 
-    References: Vickers & Elkin 2006; Clopper & Pearson 1934.
+    References: Vickers & Elkin 2006; Clopper & Pearson 1934; Kerr et al. 2016 (standardized net benefit); Zou & Donner
+    2008.
 
     >>> p = Predictions([[0.1, 0.9]] * 4 + [[0.8, 0.2]] * 6, [1, 1, 1, 0] + [0] * 5 + [1])
     >>> found = decision_curve(p, thresholds=(0.1, 0.5))
@@ -102,6 +138,7 @@ def decision_curve(
     odds = t / (1 - t)
     benefit, low, high = shares.benefit(first, every, odds)
     left, left_low, left_high = shares.benefit(none, first, odds)
+    hits = shares.benefit(first, every, np.zeros(len(t)))
     return DecisionCurve(
         t,
         shares.mass(first, every),
@@ -112,10 +149,37 @@ def decision_curve(
         -left,
         -left_high,
         -left_low,
+        *hits,
+        *_standardized(shares.mass(first, every), odds, hits, shares.benefit(none, first, np.zeros(len(t)))),
         titles_of_classes(rows)[code],
         level,
         shares.method,
     )
+
+
+_Ends = tuple[Float64s, Float64s, Float64s]
+"""Values and the ends of their intervals, each (m,)."""
+
+
+def _standardized(acted: Float64s, odds: Float64s, hits: _Ends, missed: _Ends) -> _Ends:
+    """Net benefit divided by the share of rows with the class: those acted on, ``hits``, and the others, ``missed``.
+
+    NaN if no row has the class.
+    """
+
+    def of(found: Float64s, left: Float64s) -> Float64s:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(found + left > 0, (found - (acted - found) * odds) / (found + left), np.nan)
+
+    value = of(hits[0], missed[0])
+    ends = []
+    for side, sign in ((1, -1.0), (2, 1.0)):
+        here = of(hits[side], missed[0])
+        # A positive benefit is a larger share of fewer rows with the class; a negative one is less negative among more.
+        others = np.array([of(hits[0], missed[1]), of(hits[0], missed[2]), value])
+        there = others.min(axis=0) if sign < 0 else others.max(axis=0)
+        ends.append(value + sign * np.hypot(here - value, there - value))
+    return value, ends[0], np.minimum(ends[1], 1.0)
 
 
 @dataclass(frozen=True, eq=False)

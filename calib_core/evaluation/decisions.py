@@ -153,6 +153,8 @@ def net_benefits(
     - model, acted (share of the rows);
     - benefit, with its interval benefit_low to benefit_high;
     - over_all, the difference to acting on all (over_all_low, over_all_high);
+    - hits, the share of rows acted on that have the class; standardized net benefit; and avoided, the net share of rows
+      on which acting is avoided, compared with acting on all (each with _low and _high);
     - change, the difference to the original (change_low, change_high, p of no change);
     - note, the reason for missing values.
 
@@ -199,8 +201,10 @@ def odds_words(threshold: float) -> str:
     return score(threshold / (1 - threshold))
 
 
+_IMPACT = tuple(f"{name}{end}" for name in ("hits", "standardized", "avoided") for end in ("", "_low", "_high"))
 _BENEFITS = (
     *("model", "acted", "benefit", "benefit_low", "benefit_high", "over_all", "over_all_low", "over_all_high"),
+    *_IMPACT,
     *("change", "change_low", "change_high", "p", "note"),
 )
 
@@ -221,6 +225,12 @@ def _without_a_model(known: Mapping[str, tuple[Predictions, DecisionCurve]]) -> 
         every = {"acted": 1.0, "benefit": value, "benefit_low": low, "benefit_high": high, "over_all": 0.0}
         none = {"acted": 0.0, "benefit": 0.0, "benefit_low": 0.0, "benefit_high": 0.0}
         none |= {"over_all": -value, "over_all_low": -high, "over_all_high": -low}
+        odds = float(curve.odds[0])
+        for end, part, opposite in (("", value, value), ("_low", low, high), ("_high", high, low)):
+            share = (part + odds) / (1 + odds)
+            every |= {f"hits{end}": share, f"standardized{end}": part / share if share > 0 else np.nan}
+            none |= {f"hits{end}": 0.0, f"standardized{end}": 0.0, f"avoided{end}": -opposite / odds}
+        every["avoided"] = 0.0
         lines += [{"model": f"{ALL}{which}", **every}, {"model": f"{NONE}{which}", **none}]
     return lines
 
@@ -229,7 +239,24 @@ def _at_threshold(curve: DecisionCurve) -> dict[str, object]:
     """Single row of a curve, with the names of the table."""
     line = curve.frame().iloc[0]
     ends = {"benefit_low": line["low"], "benefit_high": line["high"]}
-    return {name: line[name] for name in ("acted", "benefit", "over_all", "over_all_low", "over_all_high")} | ends
+    names = ("acted", "benefit", "over_all", "over_all_low", "over_all_high", *_IMPACT)
+    return {name: line[name] for name in names} | ends
+
+
+def impact_words(benefits: pd.DataFrame) -> tuple[str, ...]:
+    """Sentences on the rows of `net_benefits`: rows acted on per 1,000, those with the class, and rows spared.
+
+    >>> p = Predictions([[0.1, 0.9]] * 40 + [[0.8, 0.2]] * 60, [1, 1, 1, 0] * 10 + [0] * 50 + [1] * 10)
+    >>> impact_words(net_benefits({"net": p}, 0.5))[0]
+    'net: of 1,000 rows, 400 are acted on, and 300 of these have the class (245 to 343).'
+    """
+    known = benefits[~benefits["model"].str.startswith((ALL, NONE))]
+    return tuple(
+        f"{line['model']}: of 1,000 rows, {_a_thousand(line['acted'])} are acted on, and {_a_thousand(line['hits'])} "
+        f"of these have the class ({_a_thousand(line['hits_low'])} to {_a_thousand(line['hits_high'])})."
+        for line in known.to_dict("records")
+        if line["acted"] == line["acted"]
+    )
 
 
 def _more_benefit(

@@ -9,7 +9,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.errors import InputError
 from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.decision_curve import DecisionCurve
 from calib_core.diagrams.reliability import FEW_ROWS
@@ -443,26 +444,39 @@ _BELOW, _CURVE_ROOM = 0.35, 1.1
 """Range of the axis below 0 and above the largest benefit, as shares of that benefit."""
 
 
+_SCALES = {
+    "benefit": "net benefit, share of rows",
+    "standardized": "standardized net benefit",
+    "avoided": "acting avoided, net share of rows",
+}
+
+
 @draws(DecisionCurve)
 def decision_curve(
     diagrams: DecisionCurve | Mapping[str, DecisionCurve],
     *,
     threshold: float | None = None,
+    scale: Literal["benefit", "standardized", "avoided"] = "benefit",
     looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
     """Draw one curve per model with pointwise intervals, and the curves of acting on all and on none.
 
-    A given ``threshold`` is marked. Values far below 0 are left out. A model keeps its style, by its
-    number in ``looks``.
+    A given ``threshold`` is marked. ``scale`` is the vertical axis: net benefit, standardized net benefit, or the share
+    of rows on which acting is avoided. Values far below 0 are left out. A model keeps its style, by its number in
+    ``looks``.
     """
+    if scale not in _SCALES:
+        raise InputError(f"scale is {scale!r:.80}; it must be one of {', '.join(_SCALES)}")
     models = numbered(diagrams, looks)
-    top = max(1e-6, *(float(each.benefit.max()) for _, _, each in models), float(models[0][2].treat_all.max()))
-    low, high = -_BELOW * top, _CURVE_ROOM * top
     first = models[0][2]
-    figure = go.Figure([_reference(first.threshold, _within(first.treat_all, low), ALL, "dash")])
-    figure.add_trace(_reference(first.threshold, np.zeros(len(first.threshold)), NONE, "dot"))
+    every, none = _without_a_model(first, scale)
+    finite = [float(np.nanmax(getattr(each, scale), initial=0.0)) for _, _, each in models]
+    top = max(1e-6, *finite, float(np.nanmax(every, initial=0.0)))
+    low, high = -_BELOW * top, _CURVE_ROOM * top
+    figure = go.Figure([_reference(first.threshold, _within(every, low), ALL, "dash")])
+    figure.add_trace(_reference(first.threshold, _within(none, low), NONE, "dot"))
     for number, title, each in models:
-        figure.add_traces(_curve(number, title, each, low, high))
+        figure.add_traces(_curve(number, title, each, low, high, scale))
     if threshold is not None:
         figure.add_vline(x=threshold, line={"color": REFERENCE, "dash": "dot", "width": 1.5})
     return finished(
@@ -472,7 +486,7 @@ def decision_curve(
             "range": [0, 1],
             **percent_ticks((0, 0.2, 0.4, 0.6, 0.8, 1)),
         },
-        yaxis={"title": "net benefit, share of rows", "range": [low, high], "tickformat": ".1~%"},
+        yaxis={"title": _SCALES[scale], "range": [low, high], "tickformat": ".1~%"},
         margin={"r": 34},
         uirevision="decision curve",
         height=420,
@@ -489,12 +503,24 @@ def _reference(x: Float64s, y: Float64s, name: str, dash: str) -> go.Scatter:
     return go.Scatter(x=x, y=y, mode="lines", line=line, name=name, hoverinfo="skip")
 
 
-def _curve(number: int, title: str, diagram: DecisionCurve, low: float, high: float) -> list[go.Scatter]:
+def _without_a_model(curve: DecisionCurve, scale: str) -> tuple[Float64s, Float64s]:
+    """Acting on all and on none, on the vertical axis."""
+    zero = np.zeros(len(curve.threshold))
+    if scale == "avoided":
+        return zero, -curve.treat_all / curve.odds
+    if scale == "benefit":
+        return curve.treat_all, zero
+    share = (curve.treat_all + curve.odds) / (1 + curve.odds)
+    return np.divide(curve.treat_all, share, out=np.full(len(zero), np.nan), where=share > 0), zero
+
+
+def _curve(number: int, title: str, diagram: DecisionCurve, low: float, high: float, scale: str) -> list[go.Scatter]:
     frame, look = diagram.frame(), style(number)
+    ends = ("low", "high") if scale == "benefit" else (f"{scale}_low", f"{scale}_high")
     group = {"legendgroup": f"m{number}"}
     band = go.Scatter(
         x=np.concatenate([frame["threshold"], frame["threshold"][::-1]]),
-        y=np.clip(np.concatenate([frame["low"], frame["high"][::-1]]), low, high),
+        y=np.clip(np.concatenate([frame[ends[0]], frame[ends[1]][::-1]]), low, high),
         fill="toself",
         mode="lines",
         line={"width": 0, "color": look.colour},
@@ -505,12 +531,12 @@ def _curve(number: int, title: str, diagram: DecisionCurve, low: float, high: fl
     )
     line = go.Scatter(
         x=frame["threshold"],
-        y=_within(diagram.benefit, low),
+        y=_within(getattr(diagram, scale), low),
         mode="lines",
         line={"color": look.colour, "dash": look.dash, "width": 2},
         name=plain(title),
-        customdata=records(frame[["threshold", "acted", "benefit"]], model=title),
-        hovertext=[f"{plain(title)}<br>{_benefit_words(line)}" for line in frame.to_dict("records")],
+        customdata=records(frame[["threshold", "acted", scale]], model=title),
+        hovertext=[f"{plain(title)}<br>{_benefit_words(line, scale)}" for line in frame.to_dict("records")],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=True,
         **group,
@@ -518,8 +544,14 @@ def _curve(number: int, title: str, diagram: DecisionCurve, low: float, high: fl
     return [band, line]
 
 
-def _benefit_words(line: Mapping[Hashable, Any]) -> str:
+def _benefit_words(line: Mapping[Hashable, Any], scale: str) -> str:
     """Hover text of a threshold."""
+    if scale != "benefit":
+        name = "standardized net benefit" if scale == "standardized" else "avoided, compared with acting on all:"
+        return (
+            f"above {short_percent(line['threshold'])} acts on {short_percent(line['acted'])} of rows<br>"
+            f"{name} {short_percent(line[scale])} ({between(line[f'{scale}_low'], line[f'{scale}_high'])})"
+        )
     ends = between(line["low"], line["high"])
     return (
         f"above {short_percent(line['threshold'])} acts on {short_percent(line['acted'])} of rows<br>"

@@ -27,6 +27,7 @@ from calib_core.inference.intervals.interval_methods import interval
 from calib_core.inference.intervals.inversion import CellGaps, inverted
 from calib_core.inference.intervals.joint_intervals import sharpen
 from calib_core.inference.intervals.mean_gap import MeanGap
+from calib_core.inference.intervals.random_effects import RandomEffects, random_effects
 from calib_core.inference.intervals.row_bootstrap import bootstrap
 from calib_core.inference.noise.noise_floor import noise_floor
 from calib_core.inference.significance.calibration_tests import (
@@ -84,6 +85,7 @@ __all__ = [
     "OpenWarning",
     "PairedDifference",
     "PrimaryLine",
+    "RandomEffects",
     "TestOfCalibration",
     "UnbinnedBound",
     "Verdict",
@@ -132,6 +134,7 @@ __all__ = [
     "plain_line",
     "primaries",
     "primary",
+    "random_effects",
     "read_baselines",
     "rejection_cells",
     "rejection_table",

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     help="Print the multicalibration error: the error in the worst "
     "group, with interval and noise floor, and one row per group.",
 )
+@click.option(
+    "--between",
+    is_flag=True,
+    help="With --by: compare the values as sites: observed : expected, intercept and slope of a risk, with verdicts.",
+)
 @click.option("--min-rows", type=click.IntRange(10, 100_000), default=50, show_default=True,
               help="With --scan: skip slices with fewer rows.")  # fmt: skip
 @_shared_options.model
@@ -41,6 +46,7 @@ def command(
     parts: int,
     scan: bool,
     worst_group: bool,
+    between: bool,
     min_rows: int,
     model: str | None,
     form: str,
@@ -58,11 +64,16 @@ def command(
       calib slices patients.csv --by age --edges 40,60
       calib slices answers.jsonl --scan --json
       calib slices answers.jsonl --by subject --worst-group
+      calib slices patients.csv --by site --between
     """
     if scan and (by or edges):
         raise click.UsageError("--scan searches every column: leave --by and --edges out.")
     if worst_group and (scan or edges):
         raise click.UsageError("--worst-group goes only with --by and --parts: leave --scan and --edges out.")
+    if between and (scan or worst_group):
+        raise click.UsageError("--between goes with --by, --edges and --parts only.")
+    if between and not by:
+        raise click.UsageError("--between compares the values of a column: name it with --by.")
     if edges and not by:
         raise click.UsageError("--edges cuts the column that --by names: give both.")
     if not (by or worst_group or _shared_options.by_default("parts")):
@@ -81,7 +92,7 @@ def command(
     elif worst_group:
         recipe = EXHIBITS.described("multicalibration", parts=parts, **columns)
     elif by:
-        recipe = EXHIBITS.described("slices", edges=edges, parts=parts, **columns)
+        recipe = EXHIBITS.described("sites" if between else "slices", edges=edges, parts=parts, **columns)
     else:
         recipe = EXHIBITS.described("slice-columns")
     selection = _opened_models.selection(file, model=model, **given).with_exhibit(recipe)

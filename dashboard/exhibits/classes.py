@@ -15,7 +15,8 @@ from calib_core.diagrams.class_list import FEW_ROWS, MANY, MOST_DRAWN, PAGE, SOR
 from calib_core.estimators import KernelECE, draws_curve
 from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places
 from calib_core.registry.registry import Choice, Part, Range, Text
-from calib_core.text import at_level, begun, called, count, in_percent, jointly, listed
+from calib_core.risk import MultinomialSlopes
+from calib_core.text import at_level, begun, called, count, first_few, in_percent, jointly, listed
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import BINS_OF, BINS_OF_WORDS, grouped, grouping
@@ -481,4 +482,63 @@ class ClassPanelsExhibit(Paged):
         return (
             *([dotted] if len(alone) < len(after) else []),
             *(f"{name}, without the uncalibrated model: {why}." for name, why in alone.items()),
+        )
+
+
+@EXHIBITS.register("class-slopes", "Intercepts and slopes of classes", reference="Van Hoorde et al. 2014")
+@dataclass(frozen=True)
+class ClassSlopes(Exhibit):
+    """Calibration intercept and slope of every class against a reference class, for 3 to 10 classes."""
+
+    reference: Annotated[
+        str, Text(200), "Reference class", "class that the others are compared with; empty: the most frequent one"
+    ] = ""
+
+    terms = ("calibration-slope",)
+
+    meanings = of.Meanings(
+        {
+            "rows": "rows of the class",
+            "intercept": "shift of the log-odds against the reference class, with slopes fixed at 1",
+            "slope": "slope of the log-odds against the reference class",
+            "p_slope": "p-value for a slope of 1",
+            "p_holm": "the same, Holm-corrected for the number of classes",
+            "off": "whether p_holm is at most 0.05",
+        }
+    )
+
+    def found(self, scene: Scene) -> Call[MultinomialSlopes]:
+        """Return the slopes of the selected model."""
+        names = list(scene.class_names)
+        if self.reference and self.reference not in names:
+            raise cc.NotAnswerable(f"there is no class {self.reference[:80]!r}: choose one of {first_few(names, 10)}")
+        more = {"reference": names.index(self.reference)} if self.reference else {}
+        return call(cc.risk.multinomial_slopes, scene.model.predictions, stem="slopes", **more)
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("class"),
+            of.whole("rows"),
+            of.number("intercept"),
+            of.number_between("interval of the intercept", "intercept_low", "intercept_high"),
+            of.number("slope"),
+            of.number_between("interval of the slope", "slope_low", "slope_high"),
+            of.probability("p (slope 1)", "p_slope"),
+            of.probability("p (Holm)", "p_holm"),
+            of.flag("slope significantly off", "off"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.found(scene))
+        return Words(
+            f"{scene.model.title}: multinomial logistic recalibration against {called(found.reference)}.",
+            headline=(found.sentence,),
+        ).also(
+            "A calibrated model has intercepts of 0 and slopes of 1. A slope below 1: the probabilities of the class "
+            "are too extreme, compared with the reference. An intercept above 0: the class is more frequent than "
+            f"predicted. Intervals are {at_level(found.level)} Wald intervals, one each.",
+            "The numbers depend on the reference class. Intercepts of 0 and slopes of 1 do not imply calibration.",
         )

@@ -10,7 +10,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import InputError, NotAnswerable
 from calib_core.diagrams import DecisionCurve
-from calib_core.registry.registry import Range, Text
+from calib_core.registry.registry import Choice, Range, Text
 from calib_core.text import at_level, called, difference, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
@@ -20,6 +20,10 @@ from dashboard.exhibits.stars import silences
 from dashboard.selection import Selection
 from dashboard.session import Call, Scene, call
 
+SCALES = Choice(
+    ("benefit", "standardized", "avoided"), titles=("Net benefit", "Standardized net benefit", "Acting avoided")
+)
+"""Vertical axes of the decision curve."""
 THRESHOLDS = Range(0.0001, 0.9999, 0.01)
 """Range of thresholds."""
 _CHOSEN = "act on rows whose predicted probability of the class is above it"
@@ -46,12 +50,38 @@ def acted_on(scene: Scene) -> int | None:
     return 1 if event is None else event
 
 
+_IMPACT = {
+    "hits": "share of all rows that are acted on and have the class",
+    "standardized": "net benefit divided by the share of rows with the class",
+    "avoided": "net share of rows on which acting is avoided, compared with acting on all",
+}
+_SCALED = (
+    "Standardized net benefit: as a share of its maximum, the share of rows with the class. Acting avoided: rows "
+    "spared, compared with acting on all, at no loss of rows with the class; 10 points are 100 of 1,000 rows."
+)
+
+
+def _impact() -> tuple[of.Column, ...]:
+    """Return the columns of rows found, standardized net benefit, and rows spared."""
+    return (
+        of.share("acted on, with the class", "hits"),
+        of.between("interval, with the class", "hits_low", "hits_high"),
+        of.number("standardized net benefit", "standardized"),
+        of.number_between("interval, standardized", "standardized_low", "standardized_high"),
+        of.points("acting avoided", "avoided"),
+        of.difference_between("interval, avoided", "avoided_low", "avoided_high", "share"),
+    )
+
+
 @EXHIBITS.register("decision-curve", "Decision curve", reference="Vickers & Elkin 2006")
 @dataclass(frozen=True)
 class DecisionCurveExhibit(Exhibit):
     """Net benefit of acting above a threshold of a class's probability, compared with acting on all and on none."""
 
     threshold: Annotated[float, THRESHOLDS, "Threshold", _CHOSEN] = 0.5
+    scale: Annotated[str, SCALES, "Vertical axis", "net benefit, the same divided by its maximum, or rows spared"] = (
+        "benefit"
+    )
 
     printed = 10
     height = 420
@@ -66,6 +96,7 @@ class DecisionCurveExhibit(Exhibit):
             "treat_all": "net benefit of acting on all rows",
             "low": "lower end of the 90 % interval of the net benefit",
             "high": "upper end of the same",
+            **_IMPACT,
         }
     )
 
@@ -82,10 +113,17 @@ class DecisionCurveExhibit(Exhibit):
             of.error("acting on all", "treat_all"),
             of.points("over acting on all", "over_all"),
             of.difference_between("interval of the difference", "over_all_low", "over_all_high", "share"),
+            *_impact(),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
-        return call("figures.decision_curve", self._curves(scene)[0], threshold=self.threshold, looks=scene.looks)
+        return call(
+            "figures.decision_curve",
+            self._curves(scene)[0],
+            threshold=self.threshold,
+            scale=self.scale,
+            looks=scene.looks,
+        )
 
     def words(self, scene: Scene) -> Words:
         curves, refused = self._curves(scene)
@@ -99,6 +137,7 @@ class DecisionCurveExhibit(Exhibit):
         ).also(
             "A model is useful where its curve is above both reference lines. Intervals are pointwise "
             f"({methods_of(scene, curves.values())}). Consider only thresholds that you would use.",
+            _SCALED,
             "The class is the one in focus; with two classes, by default the event. A row whose probability equals "
             "the threshold is not acted on.",
             *silences(scene),
@@ -126,6 +165,7 @@ class NetBenefit(Exhibit):
             "over_all": "net benefit minus that of acting on all rows",
             "change": "net benefit minus that of the model before recalibration",
             "p": "p-value for no change",
+            **_IMPACT,
         }
     )
 
@@ -149,6 +189,7 @@ class NetBenefit(Exhibit):
             of.points("change", "change"),
             of.difference_between("interval of the change", "change_low", "change_high", "share"),
             of.probability("p, no change", "p"),
+            *_impact(),
         )
 
     def words(self, scene: Scene) -> Words:
@@ -160,11 +201,13 @@ class NetBenefit(Exhibit):
             f"Acting on rows whose probability of {name} is above {in_percent(self.threshold)}. Net benefit: rows "
             f"correctly acted on, minus {cc.evaluation.decisions.odds_words(self.threshold)} for each wrongly acted "
             "on, as a share of all rows.",
-            headline=tuple(
-                f"{line['model']}: {_changed(line)}." for line in frame.to_dict("records") if line["p"] == line["p"]
+            headline=(
+                *cc.evaluation.decisions.impact_words(frame),
+                *(f"{line['model']}: {_changed(line)}." for line in frame.to_dict("records") if line["p"] == line["p"]),
             ),
         ).also(
             scene.rows_counted,
+            _SCALED,
             "Acting on none has a net benefit of 0. Intervals are not corrected for multiple testing. The interval "
             "of the change uses the rows that only one of the two models acts on.",
             *(f"{line['model']}: {line['note']}." for line in frame.to_dict("records") if line["note"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from calib_core.diagrams import SliceDots
 from calib_core.diagrams.class_list import FEW_ROWS
 from calib_core.inference.significance.count_tests import counts_rows, kinds_of_places, kinds_with_slices
 from calib_core.registry.registry import Flag, Range, Text
-from calib_core.slices import Multicalibration, SliceScan
+from calib_core.slices import BetweenSites, Multicalibration, SliceScan
 from calib_core.slices.findings import MOST_TESTED
 from calib_core.text import at_level, count, first_few, listed
 from dashboard.exhibits import columns as of
@@ -273,6 +274,132 @@ def tested_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
 def stands_out(heading: str = "significantly off") -> of.Column:
     """Return the column that marks significant slices."""
     return of.flag(heading, "stands_out")
+
+
+@dataclass(frozen=True)
+class OfSites(BySlice):
+    """Base class of the comparison of a risk's calibration between the values of a column."""
+
+    def found(self, scene: Scene) -> Call[BetweenSites]:
+        """Return the comparison for the selected model."""
+        if scene.claims != "event":
+            raise NotAnswerable("the comparison of sites needs an event of two classes; these rows have none")
+        columns = self.split(scene)
+        by = columns[0] if len(columns) == 1 else columns
+        edges = self._numbers()
+        more: dict[str, Any] = {} if edges is None else {"edges": edges}
+        if math.isfinite(scene.ratio):
+            more["ratio"] = scene.ratio
+        return call(cc.slices.between, scene.model.predictions, by, parts=self.parts, stem="sites", **more)
+
+    def sentences(self, scene: Scene) -> tuple[str, ...]:
+        """Return the verdicts, and what a new value can have."""
+        found = scene.get(self.found(scene))
+        return found.sentence, found.spread
+
+
+_POOLED = (
+    "Random-effects meta-analysis (tau by restricted maximum likelihood, intervals by Hartung and Knapp). Tau: "
+    "standard deviation of the true values between sites; for observed : expected, of its logarithm. I²: share of the "
+    "variance of the estimates that is between sites. With few sites tau is hardly known: look at its interval."
+)
+
+
+@EXHIBITS.register("sites", "Differences between sites", reference="Debray et al. 2017")
+@dataclass(frozen=True)
+class Sites(OfSites):
+    """Observed to expected events, intercept and slope of a risk for each value of a column, with verdicts."""
+
+    printed = 30
+
+    meanings = of.Meanings(
+        MEANINGS
+        | {
+            "events": "observed events",
+            "expected": "expected events: the sum of the risks",
+            "ratio": "observed divided by expected events",
+            "intercept": "shift of the log-odds that corrects the mean risk",
+            "slope": "slope of a logistic regression on the log-odds",
+            "differs": "whether the simultaneous 95 % interval of the ratio excludes 1",
+            "pooled": "whether the value counts in the meta-analysis",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("slice"),
+            of.whole("rows"),
+            of.whole("events"),
+            of.number("expected"),
+            of.number("observed : expected", "ratio"),
+            of.number_between("interval of the ratio", "ratio_low", "ratio_high"),
+            of.verdict("verdict", "verdict"),
+            of.flag("differs significantly from 1", "differs"),
+            of.number("intercept"),
+            of.number_between("interval of the intercept", "intercept_low", "intercept_high"),
+            of.number("slope"),
+            of.number_between("interval of the slope", "slope_low", "slope_high"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        return Words(
+            f"{scene.model.title}, by {listed(self.split(scene))}; the largest ratio first. Rows with a missing value "
+            "are a group of their own.",
+            headline=self.sentences(scene),
+        ).also(
+            "All intervals of a measure are valid jointly (90 %, Bonferroni). Those of ratio and intercept are exact, "
+            "those of the slope Firth's profile. The verdict compares the ratio with its tolerance: within, if shown "
+            "to be fine; miscalibrated, if shown to be off; too few rows to tell, if even a calibrated model with "
+            "these risks would need more events.",
+            "A verdict is about observed : expected only. A slice with a ratio of 1 can have risks too high for some "
+            "rows and too low for others.",
+        )
+
+
+@EXHIBITS.register("pooled-sites", "Sites, pooled", reference="Debray et al. 2017")
+@dataclass(frozen=True)
+class PooledSites(OfSites):
+    """Random-effects meta-analysis of the values of a column: mean, differences, and prediction for a new value."""
+
+    meanings = of.Meanings(
+        {
+            "measure": "short name of the measure",
+            "reference": "value for a calibrated model",
+            "sites": "values of the column that are pooled",
+            "mean": "mean of the true values",
+            "tau": "standard deviation of the true values; for the ratio, of its logarithm",
+            "i2": "share of the variance of the estimates that is between values",
+            "p": "p-value for no differences (Cochran's Q)",
+            "new_low": "lower end of the prediction interval of a new value",
+            "new_high": "upper end of the same",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found(scene).part("pooled")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        noted = (of.text("note"),) if frame["note"].astype(bool).any() else ()
+        return (
+            of.text("measure", "title"),
+            of.whole("values", "sites"),
+            of.number("mean"),
+            of.number_between("90 % interval", "low", "high", ("reference",)),
+            of.number("tau"),
+            of.number_between("interval of tau", "tau_low", "tau_high"),
+            of.share("I²", "i2"),
+            of.probability("p (no differences)", "p"),
+            of.number_between("a new value", "new_low", "new_high", ("reference",)),
+            *noted,
+        )
+
+    def words(self, scene: Scene) -> Words:
+        return Words(f"{scene.model.title}, by {listed(self.split(scene))}.", headline=self.sentences(scene)[1:]).also(
+            _POOLED
+        )
 
 
 @EXHIBITS.register("slice-columns", "All columns")

@@ -6,6 +6,7 @@ import streamlit as st
 
 from calib_core import InputError, NotAnswerable, Recipe
 from calib_core.diagrams.class_list import PAGE
+from calib_core.risk.multinomial import FEWEST_CLASSES, MOST_CLASSES
 from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.chart import waiting
@@ -76,6 +77,10 @@ def render() -> None:
         if exhibit.curve == "kernel":
             _one_class(scene)
         exhibited("classes", scene, controls=False, limits=fixed["classes"])
+        if FEWEST_CLASSES <= len(scene.class_names) <= MOST_CLASSES:
+            with st.expander(EXHIBITS["class-slopes"].title, key="classes.slopes", on_change="rerun") as box:
+                if box.open:
+                    exhibited("class-slopes", scene, title=None)
         with st.expander(EXHIBITS["class-bias"].title, key="classes.bias", on_change="rerun") as box:
             if box.open:
                 on_request("class-bias", scene, title=None, folded=True)

@@ -60,6 +60,11 @@ def render() -> None:
     with st.expander("Reliability by slice", key="slices.panels", on_change="rerun") as box:
         if box.open:
             exhibited("slice-panels", scene, title=None, controls=False, folded=True, limits=limits)
+    if scene.claims == "event" and not scene.undivided:
+        with st.expander("Differences between sites", key="slices.sites", on_change="rerun") as box:
+            if box.open:
+                for key in ("sites", "pooled-sites"):
+                    exhibited(key, scene, title=None, controls=False, limits=limits)
     with st.expander("All columns", key="slices.columns", on_change="rerun") as box:
         if box.open:
             exhibited("slice-columns", scene, title=None)

@@ -249,6 +249,8 @@ def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) 
             "score-parts",
             "multicalibration",
             "update-test",
+            "sites",
+            "pooled-sites",
         }
 
 

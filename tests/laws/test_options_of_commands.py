@@ -469,6 +469,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "slices --parts": ("slices three.csv --by age --json", "", "--parts 2"),
     "slices --scan": ("slices three.csv --json", "", "--scan"),
     "slices --worst-group": ("slices three.csv --by site --json", "", "--worst-group"),
+    "slices --between": ("slices risk.csv --by site --json", "", "--between"),
     "slices --min-rows": ("slices three.csv --scan --json", "", "--min-rows 140"),
     "slices --model": ("slices three.csv --json --calibrator vector", "", "--model 'Vector scaling'"),
     "slices --calibrator": ("slices three.csv --json", "", "--calibrator vector --model 'Vector scaling'"),

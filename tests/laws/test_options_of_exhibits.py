@@ -115,6 +115,16 @@ CASES: dict[str, On] = {
     "slices.crossed": On("site", {"by": "age"}),
     "slices.parts": On(2, {"by": "age"}),
     "slices.edges": On("30,50", {"by": "age"}),
+    **{
+        f"{key}.{name}": On(second, also, "risk", first=first)
+        for key in ("sites", "pooled-sites")
+        for name, second, also, first in (
+            ("by", "site", {}, "age"),
+            ("crossed", "site", {"by": "age"}, None),
+            ("parts", 2, {"by": "age"}, None),
+            ("edges", "30,50", {"by": "age"}, None),
+        )
+    },
     "slice-panels.by": On("site", first="age"),
     "slice-panels.crossed": On("site", {"by": "age"}),
     "slice-panels.parts": On(2, {"by": "age"}),
@@ -133,6 +143,8 @@ CASES: dict[str, On] = {
     **{f"{key}.page": On(2, data="many") for key in ("class-errors", "class-panels")},
     "class-panels.kernel": On(also={"curve": "kernel"}),
     **{key: On(data="risk") for key in ("decision-curve", "net-benefit", "in-the-large")},
+    "decision-curve.scale": On("avoided", data="risk"),
+    "class-slopes.reference": On("c1", first="c0"),
     "lab-errors.measure": On("mse"),
     "pairs.notion": On("top-label"),
     "pairs.margin": On(0.5),

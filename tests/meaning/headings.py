@@ -250,6 +250,15 @@ OWN = {
     ("multicalibration", "stands_out"): "^significant$",
     ("multicalibration", "p"): "groups jointly",
     ("net-benefit", "change"): "^change$",
+    **{
+        (key, name): heading
+        for key in ("net-benefit", "decision-curve")
+        for name, heading in (
+            ("hits", "acted on, with the class"),
+            ("standardized", "^standardized net benefit$"),
+            ("avoided", "^acting avoided$"),
+        )
+    },
     ("paper-tables", "measure"): "number",
     ("pairs", "verdict"): "first is",
     ("class-errors", "mean_outcome"): "^accuracy$",
@@ -273,6 +282,17 @@ OWN = {
     **{("update-test", name): f"^{name}$" for name in ("update", "intercept", "slope", "statistic", "chosen")},
     ("update-test", "log_likelihood"): "^log-likelihood$",
     ("update-test", "parameters"): "^numbers added$",
+    **{("sites", name): f"^{name}$" for name in ("events", "expected", "intercept", "slope")},
+    ("sites", "ratio"): "^observed : expected$",
+    ("sites", "differs"): "differs significantly from 1",
+    **{("pooled-sites", name): f"^{name}$" for name in ("mean", "tau")},
+    ("pooled-sites", "sites"): "^values$",
+    ("pooled-sites", "i2"): "^I²$",
+    ("pooled-sites", "p"): r"^p \(no differences\)$",
+    **{("class-slopes", name): f"^{name}$" for name in ("intercept", "slope")},
+    ("class-slopes", "p_slope"): r"^p \(slope 1\)$",
+    ("class-slopes", "p_holm"): r"^p \(Holm\)$",
+    ("class-slopes", "off"): "slope significantly off",
     ("validity", "share"): "share of rows",
 }
 """Patterns by exhibit and column."""
@@ -294,6 +314,13 @@ INTERVALS = {
     "right": AN_INTERVAL,
     "risk_area": "interval, area",
     "skill": "interval, skill",
+    "intercept": "interval of the intercept",
+    "slope": "interval of the slope",
+    "hits": "^interval, with the class$",
+    "standardized": "^interval, standardized$",
+    "avoided": "^interval, avoided$",
+    "tau": "interval of tau",
+    "new": "^a new value$",
     "": AN_INTERVAL,
     **{
         ("arena", name): f"^interval, {heading}$"

@@ -5,6 +5,8 @@ import math
 import by_hand
 import numpy as np
 from compared import twin
+from scipy.optimize import minimize
+from scipy.stats import norm
 from twins_of_bins import row_lines
 
 STEP = 0.005
@@ -213,3 +215,45 @@ def class_bias(compared, data):
         loose = name in ("p", "p_corrected")
         compared.same(name, [line[name] for line in lines], rel=0.1 if loose else 1e-9, least=2e-3 if loose else 1e-12)
     compared.words("finding", "place")
+
+
+@twin("class-slopes")
+def class_slopes(compared, data):
+    """Refit the logits of every class against the most frequent one by a general minimizer, with a numeric Hessian."""
+    kept = data.base.kept
+    number = [int(sum(kept.label == c)) for c in range(len(kept.names))]
+    first = int(np.argmax(number))
+    others = [c for c in range(len(kept.names)) if c != first]
+    x = np.log(kept.probs[:, others]) - np.log(kept.probs[:, [first]])
+    m = len(others)
+
+    def loss(v, slopes):
+        line = np.column_stack([np.zeros(len(x)), v[:m] + (v[m:] if slopes else 1.0) * x])
+        place = [0 if label == first else 1 + others.index(label) for label in kept.label]
+        return float(np.sum(np.logaddexp.reduce(line, axis=1) - line[np.arange(len(x)), place]))
+
+    def fit(slopes):
+        start = np.concatenate([np.zeros(m), np.ones(m)]) if slopes else np.zeros(m)
+        found = minimize(loss, start, (slopes,), method="BFGS", options={"gtol": 1e-6}).x
+        step, k = 1e-3, len(start)
+        hessian = np.zeros((k, k))
+        for i in range(k):
+            for j in range(k):
+                e, f = step * np.eye(k)[i], step * np.eye(k)[j]
+                corners = [loss(found + a * e + b * f, slopes) * a * b for a in (-1, 1) for b in (-1, 1)]
+                hessian[i, j] = sum(corners) / (4 * step**2)
+        return found, np.sqrt(np.diag(np.linalg.inv(hessian)))
+
+    (shift, shift_error), (both, error) = fit(False), fit(True)
+    slope, slope_error = both[m:], error[m:]
+    z = norm.isf(0.05)
+    p = 2 * norm.sf(abs(slope - 1) / slope_error)
+    compared.same("class", [kept.names[c] for c in others])
+    compared.same("rows", [number[c] for c in others])
+    for name, value, spread in (("intercept", shift, shift_error), ("slope", slope, slope_error)):
+        compared.same(name, value, rel=1e-4, least=1e-5)
+        compared.same(f"{name}_low", value - z * spread, rel=1e-3, least=1e-4)
+        compared.same(f"{name}_high", value + z * spread, rel=1e-3, least=1e-4)
+    compared.same("p_slope", p, rel=0.02, least=1e-9)
+    compared.same("p_holm", by_hand.holm(p), rel=0.02, least=1e-9)
+    compared.same("off", [bool(q <= 0.05) for q in by_hand.holm(p)])

@@ -5,9 +5,12 @@ import math
 import by_hand
 import numpy as np
 from compared import twin
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.stats import beta, chi2, t
 from twins_of_bins import stars
 from twins_of_classes import classes_of
+
+from dashboard.exhibits import EXHIBITS
 
 
 def hybrid(here, rest, level):
@@ -83,6 +86,124 @@ def slices(compared, data):
     lines = of_column(data, "site", len(data.columns))
     put(compared, lines)
     compared.same("where", [where(line["slice"]) for line in lines])
+
+
+def firth_chances(x, y):
+    """Return the chances of Firth's logistic regression on x, by a general minimizer."""
+    z = (x - x.mean()) / x.std()
+    design = np.column_stack([np.ones(len(z)), z])
+
+    def loss(b):
+        line = design @ b
+        p = 1 / (1 + np.exp(-line))
+        information = design.T @ (design * (p * (1 - p))[:, None])
+        return float(np.sum(np.logaddexp(0, line) - y * line)) - 0.5 * np.linalg.slogdet(information)[1]
+
+    b = minimize(loss, [0.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-11}).x
+    return 1 / (1 + np.exp(-design @ b))
+
+
+def sites_of(data):
+    """Return calibration of every value of the column that the page divides by: one line each."""
+    (column,) = EXHIBITS.make("sites").split(data.scene)
+    scores, outcomes = data.claim(data.base)
+    lines = []
+    for name, here in data.slices(column).items():
+        s, y = np.asarray(scores[here], float), np.asarray(outcomes[here], float)
+        x, n, k, e = np.log(s / (1 - s)), len(s), y.sum(), s.sum()
+        shift = brentq(lambda b, x=x, k=k: float(np.sum(1 / (1 + np.exp(-x - b)))) - k, -20, 20)
+
+        def loss(ab, x=x, y=y):
+            line = ab[0] + ab[1] * x
+            return float(np.sum(np.logaddexp(0, line) - y * line))
+
+        slope = minimize(loss, [0.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).x
+        chance = 1 / (1 + np.exp(-slope[0] - slope[1] * x))
+        design = np.column_stack([np.ones(n), x])
+        spread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))[1, 1]
+        firth = firth_chances(x, y)
+        pi = np.sum(firth**2) / np.sum(firth)
+        size = min(n, k / (k / n + max(pi - k / n, 0) * max(0.0, 1 - 5 / min(k, n - k))))
+        at = 1 / (1 + np.exp(-x - shift))
+        line = {"slice": name, "where": where(name), "rows": n, "events": k, "expected": e, "ratio": k / e}
+        line |= {"intercept": shift, "slope": slope[1], "x": x, "size": size}
+        line["ratio_error"], line["slope_error"] = math.sqrt((1 - k / size) / k), math.sqrt(spread)
+        line["intercept_error"] = 1 / math.sqrt(np.sum(at * (1 - at)))
+        lines.append(line)
+    return sorted(lines, key=lambda line: -line["ratio"])
+
+
+@twin("sites")
+def sites(compared, data):
+    """Check numbers by a general minimizer, exact ends by the beta law, and what ends of one measure say of another."""
+    lines, frame = sites_of(data), compared.frame
+    for name in ("slice", "where", "rows", "events"):
+        compared.same(name, [line[name] for line in lines])
+    for name in ("expected", "ratio", "intercept"):
+        compared.same(name, [line[name] for line in lines], rel=1e-6)
+    compared.same("slope", [line["slope"] for line in lines], rel=1e-3)
+    differs = []
+    for i, line in enumerate(lines):
+        n, k, e = line["size"], line["events"], line["expected"]
+
+        def ends(miss, n=n, k=k, e=e):
+            tail = miss / 2 / len(lines)
+            return n * beta.ppf(tail, k, n - k + 1) / e, n * beta.isf(tail, k + 1, n - k) / e
+
+        for name, end in zip(("low", "high"), ends(0.1), strict=True):
+            assert abs(frame[f"ratio_{name}"][i] / end - 1) < 1e-2
+            there = np.sum(1 / (1 + np.exp(-line["x"] - frame[f"intercept_{name}"][i])))
+            assert abs(there / (frame[f"ratio_{name}"][i] * e) - 1) < 1e-6
+        least, most = ends(0.05)
+        differs.append(bool(least > 1 or most < 1))
+    compared.same("differs", differs)
+    for name in ("ratio", "intercept", "slope"):
+        low, high = f"{name}_low", f"{name}_high"
+        compared.holds((frame[low] <= frame[name]) & (frame[name] <= frame[high]), low, high)
+    inside = (frame["ratio_low"] > 0.8) & (frame["ratio_high"] < 1.25)
+    outside = (frame["ratio_low"] > 1.25) | (frame["ratio_high"] < 0.8)
+    compared.holds((frame["verdict"] == "within") == inside, "verdict")
+    compared.holds((frame["verdict"] == "miscalibrated") == outside, "verdict")
+    compared.same("pooled", [min(line["expected"], line["rows"] - line["expected"]) >= 5 for line in lines])
+    compared.words("note")
+
+
+@twin("pooled-sites")
+def pooled_sites(compared, data):
+    """Check the restricted likelihood by a search over tau^2, and Hartung and Knapp's ends by their formula."""
+    lines = [line for line in sites_of(data) if min(line["expected"], line["rows"] - line["expected"]) >= 5]
+    names, found = ("ratio", "intercept", "slope"), []
+    for name in names:
+        y = np.array([math.log(line["ratio"]) if name == "ratio" else line[name] for line in lines])
+        v, k = np.array([line[f"{name}_error"] for line in lines]) ** 2, len(lines)
+
+        def restricted(tau2, y=y, v=v):
+            w = 1 / (v + tau2)
+            return 0.5 * (np.sum(np.log(v + tau2)) + math.log(w.sum()) + np.sum(w * (y - w @ y / w.sum()) ** 2))
+
+        inner = minimize_scalar(restricted, bounds=(0, 5), method="bounded", options={"xatol": 1e-12}).x
+        tau2 = inner if restricted(inner) < restricted(0.0) else 0.0
+        w = 1 / (v + tau2)
+        mean = w @ y / w.sum()
+        error = math.sqrt(max(1.0, np.sum(w * (y - mean) ** 2) / (k - 1)) / w.sum())
+        half = t.isf(0.05, k - 1) * error
+        ends = [mean, mean - half, mean + half]
+        ends = [math.exp(end) for end in ends] if name == "ratio" else ends
+        fixed = 1 / v
+        typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - np.sum(fixed**2))
+        q = np.sum(fixed * (y - fixed @ y / fixed.sum()) ** 2)
+        line = dict(zip(("mean", "low", "high"), ends, strict=True))
+        found.append(line | {"tau": math.sqrt(tau2), "i2": tau2 / (tau2 + typical), "p": chi2.sf(q, k - 1)})
+    frame = compared.frame
+    for name in found[0]:
+        compared.same(name, [line[name] for line in found], rel=0.02, least=2e-3)
+    compared.same("measure", names)
+    compared.same("sites", [len(lines)] * 3)
+    compared.same("reference", [1, 0, 1])
+    compared.holds((frame["tau_low"] <= frame["tau"]) & (frame["tau"] <= frame["tau_high"]), "tau_low", "tau_high")
+    # Draws have a test of their own: a new value is less certain than the mean.
+    compared.holds((frame["new_low"] <= frame["low"]) & (frame["high"] <= frame["new_high"]), "new_low", "new_high")
+    compared.words("title", "note")
 
 
 @twin("slice-columns")

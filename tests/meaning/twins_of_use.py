@@ -34,6 +34,29 @@ def over_all(scores, true, threshold):
     return value, high, low
 
 
+def impact(scores, true, threshold):
+    """Return rows found, standardized net benefit and rows spared, with ends: by counts and the square-and-add rule."""
+    n, odds = len(scores), threshold / (1 - threshold)
+    on = scores > threshold + 1e-12
+    m, k, left = int(sum(on)), int(sum(true[on])), int(sum(true[~on]))
+    ends = by_hand.clopper_pearson(k, m) if m else (0.0, 0.0)
+    others = by_hand.clopper_pearson(left, n - m) if m < n else (0.0, 0.0)
+
+    def scaled(s, r):
+        found, missed = s * m / n, r * (n - m) / n
+        return (found - (m / n - found) * odds) / (found + missed)
+
+    s, r = k / m if m else 0.0, left / (n - m) if m < n else 0.0
+    value = scaled(s, r)
+    there = [value, *(scaled(s, end) for end in others)]
+    low = value - math.hypot(scaled(ends[0], r) - value, min(there) - value)
+    high = min(1.0, value + math.hypot(scaled(ends[1], r) - value, max(there) - value))
+    spared = over_all(scores, true, threshold)
+    found = {"hits": k / n, "hits_low": ends[0] * m / n, "hits_high": ends[1] * m / n}
+    found |= {"standardized": value, "standardized_low": low, "standardized_high": high}
+    return found | dict(zip(("avoided", "avoided_low", "avoided_high"), (each / odds for each in spared), strict=True))
+
+
 def code_of(data):
     code = data.scene.focus.code
     return 1 if code is None else code
@@ -61,8 +84,26 @@ def decision_curve(compared, data):
                 "high": high,
             }
             line |= {"treat_all": every[1], "treat_all_low": every[2], "treat_all_high": every[3]}
-            lines.append({**line, "over_all": more[0], "over_all_low": more[1], "over_all_high": more[2]})
+            line |= {"over_all": more[0], "over_all_low": more[1], "over_all_high": more[2]}
+            lines.append(line | impact(scores, true, threshold))
     compared.all_same(lines, rel=1e-8)
+
+
+def impact_of_all(true, threshold):
+    """Return the standardized net benefit of acting on all, as uncertain as the share of the class."""
+    odds, n, k = threshold / (1 - threshold), len(true), int(sum(true))
+    shares = [k / n, *by_hand.clopper_pearson(k, n)]
+    names = ("standardized", "standardized_low", "standardized_high")
+    return {name: 1 - (1 - a) / a * odds for name, a in zip(names, shares, strict=True)}
+
+
+def impact_of_none(true, threshold):
+    """Return what acting on nobody spares, compared with acting on all, and that it finds nothing."""
+    odds, n, k = threshold / (1 - threshold), len(true), int(sum(true))
+    low, high = by_hand.clopper_pearson(k, n)
+    zero = [f"{name}{end}" for name in ("hits", "standardized") for end in ("", "_low", "_high")]
+    avoided = [-(a - (1 - a) * odds) / odds for a in (k / n, high, low)]
+    return dict.fromkeys(zero, 0.0) | dict(zip(("avoided", "avoided_low", "avoided_high"), avoided, strict=True))
 
 
 @twin("net-benefit")
@@ -77,6 +118,7 @@ def net_benefit(compared, data, threshold=0.5):
             more = over_all(scores, true, threshold)
             line |= {"acted": acted, "benefit": benefit, "benefit_low": low, "benefit_high": high}
             line |= {"over_all": more[0], "over_all_low": more[1], "over_all_high": more[2]}
+            line |= impact(scores, true, threshold)
             if title != data.title:
                 was = acting(alike[data.title].probs[:, code], true, threshold)
                 line["change"] = benefit - was[1]
@@ -85,11 +127,14 @@ def net_benefit(compared, data, threshold=0.5):
     true = base.label == code
     every = acting(np.ones(len(true)), true, threshold)
     lines.append({"model": "acting on all", "acted": 1.0, "benefit": every[1], "benefit_low": every[2],
-                  "benefit_high": every[3], "over_all": 0.0})  # fmt: skip
+                  "benefit_high": every[3], "over_all": 0.0, **impact(np.ones(len(true)), true, threshold),
+                  "avoided_low": math.nan, "avoided_high": math.nan, **impact_of_all(true, threshold)})  # fmt: skip
     lines.append({"model": "acting on none", "acted": 0.0, "benefit": 0.0, "benefit_low": 0.0, "benefit_high": 0.0,
-                  "over_all": -every[1], "over_all_low": -every[3], "over_all_high": -every[2]})  # fmt: skip
+                  "over_all": -every[1], "over_all_low": -every[3], "over_all_high": -every[2],
+                  **impact_of_none(true, threshold)})  # fmt: skip
     names = ("model", "acted", "benefit", "benefit_low", "benefit_high", "over_all", "over_all_low", "over_all_high")
-    for name in (*names, "change"):
+    impacts = tuple(impact(np.array([0.2, 0.9]), np.array([True, False]), 0.5))
+    for name in (*names, *impacts, "change"):
         compared.same(name, [line.get(name, math.nan) for line in lines], rel=1e-8)
     paired(compared, data, "change", lambda title: changed_benefit(data, title, code, threshold))
     compared.words("note")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from calib_core.risk.multinomial import FEWEST_CLASSES, MOST_CLASSES
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.classes import together
 from dashboard.report import exhibited
@@ -37,3 +38,6 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield from table.everything[:1]
     if table.notes:
         yield Folded(NUMBERS, table.notes)
+    if FEWEST_CLASSES <= len(scene.class_names) <= MOST_CLASSES:
+        slopes = yield from shown(request.selection.exhibit("class-slopes"), scene)
+        yield from exhibited.folded(slopes)

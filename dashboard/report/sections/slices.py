@@ -21,6 +21,10 @@ def blocks(request: Request) -> Iterator[Block | None]:
     # The small diagrams are of the slices above them.
     panels = yield from shown(EXHIBITS.described("slice-panels", **dict(chosen.params)), scene)
     yield from folded(panels, width="rows")
+    if scene.claims == "event" and not scene.undivided:
+        for key in ("sites", "pooled-sites"):
+            compared = yield from shown(EXHIBITS.described(key, **dict(chosen.params)), scene)
+            yield from folded(compared)
     columns = yield from shown(request.selection.exhibit("slice-columns"), scene)
     yield from folded(columns)
     if not scene.undivided:

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from calib_core import InputError, NotAnswerable, Predictions, figures
 from calib_core.diagrams import decision_curve
 from calib_core.evaluation.decisions import (
+    ALL,
+    NONE,
     cost_matrix,
     cost_threshold,
     cost_words,
     decision_costs,
     decisions,
+    impact_words,
     net_benefits,
 )
 from calib_core.inference import clopper_pearson
@@ -223,14 +226,62 @@ def test_the_ends_of_the_benefit_hold() -> None:
     rise = truth[:, None] - (1 - truth[:, None]) * t / (1 - t)
     real = (rise * (stated[:, None] > t)).mean(0)
     inside, halved, over = np.zeros(3), np.zeros(3), np.zeros(3)
+    scaled, scaled_halved, found_rows = np.zeros(3), np.zeros(3), np.zeros(3)
     for _ in range(runs):
         p = Predictions(np.column_stack([1 - stated, stated]), (rng.random(200) < truth).astype(int))
         found = decision_curve(p, thresholds=tuple(t))
         inside += (found.low <= real) & (real <= found.high)
         halved += abs(real - found.benefit) <= (found.high - found.low) / 4
+        most, worth = found.standardized_high - found.standardized, real / truth.mean()
+        least = found.standardized - found.standardized_low
+        scaled += (found.standardized_low <= worth) & (worth <= found.standardized_high)
+        scaled_halved += np.where(worth > found.standardized, worth - found.standardized <= most / 2,
+                                  found.standardized - worth <= least / 2)  # fmt: skip
+        hits = (truth[:, None] * (stated[:, None] > t)).mean(0)
+        found_rows += (found.hits_low <= hits) & (hits <= found.hits_high)
+        np.testing.assert_allclose(found.avoided * t / (1 - t), found.over_all)
+        np.testing.assert_allclose(found.avoided_high * t / (1 - t), found.over_all_high)
         over += (found.over_all_low <= real - rise.mean(0)) & (real - rise.mean(0) <= found.over_all_high)
     margin = 3 * np.sqrt(0.09 * runs)
     assert min(inside.min(), over.min()) > 0.9 * runs - margin > halved.max()
+    assert min(scaled.min(), found_rows.min()) > 0.9 * runs - margin > scaled_halved.max()
+
+
+def test_net_benefit_on_other_scales_by_hand() -> None:
+    """8 of 10 acted on have the class, and 2 of the 10 others; at 1/3 a row wrongly acted on costs half."""
+    p = Predictions([[0.1, 0.9]] * 10 + [[0.9, 0.1]] * 10, [1] * 8 + [0] * 2 + [1] * 2 + [0] * 8)
+    line = decision_curve(p, thresholds=(1 / 3,)).frame().iloc[0]
+    benefit, every = 8 / 20 - 2 / 20 / 2, 10 / 20 - 10 / 20 / 2
+    assert line["hits"] == pytest.approx(0.4)
+    assert line["standardized"] == pytest.approx(benefit / 0.5)
+    assert line["avoided"] == pytest.approx((benefit - every) * 2)
+    assert line["standardized_low"] < line["standardized"] < line["standardized_high"] <= 1
+    none = decision_curve(p.replace(labels=np.zeros(20, int)), thresholds=(1 / 3,)).frame().iloc[0]
+    assert np.isnan(none["standardized"])
+    table = net_benefits({"net": p}, 1 / 3).set_index("model")
+    assert table.loc["acting on all", ["hits", "standardized"]].tolist() == pytest.approx([0.5, 0.5])
+    assert table.loc["acting on none", ["hits", "avoided"]].tolist() == pytest.approx([0, -0.5])
+    assert table.loc["net", "hits"] == line["hits"]
+    (words,) = impact_words(net_benefits({"net": p}, 1 / 3))
+    assert words.startswith("net: of 1,000 rows, 500 are acted on, and 400 of these have the class (")
+
+
+def test_a_figure_has_the_scale_that_is_chosen() -> None:
+    rng = np.random.default_rng(0)
+    risk = rng.beta(2, 4, 300)
+    curve = decision_curve(Predictions(np.column_stack([1 - risk, risk]), (rng.random(300) < risk).astype(int)))
+    for scale, name in (("benefit", "net benefit"), ("standardized", "standardized"), ("avoided", "avoided")):
+        figure = figures.decision_curve(curve, scale=scale)
+        (line,) = (trace for trace in figure.data if trace.hovertext is not None)
+        shown, wanted = np.array(line.y, float), getattr(curve, scale)
+        assert np.nanmax(abs(shown - wanted)) < 1e-12
+        assert name in figure.layout.yaxis.title.text
+        references = [np.array(trace.y, float) for trace in figure.data if trace.name in (ALL, NONE)]
+        assert len(references) == 2
+        flat = references[0] if scale == "avoided" else references[1]
+        assert (flat == 0).all()
+    with pytest.raises(InputError, match="scale is 'other'"):
+        figures.decision_curve(curve, scale="other")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
