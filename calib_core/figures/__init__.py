@@ -36,6 +36,7 @@ from calib_core.figures.recalibration import calibration_map, recalibration
 from calib_core.figures.reliability import reliability
 from calib_core.figures.risk_curve import decision_curve, risk_diagram
 from calib_core.figures.shown import draw
+from calib_core.figures.sites import sites
 from calib_core.figures.sweep import error_sweep, temperature_path, trade_off, trade_points
 from calib_core.figures.verdict_strip import verdict_strip
 from calib_core.figures.zoom import class_bins, models_in_range, zoom, zoom_lines
@@ -82,6 +83,7 @@ __all__ = [
     "reliability_bands",
     "risk_diagram",
     "selective",
+    "sites",
     "slice_dots",
     "temperature_path",
     "trade_off",

@@ -13,9 +13,9 @@ from scipy.special import expit
 
 from calib_core._base.arrays import Codes
 from calib_core._base.errors import NotAnswerable, as_share
-from calib_core._base.notebook_display import OneLine
 from calib_core.columns.cut import PARTS, coded
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE
+from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.observed_expected import (
     effective_events,
@@ -39,7 +39,7 @@ MEASURES = {"ratio": "Observed : expected", "intercept": "Calibration intercept"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BetweenSites(OneLine):
+class BetweenSites(Diagram):
     """Calibration of each value of a column, and what the values have in common.
 
     ``sites`` is the result of ``frame``; ``pooled`` has one line per measure. ``level`` is that of each pooled

@@ -539,6 +539,6 @@ class ClassSlopes(Exhibit):
         ).also(
             "A calibrated model has intercepts of 0 and slopes of 1. A slope below 1: the probabilities of the class "
             "are too extreme, compared with the reference. An intercept above 0: the class is more frequent than "
-            f"predicted. Intervals are {at_level(found.level)} Wald intervals, one each.",
+            f"predicted. Each has its own {at_level(found.level)} interval (Wald).",
             "The numbers depend on the reference class. Intercepts of 0 and slopes of 1 do not imply calibration.",
         )

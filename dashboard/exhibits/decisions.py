@@ -57,7 +57,7 @@ _IMPACT = {
 }
 _SCALED = (
     "Standardized net benefit: as a share of its maximum, the share of rows with the class. Acting avoided: rows "
-    "spared, compared with acting on all, at no loss of rows with the class; 10 points are 100 of 1,000 rows."
+    "spared, compared with acting on all, at no loss of rows with the class."
 )
 
 

@@ -328,6 +328,9 @@ class Sites(OfSites):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
 
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.sites", self.found(scene))
+
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("slice"),
@@ -348,9 +351,11 @@ class Sites(OfSites):
         return Words(
             f"{scene.model.title}, by {listed(self.split(scene))}; the largest ratio first. Rows with a missing value "
             "are a group of their own.",
+            f"Observed to expected events by {listed(self.split(scene))}. {self.sentences(scene)[0]}",
             headline=self.sentences(scene),
+            key="Shaded: the tolerance. Diamond: the pooled ratio. Dotted: prediction for a new value.",
         ).also(
-            "All intervals of a measure are valid jointly (90 %, Bonferroni). Those of ratio and intercept are exact, "
+            "All 90 % intervals of a measure are valid jointly (Bonferroni). Those of ratio and intercept are exact, "
             "those of the slope Firth's profile. The verdict compares the ratio with its tolerance: within, if shown "
             "to be fine; miscalibrated, if shown to be off; too few rows to tell, if even a calibrated model with "
             "these risks would need more events.",

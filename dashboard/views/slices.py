@@ -24,7 +24,7 @@ from dashboard.views.exhibited import exhibited, progress
 from dashboard.views.on_request import on_request
 from dashboard.views.workspace import model_in_focus
 
-_PICTURES = ("slices", "slice-panels", "slice-scan")
+_PICTURES = ("slices", "slice-panels", "slice-scan", "sites")
 """Pictures whose marks represent slices."""
 _NONE = "no second column"
 _SHARED = ("by", "crossed", "parts", "edges")

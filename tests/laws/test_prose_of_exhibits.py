@@ -411,8 +411,48 @@ def of_limits(w: World, frame: Frame) -> dict[str, list[float]]:
     return {"share": list(100 * frame["limit"].dropna()), "square": list(frame["limit"].dropna())}
 
 
+def of_impact(w: World, frame: Frame) -> dict[str, Any]:
+    """Return the rows acted on and those with the class, per 1,000."""
+    names = ("acted", "hits", "hits_low", "hits_high")
+    return {"thousand": 1000, **{name: list(1000 * frame[name]) for name in names}}
+
+
+def of_sites(w: World, frame: Frame) -> dict[str, Any]:
+    """Return the numbers of verdicts, the tolerance, and the pooled ratio with its intervals."""
+    found = w.scene.get(EXHIBITS.make("sites").found(w.scene))
+    verdicts, pooled = Counter(found.sites["verdict"]), found.pooled.iloc[0]
+    counts = {"fine": verdicts["within"], "off": verdicts["miscalibrated"], "close": verdicts["too close to call"],
+              "few": verdicts["too few rows to tell"]}  # fmt: skip
+    numbers = {name: pooled[name] for name in ("mean", "low", "high", "new_low", "new_high", "p")}
+    numbers["p"] = max(numbers["p"], 1e-4)
+    return {**counts, **numbers, "sites": len(found.sites), "pooled": pooled["sites"], "least": 1 / found.ratio,
+            "most": found.ratio, "differ": int(found.sites["differs"].sum()), "as_predicted": 1,
+            "level": 100 * defaults.LEVEL}  # fmt: skip
+
+
+def of_class_slopes(w: World, frame: Frame) -> dict[str, Any]:
+    """Return the p-values of all classes jointly, and the values of a calibrated model."""
+    found = w.scene.get(EXHIBITS.make("class-slopes").found(w.scene))
+    return {"joint": [max(p, 1e-4) for p in (found.p_value, found.p_slopes)], "none": 0, "slope": 1}
+
+
 Collect = Callable[[World, Frame], Any]
 RULES: list[tuple[str, Collect, str]] = [
+    ("net-benefit|calibrators", of_impact, r"of {thousand} rows, {acted} are acted on, and {hits} of these have the "
+                                           r"class \({hits_low} to {hits_high}\)"),
+    ("sites|pooled-sites|slices", of_sites, r"Of {sites} values of \w+, {fine} shown to be fine(?:,| and) {off} shown "
+                                            r"to be off(?:(?:,| and) {close} too close to call)?(?:(?:,| and) {few} "
+                                            r"with too few rows)? \([a-z ]+, tolerance {least} to {most}; "
+                                            r"simultaneous {level} % intervals\)"),
+    ("sites|pooled-sites|slices", of_sites, r"{differ} differ significantly from {as_predicted}|ratio of "
+                                            r"{as_predicted} can"),
+    ("sites|pooled-sites|slices", of_sites, r"pooled ratio of {pooled} values is {mean} \({level} % interval {low} to "
+                                            r"{high}\)|significantly \(p [=<] {p}\)|pooled {mean} \({low} to "
+                                            r"{high}\)|predicted to be {new_low} to {new_high}"),
+    ("class-slopes|classes", of_class_slopes, r"from {none} and {slope} \(p [=<] {joint}\)|from {slope} \(p [=<] "
+                                              r"{joint}\)|from {slope}:|[Ii]ntercepts of {none} and slopes of {slope}|"
+                                              r"A slope below {slope}|An intercept above {none}"),
+    ("update-test|calibrators", of_settings, r"\(p above {alpha}\) is enough|at most about {five} % of samples"),
     ("reliability", of_spikes, r"risk about {risk} %: {count}"),
     ("plan", of_bound, r"(?:within|is then at most) {bound} points"),
     ("multicalibration", of_worst_group, r"error is {value} % \({level} % interval {low} to {high} %\), "

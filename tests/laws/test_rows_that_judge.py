@@ -32,6 +32,7 @@ OF_BOTH = {
     "rows": "both parts, side by side",
     "plans": "promises of calibrators count calibration rows",
     "plan": "promises of calibrators count calibration rows",
+    "update-test": "advice on an update is fitted on calibration rows, as the choice of a calibrator is",
     "recommendation": "calibrators are fitted and chosen on calibration rows",
     "canonical-validity": "calibration rows place its cells",
     "triangle": "says what calibration rows say of each cell",

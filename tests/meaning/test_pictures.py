@@ -57,6 +57,7 @@ NAMED = {
     "met in": {"kept"},
     "noise floor": {"noise"},
     "observed": {"right"},
+    "observed : expected": {"ratio"},
     "of rows (confidence": {"threshold"},
     "predicted": {"says"},
     "raw value": {"measured"},

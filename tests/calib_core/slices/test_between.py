@@ -127,3 +127,25 @@ def test_other_rows_are_refused_in_a_sentence():
     three = Predictions(np.full((6, 3), 1 / 3), [0, 1, 2] * 2, metadata=pd.DataFrame({"site": list("ababab")}))
     with pytest.raises(NotAnswerable):
         between(three, "site")
+
+
+def test_a_forest_plot_draws_the_table():
+    found = between(rows_of({"fine": 205, "off": 330, "close": 240, "low": 110}, n=1000), "site")
+    figure = cc.figures.draw(found)
+    frame, drawn = found.frame(), {trace.name: trace for trace in figure.data}
+    for verdict, name in ((WITHIN, "within tolerance"), (MISCALIBRATED, MISCALIBRATED), (TOO_CLOSE, TOO_CLOSE)):
+        lines = frame[frame["verdict"] == verdict]
+        trace = drawn[name]
+        np.testing.assert_allclose(trace.x, lines["ratio"])
+        np.testing.assert_allclose(trace.x + trace.error_x.array, lines["ratio_high"])
+        np.testing.assert_allclose(trace.x - trace.error_x.arrayminus, lines["ratio_low"])
+        assert list(trace.y) == lines.index.tolist()
+        assert [record["slice"] for record in trace.customdata] == lines["where"].tolist()
+    ratio = found.pooled.set_index("measure").loc["ratio"]
+    assert drawn["pooled"].x[0] == pytest.approx(ratio["mean"])
+    np.testing.assert_allclose(drawn["a new one"].x, ratio[["new_low", "new_high"]].astype(float))
+    assert figure.layout.shapes[0].x0 == pytest.approx(0.8)
+    assert len({drawn[name].marker.symbol for name in ("within tolerance", MISCALIBRATED, TOO_CLOSE)}) == 3
+    two = cc.figures.sites(between(rows_of({"a": 200, "b": 0}), "site"))
+    assert "a new one" not in {trace.name for trace in two.data}
+    assert np.isfinite(np.concatenate([np.array(trace.x, float) for trace in two.data])).all()
