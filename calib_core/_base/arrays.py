@@ -60,8 +60,8 @@ _SUMMED_IN_TURN = 7
 def widened(block: Floats) -> Float64s:
     """Return rows in float64, with few columns laid out column by column.
 
-    Sums and extremes of each row then take a fifth of the time, and are the same bits: numpy would begin a row anew
-    for every two or three numbers.
+    Sums and extremes of each row then take a fifth of the time, and are the same bits. Otherwise numpy would begin a
+    row anew for every two or three numbers.
     """
     return np.array(block, dtype=np.float64, order="F" if block.shape[1] <= _SUMMED_IN_TURN else "C")
 

@@ -33,8 +33,8 @@ class DecisionCurve(Diagram):
     acting on none has 0. ``over_all`` is the advantage of the model over acting on all, with its interval
     ``over_all_low`` to ``over_all_high``. ``hits`` is the share of all rows that are acted on and have the class.
     ``standardized`` is the benefit divided by the share of rows with the class, so that 1 is the most possible.
-    ``avoided`` is the share of rows on which acting is avoided, compared with acting on all, without acting on fewer
-    rows with the class (net of them). Each has its interval, as ``hits_low`` to ``hits_high``. Each interval is at
+    ``avoided`` is the net share of rows on which acting is avoided, compared with acting on all. Net: no fewer rows
+    with the class are acted on. Each has its interval, as ``hits_low`` to ``hits_high``. Each interval is at
     ``level`` by ``method``, not corrected for the number of thresholds. ``positive`` is the name of the class.
     """
 
@@ -102,10 +102,10 @@ def decision_curve(
     the code of the class, by default the event of two classes. The interval is exact at each threshold. Which rows are
     acted on is known from their scores. The share s of them that have the class has its interval (``share_ends``), and
     benefit = acted * (s - (1 - s) t / (1 - t)). The difference to acting on all is about the other rows in the same
-    way, and so are interventions avoided, this difference divided by t / (1 - t). Standardized benefit divides by the
+    way. Interventions avoided are this difference divided by t / (1 - t). Standardized benefit divides by the
     observed share of the class, which is uncertain too. It is acted * (s - (1 - s) t / (1 - t)) / (acted * s + (1 -
-    acted) * r), with r the share of the class among rows not acted on. It rises with s, and the ends of s and r are
-    combined by Newcombe's and Zou's rule: the root of the sum of squares of the distances that each of them makes.
+    acted) * r), with r the share of the class among rows not acted on. It rises with s. The ends of s and r are
+    combined by Newcombe's and Zou's rule, the root of the sum of squares of their distances.
 
     NotAnswerable where rows contain no probability of the class, and for more than two classes without ``positive``.
     InputError for thresholds not between 0 and 1. What can mislead: only thresholds that somebody would use matter, and

@@ -153,8 +153,8 @@ def net_benefits(
     - model, acted (share of the rows);
     - benefit, with its interval benefit_low to benefit_high;
     - over_all, the difference to acting on all (over_all_low, over_all_high);
-    - hits, the share of rows acted on that have the class; standardized net benefit; and avoided, the net share of rows
-      on which acting is avoided, compared with acting on all (each with _low and _high);
+    - hits, the share of rows acted on that have the class, and standardized, the standardized net benefit;
+    - avoided, the net share of rows on which acting is avoided, compared with acting on all (_low and _high, as above);
     - change, the difference to the original (change_low, change_high, p of no change);
     - note, the reason for missing values.
 

@@ -76,8 +76,8 @@ class UpdateTest(OneLine):
 def update_test(predictions: Predictions) -> UpdateTest:
     """Find how far a predicted risk needs to be updated: not at all, by an intercept, or by intercept and slope.
 
-    x are the log-odds of the risks. l0 is the log-likelihood of no update, l1 of logit p' = a + x, and l2 of logit p' =
-    a + b x. The closed testing procedure is
+    x are the log-odds of the risks. l0 is the log-likelihood without an update. That of logit p' = a + x is l1, and
+    that of logit p' = a + b x is l2. The closed testing procedure is
 
     1. no update, unless 2 (l2 - l0) is beyond the 95 % point of chi-square with 2 degrees of freedom.
     2. Else a new intercept, unless 2 (l2 - l1) is beyond that with 1 degree of freedom.

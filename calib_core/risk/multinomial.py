@@ -84,9 +84,9 @@ def multinomial_slopes(
     What can mislead: the slopes depend on the reference class. Probabilities below 2.2e-16 are raised to it, and decide
     the slope of their class. Intercepts 0 and slopes 1 do not imply calibration: the model has no terms for the other
     classes, and a curve can bend. With 200 rows the two joint tests, by chi-square, reject about 7 % of calibrated
-    models at 5 % (simulated). NotAnswerable for other numbers of classes, for fewer than 10 rows of a class, for
-    rows in groups (the fit needs independent rows), and where the classes are separated. Weights that are not whole
-    numbers enter by Kish's effective number of rows.
+    models at 5 % (simulated). NotAnswerable for other numbers of classes, and for fewer than 10 rows of a class.
+    Also for rows in groups (the fit needs independent rows), and where the classes are separated. Weights that are not
+    whole numbers enter by Kish's effective number of rows.
 
     References: Van Hoorde et al. 2014, Statistics in Medicine 33, 2585; Van Hoorde et al. 2015, J Biomed Inform 54.
 

@@ -63,7 +63,7 @@ class BetweenSites(Diagram):
 
     @property
     def sentence(self) -> str:
-        """How many sites are within the tolerance, outside, and not decided."""
+        """Numbers of sites within the tolerance, outside, and not decided."""
         few, close = self.count(TOO_FEW), self.count(TOO_CLOSE)
         tolerance = measured_between(1 / self.ratio, self.ratio, "score")
         parts = [
@@ -80,7 +80,7 @@ class BetweenSites(Diagram):
 
     @property
     def spread(self) -> str:
-        """What a new site can have, by random effects; or why that is not known."""
+        """Range of a new site by random effects, or the reason why it is not known."""
         line: Any = self.pooled.to_dict("records")[0]
         if math.isnan(line["mean"]):
             return f"No pooled ratio: {line['note']}."
@@ -124,8 +124,9 @@ def between(
     outside ("shown to be off"). Otherwise it is "too few rows to tell", if even a calibrated model with these risks
     would need more events, else "too close to call".
 
-    ``pooled`` has a random-effects meta-analysis of log(O:E), intercept and slope at ``level``: mean, low, high, tau,
-    tau_low, tau_high, i2, p (no differences), and the prediction interval new_low to new_high for a new site. Mean and
+    ``pooled`` has a random-effects meta-analysis of log(O:E), intercept and slope at ``level``. Its columns are mean,
+    low, high, tau, tau_low, tau_high, i2 and p (no differences). new_low to new_high is the prediction interval for a
+    new site. Mean and
     ends of the ratio are transformed back; its tau is that of log(O:E). ``method`` of tau: "reml" or "dl"
     (``inference.random_effects``). Standard errors are sqrt((1 - O / N') / O) for log(O:E), with N' the effective
     number of rows, and those of maximum likelihood for the others. Sites with fewer than 5 expected events, or 5

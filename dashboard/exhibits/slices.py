@@ -313,8 +313,8 @@ class Sites(OfSites):
     printed = 30
 
     meanings = of.Meanings(
-        MEANINGS
-        | {
+        {
+            "where": MEANINGS["where"],
             "events": "observed events",
             "expected": "expected events: the sum of the risks",
             "ratio": "observed divided by expected events",
@@ -356,9 +356,9 @@ class Sites(OfSites):
             key="Shaded: the tolerance. Diamond: the pooled ratio. Dotted: prediction for a new value.",
         ).also(
             "All 90 % intervals of a measure are valid jointly (Bonferroni). Those of ratio and intercept are exact, "
-            "those of the slope Firth's profile. The verdict compares the ratio with its tolerance: within, if shown "
-            "to be fine; miscalibrated, if shown to be off; too few rows to tell, if even a calibrated model with "
-            "these risks would need more events.",
+            "those of the slope Firth's profile. The verdict compares the ratio with its tolerance. Within: "
+            "shown to be fine. Miscalibrated: shown to be off. Too few rows: even a calibrated model with these risks "
+            "would need more events.",
             "A verdict is about observed : expected only. A slice with a ratio of 1 can have risks too high for some "
             "rows and too low for others.",
         )
