@@ -386,7 +386,7 @@ def within(division: Division, where: str | Slice) -> Division:
     rows is evaluated on some; and a slice chosen by its outcomes is one of many.
 
     >>> import calib_core as cc
-    >>> rows = divide(cc.read_predictions(*cc.datasets.demo("language-model")))
+    >>> rows = divide(cc.read_predictions(*cc.datasets.demo("language-model"), accepted="models"))
     >>> law = within(rows, "subject=law")
     >>> law.fit.n_rows == rows.fit.n_rows, law.test.n_rows, law.where
     (True, 318, 'subject = law')

@@ -240,7 +240,7 @@ def test_lesson_synthetic_three_class():
 
 @pytest.mark.parametrize("entry", [one for one in DEMOS if one.truth], ids=lambda one: one.key)
 def test_labels_of_a_demo_with_a_known_truth_follow_it(entry):
-    predictions = read_predictions(FOLDER / entry.file)
+    predictions = read_predictions(FOLDER / entry.file, rows="all")
     truth = entry.truth(predictions.probs.astype(float))
     surprise = np.eye(entry.classes)[predictions.labels] - truth
     # In each half of each class's probabilities the mean surprise is within 4 standard errors of 0.
@@ -361,7 +361,7 @@ NOTED = {"digits-naive-bayes", "digits-mlp", "imbalanced-forest", "language-mode
 
 @pytest.mark.parametrize("entry", DEMOS, ids=lambda entry: entry.key)
 def test_readers_take_every_demo_as_it_is(entry):
-    read = read_predictions(*demo(entry.key))
+    read = read_predictions(*demo(entry.key), rows="all", accepted="models")
     assert (read.n_rows, read.n_classes) == (entry.rows, entry.classes)
     # The statements in the notes change no number: ties, logits, probabilities of 0, a second model, patients.
     assert bool(read.notes) == (entry.key in NOTED)

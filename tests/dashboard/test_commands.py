@@ -173,7 +173,7 @@ def test_audit_judges_calibrators_on_the_rows_they_did_not_see():
 
     held = read_table(Path("p.csv").read_bytes(), "p.csv")
     fit, test = split_rows(held, propose(held))
-    p = cc.read_predictions("p.csv")
+    p = cc.read_predictions("p.csv", rows="all")
     after = cc.CALIBRATORS.make("temperature").fit_on(p.take(fit)).apply(p.take(test))
     values = [cc.estimate(q, "confidence", "ece", 15).value for q in (p.take(test), after)]
     assert [line["value"] for line in said["lines"]] == values
@@ -395,7 +395,7 @@ def test_parameters_reach_the_calibrator(file):
 def test_fit_takes_the_rows_marked_for_it():
     table(split=True).to_csv("p.csv", index=False)
     run("fit", "p.csv", "--calibrator", "temperature", "-o", "cal.json")
-    p = cc.read_predictions("p.csv")
+    p = cc.read_predictions("p.csv", rows="all")
     wanted = cc.CALIBRATORS.make("temperature").fit_on(p.take(np.arange(0, 300, 3))).temperature_
     assert cc.load_calibrator("cal.json").temperature_ == wanted
 

@@ -38,7 +38,7 @@ def chosen(app: Any) -> Selection:
 
 
 def judged_rows() -> Predictions:
-    return cc.calls.divide(cc.read_predictions(*cc.datasets.demo("language-model"))).test
+    return cc.calls.divide(cc.read_predictions(*cc.datasets.demo("language-model"), accepted="models")).test
 
 
 def held_csv(n: int = 600, **columns: Any) -> str:
@@ -167,7 +167,7 @@ def test_other_models_and_corners_are_judged_on_the_same_rows() -> None:
 
 
 def test_a_slice_of_no_rows_and_a_column_that_is_not_there_say_so() -> None:
-    rows = cc.calls.divide(cc.read_predictions(*cc.datasets.demo("language-model")))
+    rows = cc.calls.divide(cc.read_predictions(*cc.datasets.demo("language-model"), accepted="models"))
     with pytest.raises(NotAnswerable, match="no row is in the slice subject = art"):
         cc.calls.within(rows, "subject=art")
     app = opened(LAW.replace(within="site=a", view="overview"))
@@ -263,7 +263,7 @@ def test_audit_and_gate_judge_a_slice_and_say_so(tmp_path: Any) -> None:
     content, name = cc.datasets.demo("language-model")
     file = tmp_path / name
     file.write_bytes(content)
-    law = cc.slices.part(cc.read_predictions(content, name), "subject=law")
+    law = cc.slices.part(cc.read_predictions(content, name, accepted="models"), "subject=law")
     words = ("--where", "subject=law", "--notion", "confidence", "--estimator", "ece")
     audit = calib("audit", str(file), "--judge", "all", *words)
     assert f"judged on {law.n_rows:,} rows with subject = law" in audit.stdout
