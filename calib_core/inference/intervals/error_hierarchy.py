@@ -84,6 +84,8 @@ _LARGEST_OF = (
 )
 """Descriptions of the largest of several errors, the same for sentences, and a sentence of its own."""
 _GAP, _OTHER_GAP = "mean gap", "mean gap of the confidence"
+_GAPS: WeakKeyDictionary[Predictions, dict[Reduction | None, Gap]] = WeakKeyDictionary()
+"""Mean gaps by notion."""
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """Cached results of calibrated draws: every line of the same predictions needs them."""
 
@@ -719,8 +721,15 @@ def _gap_of(question: Question) -> Gap:
     """The mean gap of one line: of rows that make one claim from the number of those that came true.
 
     One of many classes has that of residuals, as their mean has (``mean_of_gaps``); the other of two classes the
-    event's, turned.
+    event's, turned. It is kept for the predictions: the errors of one notion all ask for it, and it takes every row.
     """
+    kept = _GAPS.setdefault(question.predictions, {})
+    if question.reduction not in kept:
+        kept[question.reduction] = _gap(question)
+    return kept[question.reduction]
+
+
+def _gap(question: Question) -> Gap:
     event, notion = question.predictions.event, notion_of(question)
     if notion not in OF_ONE_STRATUM:
         return EventGap.of(EventRows.of_claims(question.claims, question.predictions))
