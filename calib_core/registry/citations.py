@@ -32,6 +32,8 @@ WORKS = {
     "Cox (1958)": "Cox DR. Two further applications of a model for binary regression. Biometrika 45, 1958.",
     "DeLong et al. (1988)": "DeLong ER, DeLong DM, Clarke-Pearson DL. Comparing the areas under two or more correlated "
     "receiver operating characteristic curves: a nonparametric approach. Biometrics 44, 1988.",
+    "Debray et al. (2017)": "Debray TPA, Damen JAAG, Snell KIE, et al. A guide to systematic review and "
+    "meta-analysis of prediction model performance. BMJ 356, 2017.",
     "Demšar (2006)": "Demšar J. Statistical comparisons of classifiers over multiple data sets. Journal of Machine "
     "Learning Research 7, 2006.",
     "Dimitriadis et al. (2021)": "Dimitriadis T, Gneiting T, Jordan AI. Stable reliability diagrams for probabilistic "
@@ -89,8 +91,8 @@ WORKS = {
     "Posocco and Bonnefoy (2021)": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
     "Rahimi et al. (2020)": "Rahimi A, Shaban A, Cheng C-A, Hartley R, Boots B. Intra order-preserving functions for "
     "calibration of multi-class neural networks. NeurIPS 2020.",
-    "Riley et al. (2021)": "Riley RD, Debray TPA, Collins GS, et al. Minimum sample size for external validation of a "
-    "clinical prediction model with a binary outcome. Statistics in Medicine 40, 2021.",
+    "Riley et al. (2021)": "Riley RD, Debray TPA, Collins GS, et al. Minimum sample size for external validation "
+    "of a clinical prediction model with a binary outcome. Statistics in Medicine 40, 2021.",
     "Roelofs et al. (2022)": "Roelofs R, Cain N, Shlens J, Mozer MC. Mitigating bias in calibration error estimation. "
     "AISTATS 2022.",
     "Romano et al. (2020)": "Romano Y, Sesia M, Candès EJ. Classification with valid and adaptive coverage. NeurIPS "
@@ -116,6 +118,10 @@ WORKS = {
     "Epidemiology 74, 2016.",
     "Van Calster et al. (2019)": "Van Calster B, McLernon DJ, van Smeden M, Wynants L, Steyerberg EW. Calibration: "
     "the Achilles heel of predictive analytics. BMC Medicine 17, 2019.",
+    "Van Hoorde et al. (2014)": "Van Hoorde K, Vergouwe Y, Timmerman D, Van Huffel S, Steyerberg EW, Van Calster "
+    "B. Assessing calibration of multinomial risk prediction models. Statistics in Medicine 33, 2014.",
+    "Vergouwe et al. (2017)": "Vergouwe Y, Nieboer D, Oostenbrink R, et al. A closed testing procedure to select "
+    "an appropriate method for updating prediction models. Statistics in Medicine 36, 2017.",
     "Vickers and Elkin (2006)": "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating "
     "prediction models. Medical Decision Making 26, 2006.",
     "Vovk et al. (2015)": "Vovk V, Petej I, Fedorova V. Large-scale probabilistic predictors with and without "

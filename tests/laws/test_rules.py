@@ -23,8 +23,11 @@ COMPOSED = {
     "logits",
     "log-probabilities",
     "percentages",
+    "no-header",
+    "row-names",
+    "stated-rows",
 }
-"""Codes that the source composes."""
+"""Codes that the source composes, or that the doubts of a table name."""
 
 
 def codes() -> set[str]:

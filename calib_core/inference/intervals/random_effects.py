@@ -15,6 +15,7 @@ from calib_core._base.distributions import t
 from calib_core._base.errors import InputError, NotAnswerable, as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, SEED
+from calib_core.text import short_percent
 
 __all__ = ["RandomEffects", "random_effects"]
 
@@ -47,8 +48,8 @@ class RandomEffects(OneLine):
 
     def _line(self) -> str:
         return (
-            f"mean {self.mean:.3g} ({self.low:.3g} to {self.high:.3g}), tau {self.tau:.3g}, I2 {100 * self.i2:.0f} %, "
-            f"new place {self.new_low:.3g} to {self.new_high:.3g}"
+            f"mean {self.mean:.3g} ({self.low:.3g} to {self.high:.3g}), tau {self.tau:.3g}, "
+            f"I2 {short_percent(self.i2)}, new place {self.new_low:.3g} to {self.new_high:.3g}"
         )
 
 

@@ -56,10 +56,10 @@ os.environ.pop("CALIB_THREADS", None)
 import calib_core as cc, numpy as np
 from calib_core._base import parallel as _parallel
 before = threading.active_count()
-cc.Predictions(np.full((20000, 2), 0.5), np.zeros(20000, dtype=int))
+cc.Predictions(np.full((20000, 50), 0.02), np.zeros(20000, dtype=int))
 alone = threading.active_count()
 os.environ["CALIB_THREADS"] = "3"
-cc.Predictions(np.full((20000, 2), 0.5), np.zeros(20000, dtype=int))
+cc.Predictions(np.full((20000, 50), 0.02), np.zeros(20000, dtype=int))
 print(before, _parallel._pool.cache_info().misses, _parallel.threads(), alone, threading.active_count())
 """
     before, pools, chosen, alone, many = map(int, in_a_process(code))

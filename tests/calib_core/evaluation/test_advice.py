@@ -83,7 +83,11 @@ def facts(rows: Predictions) -> dict[str, bool]:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*FILES, *DEMOS])
 def test_a_model_is_left_as_it_is_only_where_nothing_shows_an_error(name, unchanged):
-    rows = FILES[name] if name in FILES else cc.calls.divide(cc.read_predictions(*cc.datasets.demo(name), rows="all", accepted="models")).test
+    rows = (
+        FILES[name]
+        if name in FILES
+        else cc.calls.divide(cc.read_predictions(*cc.datasets.demo(name), rows="all", accepted="models")).test
+    )
     error, shown = shown_error(rows), facts(rows)
     first = sentences(unchanged, error=error)
     assert bool(error) == any(shown.values()), shown
