@@ -22,6 +22,8 @@ _SYMBOLS = {WITHIN: "circle", MISCALIBRATED: "x", TOO_CLOSE: "diamond-open", TOO
 """Mark of each verdict, so that color is not the only one."""
 _LEAST, _MOST, _NAME, _LINE = 0.1, 10.0, 40, 26
 _TICKS = (0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+_FINE = (0.8, 1.25, 1.5)
+"""Ticks that would touch their neighbors on a wide axis."""
 _HOVER = (
     "<b>%{hovertext}</b><br>observed : expected %{customdata.ratio:.3~g} (%{customdata.interval})<br>"
     "%{customdata.events:,} events among %{customdata.rows:,} rows<br>%{customdata.verdict}<extra></extra>"
@@ -58,15 +60,16 @@ def sites(found: BetweenSites) -> go.Figure:
     shown = np.concatenate([*ends, np.array([1 / found.ratio, found.ratio])])
     least, most = float(np.nanmin(shown)) / 1.05, float(np.nanmax(shown)) * 1.05
     zone = {"type": "rect", "xref": "x", "yref": "paper", "x0": 1 / found.ratio, "x1": found.ratio, "y0": 0, "y1": 1}
-    one = {"type": "line", "xref": "x", "yref": "paper", "x0": 1, "x1": 1, "y0": 0, "y1": 1}
-    ticks = [tick for tick in _TICKS if least <= tick <= most]
+    line = {"type": "line", "xref": "x", "yref": "paper", "x0": 1, "x1": 1, "y0": 0, "y1": 1}
+    wide = most > 2.5 * least
+    ticks = [tick for tick in _TICKS if least <= tick <= most and not (wide and tick in _FINE)]
     return finished(
         figure,
         height=110 + _LINE * len(names),
         annotations=numbers_at_right(facts, ("O : E", "events", "rows")),
         shapes=[
             {**zone, "fillcolor": WITHIN_TOLERANCE, "line": {"width": 0}, "layer": "below"},
-            {**one, "line": {"color": REFERENCE, "width": 1.5, "dash": "dash"}, "layer": "below"},
+            {**line, "line": {"color": REFERENCE, "width": 1.5, "dash": "dash"}, "layer": "below"},
         ],
         margin={"r": 194, "t": 28},
         xaxis={

@@ -51,6 +51,7 @@ def test_there_are_pictures_of_tolerances():
 NAMED = {
     "accuracy": {"accuracy", "right"},
     "confidence": {"claimed", "confidence"},
+    "events among": {"rows"},
     "mean confidence": {"claimed", "confidence"},
     "mean error of classes": {"delta"},
     "mean risk": {"claimed"},

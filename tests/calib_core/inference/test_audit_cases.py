@@ -237,7 +237,7 @@ SOME = ("wine-logistic", "digits-naive-bayes", "breast-cancer-svm", "language-mo
 )
 def test_the_point_lies_in_its_interval_for_every_estimator_notion_and_calibrator(key):
     content, name = demo(key)
-    whole = read_predictions(content, name)
+    whole = read_predictions(content, name, rows="all", accepted="models")
     rows = np.random.default_rng(0).permutation(whole.n_rows)[:240]
     fit, test = whole.take(np.sort(rows[:120])), whole.take(np.sort(rows[120:]))
     answered = 0

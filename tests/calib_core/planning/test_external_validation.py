@@ -160,8 +160,8 @@ def test_the_bound_is_one_exactly_from_the_rows_needed_on():
 @pytest.mark.parametrize(
     ("params", "why"),
     [
-        ({}, "“Number of test rows” (rows) is missing|“Event rate” (event_rate) is missing"),
-        ({"rows": 500}, "“Event rate” (event_rate) is missing"),
+        ({}, "“Number of test rows” (rows) is missing|“Share of events” (event_rate) is missing"),
+        ({"rows": 500}, "“Share of events” (event_rate) is missing"),
         ({"rows": 500, "event_rate": 0.1}, "“AUROC” (auroc) is missing"),
         ({"rows": 500, "alpha": 1.0}, "give alpha and beta"),
         ({"alpha": 1.0, "beta": 3.0}, "“Number of test rows” (rows) is missing"),
