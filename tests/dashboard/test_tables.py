@@ -52,7 +52,7 @@ def run(*arguments, code=0):
 
 
 def read(folder):
-    return {path.name: cc.read_predictions(path) for path in sorted(folder.glob("*.csv"))}
+    return {path.name: cc.read_predictions(path, rows="all") for path in sorted(folder.glob("*.csv"))}
 
 
 def test_tables_on_disk_and_in_every_form_are_the_librarys(nets):

@@ -210,7 +210,7 @@ def test_structures_that_are_no_table(what: str, refused: Refused) -> None:
 
 
 def test_structures_count_all_their_numbers(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "WORKING_BYTES", 2000)
+    monkeypatch.setattr(limits, "working_bytes", lambda: 2000)
     assert "has 10 rows of 9 columns" in refused(npy(np.zeros(10, [("p", "<f4", (8,)), ("y", "u1")])), "a.npy")
     assert "has 10 rows" not in str(read_table(npy(np.zeros(9)), "a.npy").notes)
 
