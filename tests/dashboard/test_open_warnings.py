@@ -30,6 +30,7 @@ RISK = RNG.uniform(size=N).round(4)
 EVENT = (RNG.random(N) < RISK).astype(int)
 FAIR = pd.DataFrame({"risk": RISK, "y": EVENT})
 TWICE = pd.concat([FAIR.assign(id=range(N), model=model) for model in ("a", "b")])
+TWICE["risk"] = np.where(np.arange(len(TWICE)) < len(FAIR), TWICE["risk"], 0.98 * TWICE["risk"] + 0.01)
 CASES = {
     "models": ("models", TWICE),
     "labels-equal": ("labels-equal", pd.DataFrame({"risk": EVENT.astype(float), "y": EVENT})),
