@@ -114,7 +114,12 @@ def _write_files(path: Path) -> None:
         path / "risks.csv", index=False
     )
     aged = pd.DataFrame(
-        {"risk": event, "died": (rng.random(ROWS) < event).astype(int), "age": rng.integers(20, 90, ROWS)}
+        {
+            "risk": event,
+            "died": (rng.random(ROWS) < event).astype(int),
+            "age": rng.integers(20, 90, ROWS),
+            "site": rng.choice(["north", "south"], ROWS),
+        }
     )
     aged.to_csv(path / "patients.csv", index=False)
     rows = correct.rename(columns={"confidence": "conf", "correct": "ok"}).assign(

@@ -59,9 +59,8 @@ def main(folder: str) -> None:
         probs = np.array([[float(each) for each in line[3:]] for line in mine])
         return {"probs": probs, "labels": [int(line[2]) - 1 for line in mine], "classes": LEVELS}
 
-    for name in ("saved.csv", "row_names.csv", "semicolons.csv", "tabs.tsv"):
-        tool.has(name, "caret", **said("once"), kept=name == "row_names.csv")
-    tool.has("table.txt", asks="separated by spaces", kept=True)
+    for name in ("saved.csv", "row_names.csv", "semicolons.csv", "tabs.tsv", "table.txt"):
+        tool.has(name, "caret", **said("once"), kept=name in ("row_names.csv", "table.txt"))
     tool.has("row_names.tsv", asks="Row names")
     tool.has("tuned.csv", "caret", models={"k=5": said("several", "5"), "k=9": said("several", "9")}, kept=True)
     tool.has("two_sided.csv", **said("plain"))
