@@ -5,10 +5,11 @@ With two classes, whose probabilities sum to one, both have the error of the eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy
@@ -35,7 +36,7 @@ from calib_core.inference.noise.cell_draws import (
 from calib_core.inference.noise.cell_sums import claimed_covariance, normal
 from calib_core.inference.noise.redrawn_errors import Counted, of_counts
 from calib_core.inference.noise.score_draws import calibrated_scores
-from calib_core.predictions.predictions import InputError
+from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.reductions.base import REDUCTIONS, counts
 from calib_core.reductions.class_wise import Event
 from calib_core.reductions.top import Confidence
@@ -83,8 +84,9 @@ _CLAIMS = 512
 """Claims whose drawn outcomes are counted together."""
 _AT_ONCE = 250_000
 """Drawn classes in memory before they are binned and counted."""
-_KEPT = 2_000_000
-"""Drawn sums that a question keeps, as its interval and its noise floor need the same ones."""
+_KEPT, _QUESTIONS = 2_000_000, 3
+"""Drawn sums that are kept for the same bins, and the number of bins: intervals and floors of all errors need them."""
+_DRAWN: WeakKeyDictionary[Predictions, dict[Hashable, dict[tuple[int, int], Float64s]]] = WeakKeyDictionary()
 
 
 def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, random_state: int = SEED) -> NoiseFloor:
@@ -203,9 +205,12 @@ def drawn_sums(
 
     ``law`` returns how they are drawn (``null_outcomes``). Parts begin alike for any number of replicates.
     """
+    every = _DRAWN.setdefault(question.predictions, {})
     joined = None if table.joined is None else table.joined.tobytes()
-    key = "drawn sums", table.lower.shape, table.lower.tobytes(), joined, random_state
-    kept: dict[tuple[int, int], Float64s] = question.computed.setdefault(key, {})
+    key = question.reduction, table.lower.shape, table.lower.tobytes(), joined, random_state
+    kept = every.setdefault(key, {})
+    for old in list(every)[:-_QUESTIONS]:
+        every.pop(old, None)
     outcomes: Outcomes | None = None
     for part, (count, rng) in enumerate(draws.streams(resamples, random_state)):
         if (part, count) in kept:
