@@ -12,7 +12,7 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.intervals.event_rows import EventRows, Trials
-from calib_core.inference.intervals.observed_expected import ONE_RISK, intercept_at, maximum_likelihood, trials_of_fit
+from calib_core.inference.intervals.observed_expected import ONE_RISK, intercept_at, recalibration_line, trials_of_fit
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.text import chance, score
 
@@ -144,13 +144,10 @@ def update_test(predictions: Predictions) -> UpdateTest:
 
 def _line_of(trials: Trials) -> tuple[float, float]:
     """Intercept and slope of logistic recalibration, by maximum likelihood."""
-    middle, spread = float(trials.rows @ trials.x / trials.total), float(np.std(trials.x))
-    design = np.column_stack([np.ones(len(trials.x)), (trials.x - middle) / spread])
-    fit = maximum_likelihood(design, trials.rows, trials.events)
-    if fit is None:
+    line = recalibration_line(trials)
+    if line is None:
         raise NotAnswerable("the risks separate events from the other rows: a slope has no maximum of the likelihood")
-    slope = float(fit.coefficients[1]) / spread
-    return float(fit.coefficients[0]) - slope * middle, slope
+    return line.intercept, line.slope
 
 
 def _likelihood(trials: Trials, intercept: float, slope: float) -> float:

@@ -22,6 +22,7 @@ from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.decision_curve import DecisionCurve
 from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.diagrams.risk_diagram import RiskDiagram
+from calib_core.evaluation.decisions import ALL, NONE
 from calib_core.figures.bin_marks import name_of
 from calib_core.figures.look import CALIBRATED, REFERENCE, finished
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
@@ -438,8 +439,6 @@ def _faint(colour: str) -> str:
     return f"rgba({red}, {green}, {blue}, {_BAND})"
 
 
-ALL, NONE = "acting on all", "acting on none"
-"""Names of the reference strategies."""
 _BELOW, _CURVE_ROOM = 0.35, 1.1
 """Range of the axis below 0 and above the largest benefit, as shares of that benefit."""
 

@@ -18,7 +18,7 @@ from calib_core.estimators.base import estimate
 from calib_core.inference.comparison.skills import FEWEST
 from calib_core.inference.intervals.clustered_rows import of_like_size
 from calib_core.inference.intervals.error_hierarchy import joint_event_ends
-from calib_core.inference.intervals.event_rows import EventRows, Trials
+from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.influence_functions import (
     FEWEST_ROWS,
     MEASURES,
@@ -30,8 +30,8 @@ from calib_core.inference.intervals.influence_functions import (
 from calib_core.inference.intervals.observed_expected import (
     ONE_RISK,
     intercept_at,
-    maximum_likelihood,
     over,
+    recalibration_line,
     slope_p_value,
     slope_profile,
     trials_of_fit,
@@ -227,7 +227,8 @@ def _slope(rows: EventRows, level: float) -> tuple[float, float, float, float, s
         few = "events" if trials.observed <= trials.total - trials.observed else "rows without the event"
         notes.append(f"needs at least {FEWEST_EVENTS} {few}: with fewer a slope is biased")
         return np.nan, low, high, np.nan, "; ".join(notes)
-    point = _maximum_likelihood_slope(trials)
+    line = recalibration_line(trials)
+    point = None if line is None else line.slope
     if point is None:
         notes.append("Firth's point: risks separate events from the other rows, so that maximum likelihood has none")
         point = penalized
@@ -237,17 +238,6 @@ def _slope(rows: EventRows, level: float) -> tuple[float, float, float, float, s
         p = max(p, slope_p_value(trials.x, trials.rows, trials.events, penalty=0.0))
         low, high = (min(low, least) if point < low else low), (max(high, most) if point > high else high)
     return point, low, high, p, "; ".join(notes)
-
-
-def _maximum_likelihood_slope(trials: Trials) -> float | None:
-    """None where events and others do not overlap: then the likelihood rises for ever."""
-    happened, others = trials.x[trials.events > 0], trials.x[trials.rows - trials.events > 1e-9]
-    if not (happened.min() < others.max() and others.min() < happened.max()):
-        return None
-    middle, spread = float(trials.rows @ trials.x / trials.total), float(np.std(trials.x))
-    design = np.column_stack([np.ones(len(trials.x)), (trials.x - middle) / spread])
-    fit = maximum_likelihood(design, trials.rows, trials.events)
-    return None if fit is None else float(fit.coefficients[1] / spread)
 
 
 def _no_number(intercept: float) -> str:

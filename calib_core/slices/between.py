@@ -20,9 +20,9 @@ from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.observed_expected import (
     effective_events,
     intercept_at,
-    maximum_likelihood,
     over,
     ratio_ends,
+    recalibration_line,
     slope_profile,
     trials_of_fit,
 )
@@ -126,9 +126,8 @@ def between(
 
     ``pooled`` has a random-effects meta-analysis of log(O:E), intercept and slope at ``level``. Its columns are mean,
     low, high, tau, tau_low, tau_high, i2 and p (no differences). new_low to new_high is the prediction interval for a
-    new site. Mean and
-    ends of the ratio are transformed back; its tau is that of log(O:E). ``method`` of tau: "reml" or "dl"
-    (``inference.random_effects``). Standard errors are sqrt((1 - O / N') / O) for log(O:E), with N' the effective
+    new site. Mean and ends of the ratio are transformed back; its tau is that of log(O:E). ``method`` of tau: "reml" or
+    "dl" (``inference.random_effects``). Standard errors are sqrt((1 - O / N') / O) for log(O:E), with N' the effective
     number of rows, and those of maximum likelihood for the others. Sites with fewer than 5 expected events, or 5
     expected rows without one, are not pooled. This rule does not look at the outcomes.
 
@@ -189,16 +188,13 @@ class _Site:
     def of(cls, rows: Predictions, places: Codes) -> _Site:
         here = EventRows.of(rows.take(places))
         used, size, _ = effective_events(here)
-        fit = None
         trials = trials_of_fit(used)
-        spread = float(np.std(trials.x))
-        if spread > 0 and min(trials.observed, trials.total - trials.observed) >= FEWEST_EXPECTED:
-            middle = float(trials.rows @ trials.x / trials.total)
-            design = np.column_stack([np.ones(len(trials.x)), (trials.x - middle) / spread])
-            fit = maximum_likelihood(design, trials.rows, trials.events)
-        if fit is None:
+        line = None
+        if np.ptp(trials.x) > 0 and min(trials.observed, trials.total - trials.observed) >= FEWEST_EXPECTED:
+            line = recalibration_line(trials)
+        if line is None:
             return cls(here, used, size, math.nan, math.nan)
-        return cls(here, used, size, float(fit.coefficients[1]) / spread, math.sqrt(fit.covariance[1, 1]) / spread)
+        return cls(here, used, size, line.slope, line.slope_error)
 
     @property
     def counts(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -325,6 +326,38 @@ def effective_number(trials: Trials) -> float:
 def trials_of_fit(trials: Trials) -> Trials:
     """Trials for logistic fits: every score, or a sufficient number of groups of neighbors."""
     return trials.grouped(FIT_ENTRIES)
+
+
+class RecalibrationLine(NamedTuple):
+    """Logistic recalibration logit p' = intercept + slope x of log-odds x, and the standard error of the slope."""
+
+    intercept: float
+    slope: float
+    slope_error: float
+
+
+def recalibration_line(trials: Trials) -> RecalibrationLine | None:
+    """Fit logistic recalibration by maximum likelihood; None where events and other rows do not overlap.
+
+    There the likelihood has no maximum. ``trials`` have events and other rows, and different scores.
+
+    >>> x, rows = np.array([-1.0, 0.0, 1.0]), np.full(3, 8.0)
+    >>> line = recalibration_line(Trials(expit(x), rows, np.array([2.0, 4.0, 6.0])))
+    >>> f"{line.intercept:.3f} {line.slope:.3f}"
+    '0.000 1.099'
+    """
+    happened, others = trials.x[trials.events > 0], trials.x[trials.rows - trials.events > 1e-9]
+    if not (happened.min() < others.max() and others.min() < happened.max()):
+        return None
+    middle, spread = float(trials.rows @ trials.x / trials.total), float(np.std(trials.x))
+    design = np.column_stack([np.ones(len(trials.x)), (trials.x - middle) / spread])
+    fit = maximum_likelihood(design, trials.rows, trials.events)
+    if fit is None:
+        return None
+    slope = float(fit.coefficients[1]) / spread
+    return RecalibrationLine(
+        float(fit.coefficients[0]) - slope * middle, slope, float(np.sqrt(fit.covariance[1, 1])) / spread
+    )
 
 
 def fitted_chance(trials: Trials) -> Float64s:
