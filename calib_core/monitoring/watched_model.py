@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -171,7 +172,8 @@ class Watch(OneLine):
 
         Raises
         ------
-        InputError : the batch is another event than those before, has weights, or was added to another period.
+        InputError : the batch is about another event than those before, has no rows, or was added to another period.
+        NotAnswerable : the predictions have weights, or are a summary of counts.
         """
         rows, event = self._watched(predictions)
         batch = _digest(rows) if batch is None else batch
@@ -225,8 +227,9 @@ class Watch(OneLine):
         labels = self.periods
         return labels[(len(labels) - 1) // self.horizon * self.horizon :] if labels else []
 
+    @cached_property
     def evidence(self) -> EvidenceByPeriod:
-        """Return the evidence after each period of the year."""
+        """Evidence after each period of the year."""
         return evidence(self.sums_by_period(self.year), self.tolerance if self.ratio is None else None, self.horizon)
 
     def answer(self) -> WatchAnswer:
@@ -234,7 +237,7 @@ class Watch(OneLine):
         labels = self.year
         if not labels:
             raise NotAnswerable("the watch has no batch yet")
-        found = self.evidence()
+        found = self.evidence
         reached = np.flatnonzero(found.log_e >= -math.log(self.alpha))
         alarm = bool(len(reached))
         # What came after the first look with an alarm says more about when the error began.
@@ -259,14 +262,8 @@ class Watch(OneLine):
             rows=sum(self.rows[label] for label in labels),
             periods=len(labels),
             event=self.event or "",
-            tolerated=f"a ratio of {self.ratio:g}"
-            if self.ratio is not None
-            else points_of(short_percent(self.tolerance)),
+            tolerated=points_of(short_percent(self.tolerance)) if self.ratio is None else f"a factor of {self.ratio:g}",
         )
-
-    @property
-    def _tolerated(self) -> str:
-        return points_of(short_percent(self.tolerance)) if self.ratio is None else f"a factor of {self.ratio:g}"
 
     def frame(self) -> pd.DataFrame:
         """Return a line per period of the year: rows, predicted and observed means, and the evidence after it."""
@@ -277,7 +274,7 @@ class Watch(OneLine):
             "rows": [self.rows[label] for label in labels],
             "predicted": sums.expected / sums.units,
             "observed": sums.observed / sums.units,
-            "e_value": np.exp(np.minimum(self.evidence().log_e, 700.0)) if labels else [],
+            "e_value": np.exp(np.minimum(self.evidence.log_e, 700.0)) if labels else [],
         })  # fmt: skip
 
     def sums_by_period(self, labels: list[str]) -> PeriodSums:
@@ -324,9 +321,8 @@ class Watch(OneLine):
         values = np.column_stack([columns, factors / LARGEST_LOG_FACTOR])
         together = np.zeros(len(values), dtype=np.intp)
         sums = [sums_of(np.clip(column, -1, 1), together, 1) for column in values.T]
-        return ExactSums(*(np.concatenate([getattr(each, part) for each in sums]) for part in ("whole", "part"))), len(
-            values
-        )
+        whole, part = (np.concatenate([getattr(each, name) for each in sums]) for name in ("whole", "part"))
+        return ExactSums(whole, part), len(values)
 
     def _next(self) -> str:
         labels = self.periods

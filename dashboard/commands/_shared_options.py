@@ -293,6 +293,22 @@ rows = click.option(
     show_default="test rows where a column marks them, else all",
     help="Rows of the file to use, before any split.",
 )
+
+
+def check_codes(accept: tuple[str, ...]) -> None:
+    """Raise a usage error for a code that no warning has."""
+    from calib_core.inference.gate_checks import BIN_WARNINGS, GROUP_WARNING
+    from calib_core.predictions.plausibility import DOUBTS
+    from calib_core.readers.messages import meant
+    from calib_core.readers.table_findings import RULES
+
+    known = {*RULES, *DOUBTS, *BIN_WARNINGS, GROUP_WARNING}
+    for code in accept:
+        if code not in known:
+            hint = meant(code, known) or f"the codes are {', '.join(sorted(known))}."
+            raise click.UsageError(f"--accept: no warning has the code {code!r}; {hint.strip()}")
+
+
 where = click.option(
     "--where",
     default="",

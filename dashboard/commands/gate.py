@@ -121,7 +121,7 @@ def command(
     if junit_file is not None and str(junit_file) == _outputs.STDIO:
         raise click.UsageError("--junit takes the name of a file: standard output has the answer itself.")
     _shared_options.check_rows(judge, rows)
-    _check_codes(accept)
+    _shared_options.check_codes(accept)
     kept = {} if baseline_file is None else _baselines(baseline_file)
     scheme = _shared_options.scheme_of(binning, bins, points)
     how = {
@@ -166,20 +166,6 @@ def _baselines(path: Path) -> dict[str, Baseline]:
     from calib_core.readers import file_bytes
 
     return read_baselines(file_bytes(path), path.name, signing_key())
-
-
-def _check_codes(accept: tuple[str, ...]) -> None:
-    """Raise a usage error for a code that no warning has."""
-    from calib_core.inference.gate_checks import BIN_WARNINGS, GROUP_WARNING
-    from calib_core.predictions.plausibility import DOUBTS
-    from calib_core.readers.messages import meant
-    from calib_core.readers.table_findings import RULES
-
-    known = {*RULES, *DOUBTS, *BIN_WARNINGS, GROUP_WARNING}
-    for code in accept:
-        if code not in known:
-            hint = meant(code, known) or f"the codes are {', '.join(sorted(known))}."
-            raise click.UsageError(f"--accept: no warning has the code {code!r}; {hint.strip()}")
 
 
 def _names(files: tuple[Path, ...]) -> dict[Path, str]:

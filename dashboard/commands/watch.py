@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,9 @@ from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
-    from calib_core.monitoring import Watch, WatchAnswer
+    from calib_core.monitoring import Watch
 
 ALARM = 1
-_OPTIONS = {"tolerance": "--tolerance", "ratio": "--max-ratio", "alpha": "--false-alarms", "horizon": "--year"}
 
 
 @click.command("watch")
@@ -59,8 +59,8 @@ def command(
     calibration is strong enough (alarm), else 0. It is 2 if the batch could not be added; the state is then as before.
     Without a file, the state is read only.
 
-    If every prediction is within the tolerance, the chance of an alarm in a year is at most 5 %, however often you
-    look. A file that was added before is not counted again.
+    If every prediction is within the tolerance, the chance of an alarm in a year is at most 5 %, however often you look
+    (--false-alarms sets it). A file, or a slice of it (--where), that was added before is not counted again.
 
     Add a period when all its outcomes are known. If some outcomes are known sooner than others (deaths before
     discharges), a period that is added too early causes false alarms. The year after the first begins anew.
@@ -77,7 +77,8 @@ def command(
 
     if tolerance is not None and ratio is not None:
         raise click.UsageError("--tolerance and --max-ratio exclude each other.")
-    settings = {"tolerance": tolerance, "ratio": ratio, "alpha": alpha, "horizon": horizon}
+    _shared_options.check_codes(accept)
+    settings = {"tolerance": tolerance, "max_ratio": ratio, "false_alarms": alpha, "year": horizon}
     given = {name: value for name, value in settings.items() if value is not None}
     if file is None:
         if period is not None:
@@ -94,23 +95,41 @@ def command(
             watch = added
     if not watch.sums:
         raise InputError(f"{state_file.name} has no batch yet")
-    found = watch.answer()
-    _outputs.answer(form, text=lambda: [found.sentence], frame=watch.frame(), record=lambda: _record(watch, found))
+    found, frame = watch.answer(), watch.frame()
+    record = {
+        **asdict(found),
+        "sentence": found.sentence,
+        "options": _settings(watch),
+        "lines": frame.to_dict("records"),
+    }
+    _outputs.answer(form, text=lambda: [found.sentence], frame=frame, record=lambda: record)
     raise SystemExit(ALARM if found.alarm else 0)
 
 
 def _new(given: dict[str, Any]) -> Watch:
     from calib_core.monitoring import Watch
 
-    return Watch(**given)
+    fields = {"max_ratio": "ratio", "false_alarms": "alpha", "year": "horizon"}
+    return Watch(**{fields.get(name, name): value for name, value in given.items()})
+
+
+def _settings(watch: Watch) -> dict[str, Any]:
+    """Return the settings of the first batch by their option."""
+    return {
+        "tolerance": watch.tolerance if watch.ratio is None else None,
+        "max_ratio": watch.ratio,
+        "false_alarms": watch.alpha,
+        "year": watch.horizon,
+    }
 
 
 def _with(watch: Watch, given: dict[str, Any], state_file: Path) -> Watch:
     """Return the watch; a usage error for a setting that is not the one of its first batch."""
+    before = _settings(watch)
     for name, value in given.items():
-        if getattr(watch, name) != value:
+        if before[name] != value:
             raise click.UsageError(
-                f"{_OPTIONS[name]} was set with the first batch of {state_file.name} and cannot change: more "
+                f"--{name.replace('_', '-')} was set with the first batch of {state_file.name} and cannot change: more "
                 "alarms would be false. Leave it out, or start another state."
             )
     return watch
@@ -135,17 +154,6 @@ def _added(
         )
     opened.warn()
     scene = _opened_models.scene(_opened_models.divided({"": opened}, "all"))
-    return watch.add(scene.get(scene.models.shown[0].predictions), period, opened.file.digest)
-
-
-def _record(watch: Watch, found: WatchAnswer) -> dict[str, Any]:
-    """Return the answer, its settings and a line per period."""
-    from dataclasses import asdict
-
-    options = {
-        "tolerance": None if watch.ratio is not None else watch.tolerance,
-        "max_ratio": watch.ratio,
-        "false_alarms": watch.alpha,
-        "year": watch.horizon,
-    }
-    return {**asdict(found), "sentence": found.sentence, "options": options, "lines": watch.frame().to_dict("records")}
+    # Another slice of the same file is another batch.
+    batch = " ".join(filter(None, (opened.file.digest, opened.source.within)))
+    return watch.add(scene.get(scene.models.shown[0].predictions), period, batch)

@@ -108,3 +108,26 @@ def test_other_files_as_a_state_are_refused_and_kept(folder: Path) -> None:
     assert "watch.json is not the state of a watch" in failed.stderr
     assert (folder / "watch.json").read_text() == '{"schema": "calib-gate/1"}'
     assert CliRunner().invoke(main, ["watch", "--state", "none.json"]).exit_code == 2
+
+
+def test_another_slice_of_a_file_is_another_batch(folder: Path) -> None:
+    lines = (folder / "week-0.csv").read_text().splitlines()
+    sites = ["site", *(f"{'ab'[place % 2]}" for place in range(300))]
+    (folder / "sites.csv").write_text("\n".join(f"{line},{site}" for line, site in zip(lines, sites, strict=True)))
+    for part in ("a", "b", "b"):
+        assert watch("sites.csv", "--where", f"site={part}", "--period", "1").exit_code == 0
+    assert json.loads(watch("--json").stdout)["rows"] == 300
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--accept", "wrods"], "--accept: no warning has the code 'wrods'"),
+        (["--tolerance", "0.02"], "--tolerance was set with the first batch"),
+    ],
+)
+def test_settings_that_mean_nothing_here_are_refused(folder: Path, words: list[str], said: str) -> None:
+    assert watch("week-0.csv", "--max-ratio", "1.5").exit_code == 0
+    refused = watch("week-1.csv", *words)
+    assert refused.exit_code == 2
+    assert said in refused.stderr

@@ -129,7 +129,7 @@ def examples(rows):
         judged.errors,
         (watch := cc.Watch().add(two)),
         watch.answer(),
-        watch.evidence(),
+        watch.evidence,
         watch.sums_by_period(watch.periods),
         cc.judged.judged_answers(rows.replace(metadata=pd.DataFrame({"checked": ["yes", "no", ""] * 100}))),
         (choice := cc.choose(rows, ["temperature"])),

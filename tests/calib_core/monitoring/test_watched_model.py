@@ -74,7 +74,7 @@ def test_evidence_is_the_one_of_an_obvious_twin(tolerance: float, odds: float) -
     for place, each in enumerate(batches):
         watch = watch.add(each, place + 1)
         expected = log_evidence_by_hand(batches[: place + 1], tolerance, 6)
-        assert watch.evidence().log_e[-1] == pytest.approx(expected, abs=1e-7)
+        assert watch.evidence.log_e[-1] == pytest.approx(expected, abs=1e-7)
 
 
 def test_ends_of_the_gap_are_those_of_an_obvious_twin() -> None:
