@@ -20,9 +20,9 @@ __all__ = ["UpdateTest", "update_test"]
 
 NO_UPDATE, INTERCEPT, LOGISTIC = "none", "intercept", "logistic recalibration"
 _ADVICE = {
-    NO_UPDATE: "no update is needed",
-    INTERCEPT: "a new intercept is enough",
-    LOGISTIC: "a new intercept and slope are needed (logistic recalibration)",
+    NO_UPDATE: "no update of all rows together is needed",
+    INTERCEPT: "a new intercept for all rows is enough",
+    LOGISTIC: "a new intercept and slope for all rows are needed (logistic recalibration)",
 }
 FEWEST_EVENTS = 10
 """Events, and rows without one, from which on the tests have their level (simulated)."""

@@ -117,7 +117,13 @@ def _marks(lines: pd.DataFrame, y: Float64s, x: tuple[Float64s, Float64s, Float6
         y=y,
         mode="markers",
         name=look.in_full,
-        marker={"symbol": symbol, "size": 11, "color": look.colour, "opacity": 1, "line": {"width": 2}},
+        marker={
+            "symbol": symbol,
+            "size": 11,
+            "color": look.colour,
+            "opacity": 1,
+            "line": {"width": 2, "color": look.colour},
+        },
         error_x={
             "type": "data",
             "symmetric": False,

@@ -264,6 +264,8 @@ class UpdateTestExhibit(Exhibit):
             f"The chosen update on these rows: {found.formula}."
             if found.update != "none"
             else "With few rows, a needed update is not found, so this does not show that the risks are calibrated.",
+            "Every update here changes all rows alike. Whether one site or group needs its own is another question: "
+            "see the recommendation.",
             "Tested on the calibration rows, or on all rows if they are cross-fitted. Revision, the largest update of "
             "the published procedure, needs the predictors of the model and is left out.",
         )
