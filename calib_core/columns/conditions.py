@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ from calib_core._base.pandas_input import (
     span_text,
     span_words,
 )
+from calib_core.columns.dates import calendar_unit, dates_in, span_of_days
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import counts
 from calib_core.summaries.cells import Cells
@@ -54,6 +56,7 @@ def summed(sums: Float64s, groups: Sequence[Codes]) -> Float64s:
 
 
 MOST_CONDITIONS = 2
+_DATES = re.compile(r"\d{4}-\d\d-\d\d\.\.(\d{4}-\d\d-\d\d)?|\.\.\d{4}-\d\d-\d\d")
 _IN_QUOTES = r'"(?:[^"]|"")*"'
 _PART = re.compile(rf'\s*(?P<column>{_IN_QUOTES}|[^"=&][^=&]*)=\s*(?P<value>{_IN_QUOTES}|[^"&][^&]*|)\s*')
 
@@ -131,7 +134,52 @@ class Span:
         return in_span(values, self.low, self.high)
 
 
-Condition: TypeAlias = Value | Span
+@dataclass(frozen=True)
+class DateSpan:
+    """Rows whose date in ``column`` is not before ``first`` and is before ``before``; None: open."""
+
+    column: str
+    first: date | None = None
+    before: date | None = None
+
+    def __post_init__(self) -> None:
+        if self.first is not None and self.before is not None and not self.first < self.before:
+            raise InputError(f"the range {self} is empty; its first date must be before its second")
+
+    def __str__(self) -> str:
+        return f"{_quoted(self.column)}={self.text}"
+
+    @property
+    def text(self) -> str:
+        """The range as it is written."""
+        return "..".join("" if end is None else end.isoformat() for end in (self.first, self.before))
+
+    @property
+    def title(self) -> str:
+        """The condition in words."""
+        return f"{self.column} {self.short}"
+
+    @property
+    def clause(self) -> str:
+        """The condition as a clause, after "where"."""
+        within = {"week": "in the ", "month": "in ", "quarter": "in ", "year": "in "}
+        return f"{self.column} is {within.get(calendar_unit(self.first, self.before), '')}{self.short}"
+
+    @property
+    def short(self) -> str:
+        """The same where the column is named already."""
+        return span_of_days(self.first, self.before)
+
+    def rows(self, values: Column) -> Bools:
+        """Mask of the column's values that meet it; NotAnswerable if they are not dates."""
+        found = dates_in(self.column, values)
+        if found.days is None:
+            raise NotAnswerable(f"{self.column!r} {found.reason}; no row is in {self}; give one of its values")
+        first = found.days >= np.datetime64(self.first or date.min)
+        return np.asarray(first & (found.days < np.datetime64(self.before)) if self.before is not None else first)
+
+
+Condition: TypeAlias = Value | Span | DateSpan
 
 
 @dataclass(frozen=True)
@@ -140,7 +188,8 @@ class Slice:
 
     Its text is the form used in links and commands, and ``Slice.read`` is its inverse. Examples are ``subject=law``,
     ``age=40..60`` (from 40 to below 60), ``age=..40``, ``age=60..``, ``subject=`` (not given), and two of them joined
-    by ``&``. Names and values with signs of this language are in double quotes, which are doubled inside.
+    by ``&``. ``seen=2026-10-01..2026-11-01`` are dates before the second one. Names and values with signs of this
+    language are in double quotes, which are doubled inside.
 
     >>> where = Slice.read("subject=law & age=40..60")
     >>> str(where), where.title
@@ -311,6 +360,11 @@ def _conditions(text: str) -> Iterator[Condition]:
 
 def _condition(column: str, value: str) -> Condition:
     name, plain = _unquoted(column), value.strip()
+    if _DATES.fullmatch(plain):
+        try:
+            return DateSpan(name, *(date.fromisoformat(end) if end else None for end in plain.split("..")))
+        except ValueError:
+            raise InputError(f"{plain!r} is not a range of dates; write 2026-10-01..2026-11-01") from None
     ends = span_ends(plain)
     return Value(name, _unquoted(plain) if plain else None) if ends is None else Span(name, *ends)
 

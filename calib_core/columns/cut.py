@@ -18,6 +18,7 @@ from calib_core._base.errors import as_whole
 from calib_core._base.pandas_input import Column, is_number, named_codes, stored
 from calib_core.columns.conditions import (
     Condition,
+    DateSpan,
     Slice,
     Span,
     Value,
@@ -26,6 +27,7 @@ from calib_core.columns.conditions import (
     metadata_column,
     no_columns,
 )
+from calib_core.columns.dates import dates_in, divided, finest
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.readers.proposal.answer_words import as_read, marks_some
 from calib_core.reductions.base import counts
@@ -65,8 +67,10 @@ def cut(
     parts : without edges, a column of more than 12 different numbers is cut into this number of ranges of about equally
         many rows. Equal numbers are never separated, so that fewer ranges can result.
 
-    Values are compared as text. Rows with a missing value are a slice of their own, "not given". NotAnswerable for a
-    column of more than 200 values, or of more than 12 and than half as many as there are rows: that is an identifier.
+    Values are compared as text. Rows with a missing value are a slice of their own, "not given". More than 12 different
+    dates are cut into days, weeks, months or quarters, the finest with at most 12 periods, else into years.
+    NotAnswerable for a column of more than 200 values, or of more than 12 and than half as many as there are rows: that
+    is an identifier.
     For rows chosen from others (``Predictions.take``, a split, a slice) numbers are cut where those of all rows are. So
     "age 40 to 52" means the same everywhere. What can mislead: a cut chosen after looking at the outcomes finds gaps
     due to chance. Quantiles of another file differ.
@@ -131,13 +135,15 @@ def cut_column(
     as_whole(parts, "parts", 2, MOST_VALUES)
     if edges is not None:
         return _spans(name, values, _checked(edges, name, values))
+    if values.dtype == object and not values.map(pd.api.types.is_hashable).all():
+        raise NotAnswerable(f"the column {name[:80]!r} contains lists or similar values, which cannot define slices")
+    if (dated := _dated(name, values, every)) is not None:
+        return dated
     if is_number(values):
         known = _Ordered.of(values if every is None else every, rows)
         if len(known.numbers) > FEW_VALUES:
             found = _spans(name, values, _quantiles(known, parts))
             return found if every is None else _present(found)
-    if values.dtype == object and not values.map(pd.api.types.is_hashable).all():
-        raise NotAnswerable(f"the column {name[:80]!r} contains lists or similar values, which cannot define slices")
     codes, uniques = pd.factorize(values)
     n = len(values) if rows is None else float(rows.sum())
     if len(uniques) > MOST_VALUES or len(uniques) > max(FEW_VALUES, n / 2):
@@ -243,6 +249,22 @@ def _spans(name: str, values: Column, inner: Sequence[float]) -> CutColumn:
     absent = np.isnan(numbers)
     if absent.any():
         codes[absent] = len(conditions)
+        conditions.append(Value(name, None))
+    return CutColumn(tuple(conditions), _small(codes, len(conditions)))
+
+
+def _dated(name: str, values: Column, every: Column | None) -> CutColumn | None:
+    """The column cut into calendar periods; None if it has no dates, or few different ones."""
+    found = dates_in(name, values).days
+    whole = found if every is None else dates_in(name, every).days
+    if found is None or whole is None or len(np.unique(whole[~np.isnat(whole)])) <= FEW_VALUES:
+        return None
+    calendar = divided(found, finest(whole, FEW_VALUES))
+    spans = zip(calendar.firsts, calendar.ends, strict=True)
+    conditions: list[Condition] = [DateSpan(name, *ends) for ends in spans]
+    codes = calendar.codes.copy()
+    if (codes < 0).any():
+        codes[codes < 0] = len(conditions)
         conditions.append(Value(name, None))
     return CutColumn(tuple(conditions), _small(codes, len(conditions)))
 

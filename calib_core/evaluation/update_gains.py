@@ -18,6 +18,7 @@ from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.columns.conditions import Condition, Span
 from calib_core.columns.cut import coded
+from calib_core.columns.periods import time_columns
 from calib_core.defaults import JUDGED_FOLDS, LEVEL, SEED, SIGNIFICANCE
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.cross_fitting import plain_folds
@@ -172,6 +173,8 @@ def update_gains(
     if rows.metadata is None or column not in rows.metadata:
         raise InputError(f"there is no metadata column {column!r}")
     as_whole(folds, "folds", 2)
+    if column in time_columns(rows):
+        raise NotAnswerable(f"the column {column!r} contains times: an update of a past period changes no new row")
     places = _Places.of(rows, column)
     if len(places.conditions) < 2:
         raise NotAnswerable(f"the column {column!r} has only one value: choose another column")
@@ -197,7 +200,8 @@ def worst_column(predictions: Predictions) -> str | None:
     """Return the metadata column whose values differ significantly in the error of the risk; None if there is none.
 
     It is the column of the slice with the largest gap. This slice is significantly off and differs from all other rows
-    (``slices.by_column``, corrected for all slices of all columns). NotAnswerable if there is no event.
+    (``slices.by_column``, corrected for all slices of all columns). Columns of time are left out. NotAnswerable without
+    an event.
 
     >>> p = Predictions([[0.8, 0.2]] * 2000, [0, 0, 0, 0, 1] * 400, metadata=pd.DataFrame({"site": ["a", "b"] * 1000}))
     >>> worst_column(p) is None
@@ -212,7 +216,8 @@ def worst_column(predictions: Predictions) -> str | None:
         found = by_column(rows, notion="event")
     except NotAnswerable:
         return None
-    found = found[found["stands_out"] & found["differs"]]
+    # A period is over: a correction of its rows would change no new ones.
+    found = found[found["stands_out"] & found["differs"] & ~found["column"].isin(time_columns(rows))]
     if not len(found):
         return None
     return str(found["column"].iloc[int(found["gap"].abs().to_numpy().argmax())])

@@ -38,6 +38,7 @@ from calib_core.figures.risk_curve import decision_curve, risk_diagram
 from calib_core.figures.shown import draw
 from calib_core.figures.sites import sites
 from calib_core.figures.sweep import error_sweep, temperature_path, trade_off, trade_points
+from calib_core.figures.time_strips import over_time
 from calib_core.figures.verdict_strip import verdict_strip
 from calib_core.figures.zoom import class_bins, models_in_range, zoom, zoom_lines
 
@@ -75,6 +76,7 @@ __all__ = [
     "models_in_range",
     "movement",
     "on_paper",
+    "over_time",
     "plan_curve",
     "recalibration",
     "regret_by_size",

@@ -1,4 +1,4 @@
-"""`calib slices`: confidence and accuracy in each slice of one or all columns, or a scan of all crossings."""
+"""`calib slices`: confidence and accuracy in each slice of one or all columns, by time, or a scan of all crossings."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="With --by: compare the values as sites: observed : expected, intercept and slope of a risk, with verdicts.",
 )
+@click.option("--by-time", is_flag=True,
+              help="Compare periods of the column of dates, or of --by: predicted, observed, and when an error "
+                   "began.")  # fmt: skip
+@click.option("--every", type=click.Choice(("auto", "day", "week", "month", "quarter", "year")), default="auto",
+              show_default=True, help="With --by-time: length of a period.")  # fmt: skip
 @click.option("--min-rows", type=click.IntRange(10, 100_000), default=50, show_default=True,
               help="With --scan: skip slices with fewer rows.")  # fmt: skip
 @_shared_options.model
@@ -47,6 +52,8 @@ def command(
     scan: bool,
     worst_group: bool,
     between: bool,
+    by_time: bool,
+    every: str,
     min_rows: int,
     model: str | None,
     form: str,
@@ -65,6 +72,7 @@ def command(
       calib slices answers.jsonl --scan --json
       calib slices answers.jsonl --by subject --worst-group
       calib slices patients.csv --by site --between
+      calib slices year.csv --by-time --every month
     """
     if scan and (by or edges):
         raise click.UsageError("--scan searches every column: leave --by and --edges out.")
@@ -72,6 +80,12 @@ def command(
         raise click.UsageError("--worst-group goes only with --by and --parts: leave --scan and --edges out.")
     if between and (scan or worst_group):
         raise click.UsageError("--between goes with --by, --edges and --parts only.")
+    if by_time and (scan or worst_group or between or edges or not _shared_options.by_default("parts")):
+        raise click.UsageError("--by-time goes with --by and --every only.")
+    if by_time and len(by) > 1:
+        raise click.UsageError("--by-time needs one column of dates: give --by once.")
+    if not (by_time or _shared_options.by_default("every")):
+        raise click.UsageError("--every goes with --by-time: the length of a period.")
     if between and not by:
         raise click.UsageError("--between compares the values of a column: name it with --by.")
     if edges and not by:
@@ -87,7 +101,9 @@ def command(
     from dashboard.session import scene_of
 
     columns = dict(zip(("by", "crossed"), by, strict=False))
-    if scan:
+    if by_time:
+        recipe = EXHIBITS.described("over-time", by="".join(by), every=every)
+    elif scan:
         recipe = EXHIBITS.described("slice-scan", min_rows=min_rows)
     elif worst_group:
         recipe = EXHIBITS.described("multicalibration", parts=parts, **columns)

@@ -27,6 +27,7 @@ from dashboard.exhibits import (  # noqa: F401
     triangle,
     validity,
     verdict,
+    watched_periods,
 )
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words, added, broken
 

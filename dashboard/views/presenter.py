@@ -27,6 +27,7 @@ PICTURES = {
     "findings": "findings",
     "classes": "class-errors",
     "slices": "slices",
+    "over-time": "over-time",
     "levels": "levels",
     "simplex": "triangle",
     "estimators": "estimators",

@@ -122,6 +122,8 @@ def _write_files(path: Path) -> None:
         }
     )
     aged.to_csv(path / "patients.csv", index=False)
+    day = np.datetime64("2026-01-01") + np.arange(ROWS) % 360
+    aged.assign(seen=day.astype(str)).to_csv(path / "year.csv", index=False)
     rows = correct.rename(columns={"confidence": "conf", "correct": "ok"}).assign(
         subject=rng.choice(["law", "math"], ROWS)
     )

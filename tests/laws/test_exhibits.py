@@ -251,6 +251,7 @@ def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) 
             "update-test",
             "sites",
             "pooled-sites",
+            "over-time",
         }
 
 

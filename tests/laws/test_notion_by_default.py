@@ -44,7 +44,7 @@ def _rows(seed: int) -> cc.Predictions:
     true = np.random.default_rng(9).beta(1, 4, 400)
     died = np.random.default_rng(8).random(400) < true
     risk = np.clip(true * rng.uniform(0.8, 1.6, 400) * np.repeat([1.0, 2.5], 200), 0.001, 0.999).round(2)
-    site = pd.DataFrame({"site": np.repeat(["a", "b"], 200)})
+    site = pd.DataFrame({"site": np.repeat(["a", "b"], 200), "week": np.arange(400) // 80})
     return cc.Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=site)
 
 
@@ -58,6 +58,7 @@ OTHER_ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "diagrams.bin_rows": (ONE, cc.diagrams.reliability(ONE, 5), 0),
     "diagrams.models_in_range": (MODELS, 0.1, 0.4),
     "diagrams.movement": (ONE, OTHER),
+    "monitoring.over_time": (ONE, "week"),
     "inference.gate_check": (ONE, 0.05),
     "inference.not_worse": (ONE, OTHER),
     "inference.paired_difference": (ONE, OTHER),

@@ -136,6 +136,8 @@ def _write(place: Path) -> None:
     two["run"] = np.where(np.arange(2 * N) % N < N // 2, two["model"], np.where(two["model"] == "old", "new", "old"))
     two.drop(columns="other").to_csv(place / "models.csv", index=False)
     risk().drop(columns=["judge", "second", "checked", "half", "sure"]).to_csv(place / "risk.csv", index=False)
+    day = np.datetime64("2026-01-01") + np.arange(N)
+    risk()[["risk", "died"]].assign(seen=day.astype(str)).to_csv(place / "year.csv", index=False)
     risk().drop(columns=["risk", "died"]).to_csv(place / "judged.csv", index=False)
     pd.DataFrame({"confidence": whole["p_ant"], "correct": whole["label"] == "ant", "site": whole["site"]}).to_parquet(
         place / "plain.parquet"
@@ -470,6 +472,8 @@ CASES: dict[str, tuple[str, str, str]] = {
     "slices --scan": ("slices three.csv --json", "", "--scan"),
     "slices --worst-group": ("slices three.csv --by site --json", "", "--worst-group"),
     "slices --between": ("slices risk.csv --by site --json", "", "--between"),
+    "slices --by-time": ("slices year.csv --json", "", "--by-time"),
+    "slices --every": ("slices year.csv --by-time --json", "", "--every quarter"),
     "slices --min-rows": ("slices three.csv --scan --json", "", "--min-rows 140"),
     "slices --model": ("slices three.csv --json --calibrator vector", "", "--model 'Vector scaling'"),
     "slices --calibrator": ("slices three.csv --json", "", "--calibrator vector --model 'Vector scaling'"),

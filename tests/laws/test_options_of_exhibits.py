@@ -69,8 +69,15 @@ def _crossed() -> pd.DataFrame:
     return columns.assign(risk=p, died=(rng.random(800) < np.where(both, 0.1 * p, p)).astype(int))
 
 
+def _year() -> pd.DataFrame:
+    """Return a risk over a year, by two columns of time."""
+    day = np.datetime64("2026-01-01") + np.arange(N)
+    return _risk().assign(seen=day.astype(str), batch=np.arange(N) // 100)
+
+
 FILES = {
     "crossed": _crossed,
+    "year": _year,
     "sure": _sure,
     "three": lambda: _classes(3, 2.5),
     "many": lambda: _classes(14, 2.0),
@@ -125,6 +132,8 @@ CASES: dict[str, On] = {
             ("edges", "30,50", {"by": "age"}, None),
         )
     },
+    "over-time.by": On("batch", first="seen", data="year"),
+    "over-time.every": On("quarter", data="year"),
     "slice-panels.by": On("site", first="age"),
     "slice-panels.crossed": On("site", {"by": "age"}),
     "slice-panels.parts": On(2, {"by": "age"}),

@@ -139,6 +139,11 @@ class Given:
         return {"one": self.predictions, "other": self.b}
 
     @cached_property
+    def year(self) -> cc.Predictions:
+        day = np.datetime64("2026-01-01") + np.arange(self.risk.n_rows) // 7 * 7
+        return self.risk.replace(metadata=pd.DataFrame({"seen": day.astype(str)}))
+
+    @cached_property
     def risks(self) -> dict[str, cc.Predictions]:
         milder = cc.CALIBRATORS.make("intercept").fit_on(self.risk).apply(self.risk)
         return {"one": self.risk, "other": milder}
@@ -397,6 +402,7 @@ BY_NAME: dict[str, Any] = {
 AT: dict[str, dict[str, Any]] = {
     "slices.table": {"by": "site"},
     "slices.between": RISK | {"by": "site"},
+    "monitoring.over_time": {"predictions": given("year"), "by": "seen"},
     "inference.random_effects": {"values": [0.0, 0.4, 0.9], "errors": [0.1, 0.2, 0.1]},
     "stacked": {"parts": Lazy(lambda: {"one": GIVEN.slices})},
     "judged_gap": {"confidence": Lazy(lambda: GIVEN.predictions.confidence)},
@@ -761,6 +767,11 @@ CASES: dict[str, Any] = {
     "slices.between.edges": Of([30, 40], RISK | {"by": "age"}),
     "slices.between.parts": Of(2, RISK | {"by": "age"}),
     "slices.between.ratio": 4.0,
+    "monitoring.over_time.every": "quarter",
+    "monitoring.over_time.notion": "confidence",
+    "monitoring.over_time.tolerance": 0.1,
+    "monitoring.over_time.ratio": 2.0,
+    "monitoring.over_time.alpha": 0.2,
     "slices.between.method": "dl",
     "inference.random_effects.values": [0.0, 0.4, 0.8],
     "inference.random_effects.errors": [0.2, 0.2, 0.1],
@@ -981,8 +992,11 @@ def test_an_option_changes_the_answer(function: str, option: str) -> None:
         assert not forgotten((one, other), function, (first, second), kept), "counts forget it"
 
 
-OF_INTERVALS = {"diagrams.slice_dots": "draws the intervals of a table"}
-"""Functions that receive the level of intervals computed elsewhere."""
+OF_INTERVALS = {
+    "diagrams.slice_dots": "draws the intervals of a table",
+    "monitoring.over_time": "other ends are valid at all times, with a chance of 1 - alpha",
+}
+"""Functions that receive the level of intervals computed elsewhere, or have others beside."""
 OF_STEPS = {
     "diagrams.decision_curve": "of few rows above a high threshold, an end is that of the scale",
     "diagrams.risk_diagram": "ends of the band are shares of few rows, so that two levels have some in common",
@@ -1151,7 +1165,7 @@ OF_ANOTHER = {
     "risk.ratio_verdict": "the ratio beside the ends is a tolerance",
 }
 """Functions whose interval ends are about another number than their name."""
-BARE = ("point", "value", "gap", "difference", "ratio", "gain", "change", "right", "floor")
+BARE = ("point", "value", "gap", "difference", "ratio", "gain", "change", "right", "observed", "floor")
 """Possible estimates for ends that are called just low and high."""
 
 

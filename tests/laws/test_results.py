@@ -24,6 +24,7 @@ from calib_core._base.notebook_display import OneLine, Shown, no_formula
 from calib_core.binning import BinTable, SimplexTable
 from calib_core.claims import binary_claims
 from calib_core.claims.stacked_samples import Samples
+from calib_core.columns.periods import periods
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.evaluation import study
@@ -75,6 +76,7 @@ def examples(rows):
     whole = estimate(rows, "canonical", "ece", bins=cc.BINNINGS.make("sierpinski"))
     stratum = flat.stratum(0)
     sites = pd.DataFrame({"site": np.array(NAMES)[np.arange(300) % 3]})
+    weeks = pd.DataFrame({"week": np.arange(300) // 30})
     sliced = rows.replace(metadata=sites, groups=np.arange(300) // 3)
     reliability = diagrams.reliability(rows)
     two = cc.Predictions(
@@ -127,6 +129,8 @@ def examples(rows):
         cc.calls.divide(rows),
         (judged := cc.judged.judged_share(rows.correct, np.where(np.arange(300) < 60, rows.correct, np.nan))),
         judged.errors,
+        cc.monitoring.over_time(two.replace(metadata=weeks), "week"),
+        periods(two.replace(metadata=weeks), "week"),
         (watch := cc.Watch().add(two)),
         watch.answer(),
         watch.evidence,
@@ -319,7 +323,7 @@ def test_an_estimate_in_a_notebook_tells_what_it_knows_and_computes_nothing(rows
 def shown(examples):
     """Return an example of every kind of diagram."""
     public = [*vars(diagrams).values(), *vars(slices).values(), *vars(cc.lab).values()]
-    public += [*vars(marked_answers).values(), *vars(cc.arena).values()]
+    public += [*vars(marked_answers).values(), *vars(cc.arena).values(), *vars(cc.monitoring).values()]
     kinds = {one for one in public if inspect.isclass(one) and issubclass(one, Diagram)}
     kinds -= {Diagram}
     assert len(kinds) > 10

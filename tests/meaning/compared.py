@@ -124,7 +124,7 @@ class Data:
 
     @property
     def of_event(self):
-        return self.name == "risk"
+        return self.name in ("risk", "year")
 
     @property
     def notion(self):

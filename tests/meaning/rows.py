@@ -49,6 +49,15 @@ def _risk(n: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame({"risk": risk, "died": died.astype(int), "site": site, "age": rng.integers(20, 80, n)})
 
 
+def _year(n: int, seed: int) -> pd.DataFrame:
+    """Return the risk of an event over half a year: right until April, then too high."""
+    rng = np.random.default_rng(seed)
+    risk = rng.beta(3.0, 5.0, n).round(4).clip(0.01, 0.99)
+    day = np.datetime64("2026-01-01") + rng.integers(0, 181, n)
+    died = rng.random(n) < risk * np.where(day < np.datetime64("2026-04-01"), 1.0, 0.45)
+    return pd.DataFrame({"risk": risk, "died": died.astype(int), "seen": day.astype(str)})
+
+
 def _levels(n: int, seed: int) -> pd.DataFrame:
     """Return confidences stated in a few words, and whether the answer was right."""
     rng = np.random.default_rng(seed)
@@ -80,6 +89,7 @@ def files(name: str) -> Both:
     make, fit, test = {
         "three": (_three, 260, 300),
         "risk": (_risk, 300, 340),
+        "year": (_year, 200, 420),
         "levels": (_levels, 200, 240),
         "judged": (_judged, 500, 0),
     }[name]
@@ -105,6 +115,7 @@ def selection(name: str, **choices: object) -> Selection:
     keys = {
         "three": CALIBRATORS,
         "risk": ("logistic-recalibration", "metacal-miscoverage"),
+        "year": (),
         "levels": ("confidence-hb",),
         "judged": (),
     }[name]

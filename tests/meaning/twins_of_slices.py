@@ -4,6 +4,7 @@ import math
 
 import by_hand
 import numpy as np
+import pandas as pd
 from compared import twin
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.stats import beta, chi2, t
@@ -356,3 +357,87 @@ def where(name):
     if value.endswith(" or more"):
         return f"{column}={value.removesuffix(' or more')}.."
     return f"{column}={value.removeprefix('= ').replace(' to ', '..')}"
+
+
+_SIZES = np.geomspace(0.05, 2.5, 12)
+_BETS, _COUNT_BETS = np.geomspace(0.005, 0.5, 14), np.geomspace(0.01, 2.5, 16)
+
+
+def _evidence(months):
+    """Return the evidence after each of these months by the definition: over starts, shifts, bets and rows."""
+    every = len(months)
+    weights = [0.5 / every + (0.5 if k == 0 else 0) for k in range(every)]
+    found = []
+    for last in range(every):
+        total = 1 - sum(weights[: last + 1])
+        for k in range(last + 1):
+            s, y = (np.concatenate([month[part] for month in months[k : last + 1]]) for part in (0, 1))
+            products = []
+            for sign in (1, -1):
+                base = np.clip(s + sign * 0.02, 0, 1)
+                inside = (base > 0) & (base < 1)
+                for size in _SIZES:
+                    b, happened = base[inside], y[inside] == 1
+                    q = 1 / (1 + (1 - b) / b * math.exp(-sign * size))
+                    products.append(np.exp(np.sum(np.log(np.where(happened, q / b, (1 - q) / (1 - b))))))
+            places = np.minimum((s * 10).astype(int), 9)
+            gaps = np.array([np.sum((y - s)[places == place]) for place in range(10)])
+            v, n = np.sum((y - s) ** 2), len(s)
+            steady = np.exp(-_BETS * n * 0.02 + (np.log(1 - _BETS) + _BETS) * v)
+            bounded = [share * np.prod(np.cosh(b * gaps)) for share, b in zip(steady, _BETS, strict=True)]
+            total += weights[k] * (np.mean(products) + np.mean(bounded)) / 2
+        found.append(total)
+    return found
+
+
+def _against(s, y, gap, sign):
+    """Return the evidence that the mean gap of these rows is further in this direction than ``gap``."""
+    n, events, expected = len(s), y.sum(), s.sum()
+    moved, v = sign * (events - expected - n * gap), np.sum((y - s) ** 2)
+    true = min(max(expected + n * gap, 0), n)
+    parts = [
+        np.mean(np.exp(_BETS * moved + (np.log(1 - _BETS) + _BETS) * v)),
+        np.mean(np.exp(sign * _COUNT_BETS * events - (np.exp(sign * _COUNT_BETS) - 1) * true)),
+        np.mean(np.exp(-sign * _COUNT_BETS * (n - events) - (np.exp(-sign * _COUNT_BETS) - 1) * (n - true))),
+    ]
+    return np.mean(parts)
+
+
+@twin("over-time")
+def over_time(compared, data):
+    """Check every month from its rows, and the evidence and the ends at all times by their definitions."""
+    (s, y), frame = data.claim(data.base), compared.frame
+    s, y = np.asarray(s, float), np.asarray(y, float)
+    month = data.file["seen"].str.slice(0, 7).to_numpy()
+    names = sorted(set(month))
+    assert len(names) == len(frame) == 6
+    rows = [(s[month == name], y[month == name]) for name in names]
+    compared.same("start", [f"{name}-01" for name in names])
+    compared.same("period", [f"{pd.Timestamp(name):%B} 2026" for name in names])
+    ends = [*names[1:], "2026-07"]
+    compared.same("where", [f"seen={name}-01..{end}-01" for name, end in zip(names, ends, strict=True)])
+    compared.same("rows", [len(a) for a, _ in rows])
+    compared.same("predicted", [a.mean() for a, _ in rows])
+    compared.same("observed", [b.mean() for _, b in rows])
+    compared.same("gap", [b.mean() - a.mean() for a, b in rows])
+    for name, share in (("score_low", 0.1), ("score_median", 0.5), ("score_high", 0.9)):
+        compared.same(name, [np.quantile(a, share) for a, _ in rows], rel=1e-6)
+    low = [beta.ppf(0.05, b.sum(), len(b) - b.sum() + 1) for _, b in rows]
+    high = [beta.isf(0.05, b.sum() + 1, len(b) - b.sum()) for _, b in rows]
+    compared.same("low", low, rel=1e-6)
+    compared.same("high", high, rel=1e-6)
+    compared.same("misses", [not one <= a.mean() <= other for (a, _), one, other in zip(rows, low, high, strict=True)])
+    compared.same("e_value", _evidence(rows), rel=1e-6)
+    assert frame["e_value"].iloc[-1] > 20
+    since = frame["since_gap"].notna().to_numpy().argmax()
+    assert names[since] == "2026-04"
+    for kind, first, miss in (("mean", 0, 0.05), ("since", since, 0.05 * 0.5 / 6)):
+        gaps = []
+        for place in range(first, 6):
+            a, b = (np.concatenate([month[part] for month in rows[first : place + 1]]) for part in (0, 1))
+            gaps.append(b.mean() - a.mean())
+            for end, sign in (("low", 1), ("high", -1)):
+                assert math.isclose(_against(a, b, frame[f"{kind}_{end}"][place], sign), 2 / miss, rel_tol=1e-5)
+        compared.same(f"{kind}_gap", [*[math.nan] * first, *gaps])
+        for end in ("low", "high"):
+            compared.holds(frame[f"{kind}_{end}"].notna() == (np.arange(6) >= first), f"{kind}_{end}")

@@ -1,10 +1,11 @@
-"""Subgroups: the slices of the column with the largest differences, of all columns, and the worst group."""
+"""Subgroups: the slices of the column with the largest differences, over time, of all columns, and the worst group."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from calib_core import NotAnswerable
+from calib_core.columns.periods import time_columns
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.slices import columns_of
 from dashboard.report.document import Block
@@ -25,6 +26,9 @@ def blocks(request: Request) -> Iterator[Block | None]:
         for key in ("sites", "pooled-sites"):
             compared = yield from shown(EXHIBITS.described(key, **dict(chosen.params)), scene)
             yield from folded(compared)
+    if not scene.undivided and time_columns(scene.get(scene.model.predictions)):
+        periods = yield from shown(request.selection.exhibit("over-time"), scene)
+        yield from folded(periods)
     columns = yield from shown(request.selection.exhibit("slice-columns"), scene)
     yield from folded(columns)
     if not scene.undivided:

@@ -1,0 +1,154 @@
+"""Division of rows into periods of time by a column of dates, or of whole numbers such as weeks or batches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core._base.notebook_display import OneLine
+from calib_core._base.pandas_input import Column, coded_texts, is_number
+from calib_core.columns.conditions import Condition, DateSpan, Value, columns_of, metadata_column
+from calib_core.columns.dates import UNITS, Days, dates_in, day_words, divided, first_days
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.text import count
+
+AUTO = "auto"
+MOST_SHOWN, FEWEST_SHOWN = 60, 4
+"""Numbers of periods between which a length of periods is chosen."""
+TYPICAL_ROWS = 20
+"""Rows of the median period that a length should have."""
+MOST_PERIODS = 1_000
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_STEPS = re.compile(
+    r"(^|[^a-z])(batch|day|week|month|quarter|year|period|wave|round|woche|monat|jahr|mois|ann[eé]e|semana|mes|año)s?"
+    r"($|[^a-z])",
+    re.IGNORECASE,
+)
+"""Names of columns whose whole numbers are in the order of time."""
+_BIRTH = re.compile(r"birth|born|dob|geburt|naissance|nacimiento", re.IGNORECASE)
+"""Names of dates that do not say when a prediction was made."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Periods(OneLine):
+    """Rows divided by time. ``codes`` (n,) are their periods, in order; -1 for rows without a date.
+
+    ``unit`` is "day", "week", "month", "quarter" or "year", or "value" for whole numbers. ``conditions`` are the
+    periods as slices, and ``labels`` their first days or numbers. ``names`` follow "in", and ``begins`` "since", in a
+    sentence.
+    """
+
+    column: str
+    unit: str
+    conditions: tuple[Condition, ...]
+    labels: tuple[str, ...]
+    names: tuple[str, ...]
+    begins: tuple[str, ...]
+    codes: NDArray[np.intp]
+
+    @property
+    def without_date(self) -> int:
+        """Number of rows without a date."""
+        return int((self.codes < 0).sum())
+
+
+def time_columns(predictions: Predictions) -> tuple[str, ...]:
+    """Names of the metadata columns that order rows in time: of dates, then of whole numbers named like "week".
+
+    Dates of birth and columns with a single value are left out.
+
+    >>> import pandas as pd
+    >>> columns = pd.DataFrame({"site": ["a", "b"], "week": [1, 2], "seen": ["2026-10-05", "2026-10-12"]})
+    >>> time_columns(Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=columns))
+    ('seen', 'week')
+    """
+    dated, numbered = [], []
+    for name in columns_of(predictions):
+        values = metadata_column(predictions, name)
+        if _BIRTH.search(name):
+            continue
+        days = dates_in(name, values).days
+        if days is not None:
+            if len(np.unique(days[~np.isnat(days)])) > 1:
+                dated.append(name)
+        elif _STEPS.search(_CAMEL.sub("_", name)) and len(_steps(values)) > 1:
+            numbered.append(name)
+    return (*dated, *numbered)
+
+
+def _steps(values: Column) -> list[int]:
+    """The different whole numbers of a column, ascending; none if it has other values, or too many."""
+    if not is_number(values):
+        return []
+    numbers = np.unique(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    numbers = numbers[~np.isnan(numbers)]
+    good = len(numbers) <= MOST_PERIODS and np.isfinite(numbers).all() and (numbers % 1 == 0).all()
+    return numbers.astype(np.int64).tolist() if good else []
+
+
+def periods(predictions: Predictions, column: str, every: str = AUTO) -> Periods:
+    """Divide rows into periods by a metadata column.
+
+    ``every`` is "day", "week" (from Monday), "month", "quarter" or "year". "auto" is the finest of them with at most 60
+    periods and a median of 20 rows. Whole numbers are periods as they are. Neither depends on the outcomes.
+
+    NotAnswerable if the column has neither dates nor whole numbers, or more than 1,000 periods.
+
+    >>> import pandas as pd
+    >>> seen = pd.DataFrame({"seen": ["2026-10-05", "2026-11-12", "2026-10-30", None]})
+    >>> found = periods(Predictions([[0.7, 0.3]] * 4, [0, 1, 0, 0], metadata=seen), "seen", "month")
+    >>> found.labels, found.codes.tolist(), found.conditions[0].title
+    (('2026-10-01', '2026-11-01'), [0, 1, 0, -1], 'seen October 2026')
+    """
+    if every not in (AUTO, *UNITS):
+        raise InputError(f"every is {every!r:.80}; it must be one of {', '.join((AUTO, *UNITS))}")
+    values = metadata_column(predictions, column)
+    found = dates_in(column, values)
+    if found.days is None:
+        return _numbered(column, values, every, found.reason)
+    if np.isnat(found.days).all():
+        raise NotAnswerable(f"no row has a date in the column {column[:80]!r}")
+    calendar = divided(found.days, _length(found.days) if every == AUTO else every)
+    if len(calendar.firsts) > MOST_PERIODS:
+        raise NotAnswerable(
+            f"the column {column[:80]!r} has {count(len(calendar.firsts))} periods, more than {count(MOST_PERIODS)}; "
+            "choose longer ones"
+        )
+    conditions = tuple(DateSpan(column, *ends) for ends in zip(calendar.firsts, calendar.ends, strict=True))
+    article = "the " if calendar.unit == "week" else ""
+    return Periods(
+        column,
+        calendar.unit,
+        conditions,
+        tuple(first.isoformat() for first in calendar.firsts),
+        tuple(f"{article}{condition.short}" for condition in conditions),
+        tuple(day_words(first) for first in calendar.firsts),
+        calendar.codes,
+    )
+
+
+def _numbered(column: str, values: Column, every: str, reason: str) -> Periods:
+    steps = _steps(values)
+    if not steps:
+        raise NotAnswerable(
+            f"the column {column[:80]!r} {reason}, and no whole numbers either; choose the column with the time of "
+            "each prediction"
+        )
+    if every != AUTO:
+        raise NotAnswerable(f"the column {column[:80]!r} has numbers, not dates: each number is a period")
+    codes, texts = coded_texts(values)
+    names = tuple(f"{column} {text}" for text in texts)
+    return Periods(column, "value", tuple(Value(column, text) for text in texts), tuple(texts), names, names, codes)
+
+
+def _length(days: Days) -> str:
+    """The finest unit that has neither too many periods nor too few rows in each."""
+    known = days[~np.isnat(days)]
+    sizes = {unit: np.unique(first_days(known, unit), return_counts=True)[1] for unit in UNITS}
+    able = [unit for unit in UNITS if FEWEST_SHOWN <= len(sizes[unit]) <= MOST_SHOWN]
+    few = [unit for unit in UNITS if len(sizes[unit]) <= MOST_SHOWN]
+    rich = [unit for unit in able if np.median(sizes[unit]) >= TYPICAL_ROWS]
+    return (*rich, *able[::-1], *few, "year")[0]

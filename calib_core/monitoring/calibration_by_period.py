@@ -1,0 +1,189 @@
+"""Calibration over time: predictions and outcomes by period, and since when an error is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib_core._base.arrays import Float64s
+from calib_core.columns.periods import AUTO, periods
+from calib_core.defaults import LEVEL, SIGNIFICANCE, TOLERANCE
+from calib_core.diagrams.base import Diagram
+from calib_core.estimators.base import claimed_rows, notion_looked_at
+from calib_core.monitoring.e_processes import PeriodSums, gap_ends, start_weights
+from calib_core.monitoring.watched_model import Watch, WatchAnswer
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.slices.gaps import judged
+from calib_core.text import at_level, count, in_points, several, short_percent
+
+QUANTILES = (0.1, 0.5, 0.9)
+"""Shares of a period's rows with a smaller score: the middle 80 % and the median."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OverTime(Diagram):
+    """Calibration of each period, and the answer of a watch over all of them.
+
+    ``lines`` is the result of ``frame``. ``answer`` is that of ``monitoring.Watch`` with these periods as its year.
+    ``unit`` is "day", "week", "month", "quarter" or "year", or "value" for numbered periods. ``without_date`` rows are
+    left out. ``linked`` groups of rows have rows in several periods. ``level`` is that of the intervals of single
+    periods.
+    """
+
+    column: str
+    unit: str
+    notion: str
+    lines: pd.DataFrame
+    answer: WatchAnswer
+    since: str
+    alarm_in: str
+    level: float
+    without_date: int
+    linked: int
+
+    def frame(self) -> pd.DataFrame:
+        """One line per period, in order: see ``over_time``."""
+        return self.lines
+
+    @property
+    def periods(self) -> str:
+        """Number of periods in words."""
+        return several(len(self.lines), "periods" if self.unit == "value" else f"{self.unit}s")
+
+    @property
+    def sentence(self) -> str:
+        """Since when an error is shown and how large it is, or that there is no alarm."""
+        found = self.answer
+        gap = "between {} and {} points".format(*in_points((found.gap_low, found.gap_high)))
+        if not found.alarm:
+            return f"No alarm in {self.periods}. The mean gap, observed less predicted, is {gap}."
+        what = "predicted risks are" if self.notion == "event" else "the confidence is"
+        if found.gap_low <= 0 <= found.gap_high:
+            return (
+                f"Since about {self.since}, {what} off by more than {found.tolerated} for some rows. "
+                f"The mean gap is {gap}."
+            )
+        word = "high" if found.gap_high < 0 else "low"
+        low, high = in_points(sorted((abs(found.gap_low), abs(found.gap_high))))
+        return f"Since about {self.since}, {what} too {word} by {low} to {high} points on average."
+
+    @property
+    def promise(self) -> str:
+        """When the alarm was given, and how often it would be false."""
+        alarm = f"Alarm in {self.alarm_in}. " if self.answer.alarm else ""
+        return (
+            f"{alarm}{several(self.answer.rows, 'outcomes')}. False alarms: at most {short_percent(self.answer.alpha)} "
+            f"over these {self.periods}, however often you look."
+        )
+
+    @property
+    def by_chance(self) -> str:
+        """Number of periods whose own interval misses the prediction, beside the number expected by chance."""
+        missed, expected = int(self.lines["misses"].sum()), (1 - self.level) * len(self.lines)
+        return (
+            f"The {at_level(self.level)} interval excludes the prediction in {count(missed)} of {self.periods}; up to "
+            f"{max(round(expected), 1)} would be expected of a calibrated model. These are no alarms."
+        )
+
+    def _line(self) -> str:
+        return f"{self.sentence} {self.promise}"
+
+
+def over_time(
+    predictions: Predictions,
+    by: str,
+    every: str = AUTO,
+    tolerance: float = TOLERANCE,
+    ratio: float | None = None,
+    alpha: float = SIGNIFICANCE,
+    level: float = LEVEL,
+    notion: str | None = None,
+) -> OverTime:
+    """Compare predictions and outcomes by period, and say since when an error is shown.
+
+    ``by`` is a metadata column of dates or whole numbers, and ``every`` the length of a period
+    (``columns.periods.periods``). ``tolerance``, ``ratio`` and ``alpha`` are as for ``Watch``. The periods are its
+    year: over all of them the chance of a false alarm is at most ``alpha``. ``notion`` is "event" (the risk),
+    "confidence" or None ("event" for two classes, else "confidence"). Columns of ``frame()``:
+
+    - period (in words), where (its slice), start (first day or number), rows, groups (if there are any);
+    - predicted and observed means, gap = observed - predicted;
+    - low and high (interval of the observed mean at ``level``, exact for independent rows), misses (it excludes the
+      prediction);
+    - score_low, score_median, score_high (10 %, 50 % and 90 % quantiles of the predictions);
+    - e_value (evidence after the period; an alarm at 1 / ``alpha``);
+    - mean_gap, mean_low, mean_high (gap of all rows so far, with ends valid at all times);
+    - since_gap, since_low, since_high (the same from the period on that explains an alarm best; NaN without one).
+
+    What can mislead: the intervals of single periods miss by chance, so that they are no alarm. Periods whose outcomes
+    are not complete look miscalibrated. Groups with rows in several periods are not independent of each other.
+    NotAnswerable for weights, summaries and fewer than two periods.
+
+    >>> rng = np.random.default_rng(0)
+    >>> risk, day = rng.uniform(0.1, 0.5, 3200), np.datetime64("2026-01-01") + np.arange(3200) // 13
+    >>> died = rng.random(3200) < np.where(day < np.datetime64("2026-06-01"), risk, risk / 2)
+    >>> seen = pd.DataFrame({"seen": day.astype(str)})
+    >>> rows = Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=seen)
+    >>> found = over_time(rows, "seen")
+    >>> found.unit, found.since, found.answer.alarm
+    ('week', 'June 1, 2026', True)
+    """
+    notion = notion or notion_looked_at(predictions)
+    rows = claimed_rows(predictions, notion).answered
+    if rows.grain == "counts":
+        raise NotAnswerable("a summary has counts without their order in time: open the original file")
+    if rows.weights is not None:
+        raise NotAnswerable("periods are compared for rows without weights, as they arrive")
+    cut = periods(rows, by, every)
+    if len(cut.labels) < 2:
+        raise NotAnswerable(f"the column {by[:80]!r} has only one period; choose shorter periods or another column")
+    places = [np.flatnonzero(cut.codes == code) for code in range(len(cut.labels))]
+    watch = Watch(tolerance, ratio, alpha, horizon=len(places))
+    for label, here in zip(cut.labels, places, strict=True):
+        watch = watch.add(rows.take(here), label, batch=label)
+    answer = watch.answer()
+    scores = np.array([np.quantile(rows.confidence[here].astype(np.float64), QUANTILES) for here in places])
+    own = judged(rows, places, level=level)
+    lines = pd.DataFrame(
+        {
+            "period": [condition.short for condition in cut.conditions],
+            "where": [str(condition) for condition in cut.conditions],
+            "start": list(cut.labels),
+            **{name: own[name] for name in ("rows", "groups") if name in own},
+            "predicted": own["claimed"],
+            "observed": own["right"],
+            "gap": own["gap"],
+            "low": own["low"],
+            "high": own["high"],
+            "misses": (own["claimed"] < own["low"]) | (own["claimed"] > own["high"]),
+            **dict(zip(("score_low", "score_median", "score_high"), scores.T, strict=True)),
+            "e_value": watch.frame()["e_value"],
+        }
+    )
+    sums = watch.sums_by_period(list(cut.labels))
+    lines[["mean_gap", "mean_low", "mean_high"]] = _so_far(sums, alpha)
+    start = cut.labels.index(answer.since)
+    lines[["since_gap", "since_low", "since_high"]] = np.nan
+    if answer.alarm:
+        share = float(start_weights(len(places), len(places))[start])
+        since = _so_far(sums.between(start, len(places)), alpha * share)
+        lines.loc[start:, ["since_gap", "since_low", "since_high"]] = since
+    alarm_in = "" if answer.alarm_period is None else cut.names[cut.labels.index(answer.alarm_period)]
+    together = 0
+    if rows.groups is not None:
+        known = cut.codes >= 0
+        pairs = np.unique(np.column_stack([rows.groups[known], cut.codes[known]]), axis=0)
+        together = int((np.bincount(pairs[:, 0]) > 1).sum())
+    return OverTime(by, cut.unit, notion, lines, answer, cut.begins[start], alarm_in, level, cut.without_date, together)
+
+
+def _so_far(sums: PeriodSums, alpha: float) -> Float64s:
+    """Gap of all periods up to each, with its ends at all times, (T, 3)."""
+    found = []
+    for stop in range(1, len(sums.units) + 1):
+        part = sums.between(0, stop)
+        gap = (part.observed.sum() - part.expected.sum()) / part.units.sum()
+        found.append((gap, *gap_ends(part, alpha)))
+    return np.array(found)

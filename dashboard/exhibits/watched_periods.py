@@ -1,0 +1,135 @@
+"""Calibration over time: a line per period, and since when an error is shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from calib_core.columns.dates import UNITS
+from calib_core.columns.periods import AUTO, time_columns
+from calib_core.monitoring import OverTime
+from calib_core.registry.registry import Choice, Text
+from calib_core.text import points_of, score, short_percent
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+NO_TIME = (
+    "there is no column with the time of the predictions; add a column of dates such as 2026-10-05, or of whole "
+    "numbers, named week or batch"
+)
+
+
+def columns_of_time(scene: Scene) -> tuple[str, ...]:
+    """Return the columns that order the rows in time, dates first; NotAnswerable without any."""
+    found = time_columns(scene.get(scene.model.predictions))
+    if not found:
+        raise NotAnswerable(NO_TIME)
+    return found
+
+
+@EXHIBITS.register("over-time", "Over time", reference="Ramdas et al. 2023")
+@dataclass(frozen=True)
+class ByPeriod(Exhibit):
+    """Predicted and observed means by period, and since when an error is shown, however often you look."""
+
+    by: Annotated[str, Text(200), "Time", "a column of dates or numbers of periods; empty: the first one"] = ""
+    every: Annotated[
+        str, Choice((AUTO, *UNITS), titles=("Automatic", "Days", "Weeks", "Months", "Quarters", "Years")),
+        "Period", "length of a period of a column of dates",
+    ] = AUTO  # fmt: skip
+
+    reads_columns = True
+    printed = 60
+
+    meanings = of.Meanings(
+        {
+            "period": "period of time",
+            "where": "text of the period's slice in links",
+            "start": "first day of the period, or its number",
+            "groups": "groups of rows in the period",
+            "misses": "whether the interval excludes the prediction",
+            "score_low": "10 % quantile of the predictions",
+            "score_median": "median of the predictions",
+            "score_high": "90 % quantile of the predictions",
+            "e_value": "evidence against calibration after this period; an alarm at 20",
+            "mean_gap": "observed minus predicted of all rows so far",
+            "mean_low": "lower end of the same, valid at all times",
+            "mean_high": "upper end of the same, valid at all times",
+            "since_gap": "observed minus predicted from the start of the error to this period",
+            "since_low": "lower end of the same, valid at all times",
+            "since_high": "upper end of the same, valid at all times",
+        }
+    )
+
+    def found(self, scene: Scene) -> Call[OverTime]:
+        """Return the comparison of periods for the selected model."""
+        by = self.by or columns_of_time(scene)[0]
+        more: dict[str, Any] = {"ratio": scene.ratio} if self.by_ratio(scene) else {"tolerance": scene.tolerance}
+        return call(
+            cc.monitoring.over_time, scene.model.predictions, by, every=self.every, notion=scene.claims,
+            stem="over_time", **more,
+        )  # fmt: skip
+
+    @staticmethod
+    def by_ratio(scene: Scene) -> bool:
+        """True for a rare event, for which the tolerated ratio is a smaller error than the tolerance."""
+        if scene.claims != "event" or not math.isfinite(scene.ratio):
+            return False
+        rows = scene.get(scene.model.predictions)
+        risk = float(cc.inference.claimed_rows(rows, "event").answered.confidence.mean())
+        return risk * (scene.ratio - 1) < scene.tolerance
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found(scene).part("frame()")
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.over_time", self.found(scene))
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("period"),
+            of.whole("rows"),
+            *((of.whole("groups"),) if "groups" in frame else ()),
+            of.share("predicted"),
+            of.share("observed"),
+            of.between("90 % interval", "low", "high"),
+            of.gap(),
+            of.flag("interval excludes the prediction", "misses"),
+            of.number("evidence", "e_value"),
+            of.points("mean gap so far", "mean_gap"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.found(scene))
+        tolerance = (
+            f"a ratio of observed to expected events of up to {score(scene.ratio)}, up or down"
+            if self.by_ratio(scene)
+            else f"errors of up to {points_of(short_percent(scene.tolerance))}"
+        )
+        dates = f"{found.without_date:,} rows without a date are left out." if found.without_date else ""
+        linked = (
+            f"{found.linked:,} groups have rows in several periods. The promise about false alarms assumes that the "
+            "outcomes of later periods do not depend on those of earlier ones beyond the prediction."
+            if found.linked
+            else ""
+        )
+        return Words(
+            f"{scene.model.title}, by {found.column}. Tolerated: {tolerance}.",
+            f"Predicted and observed means by period. {found.sentence}",
+            headline=(found.sentence, found.promise),
+            key="Filled: the interval excludes the prediction. Bands of the mean gap: valid at all times.",
+        ).also(
+            found.by_chance,
+            "Evidence: likelihood ratio of shifted predictions and of errors in ten bins, averaged over the periods in "
+            "which an error can have begun (calib_core.monitoring.Watch). If every prediction is within the tolerance, "
+            "it is unlikely ever to become large.",
+            "A period whose outcomes are not complete looks miscalibrated. Leave it out until they are.",
+            dates,
+            linked,
+        )

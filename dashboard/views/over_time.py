@@ -1,0 +1,59 @@
+"""Over time view: predictions and outcomes by period, and since when an error is shown."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib_core import InputError, NotAnswerable
+from calib_core.columns.periods import time_columns
+from calib_core.text import begun
+from dashboard import session, widgets
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.watched_periods import NO_TIME, ByPeriod, columns_of_time
+from dashboard.navigation import view
+from dashboard.theme import markdown_plain
+from dashboard.views.exhibited import exhibited, progress
+from dashboard.views.slices import follow_slice
+from dashboard.views.workspace import model_in_focus
+
+
+def missing() -> str:
+    """Return why nothing can be shown over time; empty if something can."""
+    try:
+        test = session.parts(widgets.selection().source).test
+    except InputError:
+        return ""
+    return "" if test.grain != "counts" and time_columns(test) else NO_TIME
+
+
+@view("over-time", "Over time", 36, room="explore", missing=missing, reads="rows", rare=True)
+def render() -> None:
+    """Draw the view for the current choices."""
+    follow_slice("over-time")
+    scene = session.scene_of(widgets.selection())
+    with progress(scene) as watched:
+        try:
+            names = columns_of_time(watched)
+        except NotAnswerable as why:
+            st.info(markdown_plain(f"{begun(str(why))}."))
+            return
+    model_in_focus(scene, "over-time")
+    _choose(names)
+    exhibited("over-time", scene, title=None, controls=False, folded=True)
+    st.caption("Click a period to filter every page to its rows; clear the filter at the top.")
+
+
+def _choose(names: tuple[str, ...]) -> None:
+    """Draw the choice of the column, if there are several, and of the length of a period."""
+    chosen: ByPeriod = widgets.selection().exhibit("over-time").build()
+
+    def change(name: str) -> None:
+        widgets.change_exhibit(EXHIBITS.described("over-time", by=name, every=chosen.every))
+
+    column, length, _ = st.columns([0.25, 0.25, 0.5], vertical_alignment="bottom")
+    if len(names) > 1:
+        by = chosen.by if chosen.by in names else names[0]
+        column.selectbox("Time", names, **widgets.tied_to(names, "over-time.by", by, change))
+    with length if len(names) > 1 else column:
+        recipe = widgets.selection().exhibit("over-time")
+        widgets.recipe_controls(recipe, key="exhibit.over-time", changed=widgets.change_exhibit, only=("every",))
