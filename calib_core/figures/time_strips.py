@@ -27,8 +27,8 @@ _HOVER = (
     "(%{customdata.low:.1%} to %{customdata.high:.1%})<br>%{customdata.rows:,} rows<extra></extra>"
 )
 _GAP_HOVER = (
-    "<b>%{customdata.period}</b><br>mean gap so far %{customdata.mean_gap:+.1%}<br>"
-    "between %{customdata.mean_low:+.1%} and %{customdata.mean_high:+.1%}<extra></extra>"
+    "<b>%{customdata.period}</b><br>mean gap so far %{customdata.mean_gap:+.1%} "
+    "(%{customdata.mean_low:+.1%} to %{customdata.mean_high:+.1%})<extra></extra>"
 )
 _RECORD = ("period", "rows", "predicted", "observed", "low", "high", "mean_gap", "mean_low", "mean_high")
 
