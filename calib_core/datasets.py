@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+import demo_data as examples
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import NotAnswerable, Predictions
@@ -311,7 +312,7 @@ def demo(key: str) -> tuple[bytes, str]:
     'example_1.csv'
     """
     file = _entry(key).file
-    return resources.files("demo_data").joinpath(file).read_bytes(), file
+    return resources.files(examples).joinpath(file).read_bytes(), file
 
 
 def truth(key: str) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:

@@ -9,7 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
@@ -156,7 +156,7 @@ def policy(scripts: tuple[str, ...], styles: tuple[str, ...]) -> str:
 @cache
 def plotly_js() -> str:
     """Return plotly.js for a script element: the small bundle that draws the charts on screen."""
-    small = resources.files("dashboard") / "chart" / "assets" / "plotly-basic.min.js"
+    small = Path(__file__).parents[1] / "chart" / "assets" / "plotly-basic.min.js"
     # The whole library, four times as large, draws the same figures.
     text: Any = small.read_text(encoding="utf-8") if small.is_file() else get_plotlyjs()
     # The end tag of a script element inside the library's own strings would end it.
@@ -195,4 +195,4 @@ _UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 @cache
 def _asset(name: str) -> str:
-    return resources.files("dashboard.report").joinpath(name).read_text(encoding="utf-8")
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The command with only the extra `cli`: no Streamlit, no Plotly; and without modules of POSIX systems."""
+"""The command without any extra: no Streamlit, no Plotly; and without modules of POSIX systems."""
 
 import io
 import json
@@ -114,15 +114,6 @@ def test_what_needs_more_says_what_to_install(answers, line):
     assert last.startswith(f"calib {line[0]}: ")
     assert NEEDS[line] in last
     assert "a mistake of the program" not in why
-
-
-def test_without_click_it_is_one_sentence():
-    command = [sys.executable, "-c", new_process("click") + "import dashboard.cli"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
-    assert done.returncode == 2
-    assert done.stderr == (
-        'calib: the command needs click, which is not installed; run: pip install "calib[cli]"\n'
-    )  # fmt: skip
 
 
 def test_a_console_that_lacks_a_character_stops_no_command(tmp_path, monkeypatch):

@@ -1,0 +1,7 @@
+"""What an extension package needs to add a view to the dashboard; it loads Streamlit."""
+
+from dashboard import session, widgets
+from dashboard.views import view
+from dashboard.views.exhibited import exhibited
+
+__all__ = ["exhibited", "session", "view", "widgets"]
