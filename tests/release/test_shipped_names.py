@@ -22,6 +22,7 @@ def build_hook():
 
 HOOK = build_hook()
 ELSEWHERE = {name for name, shipped in HOOK.SHIPPED_AS.items() if name != shipped}
+WORDS = tuple(ELSEWHERE)
 SOURCES = {path: path.read_text("utf-8") for name in HOOK.SHIPPED_AS for path in sorted((ROOT / name).rglob("*.py"))}
 
 
@@ -54,10 +55,11 @@ def faults(source):
 
 def test_every_module_finds_its_packages_in_a_wheel():
     assert len(SOURCES) > 600
-    found = {str(path): what for path, source in SOURCES.items() if (what := list(faults(source)))}
+    named = {path: source for path, source in SOURCES.items() if any(word in source for word in WORDS)}
+    found = {str(path): what for path, source in named.items() if (what := list(faults(source)))}
     assert found == {}
     # Tracebacks name the lines of the repository.
-    assert [path for path, source in SOURCES.items() if source.count("\n") != HOOK.renamed(source).count("\n")] == []
+    assert [path for path, source in named.items() if source.count("\n") != HOOK.renamed(source).count("\n")] == []
 
 
 @pytest.mark.parametrize(
