@@ -8,7 +8,7 @@ LOCK := requirements-dev.txt
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: house run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices arena arena-kept trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
+.PHONY: house run test wide lint laws oldest newest lock release-check mutants bench bench-peers simulations scoreboard reproduce choices arena arena-kept trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -137,6 +137,11 @@ foreign-tools: $(VENV)/.dev-installed
 	$(PYTHON) -m venv $(VENV)-foreign-inspect
 	$(VENV)-foreign-inspect/bin/python -m pip install -q -e '.[inspect]' pytest hypothesis inspect_ai
 	OPENBLAS_NUM_THREADS=1 $(VENV)-foreign-inspect/bin/python -m pytest -q tests/calib_core/readers/foreign/test_inspect_itself.py
+
+# All that has to hold before a version is released, tried on what is built, in environments of its own: an hour.
+release-check: $(VENV)/.dev-installed
+	$(call install,release,-c $(LOCK))
+	$(BIN)/python -m tests.release.check
 
 # The documentation, read from the disk: build/docs/index.html.
 docs: $(VENV)/.dev-installed
