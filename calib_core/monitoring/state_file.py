@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -117,17 +117,9 @@ def write_watch(watch: Watch, path: str | os.PathLike[str]) -> None:
 def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     """Wait until no other process changes this state, and keep others waiting meanwhile.
 
-    The lock is a file beside it. It ends with the process, also by a crash. Systems without such locks (Windows) do not
-    wait.
+    The lock is a file beside it, on every system. It ends with the process, also by a crash.
     """
-    lock = Path(path).with_name(f".{Path(path).name}.lock")
-    with lock.open("a") as file:
-        _wait_for(file)
+    from filelock import FileLock
+
+    with FileLock(Path(path).with_name(f".{Path(path).name}.lock")):
         yield
-
-
-def _wait_for(file: IO[str]) -> None:
-    with contextlib.suppress(ImportError):
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX)

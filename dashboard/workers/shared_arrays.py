@@ -1,6 +1,7 @@
 """Values sent between processes: their arrays in shared memory, the small remainder pickled.
 
 The memory has no name in any folder: it is gone with the last process that maps it, however that one ends.
+There are no such processes on Windows.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ def packed(value: Any) -> SharedArrays:
 
 def send(connection: Connection, parcel: SharedArrays) -> None:
     """Send a parcel; OSError if there is no memory for its arrays, or the other end is gone."""
+    assert sys.platform != "win32"
     from multiprocessing.reduction import send_handle
 
     # Written before any message is sent: without room, the other end has received nothing yet.
@@ -58,6 +60,7 @@ def send(connection: Connection, parcel: SharedArrays) -> None:
 
 def received(connection: Connection) -> Any:
     """Return the value of the other end's next `send`; EOFError if that end is gone."""
+    assert sys.platform != "win32"
     from multiprocessing.reduction import recv_handle
 
     _, arrays = connection.recv()
@@ -84,6 +87,7 @@ def _loaded(text: bytes, arrays: list[memoryview]) -> Any:
 
 def _written(parcel: SharedArrays) -> int:
     """Write the arrays, one after the other, into anonymous memory."""
+    assert sys.platform != "win32"
     if sys.platform == "linux":
         shared = os.memfd_create("calib")
     else:

@@ -1,7 +1,7 @@
 """What has to hold before a version is released, tried on the built files in clean environments; prints one table.
 
-Usage: python -m tests.release.check [--pythons 3.11,3.12] [--only NAME,NAME] [--online]. A part whose tool, interpreter or
-network is not there is "not tried". The exit code is 1 if a part fails. The table is build/release/table.txt, too.
+Usage: python -m tests.release.check [--pythons 3.11,3.12] [--only NAME,NAME] [--online]. A part without its tool
+is "not tried". The exit code is 1 if a part fails. The table is build/release/table.txt, too.
 """
 
 from __future__ import annotations
@@ -209,14 +209,8 @@ def import_time() -> Iterator[Line]:
         yield Line("import of calib_core", NOT_TRIED, f"no environment of Python {PYTHONS[0]}")
         return
     ask = (
-        "import time, numpy, pandas, scipy.special, threadpoolctl
-"
-        "a = time.process_time()
-import calib_core as cc
-b = time.process_time()
-"
-        "cc.Predictions, cc.estimate, cc.ece
-print(b - a, time.process_time() - a)"
+        "import time, numpy, pandas, scipy.special, threadpoolctl; a = time.process_time(); import calib_core as cc; "
+        "b = time.process_time(); cc.Predictions, cc.estimate, cc.ece; print(b - a, time.process_time() - a)"
     )
     found = sorted(tuple(map(float, run(python, "-c", ask).stdout.split())) for _ in range(5))
     alone, whole = (sorted(each[i] for each in found)[2] for i in (0, 1))
