@@ -1,4 +1,4 @@
-"""What an extension package needs to add an exhibit, a table or figure with its words."""
+"""Names that an extension package needs to add an exhibit, a table or figure with its words."""
 
 from dashboard.exhibits import EXHIBITS, Exhibit, columns
 from dashboard.session import call

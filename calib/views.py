@@ -1,4 +1,4 @@
-"""What an extension package needs to add a view to the dashboard; it loads Streamlit."""
+"""Names that an extension package needs to add a view to the dashboard; they load Streamlit."""
 
 from dashboard import session, widgets
 from dashboard.views import view

@@ -1,4 +1,4 @@
-"""The command, for those who know the library's name only: `python -m calib_core` is `calib`."""
+"""The command under the library's name: `python -m calib_core` is `calib`."""
 
 import runpy
 

@@ -1,4 +1,4 @@
-"""What is so on Linux and not on Windows or macOS: default encodings, locks, files that are open, separators."""
+"""Differences of Windows and macOS from Linux: default encodings, locks, files that are open, separators."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The public interface as text, one line a name: what semantic versioning promises about.
 
-It has the names of every public module, parameters and defaults of functions, methods and classes, public attributes of
-classes, registered keys with their parameters, and the commands with their options.
+It has the names of every public module, the parameters and defaults of functions, methods and classes, and public
+attributes. Registered keys and commands are in it with their parameters and options.
 
 Usage: python -m tests.release.api [--write]. Without the option, changes since api.txt are printed, breaking first.
 """

@@ -1,4 +1,4 @@
-"""What has to hold before a version is released, tried on the built files in clean environments; prints one table.
+"""Conditions of a release, tried on the built files in clean environments; prints one table.
 
 Usage: python -m tests.release.check [--pythons 3.11,3.12] [--only NAME,NAME] [--online]. A part without its tool
 is "not tried". The exit code is 1 if a part fails. The table is build/release/table.txt, too.

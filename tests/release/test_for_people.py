@@ -1,4 +1,4 @@
-"""What people find around the code: citation, workflows, completion in shells. Each names what there is."""
+"""Files around the code, for people: citation, workflows, completion in shells. Each names files that exist."""
 
 from __future__ import annotations
 
