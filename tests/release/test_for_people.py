@@ -48,6 +48,16 @@ def test_a_page_of_security_conduct_and_contributing_leads_somewhere():
             assert (ROOT / link).exists(), (name, link)
 
 
+def test_the_paper_is_short_and_cites_what_it_lists():
+    text = (ROOT / "paper/paper.md").read_text("utf-8").split("---\n", 2)[2]
+    assert len(text.split()) <= 1000
+    cited = set(re.findall(r"@(\w+)", text))
+    listed = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper/paper.bib").read_text("utf-8"), re.M)
+    assert cited == set(listed)
+    assert len(listed) == len(set(listed))
+    assert "# Statement of need" in text
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_commands_and_options(shell):
     shown = get_completion_class(shell)(main, {}, "calib", "_CALIB_COMPLETE")
