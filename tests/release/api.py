@@ -98,8 +98,9 @@ def commands() -> Iterator[str]:
         assert command is not None
         for each in command.params:
             said = "/".join((*each.opts, *each.secondary_opts))
-            default = "" if callable(each.default) or each.default is None else f"={each.default!r}"
-            yield f"calib {name} {said}{default if 'Sentinel' not in default else ''}"
+            # Versions of click differ in how they write that there is no default.
+            none = callable(each.default) or repr(each.default) in ("None", "False", "Sentinel.UNSET")
+            yield f"calib {name} {said}{'' if none else f'={each.default!r}'}"
 
 
 def breaking(old: list[str], new: list[str]) -> list[str]:

@@ -15,16 +15,16 @@ from calib_core.calibrators import saving
 from calib_core.inference import gate_baselines
 from calib_core.monitoring import state_file
 from calib_core.summaries import on_disk
+from dashboard.commands import gate
 from dashboard.report import recipe
 from tests.release import keep_formats
 
-ROOT = Path(__file__).parents[2]
 ANSWERS = json.loads(keep_formats.ANSWERS.read_text("utf-8"))
 SCHEMAS = {
-    "calibrator": ROOT / "calib_core/calibrators/calibrator.schema.json",
-    "gate": ROOT / "dashboard/commands/gate.schema.json",
-    "watch": ROOT / "calib_core/monitoring/watch.schema.json",
-    "report": ROOT / "dashboard/report/recipe.schema.json",
+    "calibrator": Path(saving.__file__).with_name("calibrator.schema.json"),
+    "gate": Path(gate.__file__).with_name("gate.schema.json"),
+    "watch": Path(state_file.__file__).with_name("watch.schema.json"),
+    "report": Path(recipe.__file__).with_name("recipe.schema.json"),
 }
 VERSIONS = {
     "calibrator": saving.VERSION,
