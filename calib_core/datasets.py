@@ -303,8 +303,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "hospital-risk",
         "Risk of death in six hospitals",
-        "Too high in one hospital: over all 4,000 admissions the risk looks fine (580 deaths, 603 expected), but in the "
-        "hospital River half as many patients die as predicted (36 of 500; 75 expected).",
+        "Too high in one hospital: over all 4,000 admissions the risk looks fine (580 deaths, 603 expected), but in "
+        "the hospital River half as many patients die as predicted (36 of 500; 75 expected).",
         "hospital_risk.csv",
         "Invented admissions; not from real patients",
         rows=4000,
@@ -314,8 +314,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "card-fraud",
         "Score for rare fraud",
-        "A small error can be a large factor: over all 16,000 payments the mean risk is 1.1 percentage points too high, "
-        "less than the tolerance of 2 %, but only 101 frauds happen where 280 are predicted.",
+        "A small error can be a large factor: over all 16,000 payments the mean risk is 1.1 percentage points too "
+        "high, less than the tolerance of 2 %, but only 101 frauds happen where 280 are predicted.",
         "card_fraud.parquet",
         "Invented payments; the score ignores that its training rows had a third of the honest ones",
         rows=16000,
