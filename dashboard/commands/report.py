@@ -24,6 +24,8 @@ _STEPS = 1000
               show_default=True, help="Output file.")  # fmt: skip
 @_shared_options.of_page
 @click.option("--slow", is_flag=True, help="Include intervals of slow estimators (minutes).")
+@click.option("--style", type=click.Choice(["review", "validation"]), default="review", show_default=True,
+              help="Arrangement: for reviewers, or for a paper on an external validation (TRIPOD+AI).")  # fmt: skip
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Subtitle.")
 @click.option("--date", default="", help="Date to print (default: today).")
@@ -39,6 +41,7 @@ _STEPS = 1000
 @click.option("--like", type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="Use the choices of this earlier report. FILE, --test and --other must be its files.")  # fmt: skip
 @click.option("--pdf", type=_shared_options.OUTPUT, help="Also write the report as PDF (needs Chromium).")
+@click.option("--word", type=_shared_options.OUTPUT, help="Also write the report as a Word document (DOCX).")
 @click.option("--tables", type=_shared_options.OUTPUT,
               help="Also write every table as CSV and LaTeX, into this ZIP file.")  # fmt: skip
 @click.option("--figures", type=_shared_options.OUTPUT,
@@ -52,6 +55,7 @@ def command(
     file: str,
     output: Path,
     slow: bool,
+    style: str,
     title: str,
     author: str,
     date: str,
@@ -60,6 +64,7 @@ def command(
     kept: tuple[str, ...],
     like: Path | None,
     pdf: Path | None,
+    word: Path | None,
     tables: Path | None,
     figures: Path | None,
     card: Path | None,
@@ -79,6 +84,7 @@ def command(
       calib report demo:digits-naive-bayes --title "Digits" --pdf report.pdf
       calib report predictions.csv --like report.html -o again.html
       calib report predictions.csv --model-card card.md
+      calib report risks.csv --style validation --judge all --word validation.docx
     """
     from dashboard import session
     from dashboard.commands import _opened_models
@@ -87,8 +93,8 @@ def command(
 
     if (pdf or figures) and chromium.found() is None:
         _failures.fail(chromium.MISSING)
-    left_out, added = _sections(left_out, added, kept)
-    options = Options(title, author, left_out, date, added)
+    left_out, added = _sections(left_out, added, kept, style)
+    options = Options(title, author, left_out, date, added, style)
     if like is not None:
         key = _opened_models.opened_file(file, given["read"]).key
         _no_choices({**given, "read": tuple(given["read"].fields), "slow": slow or None})
@@ -104,6 +110,8 @@ def command(
     _outputs.write(output, report.html)
     if pdf:
         _outputs.write(pdf, chromium.pdf(report.html))
+    if word:
+        _outputs.write(word, report.word())
     if tables:
         _outputs.write(tables, report.table_files())
     if card:
@@ -117,12 +125,12 @@ def command(
 
 
 def _sections(
-    left_out: tuple[str, ...], added: tuple[str, ...], kept: tuple[str, ...]
+    left_out: tuple[str, ...], added: tuple[str, ...], kept: tuple[str, ...], style: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the sections to leave out, and the optional sections to include."""
-    from dashboard.report import CHAPTERS
+    from dashboard.report import chapters
 
-    known = {chapter.key: chapter.on_request or chapter.of_predicted for chapter in CHAPTERS}
+    known = {chapter.key: chapter.on_request or chapter.of_predicted for chapter in chapters(style)}
     for key in (*left_out, *added, *kept):
         if key not in known:
             _failures.fail(f"there is no section {key!r}; sections: {', '.join(known)}.")
@@ -154,7 +162,7 @@ def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
     before = earlier.options
     title, author = options.title or before.title, options.author or before.author
     left_out, added = options.left_out or before.left_out, options.added or before.added
-    return same, Options(title, author, left_out, options.date, added)
+    return same, Options(title, author, left_out, options.date, added, before.style)
 
 
 def _made(selection: Selection, options: Options) -> Report:

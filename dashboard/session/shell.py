@@ -13,7 +13,7 @@ from dashboard.session.result_cache import Missing
 
 _NAMED = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
-    *("view", "tour", "title", "author", "left_out", "added", "column"),
+    *("view", "tour", "title", "author", "left_out", "added", "style", "column"),
 )
 """Choices that the command expresses in its own way, or that change no number."""
 
@@ -52,7 +52,7 @@ def report_line(selection: Selection, only: str = "") -> str:
     words = ["calib", "report", file, "-o", "report.html", *words]
     words += _rest(selection)
     query = selection.to_query()
-    for flag in ("title", "author"):
+    for flag in ("style", "title", "author"):
         words += [f"--{flag}", query[flag]] if flag in query else []
     sections = (("--leave-out", selection.left_out), ("--include", selection.added))
     for flag, keys in [("--only", [only])] if only else sections:
