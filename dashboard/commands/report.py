@@ -26,6 +26,8 @@ _STEPS = 1000
 @click.option("--slow", is_flag=True, help="Include intervals of slow estimators (minutes).")
 @click.option("--style", type=click.Choice(["review", "validation"]), default="review", show_default=True,
               help="Arrangement: for reviewers, or for a paper on an external validation (TRIPOD+AI).")  # fmt: skip
+@click.option("--threshold", type=_shared_options.Share(max_open=True),
+              help="Risk above which someone would act, for the net benefit of --style validation.")  # fmt: skip
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Subtitle.")
 @click.option("--date", default="", help="Date to print (default: today).")
@@ -56,6 +58,7 @@ def command(
     output: Path,
     slow: bool,
     style: str,
+    threshold: float | None,
     title: str,
     author: str,
     date: str,
@@ -91,19 +94,25 @@ def command(
     from dashboard.exhibits import EXHIBITS, doubt_words
     from dashboard.report import Options, chromium
 
+    if threshold is not None and style != "validation":
+        raise click.UsageError("--threshold goes with --style validation only.")
     if (pdf or figures) and chromium.found() is None:
         _failures.fail(chromium.MISSING)
     left_out, added = _sections(left_out, added, kept, style)
     options = Options(title, author, left_out, date, added, style)
     if like is not None:
         key = _opened_models.opened_file(file, given["read"]).key
-        _no_choices({**given, "read": tuple(given["read"].fields), "slow": slow or None})
+        _no_choices(
+            {**given, "read": tuple(given["read"].fields), "slow": slow or None, "style": style, "threshold": threshold}
+        )
         for name in (*([given["test"]] if given["test"] else []), *given["others"]):
             _opened_models.opened_file(name)
         selection, options = _like(like, key, options)
     else:
         selection = _opened_models.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
+        if threshold is not None:
+            selection = selection.with_exhibit(EXHIBITS.described("net-benefit", threshold=threshold))
     session.parts(selection.source)
     _outputs.warn(f"doubt: {sentence}" for sentence in doubt_words.sentences(session.scene_of(selection)))
     report = _made(selection, options)

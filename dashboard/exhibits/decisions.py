@@ -131,7 +131,7 @@ class DecisionCurveExhibit(Exhibit):
         return Words(
             f"Net benefit of acting on rows whose probability of {positive} is above the threshold on the axis. It is "
             "the share correctly acted on, minus the share wrongly acted on times the odds of the threshold. The "
-            f"vertical line is the chosen threshold, {in_percent(self.threshold)}. A line that leaves the chart "
+            f"vertical line is the threshold in use, {in_percent(self.threshold)}. A line that leaves the chart "
             "continues below it: acting there does harm.",
             f"Net benefit against the threshold, for {positive}, compared with acting on all and on none.",
         ).also(

@@ -203,7 +203,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def made(selection: Any, options: Any) -> Any:
         found.append((selection, options))
-        return SimpleNamespace(html=b"html", document=None, table_files=lambda: b"tables")
+        return SimpleNamespace(html=b"html", document=None, table_files=lambda: b"tables", word=lambda: b"word")
 
     monkeypatch.setattr(report, "_made", made)
 
@@ -434,6 +434,9 @@ CASES: dict[str, tuple[str, str, str]] = {
             "--model-card": "card.md",
         }.items()
     },
+    "report --style": ("report risk.csv --label died -o r.html", "", "--style validation"),
+    "report --threshold": ("report risk.csv --label died -o r.html --style validation", "", "--threshold 0.2"),
+    "report --word": ("report three.csv -o r.html", "", "--word r.docx"),
     "report --width": ("report three.csv -o r.html --figures f.zip", "", "--width single"),
     "reproduce --files": ("reproduce p1-table-2 --json --splits 1", "--files nets", "--files others"),
     "reproduce --splits": ("reproduce p1-table-2 --files nets --json", "--splits 1", "--splits 2"),

@@ -125,6 +125,7 @@ CASES: dict[str, On] = {
             ("edges", "30,50", {"by": "age"}, None),
         )
     },
+    "characteristics.by": On("site", first="age"),
     "slice-panels.by": On("site", first="age"),
     "slice-panels.crossed": On("site", {"by": "age"}),
     "slice-panels.parts": On(2, {"by": "age"}),

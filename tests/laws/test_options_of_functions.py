@@ -397,6 +397,7 @@ BY_NAME: dict[str, Any] = {
 AT: dict[str, dict[str, Any]] = {
     "slices.table": {"by": "site"},
     "slices.between": RISK | {"by": "site"},
+    "slices.characteristics": RISK,
     "inference.random_effects": {"values": [0.0, 0.4, 0.9], "errors": [0.1, 0.2, 0.1]},
     "stacked": {"parts": Lazy(lambda: {"one": GIVEN.slices})},
     "judged_gap": {"confidence": Lazy(lambda: GIVEN.predictions.confidence)},
@@ -757,6 +758,8 @@ CASES: dict[str, Any] = {
     "risk.summary.intervals": False,
     "slices.cut.edges": [30, 40],
     "slices.between.by": "age",
+    "slices.characteristics.by": "site",
+    "slices.characteristics.event": "death",
     "risk.multinomial_slopes.reference": 1,
     "slices.between.edges": Of([30, 40], RISK | {"by": "age"}),
     "slices.between.parts": Of(2, RISK | {"by": "age"}),

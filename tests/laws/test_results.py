@@ -113,6 +113,7 @@ def examples(rows):
         risk.multinomial_slopes(cc.Predictions(np.random.default_rng(0).dirichlet([1, 1, 1], 300), np.arange(300) % 3)),
         cc.update_gains(two, "site"),
         slices.between(two, "site"),
+        slices.characteristics(two, "site"),
         inference.random_effects([0.1, 0.4], [0.1, 0.1]),
         cc.evaluation.update_test.update_test(two),
         diagrams.risk_diagram(two),

@@ -8,7 +8,8 @@ from typing import TypeAlias
 import pandas as pd
 
 import calib_core as cc
-from calib_core import PLANS, NotAnswerable, Recipe
+from calib_core import NotAnswerable, Recipe
+from calib_core.planning import PLANS
 from calib_core.registry.citations import bibliography
 from calib_core.text import at_level, begun, called, count, listed, measured_between, percent, score
 from dashboard import session
@@ -16,6 +17,7 @@ from dashboard.exhibits import EXHIBITS, doubt_words, event_words
 from dashboard.exhibits.decisions import at_these_costs
 from dashboard.exhibits.hero import Hero
 from dashboard.exhibits.plan_answers import data_in_use
+from dashboard.exhibits.risk import InTheLargeExhibit
 from dashboard.exhibits.slices import columns_of
 from dashboard.report import document
 from dashboard.report.document import Block, Bullets, Gap, Heading, Paragraph, TypesetTable
@@ -84,7 +86,7 @@ def _results(request: Request) -> str:
     if found is None:
         return "The numbers of predicted and observed events cannot be compared."
     first = request.scene.focused(model=request.scene.titles[0])
-    measures = first.get(EXHIBITS.make("in-the-large", curve=False).first(first)[1]).measures.set_index("measure")
+    measures = first.get(InTheLargeExhibit(curve=False).first(first)[1]).measures.set_index("measure")
     parts = [
         f"O:E {_with_ends(found.ratio, found.ratio_low, found.ratio_high)}",
         f"calibration intercept {_with_ends(found.intercept, found.intercept_low, found.intercept_high)}",
@@ -256,10 +258,18 @@ def _performance(request: Request) -> Iterator[Block | None]:
         yield Paragraph(f"{title}: {answer.headline}" if len(opening) > 1 else answer.headline)
     yield from exhibited(chosen("in-the-large"), scene, title="Calibration, discrimination and overall performance")
     yield from exhibited(chosen("reliability"), scene, title="Calibration plot")
-    threshold = at_these_costs(request.selection, scene)
-    for key in ("decision-curve", "net-benefit"):
-        recipe = EXHIBITS.described(key, **{**dict(chosen(key).params), **threshold})
-        yield from exhibited(recipe, scene)
+    threshold = {**dict(chosen("net-benefit").params), **at_these_costs(request.selection, scene)}
+    yield from exhibited(
+        EXHIBITS.described("decision-curve", **{**dict(chosen("decision-curve").params), **threshold}), scene
+    )
+    if threshold:
+        yield from exhibited(EXHIBITS.described("net-benefit", **threshold), scene)
+    else:
+        yield Gap(
+            "The risk above which someone would act, and why. With calib report --threshold, the net benefit there "
+            "follows here.",
+            "23a",
+        )
     if column_of(request):
         yield from exhibited(chosen("slice-columns"), scene, name="subgroups", title="Subgroups")
 
