@@ -86,13 +86,14 @@ def _results(request: Request) -> str:
     if found is None:
         return "The numbers of predicted and observed events cannot be compared."
     first = request.scene.focused(model=request.scene.titles[0])
-    measures = first.get(InTheLargeExhibit(curve=False).first(first)[1]).measures.set_index("measure")
+    frame = first.get(InTheLargeExhibit(curve=False).first(first)[1]).measures
+    known: dict[str, dict[str, float]] = frame.set_index("measure")[["value", "low", "high"]].to_dict("index")  # type: ignore[assignment]
     parts = [
         f"O:E {_with_ends(found.ratio, found.ratio_low, found.ratio_high)}",
         f"calibration intercept {_with_ends(found.intercept, found.intercept_low, found.intercept_high)}",
         f"calibration slope {_with_ends(found.slope, found.slope_low, found.slope_high)}",
-        f"AUROC {_with_ends(*measures.loc['auroc', ['value', 'low', 'high']])}",
-        f"Brier score {score(measures.loc['brier', 'value'])}",
+        f"AUROC {_with_ends(**known['auroc'])}",
+        f"Brier score {score(known['brier']['value'])}",
     ]
     return (
         f"Of {found.rows:,.0f} rows, {for_event.in_numbers(found.events)} ({percent(found.observed)}) "
