@@ -208,6 +208,8 @@ class NetBenefit(Exhibit):
         ).also(
             scene.rows_counted,
             _SCALED,
+            f"{cc.evaluation.decisions.implied_costs(self.threshold)} A false alarm is a row that is acted on without "
+            "the class.",
             "Acting on none has a net benefit of 0. Intervals are not corrected for multiple testing. The interval "
             "of the change uses the rows that only one of the two models acts on.",
             *(f"{line['model']}: {line['note']}." for line in frame.to_dict("records") if line["note"]),
