@@ -66,6 +66,7 @@ class BetweenSites(Diagram):
         """Numbers of sites within the tolerance, outside, and not decided."""
         few, close = self.count(TOO_FEW), self.count(TOO_CLOSE)
         tolerance = measured_between(1 / self.ratio, self.ratio, "score")
+        differing = int(self.sites["differs"].sum())
         parts = [
             f"{self.count(WITHIN)} shown to be fine",
             f"{self.count(MISCALIBRATED)} shown to be off",
@@ -75,7 +76,7 @@ class BetweenSites(Diagram):
         return (
             f"Of {len(self.sites)} values of {' and '.join(self.columns)}, {listed(parts)} (ratio of observed to "
             f"expected events, tolerance {tolerance}; simultaneous {at_level(self.level)} intervals). "
-            f"{int(self.sites['differs'].sum())} differ significantly from 1."
+            f"{differing} {'differs' if differing == 1 else 'differ'} significantly from 1."
         )
 
     @property

@@ -87,7 +87,7 @@ def command(
       calib report demo:digits-naive-bayes --title "Digits" --pdf report.pdf
       calib report predictions.csv --like report.html -o again.html
       calib report predictions.csv --model-card card.md
-      calib report risks.csv --style validation --judge all --word validation.docx
+      calib report risks.csv --style validation --threshold 0.2 --word validation.docx
     """
     from dashboard import session
     from dashboard.commands import _opened_models
@@ -111,6 +111,8 @@ def command(
     else:
         selection = _opened_models.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
+        if style == "validation":
+            selection = _every_row(selection, given)
         if threshold is not None:
             selection = selection.with_exhibit(EXHIBITS.described("net-benefit", threshold=threshold))
     session.parts(selection.source)
@@ -131,6 +133,16 @@ def command(
         with _outputs.progress("Figures", _STEPS) as bar:
             archive = chromium.pictures(report.document, width, lambda s: bar.update(int(s * _STEPS) - bar.pos))
         _outputs.write(figures, archive)
+
+
+def _every_row(selection: Selection, given: Mapping[str, Any]) -> Selection:
+    """Return the choices with all rows judged, as in a validation, unless options or a column divide them."""
+    from dashboard import session
+
+    chosen = any(not _shared_options.by_default(name) for name in ("judge", "rows", "share", "folds") if name in given)
+    if chosen or selection.source.by != "auto" or session.split_by(selection.source) != "share":
+        return selection
+    return selection.replace(by="folds")
 
 
 def _sections(
