@@ -45,8 +45,8 @@ from calib_core.text import score
 FEWEST_EVENTS = 5
 """Events, and rows without one, from which on a slope has a point: below it is biased by .7 and more."""
 UNDERSAMPLED = (
-    "rows with the event have larger weights than others of the same risk, as if fewer of them had been sampled, so "
-    "that intervals can be too narrow"
+    "rows with the event have larger weights than others of the same risk, as after sampling by outcome: intervals "
+    "can be too narrow"
 )
 """Limitation of rows that were sampled by their outcome."""
 GROUPED_SLOPE = "no interval, because rows belong to groups, and the slope's interval needs independent rows"

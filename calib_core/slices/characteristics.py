@@ -42,7 +42,7 @@ class Characteristics(OneLine):
         return self.lines
 
     def wide(self) -> pd.DataFrame:
-        """The table as it is printed: characteristic, value, and a text for each group, in columns "rows: group"."""
+        """The printed table: characteristic, value, and a text for each group, in columns "rows: group"."""
         keys: dict[tuple[str, str], None] = {}
         texts: dict[tuple[str, str, str], str] = {}
         for line in self.lines.to_dict("records"):

@@ -22,7 +22,7 @@ NO_P = (
     "There are no p-values: the table describes these rows, and a test would ask about other rows. A difference that "
     "matters can have a large p, and one that does not a small p (Vandenbroucke et al., 2007)."
 )
-"""Why the table has no tests."""
+"""Reason for having no tests."""
 
 
 def _event(scene: Scene) -> str:

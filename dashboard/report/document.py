@@ -105,10 +105,10 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
-class Gap:
-    """Place for text that only the author can write: what to fill in, and the ``item`` of the checklist."""
+class Blank:
+    """Place for text that only the author can write: the ``text`` to replace, and the ``item`` of the checklist."""
 
-    asked: str
+    text: str
     item: str
 
     @property
@@ -182,7 +182,7 @@ class Folded:
 
 
 Block: TypeAlias = (
-    Headline | Paragraph | Gap | Bullets | FactList | Code | Heading | TypesetTable | Figure | Beside | Folded
+    Headline | Paragraph | Blank | Bullets | FactList | Code | Heading | TypesetTable | Figure | Beside | Folded
 )
 
 

@@ -20,6 +20,7 @@ from dashboard.export import zipped
 from dashboard.report.chromium import Picture
 from dashboard.report.document import (
     Beside,
+    Blank,
     Block,
     Bullets,
     Code,
@@ -27,7 +28,6 @@ from dashboard.report.document import (
     FactList,
     Figure,
     Folded,
-    Gap,
     Heading,
     Headline,
     Paragraph,
@@ -127,7 +127,7 @@ class _Writer:
                     self.small(block.small)
             case Paragraph():
                 self.paragraph(block)
-            case Gap():
+            case Blank():
                 self.gap(block)
             case Heading():
                 heading = self.file.add_heading(_plain(block.text), level=2)
@@ -164,9 +164,9 @@ class _Writer:
         paragraph.add_run(_plain(text))
         return paragraph
 
-    def gap(self, block: Gap) -> None:
+    def gap(self, block: Blank) -> None:
         """Write a gap on yellow, so that it is found and replaced."""
-        for run in self.lead(block.lead, block.asked).runs:
+        for run in self.lead(block.lead, block.text).runs:
             run.font.highlight_color = WD_COLOR_INDEX.YELLOW
 
     def code(self, block: Code) -> None:
@@ -260,10 +260,10 @@ def _kept(text: str, also: str) -> Iterator[str]:
 
 
 def _element(name: str, **attributes: str) -> Any:
-    made = OxmlElement(name)
+    element = OxmlElement(name)
     for key, value in attributes.items():
-        made.set(qn(f"w:{key}"), value)
-    return made
+        element.set(qn(f"w:{key}"), value)
+    return element
 
 
 def _rule(end: str, eighths: int) -> Any:

@@ -89,9 +89,9 @@ def _options(selection: Selection) -> None:
     st.text_input("Subtitle", placeholder="author, purpose", **widgets.bound("author"))
     titles, refused = _sections(selection)
     keys = list(titles)
-    told = _told(selection)
-    ticked = [chapter.key for chapter in wanted(told, of_event=of_event) if chapter.key in keys]
-    on_request = {chapter.key for chapter in chapters(told.style) if chapter.only_asked(of_event)}
+    options = _told(selection)
+    ticked = [chapter.key for chapter in wanted(options, of_event=of_event) if chapter.key in keys]
+    on_request = {chapter.key for chapter in chapters(options.style) if chapter.only_asked(of_event)}
 
     def tick(chosen: list[str]) -> None:
         unseen = tuple(key for key in selection.left_out if key not in keys)

@@ -176,7 +176,7 @@ def test_one_click_accepts_a_warning_in_session_report_and_command() -> None:
     (noted,) = [each for each in session.findings(file.key, chosen.source.reading) if each.code == "named-columns"]
     assert noted.severity == "note"
     bullets = [
-        text for block in data_section._found(*astuple(chosen.source)[:2]) for text in getattr(block, "items", ())
+        text for block in data_section.found(*astuple(chosen.source)[:2]) for text in getattr(block, "items", ())
     ]
     assert f"Accepted warning: {noted.message}" in bullets
     line = shlex.split(report_line(chosen))

@@ -788,7 +788,7 @@ def test_few_events_and_few_rows_without_one_are_named(events: int, few: str) ->
 
 def test_a_test_file_is_described_by_its_own_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(data_section, "_found", lambda key, changed: asked.append((key, changed)) or iter(()))
+    monkeypatch.setattr(data_section, "found", lambda key, changed: asked.append((key, changed)) or iter(()))
     monkeypatch.setattr(data_section, "exhibited", lambda *of: iter(()))
     monkeypatch.setattr(data_section.session, "scene_of", lambda selection: None)
     source = Source(data="a", reading="r", test="b", test_reading="s")

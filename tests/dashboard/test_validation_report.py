@@ -21,7 +21,7 @@ from dashboard import report
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import Options, Report
 from dashboard.report.chromium import Picture
-from dashboard.report.document import Bullets, Gap, Heading, Paragraph, TypesetTable, within
+from dashboard.report.document import Blank, Bullets, Heading, Paragraph, TypesetTable, within
 from dashboard.report.sections.validation.tripod import ANSWERED, AUTHOR, SECTIONS
 from dashboard.report.word import word_file
 from dashboard.selection import Selection, Source
@@ -55,9 +55,9 @@ def test_every_item_has_a_heading_and_what_the_author_fills_in(made: Report) -> 
     headings = [block.text for block in blocks(made, Heading)]
     assert [text for text in headings if "(item " in text] == [f"{item.topic} (item {item.number})" for item in ITEMS]
     assert len({item.number for item in ITEMS}) == len(ITEMS) == 44
-    assert [(gap.item, gap.asked) for gap in blocks(made, Gap)] == [(i.number, i.asked) for i in ITEMS if i.asked]
+    assert [(gap.item, gap.text) for gap in blocks(made, Blank)] == [(i.number, i.blank) for i in ITEMS if i.blank]
     page = made.html.decode()
-    assert page.count('<p class="gap">') == len(blocks(made, Gap))
+    assert page.count('<p class="gap">') == len(blocks(made, Blank))
 
 
 def test_the_checklist_says_what_is_left(made: Report) -> None:
@@ -85,11 +85,11 @@ def test_its_numbers_are_those_of_the_library(made: Report) -> None:
 
 def test_the_methods_name_levels_and_seeds_in_use_and_cite_works_that_are_listed(made: Report) -> None:
     methods = text_of(made, "study-methods")
-    assert f"All intervals have a level of {in_percent(LEVEL)}" in methods
+    assert f"Intervals have a level of {in_percent(LEVEL)}" in methods
     assert f"{RESAMPLES:,} draws of the outcomes from the predicted risks (seed {SEED})" in methods
-    assert f"{DRAWS} draws" in methods
-    assert "2 % for the calibration error" in methods
-    assert "0.8 to 1.25 for O:E" in methods
+    assert f"{DRAWS} draws of the fitted coefficients (seed {SEED})" in methods
+    assert "tolerance is 2 %; that of O:E is 0.8 to 1.25" in methods
+    assert "Method: Clopper and Pearson's ends at the effective sample size." in methods
     cited = {
         f"{name} ({year})"
         for name, year in re.findall(r"([A-Z][\w.]+(?: (?:and [A-Z]\w+|et al\.))?),? \(?(\d{4})\)", methods)
@@ -114,7 +114,7 @@ def test_other_choices_are_named_in_it() -> None:
     methods = text_of(made, "study-methods")
     assert "Only rows with hospital = River are evaluated." in methods
     assert "Updates that were fitted and judged: Intercept update." in methods
-    results = [gap.asked for gap in blocks(made, Gap) if gap.item == "23a"]
+    results = [gap.text for gap in blocks(made, Blank) if gap.item == "23a"]
     assert len(results) == 1
     assert "calib report --threshold" in results[0]
 
@@ -134,7 +134,7 @@ def test_the_word_file_has_the_same_text_tables_and_figures(made: Report) -> Non
         own = unbroken(block.text).replace("\N{NO-BREAK SPACE}", " ")
         assert any(own in text for text in texts), own
     yellow = [p.text for p in opened.paragraphs if any(r.font.highlight_color == WD_COLOR_INDEX.YELLOW for r in p.runs)]
-    assert yellow == [f"{gap.lead} {gap.asked}" for gap in blocks(made, Gap)]
+    assert yellow == [f"{gap.lead} {gap.text}" for gap in blocks(made, Blank)]
     printed = [table for number, table in made.document.tables if table.cells and not number.startswith("S")]
     cells = {cell.text.replace("\N{NO-BREAK SPACE}", " ") for t in opened.tables for r in t.rows for cell in r.cells}
     wanted = {unbroken(cell) for table in printed for line in table.cells for cell in line}

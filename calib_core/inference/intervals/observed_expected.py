@@ -384,12 +384,12 @@ def _inflation(scores: Float64s, outcomes: Bools, weights: Float64s) -> float:
 
 
 def events_undersampled(rows: EventRows) -> bool:
-    """True if rows with the event have larger weights than others of the same risk, beyond chance.
+    """True if rows with the event have significantly larger weights than others of the same risk.
 
-    Weights that are inverse sampling fractions do so where rows were sampled by their outcome. The variance of the
-    events is then sum w^2 (y - p)^2, with p the recalibrated risk, more than the sum w^2 p (1 - p) of weights that do
-    not depend on the outcome given the risk, which all intervals use. True if it is 1.25 times as large, and
-    the difference 4 times its standard deviation.
+    Inverse sampling fractions do so where rows were sampled by their outcome. With p the recalibrated risk, the
+    variance of the events is then sum w^2 (y - p)^2. Intervals use sum w^2 p (1 - p), that of weights that do not
+    depend on the outcome given the risk. True if the former is 1.25 times the latter, and the difference 4 times
+    its standard deviation.
     """
     if rows.weights is None or rows.copies or rows.groups is not None:
         return False

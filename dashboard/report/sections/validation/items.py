@@ -20,7 +20,7 @@ from dashboard.exhibits.plan_answers import data_in_use
 from dashboard.exhibits.risk import InTheLargeExhibit
 from dashboard.exhibits.slices import columns_of
 from dashboard.report import document
-from dashboard.report.document import Block, Bullets, Gap, Heading, Paragraph, TypesetTable
+from dashboard.report.document import Blank, Block, Bullets, Heading, Paragraph, TypesetTable
 from dashboard.report.exhibited import blocks as exhibited
 from dashboard.report.exhibited import shown
 from dashboard.report.request import Request
@@ -39,8 +39,8 @@ def of_section(key: str) -> Answer:
         for item in SECTIONS[key]:
             yield Heading(f"{item.topic} (item {item.number})")
             yield from _answered(request, item)
-            if item.asked:
-                yield Gap(item.asked, item.number)
+            if item.blank:
+                yield Blank(item.blank, item.number)
 
     return blocks
 
@@ -266,7 +266,7 @@ def _performance(request: Request) -> Iterator[Block | None]:
     if threshold:
         yield from exhibited(EXHIBITS.described("net-benefit", **threshold), scene)
     else:
-        yield Gap(
+        yield Blank(
             "The risk above which someone would act, and why. With calib report --threshold, the net benefit there "
             "follows here.",
             "23a",
@@ -332,7 +332,7 @@ _ANSWERS: dict[str, Answer] = {
     "25": _interpreted,
     "26": _limited,
 }
-"""What the file answers, by item."""
+"""Answers from the file, by item."""
 
 
 def checklist(request: Request) -> Iterator[Block]:
@@ -359,7 +359,7 @@ def checklist(request: Request) -> Iterator[Block]:
 def _who(item: Item) -> str:
     if item.number not in _ANSWERS:
         return AUTHOR
-    return PARTLY if item.asked else ANSWERED
+    return PARTLY if item.blank else ANSWERED
 
 
 def references(request: Request) -> Iterator[Block]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 AUTHOR, PARTLY, ANSWERED = "to be filled in", "in part; the rest to be filled in", "from the file"
-"""Where an answer comes from."""
+"""Origins of an answer."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """Item of the checklist: its number, its topic, and what the author fills in (empty if nothing is left)."""
+    """Item of the checklist: its number, its topic, and a ``blank`` for the author (empty if nothing is left)."""
 
     number: str
     topic: str
-    asked: str
+    blank: str
 
 
 TITLES = {
@@ -41,7 +41,7 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
         ),
         Item("3b", "Intended use", "The target population, the purpose in the care pathway, and the intended users."),
         Item("3c", "Inequalities", "Known inequalities in health between groups of people that matter here."),
-        Item("4", "Objectives", "Say that this is an evaluation (validation) of an existing model, and of which one."),
+        Item("4", "Objectives", "The existing model that is evaluated (validated), and the questions of this study."),
     ),
     "study-methods": (
         Item(
@@ -65,7 +65,9 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
             "way in all groups.",
         ),
         Item(
-            "8b", "Outcome assessors", "Their qualifications, if the outcome needs judgment; else say that it does not."
+            "8b",
+            "Outcome assessors",
+            "Their qualifications, if the outcome needs judgment; otherwise that it does not.",
         ),
         Item("8c", "Blinding of the outcome", "Whether assessors knew the predictions or the predictors."),
         Item("9b", "Predictors", "The definition of each predictor, and how and when it was measured."),
