@@ -267,8 +267,8 @@ def _performance(request: Request) -> Iterator[Block | None]:
         yield from exhibited(EXHIBITS.described("net-benefit", **threshold), scene)
     else:
         yield Blank(
-            "The risk above which someone would act, and why. With calib report --threshold, the net benefit there "
-            "follows here.",
+            "The risk above which someone would act, and why. Once it is chosen, the net benefit there follows here: "
+            "calib report --threshold, or Decisions on the page Recalibrate.",
             "23a",
         )
     if column_of(request):

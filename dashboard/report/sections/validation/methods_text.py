@@ -93,7 +93,7 @@ def sites(by: str) -> Paragraph:
 
 def updating(request: Request) -> Paragraph:
     """Return the text on updates."""
-    fitted = dict.fromkeys(model.recipe.title for model in request.models.recalibrated)
+    fitted = [model.title for model in request.models.recalibrated]
     which = f"Updates that were fitted and judged: {', '.join(fitted)}." if fitted else "No update was judged."
     note = session.parts(request.selection.source).note
     return Paragraph(
