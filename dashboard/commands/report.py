@@ -137,12 +137,18 @@ def command(
 
 def _every_row(selection: Selection, given: Mapping[str, Any]) -> Selection:
     """Return the choices with all rows judged, as in a validation, unless options or a column divide them."""
+    from calib_core import InputError
     from dashboard import session
 
     chosen = any(not _shared_options.by_default(name) for name in ("judge", "rows", "share", "folds") if name in given)
     if chosen or selection.source.by != "auto" or session.split_by(selection.source) != "share":
         return selection
-    return selection.replace(by="folds")
+    every = selection.replace(by="folds")
+    try:
+        session.parts(every.source)
+    except InputError:  # fewer groups of rows than folds
+        return selection
+    return every
 
 
 def _sections(

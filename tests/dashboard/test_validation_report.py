@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import re
 from base64 import b64decode
+from pathlib import Path
 
 import docx
 import pytest
+from click.testing import CliRunner
 from docx.enum.text import WD_COLOR_INDEX
 
 import calib_core as cc
@@ -17,7 +19,8 @@ from calib_core.inference.noise.noise_floor import RESAMPLES
 from calib_core.registry.citations import WORKS
 from calib_core.risk.smooth_curve import DRAWS
 from calib_core.text import in_percent, score
-from dashboard import report
+from dashboard import report, session
+from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import Options, Report
 from dashboard.report.chromium import Picture
@@ -119,6 +122,18 @@ def test_other_choices_are_named_in_it() -> None:
     assert "calib report --threshold" in results[0]
 
 
+def test_weighted_rows_are_said_to_be_weighted() -> None:
+    n = 600
+    risk = [0.1 + 0.8 * i / n for i in range(n)]
+    lines = [f"{p:.4f},{int(i % 10 < 10 * p)},{1 + i % 3 / 2}" for i, p in enumerate(risk)]
+    key = session.hold("\n".join(["risk,died,w", *lines]).encode(), "weighted.csv").key
+    source = Source(data=key, reading='{"weights":"w"}', by="folds")
+    left_out = tuple(key for key in (*SECTIONS, "references", "checklist", "again") if key not in ("abstract",))
+    options = Options(style="validation", left_out=left_out, date="A day")
+    made = report.build(Selection(source=source, calibrators=()), options)
+    assert "With their weights, of 600 rows, " in text_of(made, "abstract")
+
+
 def test_it_is_about_an_event() -> None:
     with pytest.raises(InputError, match="A validation by TRIPOD\\+AI is about the risk of an event of two classes"):
         report.build(Selection(source=Source(data="demo:wine-logistic"), calibrators=()), Options(style="validation"))
@@ -153,3 +168,22 @@ def test_no_text_of_a_user_breaks_the_word_file() -> None:
     shown = opened.paragraphs[0].text
     assert "<b>&amp;" in shown
     assert not any(letter in shown for letter in "\x00\x1b\u202e")
+
+
+@pytest.mark.parametrize(("options", "rows"), [((), "--folds 7"), (("--judge", "held-out"), "--choices by=share")])
+def test_the_command_judges_every_row_unless_told_otherwise(
+    options: tuple[str, ...], rows: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "r.html"
+    words = ["demo:hospital-risk", "--style", "validation", "--only", "again", *options, "-o", str(page)]
+    assert CliRunner().invoke(main, ["report", *words]).exit_code == 0
+    assert f"calib report demo:hospital-risk -o report.html {rows} --style validation" in page.read_text("utf-8")
+
+
+def test_groups_fewer_than_folds_are_divided_as_ever(tmp_path: Path) -> None:
+    lines = [f"0.{i % 9 + 1},{i % 2},{'abcd'[i % 4]}" for i in range(1200)]
+    file = tmp_path / "few.csv"
+    file.write_text("\n".join(["risk,died,site", *lines]), "utf-8")
+    words = [str(file), "--read", "group=site", "--style", "validation", "--only", "again"]
+    result = CliRunner().invoke(main, ["report", *words, "-o", str(tmp_path / "r.html")])
+    assert result.exit_code == 0, result.output

@@ -95,9 +95,11 @@ def _results(request: Request) -> str:
         f"AUROC {_with_ends(**known['auroc'])}",
         f"Brier score {score(known['brier']['value'])}",
     ]
+    weighted = first.get(first.model.predictions).weights is not None
+    events, expected = for_event.in_numbers(found.events), for_event.in_numbers(found.expected)
     return (
-        f"Of {found.rows:,.0f} rows, {for_event.in_numbers(found.events)} ({percent(found.observed)}) "
-        f"{event_words.in_words(request.scene)[1]}; {for_event.in_numbers(found.expected)} were expected. "
+        f"{'With their weights, of' if weighted else 'Of'} {found.rows:,.0f} rows, {events} "
+        f"({percent(found.observed)}) {event_words.in_words(request.scene)[1]}; {expected} were expected. "
         f"{'; '.join(parts)} ({at_level(found.level)} intervals)."
     )
 
