@@ -69,9 +69,10 @@ class PeriodSums(OneLine):
     differences: Float64s
     log_factors: Float64s
 
-    def between(self, start: int, stop: int) -> PeriodSums:
-        """Return the sums of the periods start..stop-1."""
-        return PeriodSums(*(getattr(self, name)[start:stop] for name in self.__dataclass_fields__))
+    def added(self, places: NDArray[np.intp]) -> PeriodSums:
+        """Return the sums of runs of periods, which begin at these places."""
+        parts = (self.units, self.expected, self.observed, self.squared, self.differences, self.log_factors)
+        return PeriodSums(*(np.add.reduceat(part, places, axis=0) for part in parts))
 
 
 def start_weights(n: int, horizon: int) -> Float64s:
@@ -87,42 +88,58 @@ def start_weights(n: int, horizon: int) -> Float64s:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvidenceByPeriod(OneLine):
-    """Logarithm of the evidence after each period, (T,), and the start (a period's place) that explains it best."""
+    """Logarithm of the evidence after each look, (looks,), and the start (a period's place) that explains it best."""
 
     log_e: Float64s
     starts: NDArray[np.intp]
 
 
-def evidence(sums: PeriodSums, tolerance: float | None, horizon: int) -> EvidenceByPeriod:
-    """EvidenceByPeriod against calibration after each of T <= ``horizon`` periods: the mean of two e-processes.
+def evidence(sums: PeriodSums, tolerance: float | None, horizon: int, *, last: bool = False) -> EvidenceByPeriod:
+    """EvidenceByPeriod against calibration after each of T <= ``horizon`` periods, or after the ``last`` one only.
 
+    It is the mean of two e-processes, each a mixture over the period k at which an error may start.
     In the large: mean over shifts of sum_k g_k prod_{P = k..t} e_P + 1 - sum_k g_k.
     In bins: the same mixture of the mean over bets b of exp(-b n eps - psi(b) V) prod_bins cosh(b S_bin).
     Here eps is the ``tolerance`` of the binned error, and n, V and S are sums since start k. The product allows for all
-    signs of the bins' errors. Without a tolerance there is only the first.
+    signs of the bins' errors. Without a tolerance there is only the first. Sums without log factors have the second,
+    and in place of the first one errors in one direction: the mean over b of exp(-b n eps - psi(b) V) cosh(b S).
     """
-    periods = len(sums.units)
+    periods, shifted = sums.log_factors.shape
     weights = start_weights(periods, horizon)
     log_weights, left = np.log(weights), 1 - np.cumsum(weights)
-    shifts = np.vstack([np.zeros(len(SHIFTS)), np.cumsum(sums.log_factors, axis=0)])
-    bins, units, squared = (
+    shifts, bins, units, squared = (
         np.concatenate([np.zeros((1, *each.shape[1:])), np.cumsum(each, axis=0)])
-        for each in (sums.differences, sums.units, sums.squared)
+        for each in (sums.log_factors, sums.differences, sums.units, sums.squared)
     )
-    log_e, starts = np.zeros(periods), np.zeros(periods, dtype=np.intp)
-    for t in range(1, periods + 1):
-        since = [log_weights[:t] + _log_mean(shifts[t] - shifts[:t])]
+    looks = range(periods if last else 1, periods + 1)
+    log_e, starts = np.zeros(len(looks)), np.zeros(len(looks), dtype=np.intp)
+    for place, t in enumerate(looks):
+        since = [log_weights[:t] + _log_mean(shifts[t] - shifts[:t])] if shifted else []
         if tolerance is not None:
-            since.append(
-                log_weights[:t]
-                + _in_bins(units[t] - units[:t], squared[t] - squared[:t], bins[t] - bins[:t], tolerance)
-            )
+            of_bins = bins[t] - bins[:t]
+            for errors in (of_bins, *([] if shifted else [of_bins.sum(axis=1, keepdims=True)])):
+                found = _in_bins(units[t] - units[:t], squared[t] - squared[:t], errors, tolerance)
+                since.append(log_weights[:t] + found)
         by_start = np.logaddexp.reduce(since, axis=0) - math.log(len(since))
         # Starts that are still to come have not bet yet: each has 1.
         rest = max(left[t - 1], 0.0)
-        log_e[t - 1] = logsumexp(np.append(by_start, math.log(rest) if rest else -np.inf))
-        starts[t - 1] = int(by_start.argmax())
+        log_e[place] = logsumexp(np.append(by_start, math.log(rest) if rest else -np.inf))
+        starts[place] = int(by_start.argmax())
     return EvidenceByPeriod(log_e, starts)
+
+
+def rejected(log_e: Float64s, alpha: float) -> Bools:
+    """Which of K null hypotheses e-BH rejects: the k with the largest e-values, if the k-th is at least K / (alpha k).
+
+    The expected share of true ones among them is at most ``alpha``, for e-values that depend on each other in any way
+    (Wang & Ramdas 2022).
+
+    >>> rejected(np.log([100.0, 30.0, 1.0]), 0.05).tolist()
+    [True, True, False]
+    """
+    ordered = np.sort(log_e)[::-1]
+    enough = ordered >= math.log(len(log_e) / alpha) - np.log(np.arange(1, len(log_e) + 1))
+    return np.asarray(log_e >= (ordered[np.flatnonzero(enough)[-1]] if enough.any() else np.inf))
 
 
 def _log_mean(logs: Float64s) -> Float64s:

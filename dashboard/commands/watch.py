@@ -93,7 +93,7 @@ def command(
             else:
                 write_watch(added, state_file)
             watch = added
-    if not watch.sums:
+    if not watch.counts:
         raise InputError(f"{state_file.name} has no batch yet")
     found, frame = watch.answer(), watch.frame()
     record = {

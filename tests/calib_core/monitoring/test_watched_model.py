@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import multiprocessing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.monitoring import Watch, read_watch, write_watch
 from calib_core.monitoring.e_processes import SHIFTS, evidence, gap_ends, start_weights
 from calib_core.monitoring.state_file import alone, from_json, to_json
+from calib_core.monitoring.watched_model import place_of
 
 
 def batch(seed: int, n: int = 60, odds: float = 1.0, groups: bool = False) -> Predictions:
@@ -196,22 +198,68 @@ def test_a_year_begins_anew() -> None:
 # ---- the state ------------------------------------------------------------------------------------------------
 
 
-def test_any_order_and_any_parts_give_the_same_bits() -> None:
+def test_any_order_and_any_parts_have_the_same_sums_to_the_bit() -> None:
     parts = [(batch(seed, groups=seed % 2 == 1), str(seed // 2 + 1)) for seed in range(6)]
-    written = set()
+    found = set()
     for order in itertools.islice(itertools.permutations(parts), 0, 720, 97):
         watch = Watch()
         for each, period in order:
             watch = watch.add(each, period)
-        written.add(to_json(watch))
+        # What is seen at the looks depends on their order, and is recorded beside the sums.
+        found.add(to_json(replace(watch, late=frozenset()).retraced()))
     first, second = Watch(), Watch()
     for place, (each, period) in enumerate(parts):
         if place % 3:
             first = first.add(each, period)
         else:
             second = second.add(each, period)
-    written |= {to_json(first + second), to_json(second + first)}
-    assert len(written) == 1
+    assert first.late == second.late == frozenset()
+    found |= {to_json(first + second), to_json(second + first)}
+    assert len(found) == 1
+
+
+# ---- order and looks ------------------------------------------------------------------------------------------
+
+
+def test_a_period_that_comes_late_has_no_start_of_its_own() -> None:
+    """Rows without information in front of the first period leave the evidence as it was: nothing is weighed anew."""
+    watch = Watch(tolerance=0.0).add(batch(1, odds=3.0), 2)
+    nothing = Predictions([[1.0, 0.0]], [0])
+    before = watch.evidence.log_e.tolist()
+    assert watch.add(nothing, 1).evidence.log_e.tolist() == before
+    # The falsified twin: with a start of its own, it takes most of the weight of the other.
+    assert replace(watch.add(nothing, 1), late=frozenset()).evidence.log_e[-1] != pytest.approx(before[-1], abs=1e-3)
+
+
+def test_evidence_of_a_late_period_is_in_every_start_up_to_the_next_one() -> None:
+    in_time = Watch().add(batch(1), 1).add(batch(2, odds=3.0), 3)
+    late = in_time.add(batch(3, odds=3.0), 2)
+    assert late.late == {"2"}
+    together = Watch().add(batch(1), 1).add(batch(3, odds=3.0), 3).add(batch(2, odds=3.0), 3)
+    assert late.evidence.log_e[-1] == pytest.approx(together.evidence.log_e[-1])
+    assert late.frame()["period"].tolist() == ["1", "2", "3"]
+
+
+def test_an_alarm_stays_when_older_periods_get_more_rows() -> None:
+    watch = fed(range(6), 4.0)
+    found = watch.answer()
+    assert found.alarm
+    watch = watch.add(batch(20, 60_000), 6).add(batch(21, 60_000), 5)
+    assert watch.evidence.log_e[-1] < math.log(20)
+    assert watch.answer().alarm_period == found.alarm_period
+
+
+def test_a_late_period_does_not_move_the_end_of_a_year() -> None:
+    watch = Watch(horizon=4)
+    for place in (1, 2, 3, 5, 6):
+        watch = watch.add(batch(place), place)
+    assert watch.year == ["6"]
+    assert watch.add(batch(9), 4).year == ["6"]
+
+
+def test_the_year_after_an_alarm_says_so() -> None:
+    watch = fed(range(4), 6.0, horizon=4).add(batch(9), 5)
+    assert f"The year before had an alarm at {watch.years[0].alarm}." in watch.answer().sentence
 
 
 def test_a_batch_is_counted_once() -> None:
@@ -235,18 +283,39 @@ def test_what_does_not_belong_is_refused() -> None:
         watch + Watch(alpha=0.1)
     with pytest.raises(InputError, match="no number follows"):
         Watch().add(batch(0), "2026-10-12").add(batch(1))
+    for label in ("", "  ", "12.10.2026", "10/12/2026", math.nan, True, "a\x1b[31m", "x" * 201):
+        with pytest.raises(InputError, match=r"period|label"):
+            Watch().add(batch(0), label)
+    with pytest.raises(InputError, match="name of the batch"):
+        Watch().add(batch(0), 1, batch="")
+    with pytest.raises(InputError, match="give it a name of its own"):
+        Watch().add(batch(0), 1).add(batch(0), 2)
     with pytest.raises(NotAnswerable, match="no batch"):
         Watch().answer()
-    for wrong in ({"tolerance": 1.0}, {"ratio": 0.5}, {"alpha": 0.0}, {"horizon": 0}, {"tolerance": math.nan}):
+    for wrong in (
+        {"tolerance": 1.0},
+        {"ratio": 0.5},
+        {"alpha": 0.0},
+        {"horizon": 0},
+        {"horizon": 5.5},
+        {"tolerance": math.nan},
+        {"bins": 0},
+        {"limit": 1.0},
+        {"limit": 0.1, "ratio": 2.0},
+        {"miss": 0.05},
+    ):
         with pytest.raises(InputError):
             Watch(**wrong)
 
 
 def test_numbers_are_in_their_order_and_dates_in_theirs() -> None:
     watch = Watch()
-    for place, label in enumerate(["10", "9", "100"]):
+    for place, label in enumerate(["10", "9", "100", -1, 9.5]):
         watch = watch.add(batch(place), label)
-    assert watch.periods == ["9", "10", "100"]
+    assert watch.periods == ["-1", "9", "9.5", "10", "100"]
+    assert sorted(["2026-10-1", "week 10", "2026-9-30", "week 9", "05", "5"], key=place_of) == [
+        "05", "5", "2026-9-30", "2026-10-1", "week 9", "week 10",
+    ]  # fmt: skip
 
 
 def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -261,10 +330,16 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda whole: whole["periods"]["1"]["whole"].pop(),
-        lambda whole: whole["periods"]["1"]["part"].__setitem__(0, 2**40),
+        lambda whole: whole["periods"]["1"]["sums"].pop(),
+        lambda whole: whole["periods"]["1"]["sums"].__setitem__(0, 0.5),
+        lambda whole: whole["periods"]["1"]["sums"].__setitem__(1, -1),
         lambda whole: whole["periods"]["1"].update(rows=0),
-        lambda whole: whole["periods"]["1"]["whole"].__setitem__(0, 10**30),
+        lambda whole: whole["periods"]["1"].update(units=61),
+        lambda whole: whole["periods"]["1"]["sums"].__setitem__(0, 10**30),
+        lambda whole: whole["years"][0].update(alarm="9"),
+        lambda whole: whole["years"].append({"log_e": "large"}),
+        lambda whole: whole.update(years=5),
+        lambda whole: whole.update(waiting={"a": {"period": "1", "rows": 3, "labeled": 4}}),
         lambda whole: whole["batches"].clear(),
         lambda whole: whole.update(alpha="none"),
         lambda whole: whole.update(event=None),
@@ -276,6 +351,17 @@ def test_a_damaged_state_is_refused(damage: object) -> None:
     damage(whole)  # type: ignore[operator]
     with pytest.raises(InputError):
         from_json(json.dumps(whole), "watch.json")
+
+
+def test_a_state_of_the_first_version_is_read_with_its_alarms() -> None:
+    """The file and the answers were written by the version before: alarm at 2026-10-26, then a new year's alarm."""
+    watch = read_watch(Path(__file__).with_name("watch-1.json"))
+    assert [each.alarm for each in watch.years] == ["2026-10-26", "2026-11-02"]
+    assert math.exp(watch.years[0].log_e) == pytest.approx(509.06117603374656)
+    found = watch.answer()
+    assert found.e_value == pytest.approx(48.545561633916776)
+    assert (found.gap_low, found.gap_high) == (pytest.approx(-0.278, abs=5e-4), pytest.approx(0.007, abs=5e-4))
+    assert to_json(from_json(to_json(watch), "again")) == to_json(watch)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "calib-gate/1"}', '{"schema": "calib-watch/9"}'])
@@ -298,7 +384,8 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
         each.start()
     for each in writers:
         each.join()
-    assert to_json(read_watch(path)) == to_json(fed(range(6)))
+    # Which came first is recorded; nothing else depends on it.
+    assert to_json(replace(read_watch(path), late=frozenset()).retraced()) == to_json(fed(range(6)))
 
 
 def test_evidence_of_rows_without_a_factor_is_none() -> None:
