@@ -310,6 +310,8 @@ class Watch(OneLine):
             raise InputError(f"the largest error is a share in [0, 1), not {self.limit:g}")
         if self.limit is not None and self.ratio is not None:
             raise InputError("a largest error in bins and a tolerated ratio exclude each other: give one of them")
+        if len(set(self.by)) < len(self.by):
+            raise InputError(f"slices need different columns, not {listed(self.by)}")
         as_share(self.alpha, "alpha")
         as_whole(self.horizon, "horizon", 1, MOST_PERIODS)
         as_whole(self.bins, "bins", 1, MOST_BINS)

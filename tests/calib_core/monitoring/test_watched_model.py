@@ -10,11 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from jsonschema import Draft202012Validator
 
 from calib_core import InputError, NotAnswerable, Predictions
-from calib_core.monitoring import Watch, read_watch, write_watch
-from calib_core.monitoring.e_processes import SHIFTS, evidence, gap_ends, start_weights
+from calib_core.inference.gate_checks import gate_check
+from calib_core.monitoring import Watch, read_watch, state_file, write_watch
+from calib_core.monitoring.e_processes import SHIFTS, evidence, gap_ends, rejected, start_weights
 from calib_core.monitoring.state_file import alone, from_json, to_json
 from calib_core.monitoring.watched_model import place_of
 
@@ -394,3 +397,199 @@ def test_evidence_of_rows_without_a_factor_is_none() -> None:
     found = evidence(watch.sums_by_period(["1"]), None, 52)
     assert np.isfinite(found.log_e).all()
     assert watch.answer().gap == 0
+
+
+# ---- limits and baselines -------------------------------------------------------------------------------------
+
+
+def log_evidence_in_bins(batches: list[Predictions], limit: float, bins: int, horizon: int) -> float:
+    """The evidence against an error in bins, row by row and start by start."""
+    weights = [0.5 + 0.5 / horizon] + [0.5 / horizon] * (len(batches) - 1)
+    total = 1 - sum(weights)
+    for start, weight in enumerate(weights):
+        risk = np.concatenate([each.probs[:, 1] for each in batches[start:]])
+        gaps = np.concatenate([each.labels for each in batches[start:]]) - risk
+        found = []
+        for bet in np.geomspace(0.005, 0.5, 14):
+            psi = -math.log(1 - bet) - bet
+            base = math.exp(-bet * len(risk) * limit - psi * (gaps**2).sum())
+            cells = [gaps[np.minimum((risk * bins).astype(int), bins - 1) == cell].sum() for cell in range(bins)]
+            found.append((base * np.prod(np.cosh(bet * np.array(cells))) + base * math.cosh(bet * gaps.sum())) / 2)
+        total += weight * np.mean(found)
+    return math.log(total)
+
+
+@pytest.mark.parametrize(("limit", "bins"), [(0.0, 10), (0.05, 4)])
+def test_evidence_against_a_limit_is_the_one_of_an_obvious_twin(limit: float, bins: int) -> None:
+    batches = [batch(seed, 50, 2.0) for seed in range(3)]
+    watch = Watch(limit=limit, bins=bins, horizon=5)
+    for place, each in enumerate(batches):
+        watch = watch.add(each, place + 1)
+    assert watch.evidence.log_e[-1] == pytest.approx(log_evidence_in_bins(batches, limit, bins, 5), abs=1e-7)
+
+
+def test_a_baseline_sets_the_limit_and_takes_its_own_chance_of_being_wrong() -> None:
+    released = gate_check(batch(0, 3000), 0.1, bins=8).kept
+    watch = Watch.against(released, 0.02, alpha=0.05)
+    assert watch.bins == 8
+    assert watch.limit == pytest.approx(released.high + 0.02)
+    # Ends at the level of a gate, 95 %, miss above with 2.5 %.
+    assert watch.levels == (pytest.approx(0.025), 0.0)
+    for seed in range(1, 9):
+        watch = watch.add(batch(seed, 300), seed)
+    assert not watch.answer().alarm
+    for seed in range(9, 20):
+        watch = watch.add(batch(seed, 300, odds=0.25), seed)
+    found = watch.answer()
+    assert found.alarm
+    assert found.needed == pytest.approx(40)
+    assert int(found.since) in (8, 9, 10)
+    empty, three = Watch.against(released), Predictions([[0.5, 0.3, 0.2]] * 4, [0, 1, 2, 0])
+    with pytest.raises(InputError, match="baseline is of the notion event, and these rows are about the confidence"):
+        empty.add(three)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"bins": "15 equal mass"}, "equal-width bins"), ({"notion": "class-wise"}, "--notion confidence"),
+     ({"estimator": "ksce"}, "needs the ece"), ({"level": 0.8}, "allow more false alarms")],
+)  # fmt: skip
+def test_another_kind_of_baseline_is_refused(change: dict[str, object], said: str) -> None:
+    released = gate_check(batch(0, 500), 0.1, bins=8).kept
+    with pytest.raises(InputError, match=said):
+        Watch.against(replace(released, **change))  # type: ignore[arg-type]
+
+
+# ---- slices ---------------------------------------------------------------------------------------------------
+
+
+def of_sites(seed: int, odds: dict[str, float], n: int = 300) -> Predictions:
+    """Rows of sites a, b, c and d in turn, where the odds at some are other than predicted."""
+    rng = np.random.default_rng(seed)
+    site = np.array(list("abcd"))[np.arange(n) % 4]
+    risk = rng.uniform(0.05, 0.6, n)
+    factor = np.array([odds.get(each, 1.0) for each in site])
+    happened = rng.random(n) < factor * risk / (1 - risk + factor * risk)
+    columns = pd.DataFrame({"site": site, "ward": np.where(np.arange(n) % 8 < 4, "x", "y")})
+    return Predictions(np.column_stack([1 - risk, risk]), happened.astype(int), metadata=columns)
+
+
+def test_slices_have_the_evidence_of_a_watch_of_their_rows() -> None:
+    watch = Watch(by=("site", "ward"))
+    alone_ = Watch()
+    for seed in range(5):
+        whole = of_sites(seed, {"b": 3.0})
+        watch = watch.add(whole, seed + 1)
+        alone_ = alone_.add(whole.take(np.flatnonzero(whole.metadata["site"] == "b")), seed + 1)
+    assert sorted(watch.slices) == ["site=a", "site=b", "site=c", "site=d", "ward=x", "ward=y"]
+    line = watch.of_slices().set_index("slice").loc["site=b"]
+    assert line["e_value"] == pytest.approx(math.exp(alone_.evidence.log_e[-1]))
+    assert line["stands_out"]
+    assert not watch.of_slices().set_index("slice").loc[["site=a", "site=c", "site=d"], "stands_out"].any()
+    found = watch.answer()
+    assert found.of_slices
+    assert [each.name for each in found.slices] == ["site=b"]
+    assert found.slices[0].gap_low > 0
+    assert "predictions for site=b are too low by" in found.sentence
+
+
+def test_a_slice_that_appears_later_is_watched_from_then_on() -> None:
+    watch = Watch(by=("site",))
+    for seed in range(10):
+        whole = of_sites(seed, {"d": 0.1}, 400)
+        rows = whole.take(np.flatnonzero(whole.metadata["site"] != "d")) if seed < 6 else whole
+        watch = watch.add(rows, seed + 1)
+    found = watch.answer()
+    assert [each.name for each in found.slices] == ["site=d"]
+    assert from_json(to_json(watch), "again").answer().sentence == found.sentence
+
+
+def test_e_bh_is_the_one_by_hand() -> None:
+    # K = 4 and alpha = .1: the second largest has to be 20, the third 13.3. Only all three of 14 are enough.
+    assert rejected(np.log([14.0, 14.0, 14.0, 1.0]), 0.1).tolist() == [True, True, True, False]
+    assert not rejected(np.log([14.0, 14.0, 1.0, 1.0]), 0.1).any()
+    assert rejected(np.log([41.0, 1.0, 1.0, 1.0]), 0.1).tolist() == [True, False, False, False]
+
+
+def test_columns_that_are_no_slices_are_refused() -> None:
+    with pytest.raises(InputError, match="have no column 'region'"):
+        Watch(by=("region",)).add(of_sites(0, {}))
+    with pytest.raises(InputError, match="different columns"):
+        Watch(by=("site", "site"))
+    many = of_sites(0, {})
+    many = many.replace(metadata=pd.DataFrame({"site": np.arange(300)}))
+    with pytest.raises(InputError, match="more than 200 values"):
+        Watch(by=("site",)).add(many)
+
+
+def test_a_state_of_a_year_and_a_slice_is_small() -> None:
+    watch = Watch(by=("site",), horizon=365)
+    sums = Watch().add(of_sites(0, {}, 4000)).counts["1"]
+    days = {str(day): sums for day in range(1, 366)}
+    full = replace(watch, event="1", counts=days, slices={f"site={k}": days for k in range(20)})
+    assert len(to_json(full)) / 21 < 300_000
+
+
+# ---- labels that come later -----------------------------------------------------------------------------------
+
+
+def test_a_batch_waits_until_its_last_label_and_blocks_later_ones() -> None:
+    watch = Watch().add(batch(0), 1)
+    october, november = batch(1, 100), batch(2)
+    waits = watch.add(october.take(np.arange(62)), 2, "october", unlabeled=38)
+    assert waits.counts == watch.counts
+    assert "2 waits: labels of 62 % so far (62 of 100 rows)." in waits.answer().sentence
+    both = waits.add(november, 3, "november")
+    assert both.counts == watch.counts
+    assert "3 has all labels, and is added after the batches before it." in both.answer().sentence
+    assert from_json(to_json(both), "again").waiting == both.waiting
+    done = both.add(october, 2, "october").add(november, 3, "november")
+    assert not done.waiting
+    in_time = watch.add(october, 2, "october").add(november, 3, "november")
+    assert to_json(done) == to_json(in_time)
+    # What has been added once is known by its name, with however many labels it comes.
+    assert done.add(october.take(np.arange(62)), 2, "october", unlabeled=38) is done
+
+
+def test_a_batch_that_is_closed_is_added_without_the_labels_that_never_came() -> None:
+    watch = Watch().add(batch(0), 1).add(batch(1, 62), 2, "october", unlabeled=38)
+    closed = watch.add(batch(1, 62), 2, "october", unlabeled=38, close=True)
+    assert closed.counts["2"].rows == 62
+    assert "38 rows have no outcome and are left out." in closed.answer().sentence
+    assert not watch.give_up(2).waiting
+    with pytest.raises(InputError, match="no batch of period 7 waits"):
+        watch.give_up(7)
+    with pytest.raises(InputError, match="needs a name"):
+        watch.add(batch(3), 3, unlabeled=1)
+
+
+def test_a_watch_whose_batches_all_wait_says_so() -> None:
+    watch = Watch().add(batch(0, 10), "2026-10", "a", unlabeled=90)
+    with pytest.raises(NotAnswerable, match="labels of 10 % so far"):
+        watch.answer()
+    assert from_json(to_json(watch), "again").waiting == watch.waiting
+    assert watch.frame().empty
+    assert watch.of_slices().empty
+
+
+def test_waiting_in_order_keeps_the_promise_that_entering_early_breaks() -> None:
+    """Deaths are known at once, survivals two periods later: rows added when known alarm, batches in order do not."""
+    early, waiting = Watch(), Watch()
+    for period in range(12):
+        whole = batch(period, 200)
+        dead = whole.labels == 1
+        early = early.add(whole.take(np.flatnonzero(dead)), period + 1, f"{period} dead")
+        waiting = waiting.add(whole.take(np.flatnonzero(dead)), period + 1, str(period), unlabeled=int((~dead).sum()))
+        if period >= 2:
+            waiting = waiting.add(batch(period - 2, 200), period - 1, str(period - 2))
+    assert early.answer().alarm
+    assert not waiting.answer().alarm
+
+
+def test_the_state_is_what_its_schema_describes() -> None:
+    schema = Draft202012Validator(json.loads(Path(state_file.__file__).with_name("state.schema.json").read_text()))
+    watch = Watch(by=("site",), limit=0.1).add(of_sites(0, {}), 2).add(of_sites(1, {}), 1)
+    state = json.loads(to_json(watch.add(of_sites(2, {}), 3, "c", unlabeled=3)))
+    schema.validate(state)
+    assert not schema.is_valid({**state, "schema": "calib-watch/1"})
+    assert not schema.is_valid({name: value for name, value in state.items() if name != "years"})
