@@ -1,6 +1,18 @@
 """Released models watched over time, with a promise that holds however often one looks."""
 
+from calib_core.monitoring.before_labels import BeforeLabels, ScoreDrift, before_labels, score_drift
 from calib_core.monitoring.state_file import read_watch, write_watch
-from calib_core.monitoring.watched_model import Watch, WatchAnswer
+from calib_core.monitoring.watched_model import SliceError, Waiting, Watch, WatchAnswer
 
-__all__ = ["Watch", "WatchAnswer", "read_watch", "write_watch"]
+__all__ = [
+    "BeforeLabels",
+    "ScoreDrift",
+    "SliceError",
+    "Waiting",
+    "Watch",
+    "WatchAnswer",
+    "before_labels",
+    "read_watch",
+    "score_drift",
+    "write_watch",
+]
