@@ -85,6 +85,7 @@ simulations: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/update_tests.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/class_slopes.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/random_effects.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/watching.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/risk_intervals.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/risk_intervals.py curves
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/aurocs.py

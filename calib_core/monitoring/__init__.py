@@ -2,13 +2,13 @@
 
 from calib_core.monitoring.before_labels import BeforeLabels, ScoreDrift, before_labels, score_drift
 from calib_core.monitoring.state_file import read_watch, write_watch
-from calib_core.monitoring.watched_model import SliceError, Waiting, Watch, WatchAnswer
+from calib_core.monitoring.watched_model import IncompleteBatch, SliceError, Watch, WatchAnswer
 
 __all__ = [
     "BeforeLabels",
+    "IncompleteBatch",
     "ScoreDrift",
     "SliceError",
-    "Waiting",
     "Watch",
     "WatchAnswer",
     "before_labels",

@@ -1,4 +1,4 @@
-"""What scores show before their labels arrive: expected accuracy, shares of the classes, drift of the scores."""
+"""Scores before their labels arrive: expected accuracy, shares of the classes, drift of the scores."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _sums(counts: Float64s, low: Float64s, high: Float64s) -> PeriodSums:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BeforeLabels(OneLine):
-    """What ``rows`` without labels show under assumptions; none of it is a verdict on calibration.
+    """Results for ``rows`` without labels under assumptions; none of it is a verdict on calibration.
 
     ``expected`` is the mean of the scores: the accuracy (or the share of the event) if the predictions are calibrated.
     ``low`` to ``high`` is where the observed one then is at ``level``. ``shift`` are the shares of the classes if only
@@ -175,7 +175,7 @@ class BeforeLabels(OneLine):
         ends = f"{short_percent(self.low)} to {short_percent(self.high)}"
         shares = self.why
         if self.shift is not None:
-            shares = f"If only the shares of the classes have changed: {self.shift.sentences[0]}"
+            shares = f"If only the shares of the classes have changed: {' '.join(self.shift.sentences)}"
         return (
             f"If the predictions are still calibrated, {what} {short_percent(self.expected)} of these rows ({ends}).",
             shares,
@@ -194,7 +194,7 @@ def before_labels(
     alpha: float = SIGNIFICANCE,
     horizon: int = HORIZON,
 ) -> BeforeLabels:
-    """Return what rows without labels show about a model, as long as their outcomes are unknown.
+    """Return what rows without labels show about a model, before their outcomes are known.
 
     Parameters
     ----------

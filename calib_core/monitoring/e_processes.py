@@ -101,8 +101,8 @@ def evidence(sums: PeriodSums, tolerance: float | None, horizon: int, *, last: b
     In the large: mean over shifts of sum_k g_k prod_{P = k..t} e_P + 1 - sum_k g_k.
     In bins: the same mixture of the mean over bets b of exp(-b n eps - psi(b) V) prod_bins cosh(b S_bin).
     Here eps is the ``tolerance`` of the binned error, and n, V and S are sums since start k. The product allows for all
-    signs of the bins' errors. Without a tolerance there is only the first. Sums without log factors have the second,
-    and in place of the first one errors in one direction: the mean over b of exp(-b n eps - psi(b) V) cosh(b S).
+    signs of the bins' errors. Without a tolerance there is only the first. Sums without log factors have another first
+    part, for errors in one direction: the mean over b of exp(-b n eps - psi(b) V) cosh(b S).
     """
     periods, shifted = sums.log_factors.shape
     weights = start_weights(periods, horizon)
@@ -129,7 +129,7 @@ def evidence(sums: PeriodSums, tolerance: float | None, horizon: int, *, last: b
 
 
 def rejected(log_e: Float64s, alpha: float) -> Bools:
-    """Which of K null hypotheses e-BH rejects: the k with the largest e-values, if the k-th is at least K / (alpha k).
+    """Rejections of K null hypotheses by e-BH: the k largest e-values, if the k-th is at least K / (alpha k).
 
     The expected share of true ones among them is at most ``alpha``, for e-values that depend on each other in any way
     (Wang & Ramdas 2022).

@@ -19,8 +19,8 @@ from calib_core.monitoring.watched_model import (
     LONGEST,
     MOST_PERIODS,
     MOST_SLICES,
+    IncompleteBatch,
     PeriodCounts,
-    Waiting,
     Watch,
     YearRecord,
 )
@@ -147,10 +147,10 @@ def _year(each: dict[str, Any], periods: dict[str, Any]) -> YearRecord:
     return YearRecord(**each)
 
 
-def _waiting(each: dict[str, Any]) -> Waiting:
+def _waiting(each: dict[str, Any]) -> IncompleteBatch:
     _check(type(each["period"]) is str and {type(each["rows"]), type(each["labeled"])} == {int})
     _check(0 <= each["labeled"] <= each["rows"] < _MOST and each["rows"] > 0)
-    return Waiting(**each)
+    return IncompleteBatch(**each)
 
 
 def _check(right: bool) -> None:

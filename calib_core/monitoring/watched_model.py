@@ -79,7 +79,7 @@ class PeriodCounts(OneLine):
 
 
 @dataclass(frozen=True, repr=False)
-class Waiting(OneLine):
+class IncompleteBatch(OneLine):
     """A batch that is not added yet: its ``period``, its ``rows``, and how many of them have an outcome."""
 
     period: str
@@ -88,7 +88,7 @@ class Waiting(OneLine):
 
     @property
     def sentence(self) -> str:
-        """How many outcomes there are so far."""
+        """Number of outcomes so far, in words."""
         if self.labeled == self.rows:
             return f"{self.period} has all labels, and is added after the batches before it."
         return (
@@ -102,7 +102,7 @@ class Waiting(OneLine):
 
 @dataclass(frozen=True, repr=False)
 class YearRecord(OneLine):
-    """What was seen in a year: the largest logarithm of the evidence, and the periods of the first alarms.
+    """Record of a year: the largest logarithm of the evidence, and the periods of the first alarms.
 
     ``alarm`` is about all rows, ``slices`` about some slice; None without an alarm.
     """
@@ -189,7 +189,7 @@ class WatchAnswer(OneLine):
     of_all_rows: bool
     of_slices: bool
     slices: tuple[SliceError, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[IncompleteBatch, ...] = ()
     unlabeled: int = 0
     year_before: str | None = None
 
@@ -295,10 +295,10 @@ class Watch(OneLine):
     late: frozenset[str] = frozenset()
     """Periods that first came after a later one."""
     years: tuple[YearRecord, ...] = ()
-    """What was seen in each year, the first one first."""
+    """Record of each year, the first one first."""
     batches: Mapping[str, str] = field(default_factory=dict)
     """Period of each batch, by the batch's name or digest."""
-    waiting: Mapping[str, Waiting] = field(default_factory=dict)
+    waiting: Mapping[str, IncompleteBatch] = field(default_factory=dict)
     """Batches that are not added yet, by name, in the order in which they were given first."""
 
     def __post_init__(self) -> None:
@@ -317,8 +317,8 @@ class Watch(OneLine):
         as_whole(self.bins, "bins", 1, MOST_BINS)
         if not 0 <= self.miss < self.alpha:
             raise InputError(
-                f"the baseline's upper end is exceeded with a chance of {self.miss:g}, so the chance of a false alarm "
-                f"must be above that, and is {self.alpha:g}: allow more false alarms, or create the baseline with a "
+                f"the chance of a false alarm is {self.alpha:g}. It must be above {self.miss:g}, the chance that the "
+                "baseline's error is above its upper end. Allow more false alarms, or create the baseline with a "
                 "higher level"
             )
         for name in ("counts", "batches", "waiting", "slices"):
@@ -350,9 +350,9 @@ class Watch(OneLine):
         bins = re.fullmatch(r"(\d+) equal width", baseline.bins)
         if baseline.notion not in _EVENTS or baseline.estimator != "ece" or bins is None:
             raise InputError(
-                f"the baseline is the {baseline.estimator} of the notion {baseline.notion} in {baseline.bins} bins, "
-                "and a watch needs the ece of the event or of the confidence in equal-width bins: create the baseline "
-                "with --bins 15, and without an event with --notion confidence"
+                f"the baseline is the {baseline.estimator} of the notion {baseline.notion} in {baseline.bins} bins. "
+                "A watch needs the ece of the event or of the confidence in equal-width bins. Create the baseline with "
+                "--bins 15, and without an event with --notion confidence"
             )
         if not 0 <= allowed < 1:
             raise InputError(f"the increase allowed is {allowed:g}; it must be at least 0 and below 1")
@@ -400,8 +400,8 @@ class Watch(OneLine):
 
         Raises
         ------
-        InputError : the batch is about another event than those before, has no rows, was added to another period, or
-            lacks outcomes and a name; or the label of the period is not valid.
+        InputError : the batch is about another event than those before, has no rows, or was added to another period. A
+            label is not valid, or a batch that lacks outcomes has no name.
         NotAnswerable : the predictions have weights, or are a summary of counts.
         """
         rows, event = self._watched(predictions)
@@ -414,8 +414,8 @@ class Watch(OneLine):
         label = (known or self._next()) if period is None else label_of(period)
         if known is not None and known != label:
             raise InputError(
-                f"this batch was added to period {known} before, so it cannot be added to {label}. If it is another "
-                "batch with the same rows, give it a name of its own"
+                f"this batch was added to period {known} before, so it cannot be added to {label}; another batch with "
+                "the same rows needs a name of its own"
             )
         if batch in self.batches:
             return self
@@ -423,7 +423,7 @@ class Watch(OneLine):
             raise InputError(f"a watch has at most {MOST_PERIODS:,} periods; start a new one")
         before = next(iter(self.waiting), batch)
         if (unlabeled and not close) or before != batch:
-            waits = Waiting(label, len(rows.h) + unlabeled, len(rows.h))
+            waits = IncompleteBatch(label, len(rows.h) + unlabeled, len(rows.h))
             return replace(self, event=event, waiting={**self.waiting, batch: waits})
         return self._with(predictions, rows, event, label, batch, unlabeled)
 
@@ -611,7 +611,7 @@ class Watch(OneLine):
 
     @property
     def _off(self) -> str:
-        """What an alarm shows if the error has no direction."""
+        """Statement of an alarm if the error has no direction."""
         if self.limit is not None:
             whose = " (that of the baseline and the increase allowed)" if self.notion is not None else ""
             return f"the error in {self.bins} bins is above {short_percent(self.limit)}{whose}"
@@ -663,8 +663,8 @@ class Watch(OneLine):
     def of_slices(self) -> pd.DataFrame:
         """Return a line per slice: its evidence now, whether it stands out, and its error since it began.
 
-        ``since`` is the period from which on an error explains the evidence best, for a slice that stands out, and else
-        the first one of the year. Rows and means are those since then. The ends of the gaps are valid jointly.
+        For a slice that stands out, ``since`` is the period from which on an error explains the evidence best. For the
+        others it is the first one of the year. Rows and means are since then. The ends of the gaps are jointly valid.
         """
         year, (_, alpha) = len(self.years) - 1, self.levels
         now = [self._evidence(year, each, last=True) for each in self.slices.values()] if self.years else []
@@ -787,9 +787,9 @@ class Watch(OneLine):
         return str(int(labels[-1]) + 1)
 
 
-def _merged(one: Mapping[str, PeriodCounts], other: Mapping[str, PeriodCounts]) -> dict[str, PeriodCounts]:
-    both = one.keys() & other.keys()
-    return {**one, **other, **{label: one[label] + other[label] for label in both}}
+def _merged(first: Mapping[str, PeriodCounts], other: Mapping[str, PeriodCounts]) -> dict[str, PeriodCounts]:
+    both = first.keys() & other.keys()
+    return {**first, **other, **{label: first[label] + other[label] for label in both}}
 
 
 def _slices_of(predictions: Predictions, column: str) -> tuple[NDArray[np.intp], list[str]]:

@@ -133,7 +133,7 @@ def examples(rows):
         watch.sums_by_period(watch.periods),
         watch.counts["1"],
         watch.years[0],
-        cc.monitoring.Waiting("2026-10", 100, 62),
+        cc.monitoring.IncompleteBatch("2026-10", 100, 62),
         cc.monitoring.SliceError("site=a", "2026-10", 300, 50.0, 0.05, 0.01, 0.09),
         (before_labels := cc.monitoring.before_labels(two, {"2026-10": two.probs})),
         before_labels.drift,

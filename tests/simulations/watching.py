@@ -1,19 +1,18 @@
 """False alarms of watches over 1,000 looks, coverage at all of them, and delay of an alarm beside other methods.
 
-Run `python tests/simulations/watching.py [--runs 1000]` with the package installed; it writes watching.csv line by line
-and keeps the lines it has (1,000 runs take about two hours on one core). Each look has 50 rows.
+Run `python tests/simulations/watching.py [--runs 1000]` with the package installed. It writes watching.csv line by line
+and reuses existing lines. 1,000 runs take about two hours on one core. Each look has 50 rows.
 
-false alarms: the share of runs with an alarm in 1,000 looks, for calibrated laws (with a tolerance of 0) and for one at
-the edge of a tolerance of 2 points. `ours` is at most 5 %. The falsified twin, a z-test at 5 % of each look, alarms in
-nearly all runs. `bonferroni` is the same test at 5 % / 1,000, `cumulative` that of all rows so far, and `ece` the
-calibration error of each look above a limit simulated for this law.
+false alarms: the share of runs with an alarm in 1,000 looks. Laws are calibrated and the tolerance is 0, except for one
+law at the edge of a tolerance of 2 points. `ours` is at most 5 %. The falsified twin, a z-test at 5 % of each look,
+alarms in nearly all runs. `bonferroni` is the same test at 5 % / 1,000. `cumulative` is that of all rows so far. `ece`
+is the calibration error of each look above a limit that is simulated for this law.
 
 coverage: the share of runs in which the confidence sequence of the mean gap contains the true one at every look. The
 twin is a fixed 95 % interval, looked at as often.
 
 delay: median number of looks from the start of a drift to the alarm, for runs without one before it; 1,000 if none
-comes. CUSUM of observed less expected has a limit that is simulated for the law and the number of looks, so it is an
-oracle that nobody has.
+comes. CUSUM of observed less expected has a limit that is simulated for the law. So it is an oracle that nobody has.
 """
 
 from __future__ import annotations
@@ -108,8 +107,8 @@ class Sums:
 def first_alarm(sums: Sums, tolerance: float, limit: float = 1 / ALPHA) -> int:
     """The first look (from 0) at which the evidence is at least the limit; LOOKS if there is none.
 
-    The part in the large is a recursion. The part in bins is bounded for each start and look by log cosh x <= min(|x|,
-    x^2 / 2), and computed where the bound does not exclude an alarm.
+    The part in the large is a recursion. The part in bins is bounded by log cosh x <= min(|x|, x^2 / 2). It is computed
+    where this bound does not exclude an alarm.
     """
     weights = start_weights(LOOKS, LOOKS)
     large, log_a = np.zeros(LOOKS), np.full(len(SHIFTS), -np.inf)

@@ -1,4 +1,4 @@
-"""What is known before labels: drift of scores valid at every look, and expectations under stated assumptions."""
+"""Scores before their labels: drift valid at every look, and expectations under stated assumptions."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ def test_what_does_not_belong_is_refused() -> None:
             Watch().add(batch(0), label)
     with pytest.raises(InputError, match="name of the batch"):
         Watch().add(batch(0), 1, batch="")
-    with pytest.raises(InputError, match="give it a name of its own"):
+    with pytest.raises(InputError, match="needs a name of its own"):
         Watch().add(batch(0), 1).add(batch(0), 2)
     with pytest.raises(NotAnswerable, match="no batch"):
         Watch().answer()
@@ -452,7 +452,7 @@ def test_a_baseline_sets_the_limit_and_takes_its_own_chance_of_being_wrong() -> 
 @pytest.mark.parametrize(
     ("change", "said"),
     [({"bins": "15 equal mass"}, "equal-width bins"), ({"notion": "class-wise"}, "--notion confidence"),
-     ({"estimator": "ksce"}, "needs the ece"), ({"level": 0.8}, "allow more false alarms")],
+     ({"estimator": "ksce"}, "needs the ece"), ({"level": 0.8}, "Allow more false alarms")],
 )  # fmt: skip
 def test_another_kind_of_baseline_is_refused(change: dict[str, object], said: str) -> None:
     released = gate_check(batch(0, 500), 0.1, bins=8).kept
