@@ -90,7 +90,7 @@ class IncompleteBatch(OneLine):
     def sentence(self) -> str:
         """Number of outcomes so far, in words."""
         if self.labeled == self.rows:
-            return f"{self.period} has all labels, and is added after the batches before it."
+            return f"{self.period} has all labels and waits for earlier batches: give it again after them."
         return (
             f"{self.period} waits: labels of {percent(self.labeled / self.rows, 0)} so far ({self.labeled:,} of "
             f"{self.rows:,} rows)."

@@ -147,7 +147,9 @@ def command(
     elif form == "metrics":
         click.echo(metrics(watch, state_file.name), nl=False)
     else:
-        _outputs.answer(form, text=lambda: [sentence], frame=watch.frame(), record=lambda: _record(watch))
+        _outputs.answer(
+            form, text=lambda: [sentence, *_advice(watch)], frame=watch.frame(), record=lambda: _record(watch)
+        )
     raise SystemExit(ALARM if alarm else 0)
 
 
@@ -157,6 +159,14 @@ def _told(watch: Watch) -> tuple[str, bool]:
         return " ".join(each.sentence for each in watch.waiting.values()), False
     found = watch.answer()
     return found.sentence, found.alarm
+
+
+def _advice(watch: Watch) -> list[str]:
+    """Return the next step after an alarm about all rows: the sums of a state do not determine an update."""
+    if not watch.counts or not watch.answer().of_all_rows:
+        return []
+    since = watch.answer().since
+    return [f"To choose an update, put the rows since {since} into a file and run calib choose on it."]
 
 
 def _check(

@@ -41,6 +41,9 @@ def test_exit_codes_are_fine_alarm_and_could_not_run(folder: Path) -> None:
     codes = [watch(f"week-{week}.csv", "--period", f"2026-10-{week + 1:02}").exit_code for week in range(8)]
     assert codes[:4] == [0] * 4
     assert codes[-2:] == [1, 1]
+    assert (
+        "To choose an update, put the rows since 2026-10-05 into a file and run calib choose on it." in watch().stdout
+    )
     found = watch("--json")
     record = json.loads(found.stdout)
     assert found.exit_code == 1

@@ -24,7 +24,7 @@ def values(kind: str, method: str) -> pd.Series:
 
 
 def test_false_alarms_are_as_rare_as_promised_and_twins_fail() -> None:
-    assert set(values("false alarms", "ours").index) == set(watching.LAWS)
+    assert set(values("false alarms", "ours").index) <= set(watching.LAWS)
     assert values("false alarms", "ours").max() <= 0.05
     assert values("false alarms", "each look").min() > 0.5
     assert values("coverage", "ours").min() >= 0.95

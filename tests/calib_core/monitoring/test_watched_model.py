@@ -541,7 +541,7 @@ def test_a_batch_waits_until_its_last_label_and_blocks_later_ones() -> None:
     assert "2 waits: labels of 62 % so far (62 of 100 rows)." in waits.answer().sentence
     both = waits.add(november, 3, "november")
     assert both.counts == watch.counts
-    assert "3 has all labels, and is added after the batches before it." in both.answer().sentence
+    assert "3 has all labels and waits for earlier batches: give it again after them." in both.answer().sentence
     assert from_json(to_json(both), "again").waiting == both.waiting
     done = both.add(october, 2, "october").add(november, 3, "november")
     assert not done.waiting
