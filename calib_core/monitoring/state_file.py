@@ -87,14 +87,16 @@ def from_json(text: str | bytes, name: str) -> Watch:
         raise InputError(f"{name} is not the state of a watch; calib watch creates one where there is no file")
     try:
         return _watch(whole) if schema == SCHEMA else _watch(_from_first(whole)).retraced()
-    except (KeyError, ValueError, OverflowError, AttributeError, TypeError) as why:
+    except (KeyError, ValueError, OverflowError) as why:
         raise InputError(f"{name} is damaged: restore it from a copy, or add the batches to a new state") from why
 
 
 def _from_first(whole: dict[str, Any]) -> dict[str, Any]:
     """Return a state of the first version, which had no record of looks, in the present form."""
     periods = {}
+    _check_tables(whole["periods"], *_table(whole["periods"]).values())
     for label, each in whole["periods"].items():
+        _check(type(each["whole"]) is type(each["part"]) is list)
         _check({*map(type, (*each["whole"], *each["part"]))} == {int} and len(each["whole"]) == len(each["part"]))
         _check(all(0 <= part < 1 << _BITS for part in each["part"]))
         sums = [(a << _BITS) + b for a, b in zip(each["whole"], each["part"], strict=True)]
@@ -108,7 +110,10 @@ def _from_first(whole: dict[str, Any]) -> dict[str, Any]:
 def _watch(whole: dict[str, Any]) -> Watch:
     """One state, each value checked; the errors that ``from_json`` names mean damage."""
     periods, slices, batches, waiting = (whole[name] for name in ("periods", "slices", "batches", "waiting"))
-    _check({*map(type, (periods, slices, batches, waiting))} == {dict} and type(whole["by"]) is list)
+    _check(type(whole["by"]) is type(whole["years"]) is list)
+    for table in (periods, slices, waiting):
+        _check_tables(table, *_table(table).values())
+    _check_tables(batches, *whole["years"], *(each for of in slices.values() for each in of.values()))
     settings = {name: whole[name] for name in _SETTINGS} | {"by": tuple(whole["by"])}
     _check(all(_number(settings[name]) for name in ("tolerance", "alpha", "miss")))
     _check(all(settings[name] is None or _number(settings[name]) for name in ("ratio", "limit")))
@@ -143,14 +148,24 @@ def _counts(each: dict[str, Any], width: int) -> PeriodCounts:
 
 
 def _year(each: dict[str, Any], periods: dict[str, Any]) -> YearRecord:
-    _check(_number(each["log_e"]) and all(each[name] is None or each[name] in periods for name in ("alarm", "slices")))
-    return YearRecord(**each)
+    alarms = (each["alarm"], each["slices"])
+    _check(_number(each["log_e"]) and all(label is None or type(label) is str for label in alarms))
+    _check(all(label is None or label in periods for label in alarms))
+    return YearRecord(each["log_e"], *alarms)
 
 
 def _waiting(each: dict[str, Any]) -> IncompleteBatch:
     _check(type(each["period"]) is str and {type(each["rows"]), type(each["labeled"])} == {int})
     _check(0 <= each["labeled"] <= each["rows"] < _MOST and each["rows"] > 0)
-    return IncompleteBatch(**each)
+    return IncompleteBatch(each["period"], each["rows"], each["labeled"])
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if type(value) is dict else {}
+
+
+def _check_tables(*values: Any) -> None:
+    _check({*map(type, values)} <= {dict})
 
 
 def _check(right: bool) -> None:

@@ -32,7 +32,7 @@ def test_false_alarms_are_as_rare_as_promised_and_twins_fail() -> None:
 
 
 def test_drifts_are_found_sooner_than_by_fixed_methods() -> None:
-    """Of those that hold their level: a test of each look, of all rows so far, and the calibration error."""
+    """Fixed methods with their level: tests of each look, of all rows so far, and the calibration error."""
     ours = values("delay", "ours, tolerance 0")
     for method in ("bonferroni", "cumulative", "ece"):
         assert (ours <= values("delay", method)).all()
