@@ -89,7 +89,8 @@ def _watching(table: pd.DataFrame) -> str:
     runs = table.loc[table["kind"] == "false alarms", "runs"].min()
     return (
         "`calib watch` has one limit of false alarms for all looks, here 5 %. In 1,000 looks at 50 rows each it "
-        f"alarms in at most {_percent(alarms.max(), 1)} of the runs of {len(alarms)} calibrated laws, each with {runs:,} or more runs. "
+        f"alarms in at most {_percent(alarms.max(), 1)} of the runs of {len(alarms)} calibrated laws, each with "
+        f"{runs:,} or more runs. "
         f"The falsified twin, a test at 5 % of each look, alarms in at least {_percent(naive.min())}. The interval of "
         f"the mean gap contains the true one at every look in at least {_percent(covered.min())} of the runs; a fixed "
         f"95 % interval in at most {_percent(fixed.max())}. The picture shows how soon an alarm comes after a drift. "
