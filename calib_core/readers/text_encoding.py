@@ -201,8 +201,11 @@ Array: TypeAlias = NDArray[Any]
 Writing: TypeAlias = Literal["plain", "percent", "comma", "unclear"]
 """Notation of a column's numbers: plain, "91 %", "0,91", or "1,234", which may be 1.234 or 1234."""
 
-MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?", "."})
-"""Usual text for a missing number, in upper or lower case; in a column of numbers these mean NaN. SAS has a point."""
+MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?", ".",
+                          "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"})  # fmt: skip
+"""Usual text for a missing number, in upper or lower case; in a column of numbers these mean NaN.
+
+SAS has a point. Spreadsheets write errors of formulas."""
 
 _PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
