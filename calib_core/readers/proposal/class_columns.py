@@ -261,7 +261,8 @@ _PLACES = frozenset({"icu", "site", "center", "ward", "hospital", "region"})
 _OUTCOMES, _COVARIATES = frozenset(_OUTCOME_WORDS.split()), frozenset(_COVARIATE_WORDS.split())
 _SCORE_TEXT = """
 p prob probs proba probability probabilities risk score scores pred predicted prediction predictions phat yhat hat pd
-likelihood output forecast percent pct prozent wahrscheinlichkeit risiko vorhersage prognose risque probabilité
+likelihood output forecast eventprobability percent pct lp xb eta linpred logodds
+prozent wahrscheinlichkeit risiko vorhersage prognose risque probabilité
 probabilite prédiction riesgo probabilidad
 """
 _SCORE_WORDS = frozenset(_SCORE_TEXT.split())
@@ -393,13 +394,15 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
 
     >>> class_called("survival_probability", ("alive", "dead")), class_called("prob_no_event", ("event", "no event"))
     ('alive', 'no event')
+    >>> class_called("p_death", ("1", "2")) is None  # codes, whose meaning is in no name
+    True
     """
     found = class_of(score)
     inner = "" if found is None else found[1]
     for name in names:
         if plain(name) == plain(inner) or (parts(name) and parts(name) == parts(inner)):
             return name
-    side = class_side(score)
+    side = 0 if _numeric(names) and not set(names) <= POSITIVE | NEGATIVE else class_side(score)
     alike = [name for name in names if side and side_of(name) == side]
     return alike[0] if len(alike) == 1 else None
 
@@ -452,4 +455,5 @@ def risk_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     free = [name for name in names if not yes_or_no(two_values(table.columns[name]))]
     shares = [name for name in free if is_share(table, name)]
     called = [name for name in shares or free if parts(name) & _SCORE_WORDS and not parts(name) & NO_MODELS]
-    return tuple(called or shares)
+    of_event = [name for name in called if "eventprobability" in parts(name)]
+    return tuple(of_event or called or shares)

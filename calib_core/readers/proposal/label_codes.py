@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core.predictions.event_names import event_of, side_of
+from calib_core.predictions.event_names import event_of, side_of, words_of
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.messages import affected, listed, quoted, shown
@@ -222,15 +222,21 @@ def numbered(column: Array, names: tuple[str, ...], k: int) -> tuple[tuple[str, 
 
 
 def spelled_alike(names: tuple[str, ...], labels: Array) -> tuple[str, ...]:
-    """Return class names in the labels' spelling, if they differ only in capitals or spaces."""
-    by_plain: dict[str, list[str]] = {}
-    for value in labels:
-        by_plain.setdefault(plain(str(value)), []).append(str(value))
-    out = []
-    for name in names:
-        same = by_plain.get(plain(name), [])
-        out.append(same[0] if len(same) == 1 and name not in same else name)
-    return tuple(out)
+    """Return class names in the labels' spelling, if they differ only in capitals, or in signs between words.
+
+    >>> spelled_alike(("very_low", "High"), np.array(["very low", "high"], dtype=object))
+    ('very low', 'high')
+    """
+    present = {str(value) for value in labels}
+    for key in (plain, lambda name: " ".join(words_of(name))):
+        by_key: dict[str, list[str]] = {}
+        for value in present:
+            by_key.setdefault(key(value), []).append(value)
+        keys = [key(name) for name in names]
+        alone = {each: same[0] for each, same in by_key.items() if len(same) == keys.count(each) == 1}
+        pairs = zip(names, keys, strict=True)
+        names = tuple(name if name in present else alone.get(each, name) for name, each in pairs)
+    return names
 
 
 def same_sides(names: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
