@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from urllib.parse import urlencode
 
@@ -74,9 +75,18 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
     for flag, name in (("tolerance", "eps"), ("ratio", "ratio"), ("where", "within")):
         words += [f"--{flag}", rest.pop(name)] if name in rest else []
     rest |= {name: query[name] for name in ("reading", "test_reading") if name in query}
+    if accepted := _only_accepted(rest.get("reading", "")):
+        del rest["reading"]
+        words += ["--read", f"accepted={','.join(accepted)}"]
     if any(changed for _, changed in selection.others):
         rest["others"] = query["others"]
     return [*words, "--choices", urlencode(rest)] if rest else words
+
+
+def _only_accepted(changed: str) -> list[str]:
+    """Return the codes of the accepted warnings if they are the only change of a reading; else none."""
+    fields = json.loads(changed) if changed else {}
+    return fields["accepted"] if fields.keys() == {"accepted"} else []
 
 
 def _labels(key: str) -> list[str]:
