@@ -10,12 +10,12 @@ from calib_core.text import called
 
 _YES_WORDS = (
     "1 +1 true yes y t + positive pos ja oui si sì sí sim da tak wahr vrai vero verdadero verdadeiro",
-    "waar positiv positif positivo positiva positief evet да 是 はい ano áno igen kyllä так ναι نعم כן 예 네 ya có",
+    "waar positiv positif positivo positiva positief evet да 是 はい ano áno igen kyllä так ναι نعم כן 예 네 ya có بله",
     "陽性 阳性 有 あり 該当 양성",
 )
 _NO_WORDS = (
     "0 -1 false no n f - negative neg nein non nee não nao nie falsch faux falso onwaar negativ négatif negatif",
-    "negativo negativa negatief hayır нет 否 いいえ nej ne nie nem ei ні не όχι لا לא 아니오 아니요 tidak không",
+    "negativo negativa negatief hayır нет 否 いいえ nej ne nie nem ei ні не όχι لا לא 아니오 아니요 tidak không خیر",
     "陰性 阴性 无 無 なし 非該当 음성",
 )
 POSITIVE, NEGATIVE = frozenset(" ".join(_YES_WORDS).split()), frozenset(" ".join(_NO_WORDS).split())

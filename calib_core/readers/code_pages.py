@@ -21,9 +21,10 @@ CODE_PAGES = {
     "cp932": "Shift JIS, the code page of Japanese",
     "euc_jp": "EUC-JP, a code page of Japanese",
     "cp949": "Windows-949, the code page of Korean",
+    "big5": "Big5, the code page of traditional Chinese",
 }
 """Code pages by Python's name; those with one byte per letter in the order of preference, then those with two."""
-_TWO_BYTES = ("gb18030", "cp932", "euc_jp", "cp949")
+_TWO_BYTES = ("gb18030", "cp932", "euc_jp", "cp949", "big5")
 _ONE_BYTE = tuple(page for page in CODE_PAGES if page not in _TWO_BYTES)
 _CYRILLIC = ("cp1251", "koi8-r")
 _FREQUENT = frozenset("оеаинтсрвлОЕАИНТСРВЛ")
@@ -57,6 +58,7 @@ def code_page(data: bytes) -> str:
 
 _RUN = re.compile(rb"[\xa1-\xfe]+")
 _SHIFT_JIS = re.compile(rb"[\x81-\x9f\xe0-\xfc][\x40-\x7e\x80-\xfc]")
+_BIG5 = re.compile(rb"[\xa1-\xf9][\x40-\x7e\xa1-\xfe]")
 _SOME_BYTES = 1 << 16
 
 
@@ -81,6 +83,10 @@ def _of_two_bytes(data: bytes) -> str | None:
         if firsts & {0xA4, 0xA5} and _decodes(some, "euc_jp"):
             return "euc_jp"
         return "cp949" if max(letters) <= 0xC8 and min(letters) >= 0xB0 and _decodes(some, "cp949") else "gb18030"
+    pairs = _BIG5.findall(some)
+    usual = sum(0xA4 <= pair[0] <= 0xC6 for pair in pairs)
+    if 10 * usual >= 9 * len(pairs) > 0 and _BIG5.sub(b"", some).isascii() and _decodes(some, "big5"):
+        return "big5"
     pairs = _SHIFT_JIS.findall(some)
     usual = sum(pair[0] <= 0x9F for pair in pairs)
     rest = _SHIFT_JIS.sub(b"", some)

@@ -207,7 +207,7 @@ MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n
 
 SAS has a point. Spreadsheets write errors of formulas."""
 
-_PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
+_PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*[%％]")
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
@@ -257,7 +257,7 @@ def numbers_as_written(column: Array) -> NDArray[np.float64]:
     writing = written_as(column)
     if writing in ("plain", "unclear"):
         return numbers(column)
-    texts = [str(value).strip().removesuffix("%").strip().replace(",", ".") for value in column]
+    texts = [str(value).strip().rstrip("%％").strip().replace(",", ".") for value in column]
     values = numbers(np.array(texts, dtype=object))
     return values / 100 if writing == "percent" else values
 

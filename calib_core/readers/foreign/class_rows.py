@@ -82,7 +82,7 @@ def _long(table: Table) -> _Long | None:
         return None
     texts = {
         name: len(pd.unique(column)) for name, column in columns.items()
-        if column.dtype == object and not looks_numeric(column) and role(name) not in ("predicted", "correct")
+        if column.dtype == object and not looks_numeric(column) and role(name) != "correct"
     }  # fmt: skip
     classes = [name for name, k in texts.items() if 2 <= k <= min(_MOST_CLASSES, n // _FEWEST) and n % k == 0]
     scores = risk_columns(table, [name for name, column in columns.items() if column.dtype.kind == "f"])

@@ -261,7 +261,7 @@ _PLACES = frozenset({"icu", "site", "center", "ward", "hospital", "region"})
 _OUTCOMES, _COVARIATES = frozenset(_OUTCOME_WORDS.split()), frozenset(_COVARIATE_WORDS.split())
 _SCORE_TEXT = """
 p prob probs proba probability probabilities risk score scores pred predicted prediction predictions phat yhat hat pd
-likelihood output forecast eventprobability percent pct lp xb eta linpred logodds
+likelihood output forecast estimate eventprobability percent pct lp xb eta linpred logodds
 prozent wahrscheinlichkeit risiko vorhersage prognose risque probabilité
 probabilite prédiction riesgo probabilidad
 """
@@ -394,6 +394,8 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
 
     >>> class_called("survival_probability", ("alive", "dead")), class_called("prob_no_event", ("event", "no event"))
     ('alive', 'no event')
+    >>> class_called("hire_score", ("hired", "rejected")), class_called("pred_active", ("inactive", "active"))
+    ('hired', 'active')
     >>> class_called("p_death", ("1", "2")) is None  # codes, whose meaning is in no name
     True
     """
@@ -404,7 +406,18 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
             return name
     side = 0 if _numeric(names) and not set(names) <= POSITIVE | NEGATIVE else class_side(score)
     alike = [name for name in names if side and side_of(name) == side]
+    if len(alike) != 1:
+        own = parts(score) - _SCORE_WORDS
+        alike = [name for name in names if any(each in own or _has_stem(each, own) for each in parts(name))]
     return alike[0] if len(alike) == 1 else None
+
+
+def _has_stem(word: str, others: Collection[str]) -> bool:
+    """True if one of the other words begins this one, as hire does hired."""
+    return any(len(each) >= _SHORTEST and word.startswith(each) for each in others)
+
+
+_SHORTEST = 4
 
 
 def one_subject(score: str, label: str, values: Sequence[str]) -> bool:

@@ -338,7 +338,7 @@ class _Proposal:
         if len(risks) == 1:
             return risks[0]
         per_class = [name for name in free if class_of(name)]
-        rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None]
+        rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None and not self._counts_on(n)]
         if len(rest) == 1:
             return rest[0]
         check_for_scores(self.table)
@@ -351,6 +351,11 @@ class _Proposal:
             message = f"{self.table.name}: no columns are recognized as scores; {models}"
             raise InputError(message, advice, {"score_sets": shares})
         raise self._ask("no columns are recognized as scores", "scores")
+
+    def _counts_on(self, name: str) -> bool:
+        """True for numbers of rows: whole numbers in steps of 1."""
+        steps = np.diff(np.sort(numbers_as_written(self.table.columns[name])))
+        return len(steps) > 1 and bool((steps == 1).all())
 
     def _points(self, name: str, free: list[str]) -> bool:
         """True for points such as 700, no percentages, next to a column in [0, 1] that is named like a risk."""

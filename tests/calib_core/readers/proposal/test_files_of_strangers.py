@@ -87,6 +87,23 @@ def test_codes_1_and_2_are_not_decided_by_the_word_for_1() -> None:
     assert "no name assigns it" in said
 
 
+@pytest.mark.parametrize(
+    ("score", "names"),
+    [("hire_score", ("hired", "rejected")), ("pred_active", ("active", "inactive")),
+     ("arrival_delay_prob", ("delayed", "on-time"))],
+)  # fmt: skip
+def test_a_probability_is_named_after_a_class(score: str, names: tuple[str, str]) -> None:
+    found, said = read({score: RISK, "result": words(EVENT, names[1], names[0])})
+    assert found.class_names == names[::-1]
+    np.testing.assert_allclose(found.probs[:, 1], RISK)
+    assert said == ""
+
+
+def test_numbers_of_rows_are_no_confidence() -> None:
+    with pytest.raises(cc.InputError, match="no columns are recognized as scores"):
+        read({"q": range(N), "response": ["Confidence: 80%"] * N, "correct": EVENT})
+
+
 @pytest.mark.parametrize("name", ["risk (%)", "risk_pct"])
 def test_percentages_of_a_rare_event_are_percentages(name: str) -> None:
     rare = np.append(RISK[:-1] * 0.009, 0.04).round(5)
