@@ -14,7 +14,15 @@ from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.class_columns import called_alike, side_by_side_with, summed_block, two_values
 from calib_core.readers.proposal.column_roles import class_of, one_hot_class, role
-from calib_core.readers.proposal.label_codes import digits, label_texts, plain, same_sides, score_classes, unknown_label
+from calib_core.readers.proposal.label_codes import (
+    codes_inside,
+    digits,
+    label_texts,
+    plain,
+    same_sides,
+    score_classes,
+    unknown_label,
+)
 from calib_core.readers.proposal.score_columns import score_names
 from calib_core.readers.reading import LabelCoding
 from calib_core.readers.table import Table
@@ -211,7 +219,7 @@ def named_columns(subject: Subject) -> Iterator[Finding]:
     do; that is certain if their names are sorted, or if no other order is as accurate.
     """
     reading, k = subject.reading, subject.scores.shape[1]
-    names = score_classes(reading.scores)
+    names = codes_inside(score_classes(reading.scores))
     if len(reading.scores) != k or k == 1 or len(reading.label) != 1 or set(names) <= {*digits(k + 1)}:
         return
     labels = two_values(subject.table.column(reading.label[0]))

@@ -166,6 +166,24 @@ def block_of(table: Table, alike: Sequence[str], free: Collection[str]) -> Block
     return tuple(name for name in run if name in alike or _goes_along(table, name, alike, low, high))
 
 
+def run_to_one(values: NDArray[np.float64]) -> slice | None:
+    """Return the longest run of three or more adjacent columns in [0, 1] that sum to 1 in nearly every row.
+
+    >>> run_to_one(np.array([[7.5, 0.2, 0.3, 0.5, 48.1], [9.1, 0.6, 0.3, 0.1, 47.2]]))
+    slice(1, 4, None)
+    """
+    known = values[np.isfinite(values).all(axis=1)]
+    inside = np.asarray(((known >= 0) & (known <= 1)).all(axis=0)) & (len(known) > 0)
+    sums = np.concatenate([np.zeros((len(known), 1)), np.cumsum(known, axis=1)], axis=1)
+    width = values.shape[1]
+    for length in range(min(width, _MOST_BESIDE), 2, -1):
+        for start in range(width - length + 1):
+            run = slice(start, start + length)
+            if inside[run].all() and np.mean(np.abs(sums[:, run.stop] - sums[:, start] - 1) < 0.01) > _MOST:
+                return run
+    return None
+
+
 def side_by_side_with(table: Table, alike: Sequence[str], free: Collection[str]) -> Block:
     """Return all free columns adjacent to a column named like a class."""
     runs: list[list[str]] = [[]]
@@ -384,7 +402,7 @@ def class_side(column: str) -> int:
     (-1, -1, 1, 0, 0)
     """
     found = class_of(column)
-    rest = " ".join(word for word in words_of(column) if word not in _SCORE_WORDS) if found is None else found[1]
+    rest = " ".join(_content(column)) if found is None else found[1]
     # Single letters, such as "y" and "f", may name anything.
     return 0 if len(rest) == 1 and not rest.isdigit() else side_of(rest)
 
@@ -407,9 +425,22 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
     side = 0 if _numeric(names) and not set(names) <= POSITIVE | NEGATIVE else class_side(score)
     alike = [name for name in names if side and side_of(name) == side]
     if len(alike) != 1:
-        own = parts(score) - _SCORE_WORDS
+        own = _content(score)
         alike = [name for name in names if any(each in own or _has_stem(each, own) for each in parts(name))]
     return alike[0] if len(alike) == 1 else None
+
+
+def _content(score: str) -> list[str]:
+    """Words of a score's name without those for scores, also at the end of German compounds.
+
+    >>> _content("risk_of_death"), _content("Überlebenswahrscheinlichkeit"), _content("Sterberisiko")
+    (['of', 'death'], ['überleben'], ['sterbe'])
+    """
+    words = [_COMPOUND.sub("", word) for word in words_of(score)]
+    return [word for word in words if word and word not in _SCORE_WORDS]
+
+
+_COMPOUND = re.compile(r"(?<=...)s?(wahrscheinlichkeit|risiko|prognose|quote|score)$")
 
 
 def _has_stem(word: str, others: Collection[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -199,6 +200,17 @@ def score_classes(scores: Sequence[str]) -> tuple[str, ...]:
     if all(i[1] for i in inner):
         return digits(len(scores))
     return tuple(scores)
+
+
+def codes_inside(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the numbers in two names that are equal otherwise, such as "class_0" and "class_1"; else the names.
+
+    >>> codes_inside(("Y=0", "Y=1")), codes_inside(("cat", "dog"))
+    (('0', '1'), ('cat', 'dog'))
+    """
+    numbers_in = [re.findall(r"\d+", name) for name in names]
+    alike = len(names) == 2 and len({re.sub(r"\d+", "#", name) for name in names}) == 1
+    return tuple(each[0] for each in numbers_in) if alike and all(len(each) == 1 for each in numbers_in) else names
 
 
 def digits(k: int) -> tuple[str, ...]:

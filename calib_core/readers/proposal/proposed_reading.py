@@ -28,6 +28,7 @@ from calib_core.readers.proposal.class_columns import (
     other_class,
     outcome_columns,
     risk_columns,
+    run_to_one,
     sets_of_matrices,
     side_by_side,
     two_values,
@@ -44,6 +45,7 @@ from calib_core.readers.proposal.column_roles import (
 from calib_core.readers.proposal.column_values import part_of
 from calib_core.readers.proposal.label_codes import (
     classes_of_both,
+    codes_inside,
     digits,
     label_inside,
     label_texts,
@@ -310,7 +312,7 @@ class _Proposal:
 
         More than two columns in [0, 1], as many as there are labels, are also taken: ``sums_off`` reports their sums.
         """
-        label = self._column("label")
+        label = self._column("label") or self._label_of_names(free)
         same = [n for n in free if role(n) is None and len(self.table.columns[n]) == self.table.n_rows]
         if label is not None and label in self.table.columns:
             alike = called_alike(self.table, free, label)
@@ -320,11 +322,23 @@ class _Proposal:
             some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
             if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):
                 return tuple(same)
+            if run := run_to_one(some):
+                return tuple(same[run])
             if len(same) > 2 and all(is_share(self.table, name) for name in same):
                 column = self.table.columns.get(label or "", np.empty(0, dtype=object))
                 labels = {*label_texts(column[:_SAMPLE_ROWS]).tolist()} - {""}
                 return tuple(same) if len(labels) == len(same) else ()
         return ()
+
+    def _label_of_names(self, free: list[str]) -> str | None:
+        """Return the only column of text whose values are all names of numeric columns."""
+        texts = {n: c for n, c in self.table.columns.items() if c.dtype == object and not called_prediction(n)}
+        found = [
+            name for name, column in texts.items()
+            if len(column) == self.table.n_rows and (values := {*label_texts(column[:_SAMPLE_ROWS]).tolist()} - {""})
+            if 1 < len(values) == len(called_alike(self.table, free, name))
+        ]  # fmt: skip
+        return found[0] if len(found) == 1 else None
 
     def _single(self) -> str:
         """Return the only column of P(y = 1)."""
@@ -413,7 +427,7 @@ class _Proposal:
         """Return two score columns in the order of 0 and 1: their names decide, or the chosen classes."""
         if "scores" in self.chosen or len(label) > 1 or label[0] in self.table.matrices:
             return scores
-        names, column = score_classes(scores), self.table.column(label[0])
+        names, column = codes_inside(score_classes(scores)), self.table.column(label[0])
         texts = set(map(plain, two_values(column)))
         named = texts <= set(map(plain, names)) or texts <= set(map(plain, scores))
         if (named and column.dtype.kind != "b") or any(name.isdigit() for name in names):
@@ -530,6 +544,7 @@ class _Proposal:
         if len(label) > 1 or label[0] in self.table.matrices:
             return names or digits(k), "one-hot"
         column = self.table.column(label[0])
+        names = codes_inside(names) if looks_numeric(column) else names
         if names and k == 2 and (meant := same_sides(names, two_values(column))):
             return meant, "names"
         if column.dtype != object:

@@ -99,6 +99,11 @@ def test_a_probability_is_named_after_a_class(score: str, names: tuple[str, str]
     assert said == ""
 
 
+def test_rates_per_thousand_are_no_percentages() -> None:
+    with pytest.raises(cc.InputError, match="For a rate per 1,000 or basis points, divide the values"):
+        read({"risk_per_1000": (RISK * 1000).round().astype(int), "event": EVENT})
+
+
 def test_numbers_of_rows_are_no_confidence() -> None:
     with pytest.raises(cc.InputError, match="no columns are recognized as scores"):
         read({"q": range(N), "response": ["Confidence: 80%"] * N, "correct": EVENT})
@@ -138,6 +143,37 @@ def test_which_column_is_the_label(rows: dict[str, Any]) -> None:
     risk, event = risk_of(read(rows)[0])
     np.testing.assert_allclose(risk, RISK)
     assert event.tolist() == (EVENT == 1).tolist()
+
+
+@pytest.mark.parametrize("names", ["IP_{}", "proba_class_{}", "P(Y={})", "class_{}_prob"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_codes_in_the_names_of_two_columns(names: str, order: tuple[int, int]) -> None:
+    found, said = read({names.format(code): (1 - RISK, RISK)[code] for code in order} | {"y": EVENT})
+    risk, event = risk_of(found)
+    np.testing.assert_allclose(risk, RISK)
+    assert event.tolist() == (EVENT == 1).tolist()
+    assert said == ""
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [{"Gewinner": NAMES}, {"label": LABEL}],
+    ids=["a label by its values", "labels in numbers"],
+)
+def test_classes_without_a_prefix_among_other_numbers(beside: dict[str, Any]) -> None:
+    rows = {"nr": range(N), **{name: PROBS[:, j] for j, name in enumerate(CLASSES)}, "longitude": RISK * 9 + 5}
+    found, _ = read({**rows, **beside})
+    assert found.class_names == CLASSES
+    assert found.labels.tolist() == LABEL.tolist()
+
+
+def test_a_german_compound_names_the_survivors() -> None:
+    rows = {"Überlebenswahrscheinlichkeit": 1 - RISK, "Ausgang": words(EVENT, "überlebt", "verstorben")}
+    for n in (20, N):
+        found, said = read({name: column[:n] for name, column in rows.items()})
+        risk, _ = risk_of(found)
+        np.testing.assert_allclose(risk, RISK[:n])
+        assert said == ""
 
 
 def long_form(**columns: Any) -> dict[str, Any]:
