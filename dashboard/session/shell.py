@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from urllib.parse import urlencode
 
 from calib_core import Recipe
 from dashboard import extensions
-from dashboard.selection import Selection
-from dashboard.session.files import file
+from dashboard.selection import Selection, Source
+from dashboard.session.files import file, reading
+from dashboard.session.reading_changes import changed_fields
 from dashboard.session.result_cache import Missing
 
 _NAMED = (
@@ -75,7 +75,7 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
     for flag, name in (("tolerance", "eps"), ("ratio", "ratio"), ("where", "within")):
         words += [f"--{flag}", rest.pop(name)] if name in rest else []
     rest |= {name: query[name] for name in ("reading", "test_reading") if name in query}
-    if accepted := _only_accepted(rest.get("reading", "")):
+    if accepted := _only_accepted(selection.source):
         del rest["reading"]
         words += ["--read", f"accepted={','.join(accepted)}"]
     if any(changed for _, changed in selection.others):
@@ -83,10 +83,12 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
     return [*words, "--choices", urlencode(rest)] if rest else words
 
 
-def _only_accepted(changed: str) -> list[str]:
+def _only_accepted(source: Source) -> tuple[str, ...]:
     """Return the codes of the accepted warnings if they are the only change of a reading; else none."""
-    fields = json.loads(changed) if changed else {}
-    return fields["accepted"] if fields.keys() == {"accepted"} else []
+    try:
+        return reading(source.data, source.reading).accepted if changed_fields(source.reading) == {"accepted"} else ()
+    except Missing:
+        return ()
 
 
 def _labels(key: str) -> list[str]:

@@ -40,7 +40,7 @@ class _Long(NamedTuple):
 
 
 @shape_of_columns
-class ClassRows(ShapeOfColumns):
+class LongTable(ShapeOfColumns):
     """Table with a row for every class: an identifier, a class, its probability, and the true class or a mark of it."""
 
     key = "class-rows"
@@ -61,8 +61,8 @@ class ClassRows(ShapeOfColumns):
         same = {name: column for name, column in table.columns.items() if _constant(table, name, codes, first)}
         columns = {name: kept.columns[name] for name in same if name not in (found.classes, found.score)}
         if found.marks:
-            at = np.flatnonzero(_marked(table.columns[found.truth]))
-            columns[_LABEL if _LABEL not in columns else found.truth] = frozen(names[at[np.argsort(codes[at])]])
+            true = np.flatnonzero(_marked(table.columns[found.truth]))
+            columns[_LABEL if _LABEL not in columns else found.truth] = frozen(names[true[np.argsort(codes[true])]])
         top = [max(row, key=row.__getitem__) for row in rows]
         columns[CONFIDENCE] = frozen(np.array([row[name] for row, name in zip(rows, top, strict=True)]))
         columns[PREDICTED] = frozen(np.array(top, dtype=object))

@@ -84,9 +84,9 @@ class Decided(NamedTuple):
 def class_decided(table: Table, score: str, label: str, names: Sequence[str]) -> Decided | None:
     """Return the class of a risk column by decisions next to it: the class that is predicted where the risk is high.
 
-    Decisions are a column named like predictions with exactly these two values, of which one occurs only above some
-    risk and the other only below it. A confidence is high for both classes, so it decides nothing. SAS states the class
-    in a column of its own.
+    Decisions are a column named like predictions, with these two values. One of them occurs only above some risk, and
+    the other only below it. A confidence is high for both classes, so it decides nothing. SAS states the class in a
+    column of its own.
 
     >>> columns = {"p": np.array([0.2, 0.9]), "y_pred": np.array(["b", "a"], dtype=object)}
     >>> class_decided(Table("a.csv", "csv", columns), "p", "y", ("a", "b"))
