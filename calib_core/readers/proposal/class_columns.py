@@ -414,6 +414,8 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
     ('alive', 'no event')
     >>> class_called("hire_score", ("hired", "rejected")), class_called("pred_active", ("inactive", "active"))
     ('hired', 'active')
+    >>> class_called("p_recovery", ("recovered", "died")), class_called("p_dog_2", ("cat", "hotdog")) is None
+    ('recovered', True)
     >>> class_called("p_death", ("1", "2")) is None  # codes, whose meaning is in no name
     True
     """
@@ -444,8 +446,13 @@ _COMPOUND = re.compile(r"(?<=...)s?(wahrscheinlichkeit|risiko|prognose|quote|sco
 
 
 def _has_stem(word: str, others: Collection[str]) -> bool:
-    """True if one of the other words begins this one, as hire does hired."""
-    return any(len(each) >= _SHORTEST and word.startswith(each) for each in others)
+    """True if one of the other words is this one up to its ending: hire and hired, recovery and recovered."""
+    for each in others:
+        shorter = min(len(word), len(each))
+        stem = max(_SHORTEST, shorter - 2)
+        if shorter >= stem and word[:stem] == each[:stem]:
+            return True
+    return False
 
 
 _SHORTEST = 4

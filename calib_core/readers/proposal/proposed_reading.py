@@ -322,7 +322,7 @@ class _Proposal:
             some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
             if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):
                 return tuple(same)
-            if run := run_to_one(some):
+            if label is not None and (run := run_to_one(some)):
                 return tuple(same[run])
             if len(same) > 2 and all(is_share(self.table, name) for name in same):
                 column = self.table.columns.get(label or "", np.empty(0, dtype=object))
