@@ -362,9 +362,9 @@ def printed(data: Path, page: Path, *options: str) -> Path:
     return page
 
 
-def test_from_the_overview_the_report_is_two_clicks_away(open_page, served_calib) -> None:  # type: ignore[no-untyped-def]
+def test_from_the_overview_the_report_is_two_clicks_away(open_page, served) -> None:  # type: ignore[no-untyped-def]
     left_out = json.dumps([c.key for c in CHAPTERS if c.key not in ("summary", "calibrators")])
-    page = open_page(f"{served_calib.url}/?view=overview&data=demo:example-1&left_out={quote(left_out)}")
+    page = open_page(f"{served().url}/?view=overview&data=demo:example-1&left_out={quote(left_out)}")
     settled(page)
     page.get_by_role("radio", name="Report", exact=True).click()
     button = page.get_by_role("button", name="Download the report")
