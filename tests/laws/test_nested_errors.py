@@ -417,6 +417,7 @@ KEYS = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", KEYS)
 def test_nothing_is_called_miscalibrated_that_calibrated_models_show(key):
     said = 0

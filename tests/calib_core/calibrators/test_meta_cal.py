@@ -333,6 +333,7 @@ def test_the_papers_rule_keeps_miscoverage_at_the_odds_it_states():
     assert exceeding() == pytest.approx(0.455, abs=4 * 0.035)
 
 
+@pytest.mark.wide
 def test_the_guaranteed_rule_keeps_it_at_its_risk():
     assert exceeding(rule="guaranteed") <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
 
@@ -351,6 +352,7 @@ def falling_short(rule):
     return short / RUNS
 
 
+@pytest.mark.wide
 def test_fixed_sequence_testing_keeps_coverage_accuracy_at_its_risk():
     assert falling_short("guaranteed") <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
     assert falling_short("paper") > 0.2, "the paper's rule promises nothing"
@@ -400,6 +402,7 @@ def fixed_start(scores, correct, others, wanted, risk=0.05):
     return passed
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("law", LAWS)
 def test_the_chosen_start_keeps_the_level_and_refuses_less(law):
     refused, short = runs_of(law, lambda *rows: guaranteed_accuracy(*rows, 0.05))

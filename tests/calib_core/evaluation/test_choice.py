@@ -1209,6 +1209,7 @@ def test_nothing_is_recommended_that_its_own_table_rules_out(slope, n, least):
     assert updated >= least, "the likelihood ratio of a temperature is evidence for the map that contains it"
 
 
+@pytest.mark.wide
 def test_risks_that_are_right_are_left_alone_as_often_as_the_tests_promise():
     maps = ["temperature", "intercept", "logistic-recalibration"]
     found = [choose(mean_right_but_too_extreme(1.0, 700, seed), maps) for seed in range(40)]

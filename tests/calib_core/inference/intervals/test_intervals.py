@@ -45,7 +45,7 @@ def sample(n=400, k=4, seed=0, power=1.6):
 # -- the default ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("truth", [lambda s: s, lambda s: np.clip(s - 0.06, 0, 1)], ids=["calibrated", "shifted"])
 def test_the_default_covers(order, truth):
@@ -138,6 +138,7 @@ def test_debiased_errors_share_the_interval_of_what_they_estimate():
     assert (squared.low, squared.point, squared.high) == ends
 
 
+@pytest.mark.wide
 def test_the_largest_error_is_bounded_for_all_cells_at_once():
     rng = np.random.default_rng(0)
     scores = np.repeat([0.3, 0.5, 0.7, 0.9], 100)
