@@ -124,7 +124,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
         def start(script: Path | None = None) -> Server:
             if script not in running:
                 log = tmp_path_factory.mktemp("server") / "log.txt"
-                running[script] = stack.enter_context(serve_calib(log=log) if script is None else serve(script, log=log))
+                running[script] = stack.enter_context(
+                    serve_calib(log=log) if script is None else serve(script, log=log)
+                )
             return running[script]
 
         yield start

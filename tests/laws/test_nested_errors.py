@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import sample_sizes
 from click.testing import CliRunner
 from score_laws import sample, seed_of
 
@@ -13,7 +14,6 @@ from calib_core import NotAnswerable, estimate
 from calib_core.diagrams import overall_gap
 from calib_core.inference import mean_gap
 from calib_core.inference.intervals.error_hierarchy import Chain, _behind, _p_values
-from calib_core.inference.verdicts import verdict
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.reductions.class_wise import ClassSpecific
 from dashboard.cli import main
@@ -36,11 +36,7 @@ SLACK = 1e-12
 
 @pytest.fixture(autouse=True, scope="module")
 def no_sample_sizes():
-    """Leave out how many rows would be enough, which takes half of the time: the laws are about words, not sentences."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verdict, "rows_to_tell", lambda *asked: 1000.0)
-        patch.setattr(verdict, "rows_with_error", lambda *asked: None)
-        patch.setattr(verdict, "event_sample_size", lambda *asked: None)
+    with sample_sizes.left_out():
         yield
 
 
