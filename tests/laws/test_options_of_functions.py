@@ -893,15 +893,13 @@ KNOWN: dict[str, Any] = {}
 
 
 def usual(function: str, option: str, arguments: dict[str, Any]) -> Any:
-    """Return the first result, cached for all options with the same arguments."""
+    """Return the first result, cached for all options with the same arguments, and for all laws."""
     case = CASES.get(f"{function}.{option}")
-    if isinstance(case, Of) and (case.also or case.first is not inspect.Parameter.empty):
-        return said(function, arguments)
-    if option in AT.get(function, {}):
-        return said(function, arguments)
-    if function not in KNOWN:
-        KNOWN[function] = said(function, arguments)
-    return KNOWN[function]
+    others = isinstance(case, Of) and (case.also or case.first is not inspect.Parameter.empty)
+    asked_as = f"{function}.{option}" if others or option in AT.get(function, {}) else function
+    if asked_as not in KNOWN:
+        KNOWN[asked_as] = said(function, arguments)
+    return KNOWN[asked_as]
 
 
 class Refused(str):
