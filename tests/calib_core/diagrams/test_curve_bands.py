@@ -93,6 +93,7 @@ def test_the_former_bandwidth_missed_the_true_curve():
     assert now.mean() > max(0.86, was.mean() + 0.05)
 
 
+@pytest.mark.wide
 def test_half_of_a_kernel_band_does_not_hold():
     """The falsified twin: a test of coverage must be able to fail."""
     for law in ("network, over-confident", "spread, over-confident"):
