@@ -8,7 +8,7 @@ LOCK := requirements-dev.txt
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: house run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices arena arena-kept trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
+.PHONY: house run test suite wide lint laws oldest newest lock release-check mutants bench bench-peers simulations scoreboard reproduce choices arena arena-kept trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -16,8 +16,11 @@ run: $(VENV)/.app-installed
 # Two workers fill two cores: threads of their own, of BLAS or OpenMP, would only wait for each other (and OpenMP's wait
 # at full speed: a fit of scikit-learn's trees then takes fifty times as long).
 ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
-test: lint chromium $(VENV)/.axe-installed
+suite: $(VENV)/.dev-installed chromium $(VENV)/.axe-installed
 	$(ALONE) $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m "not wide"
+
+# With `make -j2` the two run at the same time: types are checked while a browser or a server is waited for.
+test: lint suite
 
 # What takes too long for every check: the cases that tests marked `sampled` leave out, every room for axe in both themes
 # and at all widths, the longest simulations and the papers' experiments.
@@ -85,6 +88,7 @@ simulations: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/update_tests.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/class_slopes.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/random_effects.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/watching.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/risk_intervals.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/risk_intervals.py curves
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/aurocs.py
@@ -137,6 +141,11 @@ foreign-tools: $(VENV)/.dev-installed
 	$(PYTHON) -m venv $(VENV)-foreign-inspect
 	$(VENV)-foreign-inspect/bin/python -m pip install -q -e '.[inspect]' pytest hypothesis inspect_ai
 	OPENBLAS_NUM_THREADS=1 $(VENV)-foreign-inspect/bin/python -m pytest -q tests/calib_core/readers/foreign/test_inspect_itself.py
+
+# All that has to hold before a version is released, tried on what is built, in environments of its own: an hour.
+release-check: $(VENV)/.dev-installed
+	$(call install,release,-c $(LOCK))
+	$(BIN)/python -m tests.release.check
 
 # The documentation, read from the disk: build/docs/index.html.
 docs: $(VENV)/.dev-installed

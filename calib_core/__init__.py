@@ -113,7 +113,7 @@ __all__ = [
     "update_gains",
 ]
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 _FROM = {
     "binning": ("BINNINGS",),

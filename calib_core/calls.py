@@ -5,6 +5,7 @@ calibrator's ``fit`` and ``apply``, and ``estimate`` do the same with less.
 """
 
 from calib_core.evaluation.model_tables import measured
+from calib_core.evaluation.row_flow import row_flow
 from calib_core.evaluation.splitting import (
     described,
     divide,
@@ -29,6 +30,7 @@ __all__ = [
     "measured",
     "read_as",
     "recalibrated",
+    "row_flow",
     "row_table",
     "stacked",
     "three_corners",

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+import demo_data as examples
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import NotAnswerable, Predictions
@@ -300,6 +301,28 @@ DEMOS: tuple[Demo, ...] = (
         classes=3,
         real=False,
     ),
+    Demo(
+        "hospital-risk",
+        "Risk of death in six hospitals",
+        "Too high in one hospital: over all 4,000 admissions the risk looks fine (580 deaths, 603 expected), but in "
+        "the hospital River half as many patients die as predicted (36 of 500; 75 expected).",
+        "hospital_risk.csv",
+        "Invented admissions; not from real patients",
+        rows=4000,
+        classes=2,
+        real=False,
+    ),
+    Demo(
+        "card-fraud",
+        "Score for rare fraud",
+        "A small error can be a large factor: over all 16,000 payments the mean risk is 1.1 percentage points too "
+        "high, less than the tolerance of 2 %, but only 101 frauds happen where 280 are predicted.",
+        "card_fraud.parquet",
+        "Invented payments; the score ignores that its training rows had a third of the honest ones",
+        rows=16000,
+        classes=2,
+        real=False,
+    ),
 )
 
 
@@ -311,7 +334,7 @@ def demo(key: str) -> tuple[bytes, str]:
     'example_1.csv'
     """
     file = _entry(key).file
-    return resources.files("demo_data").joinpath(file).read_bytes(), file
+    return resources.files(examples).joinpath(file).read_bytes(), file
 
 
 def truth(key: str) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:

@@ -30,3 +30,6 @@ FOLDS: Final = 5
 
 JUDGED_FOLDS: Final = 7
 """Random parts of the rows where calibrators are chosen, or all rows judged: with 5, gains of few rows go unseen."""
+
+FEW_VALUES: Final = 12
+"""Up to this many distinct numbers of a column are separate values; more are a quantity, divided into ranges."""

@@ -8,11 +8,7 @@ import sys
 import threading
 from importlib.metadata import PackageNotFoundError, version
 
-try:
-    import click
-except ModuleNotFoundError:
-    sys.stderr.write('calib: the command needs click, which is not installed; run: pip install "calib[cli]"\n')
-    raise SystemExit(2) from None
+import click
 
 from dashboard import commands
 from dashboard.commands import _extras

@@ -13,8 +13,8 @@ from importlib.metadata import entry_points
 
 GROUP = "calib.extensions"
 """Entry-point group; the value of each entry is the name of a module."""
-OWN = ("calib_core", "dashboard")
-"""The packages of this project."""
+OWN = ("calib_core", __name__.partition(".")[0])
+"""The packages of this project; the second is `dashboard` in the repository, and `calib` in a wheel."""
 
 _lock = threading.RLock()
 _failures: list[str] | None = None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 APP = Path(__file__).with_name("app.py")
 
 _HEAVY = (
-    "dashboard.hosting.application",
+    f"{__package__}.hosting.application",
     "pandas",
     "plotly.graph_objects",
     "scipy.optimize",

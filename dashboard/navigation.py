@@ -25,7 +25,7 @@ DATA = "data"
 """Room behind the name of the current data; it is not a step of the sequence."""
 LEARN = "learn"
 """Room behind "Learn": the guided tour and the glossary."""
-STOPS = 7
+STOPS = 8
 """Number of stops of the guided tour."""
 
 

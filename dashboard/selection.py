@@ -30,6 +30,8 @@ NONE = ""
 """File name before any file has been opened."""
 COLUMNS = ("single", "double")
 """Column widths of a journal in which figures can be exported."""
+STYLES = ("review", "validation")
+"""Arrangements of a report: for reviewers of a model, or for a paper on its external validation."""
 SHARED = {
     "benchmark": ("arena", "arena-ranks"),
     "coverage": ("selective", "skills"),
@@ -195,6 +197,7 @@ class Selection:
     author: str = ""
     left_out: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    style: str = STYLES[0]
     column: str = "double"
     question: str = ""
     tour: int = 0
@@ -495,6 +498,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "author": _short,
     "left_out": lambda text: _sections(text),
     "added": lambda text: _sections(text),
+    "style": _one_of(*STYLES),
     "column": _one_of(*COLUMNS),
     "question": _short,
     "tour": _within(0, STOPS, int),

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from calib_core.readers import all_endings
+
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -56,6 +58,14 @@ class Waiting:
 
 WAITING = Waiting()
 """Waiting files of this process."""
+
+
+def endings() -> tuple[str, ...]:
+    """Return the endings of files with predictions or labels: those of all formats, and Markdown, which has tables.
+
+    In folders and archives, a Markdown file describes the others.
+    """
+    return (*all_endings(), "md")
 
 
 def uploader(label: str, *, key: str, types: Sequence[str], help: str | None = None) -> "UploadedFile | None":

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -183,6 +184,53 @@ def patients() -> pd.DataFrame:
     return _wide(probs, [f"p_{name}" for name in COURSES], np.array(COURSES)[course], **about)
 
 
+HOSPITALS = {"Harbor": 900, "Hill": 800, "Lake": 700, "Mill": 600, "Park": 500, "River": 500}
+# What a hospital's care adds to the log-odds of the outcome, and the model does not know.
+RIVER, OTHERS = -0.9, 0.1
+
+
+def hospital_risk() -> pd.DataFrame:
+    """Invented admissions to six hospitals, with the predicted risk of death: too high in one of them.
+
+    The log-odds of the risk are true but for the hospital: fewer patients die at River, slightly more elsewhere. One
+    age in 25 is missing.
+    """
+    rng = np.random.default_rng(0)
+    hospital = rng.permutation(np.repeat(list(HOSPITALS), list(HOSPITALS.values())))
+    n = hospital.size
+    age = np.clip(rng.normal(66, 14, n).round(), 18, 99)
+    emergency, severity = rng.random(n) < 0.4, rng.normal(0, 1, n)
+    log_odds = -2.35 + 0.04 * (age - 66) + 0.7 * emergency + 0.8 * severity
+    died = rng.random(n) < expit(log_odds + np.where(hospital == "River", RIVER, OTHERS))
+    known = rng.random(n) >= 0.04
+    return pd.DataFrame(
+        {
+            "hospital": hospital,
+            "age": pd.array(np.where(known, age, np.nan), dtype="Int64"),
+            "sex": rng.choice(["female", "male"], n),
+            "admission": np.where(emergency, "emergency", "planned"),
+            "risk": np.round(expit(log_odds), 4),
+            "died": died.astype(int),
+        }
+    )
+
+
+KEPT_HONEST = 1 / 3
+"""Share of honest payments that the fraud model was trained on: it multiplies the odds of its scores by 3."""
+
+
+def card_fraud() -> pd.DataFrame:
+    """Invented payments with a fraud score whose model saw all frauds, but one in three honest payments."""
+    rng = np.random.default_rng(4)
+    n = 16_000
+    channel = rng.choice(["shop", "online", "telephone"], n, p=[0.5, 0.4, 0.1])
+    amount = np.round(np.exp(rng.normal(4, 1.1, n)), 2)
+    log_odds = -6.3 + 0.9 * (channel == "online") + 0.35 * (np.log(amount) - 4) + 1.2 * rng.normal(size=n)
+    fraud = rng.random(n) < expit(log_odds)
+    score = np.round(expit(log_odds - np.log(KEPT_HONEST)), 5)
+    return pd.DataFrame({"channel": channel, "amount": amount, "score": score, "fraud": fraud.astype(int)})
+
+
 BUILDERS: dict[str, Callable[[], pd.DataFrame | Arrays]] = {
     "digits_naive_bayes.csv": digits_naive_bayes,
     "digits_random_forest.parquet": digits_random_forest,
@@ -194,6 +242,8 @@ BUILDERS: dict[str, Callable[[], pd.DataFrame | Arrays]] = {
     "imbalanced_forest.parquet": imbalanced_forest,
     "language_model.jsonl": language_model,
     "patients.csv": patients,
+    "hospital_risk.csv": hospital_risk,
+    "card_fraud.parquet": card_fraud,
 }
 
 

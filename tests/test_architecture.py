@@ -21,8 +21,8 @@ from tests.support.source_trees import nodes_of, tree_of
 
 ROOT = Path(__file__).parents[1]
 LIBRARY = ("calib_core/",)
-SHIPPED = ("calib_core/", "dashboard/")
-PACKAGES = ("calib_core/", "dashboard/", "demo_data/")
+SHIPPED = ("calib/", "calib_core/", "dashboard/")
+PACKAGES = (*SHIPPED, "demo_data/")
 
 
 # ---- the files ---------------------------------------------------------------------------------------------
@@ -416,7 +416,7 @@ ALIKE = {
     "verdict": 2,
     "table": 2,
     "show": 2,
-    "exhibit": 3,
+    "exhibit": 4,
     "export": 2,
     "report": 2,
     "calibrators": 3,

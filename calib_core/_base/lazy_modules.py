@@ -6,11 +6,15 @@ Also objects that lower packages use from packages above them; the top-level pac
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Collection
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
+
+from calib_core._base.deprecation import old_name
+
+REMOVED_IN = "1.0"
+"""Version without the names that modules had in 0.3."""
 
 
 def submodule(package: str, public: Collection[str], name: str) -> ModuleType:
@@ -26,14 +30,14 @@ def submodule(package: str, public: Collection[str], name: str) -> ModuleType:
 
 def renamed(old: str, new: str) -> ModuleType:
     """Return the module ``new``, with a warning that it is no longer called ``old``."""
-    warnings.warn(f"{old} is now {new}; the old name will be removed in 1.0", DeprecationWarning, stacklevel=3)
+    old_name(old, new, REMOVED_IN, stacklevel=4)
     return import_module(new)
 
 
 def moved_name(package: str, name: str, room: str) -> object:
     """Return a former name of the package from its new module, with a warning."""
     old, new = f"{package}.{name}", f"{package}.{room}.{name}"
-    warnings.warn(f"{old} is now {new}; the old name will be removed in 1.0", DeprecationWarning, stacklevel=3)
+    old_name(old, new, REMOVED_IN, stacklevel=4)
     return getattr(import_module(f"{package}.{room}"), name)
 
 
@@ -41,7 +45,7 @@ class OldName(ModuleType):
     """Module under its former name; imports from it come from the module's new location."""
 
     def __init__(self, old: str, new: str) -> None:
-        super().__init__(old, f"Former name of ``{new}``; it will be removed in 1.0.")
+        super().__init__(old, f"Former name of ``{new}``; it will be removed in {REMOVED_IN}.")
         self.__dict__["_new"] = new
 
     def __getattr__(self, name: str) -> object:

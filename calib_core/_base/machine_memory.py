@@ -19,8 +19,9 @@ def memory(groups: Path = _GROUPS, mount: Path = _MOUNT) -> int:
     >>> memory() > 0
     True
     """
-    known = sys.platform != "win32" and "sysconf" in vars(os)
-    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else _UNKNOWN
+    whole = _UNKNOWN
+    if sys.platform != "win32" and "sysconf" in vars(os):
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limits = (file.read_text("utf-8").strip() for file in _limits(groups, mount) if file.is_file())
     return min([whole, *(int(text) for text in limits if text.isdecimal())])
 

@@ -46,7 +46,9 @@ def _cpus() -> int:
     """Number of CPUs of this process, which can be fewer than the machine has."""
     if sys.version_info >= (3, 13):
         return os.process_cpu_count() or 1
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def chunks(n: int, rows: int) -> list[slice]:

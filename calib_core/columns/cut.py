@@ -28,13 +28,12 @@ from calib_core.columns.conditions import (
     no_columns,
 )
 from calib_core.columns.dates import dates_in, divided, finest
+from calib_core.defaults import FEW_VALUES
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.readers.proposal.answer_words import as_read, marks_some
 from calib_core.reductions.base import counts
 from calib_core.text import count
 
-FEW_VALUES = 12
-"""Up to this many distinct numbers are separate slices; more are divided into ranges."""
 MOST_VALUES = 200
 """A column with more values, or more than half as many as rows, does not define groups."""
 PARTS = 4

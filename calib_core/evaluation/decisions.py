@@ -20,7 +20,7 @@ from calib_core.inference.intervals.clustered_rows import FEWEST, few_groups
 from calib_core.inference.intervals.mean_scores import Losses
 from calib_core.inference.noise.outcome_draws import distributions
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.text import at_level, score
+from calib_core.text import at_level, score, short_percent
 
 __all__ = ["cost_matrix", "cost_threshold", "cost_words", "decision_costs", "decisions", "net_benefits", "odds_words"]
 
@@ -199,6 +199,27 @@ def odds_words(threshold: float) -> str:
     ('0.25', '1')
     """
     return score(threshold / (1 - threshold))
+
+
+def implied_costs(threshold: float) -> str:
+    """Costs that a threshold implies, in words: a missed event against a false alarm.
+
+    Acting above t has the least expected cost if a false alarm costs a, a missed event b, and t = a / (a + b). So
+    b / a = (1 - t) / t.
+
+    >>> print(implied_costs(0.2))
+    A threshold of 20 % means that one missed case is as bad as 4 false alarms.
+    >>> print(implied_costs(0.75))
+    A threshold of 75 % means that one false alarm is as bad as 3 missed cases.
+    """
+    as_share(threshold, "threshold")
+    ratio = (1 - threshold) / threshold
+    what, other, many = (
+        ("missed case", "false alarm", ratio) if ratio >= 1 else ("false alarm", "missed case", 1 / ratio)
+    )
+    number = score(many)
+    as_bad = f"{number} {other}s" if number != "1" else f"one {other}"
+    return f"A threshold of {short_percent(threshold)} means that one {what} is as bad as {as_bad}."
 
 
 _IMPACT = tuple(f"{name}{end}" for name in ("hits", "standardized", "avoided") for end in ("", "_low", "_high"))

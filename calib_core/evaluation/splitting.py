@@ -164,7 +164,7 @@ def read_as(table: Table, reading: Mapping[str, object] | None = None) -> Predic
     >>> read_as(table).n_rows, read_as(table, {"kind": "probabilities"}).class_names
     (2, ('a', 'b'))
     """
-    return predictions(table, _reading(table, reading))
+    return predictions(table, reading_of(table, reading))
 
 
 CONTENTS = {
@@ -196,13 +196,14 @@ def described(table: Table, reading: Mapping[str, object] | None = None, sha256:
         "contents": CONTENTS[whole.kind],
         "accuracy, all rows": percent(whole.accuracy),
         "mean confidence, all rows": percent(whole.mean_confidence),
-        "read as": _reading(table, reading).to_json() if reading else "proposed from its names and values",
+        "read as": reading_of(table, reading).to_json() if reading else "proposed from its names and values",
     }
     known = {name: value for name, value in facts.items() if value}
     return pd.DataFrame({"property": list(known), "value": list(known.values())})
 
 
-def _reading(table: Table, given: Mapping[str, Any] | None) -> Reading:
+def reading_of(table: Table, given: Mapping[str, Any] | None) -> Reading:
+    """Return the reading that a table proposes, with the given fields."""
     if not given:
         return propose(table)
     try:
@@ -230,7 +231,7 @@ def marked_rows(table: Table, reading: Mapping[str, object] | None = None) -> Ma
     >>> marked_rows(table)
     Marked(fit=array([1]), test=array([0]), column='split')
     """
-    how = _reading(table, reading)
+    how = reading_of(table, reading)
     return Marked(*split_rows(table, how), str(how.split))
 
 

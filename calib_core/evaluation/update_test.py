@@ -19,6 +19,8 @@ from calib_core.text import chance, score
 __all__ = ["UpdateTest", "update_test"]
 
 NO_UPDATE, INTERCEPT, LOGISTIC = "none", "intercept", "logistic recalibration"
+CALIBRATORS_OF = ("intercept", "logistic-recalibration")
+"""Keys of the calibrators that are the updates of the procedure."""
 _ADVICE = {
     NO_UPDATE: "no update of all rows together is needed",
     INTERCEPT: "a new intercept for all rows is enough",

@@ -86,7 +86,7 @@ def run_module(source: str, rows: Floats, *options: str) -> Float64s:
                 [sys.executable, "-I", "-S", str(path), *options],
                 input=json.dumps(rows.tolist()),
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
                 timeout=_SECONDS,
                 check=False,
             )

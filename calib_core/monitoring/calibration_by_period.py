@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arrays import Float64s
-from calib_core.columns.periods import AUTO, periods
+from calib_core.columns.periods import AUTO, Periods, periods
 from calib_core.defaults import LEVEL, SIGNIFICANCE, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import claimed_rows, notion_looked_at
-from calib_core.monitoring.e_processes import PeriodSums, gap_ends, start_weights
+from calib_core.monitoring.e_processes import gaps_so_far, start_weights
 from calib_core.monitoring.watched_model import Watch, WatchAnswer
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.slices.gaps import judged
@@ -61,10 +60,7 @@ class OverTime(Diagram):
             return f"No alarm in {self.periods}. The mean gap, observed less predicted, is {gap}."
         what = "predicted risks are" if self.notion == "event" else "the confidence is"
         if found.gap_low <= 0 <= found.gap_high:
-            return (
-                f"Since about {self.since}, {what} off by more than {found.tolerated} for some rows. "
-                f"The mean gap is {gap}."
-            )
+            return f"Since about {self.since}, {found.tolerated}. The mean gap is {gap}."
         word = "high" if found.gap_high < 0 else "low"
         low, high = in_points(sorted((abs(found.gap_low), abs(found.gap_high))))
         return f"Since about {self.since}, {what} too {word} by {low} to {high} points on average."
@@ -140,9 +136,7 @@ def over_time(
     if len(cut.labels) < 2:
         raise NotAnswerable(f"the column {by[:80]!r} has only one period; choose shorter periods or another column")
     places = [np.flatnonzero(cut.codes == code) for code in range(len(cut.labels))]
-    watch = Watch(tolerance, ratio, alpha, horizon=len(places))
-    for label, here in zip(cut.labels, places, strict=True):
-        watch = watch.add(rows.take(here), label, batch=label)
+    watch = watched(rows, cut, Watch(tolerance, ratio, alpha=alpha, horizon=len(places)))
     answer = watch.answer()
     scores = np.array([np.quantile(rows.confidence[here].astype(np.float64), QUANTILES) for here in places])
     own = judged(rows, places, level=level)
@@ -163,12 +157,12 @@ def over_time(
         }
     )
     sums = watch.sums_by_period(list(cut.labels))
-    lines[["mean_gap", "mean_low", "mean_high"]] = _so_far(sums, alpha)
+    lines[["mean_gap", "mean_low", "mean_high"]] = gaps_so_far(sums, alpha)
     start = cut.labels.index(answer.since)
     lines[["since_gap", "since_low", "since_high"]] = np.nan
     if answer.alarm:
         share = float(start_weights(len(places), len(places))[start])
-        since = _so_far(sums.between(start, len(places)), alpha * share)
+        since = gaps_so_far(watch.sums_by_period(list(cut.labels[start:])), alpha * share)
         lines.loc[start:, ["since_gap", "since_low", "since_high"]] = since
     alarm_in = "" if answer.alarm_period is None else cut.names[cut.labels.index(answer.alarm_period)]
     together = 0
@@ -179,11 +173,8 @@ def over_time(
     return OverTime(by, cut.unit, notion, lines, answer, cut.begins[start], alarm_in, level, cut.without_date, together)
 
 
-def _so_far(sums: PeriodSums, alpha: float) -> Float64s:
-    """Gap of all periods up to each, with its ends at all times, (T, 3)."""
-    found = []
-    for stop in range(1, len(sums.units) + 1):
-        part = sums.between(0, stop)
-        gap = (part.observed.sum() - part.expected.sum()) / part.units.sum()
-        found.append((gap, *gap_ends(part, alpha)))
-    return np.array(found)
+def watched(rows: Predictions, cut: Periods, watch: Watch, last: int | None = None) -> Watch:
+    """Return the watch after these periods in their order, or after the ``last`` of them that is added."""
+    for code, label in enumerate(cut.labels[: None if last is None else last + 1]):
+        watch = watch.add(rows.take(np.flatnonzero(cut.codes == code)), label, batch=label)
+    return watch

@@ -69,9 +69,10 @@ class PeriodSums(OneLine):
     differences: Float64s
     log_factors: Float64s
 
-    def between(self, start: int, stop: int) -> PeriodSums:
-        """Return the sums of the periods start..stop-1."""
-        return PeriodSums(*(getattr(self, name)[start:stop] for name in self.__dataclass_fields__))
+    def added(self, places: NDArray[np.intp]) -> PeriodSums:
+        """Return the sums of runs of periods, which begin at these places."""
+        parts = (self.units, self.expected, self.observed, self.squared, self.differences, self.log_factors)
+        return PeriodSums(*(np.add.reduceat(part, places, axis=0) for part in parts))
 
 
 def start_weights(n: int, horizon: int) -> Float64s:
@@ -87,42 +88,58 @@ def start_weights(n: int, horizon: int) -> Float64s:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvidenceByPeriod(OneLine):
-    """Logarithm of the evidence after each period, (T,), and the start (a period's place) that explains it best."""
+    """Logarithm of the evidence after each look, (looks,), and the start (a period's place) that explains it best."""
 
     log_e: Float64s
     starts: NDArray[np.intp]
 
 
-def evidence(sums: PeriodSums, tolerance: float | None, horizon: int) -> EvidenceByPeriod:
-    """EvidenceByPeriod against calibration after each of T <= ``horizon`` periods: the mean of two e-processes.
+def evidence(sums: PeriodSums, tolerance: float | None, horizon: int, *, last: bool = False) -> EvidenceByPeriod:
+    """EvidenceByPeriod against calibration after each of T <= ``horizon`` periods, or after the ``last`` one only.
 
+    It is the mean of two e-processes, each a mixture over the period k at which an error may start.
     In the large: mean over shifts of sum_k g_k prod_{P = k..t} e_P + 1 - sum_k g_k.
     In bins: the same mixture of the mean over bets b of exp(-b n eps - psi(b) V) prod_bins cosh(b S_bin).
     Here eps is the ``tolerance`` of the binned error, and n, V and S are sums since start k. The product allows for all
-    signs of the bins' errors. Without a tolerance there is only the first.
+    signs of the bins' errors. Without a tolerance there is only the first. Sums without log factors have another first
+    part, for errors in one direction: the mean over b of exp(-b n eps - psi(b) V) cosh(b S).
     """
-    periods = len(sums.units)
+    periods, shifted = sums.log_factors.shape
     weights = start_weights(periods, horizon)
     log_weights, left = np.log(weights), 1 - np.cumsum(weights)
-    shifts = np.vstack([np.zeros(len(SHIFTS)), np.cumsum(sums.log_factors, axis=0)])
-    bins, units, squared = (
+    shifts, bins, units, squared = (
         np.concatenate([np.zeros((1, *each.shape[1:])), np.cumsum(each, axis=0)])
-        for each in (sums.differences, sums.units, sums.squared)
+        for each in (sums.log_factors, sums.differences, sums.units, sums.squared)
     )
-    log_e, starts = np.zeros(periods), np.zeros(periods, dtype=np.intp)
-    for t in range(1, periods + 1):
-        since = [log_weights[:t] + _log_mean(shifts[t] - shifts[:t])]
+    looks = range(periods if last else 1, periods + 1)
+    log_e, starts = np.zeros(len(looks)), np.zeros(len(looks), dtype=np.intp)
+    for place, t in enumerate(looks):
+        since = [log_weights[:t] + _log_mean(shifts[t] - shifts[:t])] if shifted else []
         if tolerance is not None:
-            since.append(
-                log_weights[:t]
-                + _in_bins(units[t] - units[:t], squared[t] - squared[:t], bins[t] - bins[:t], tolerance)
-            )
+            of_bins = bins[t] - bins[:t]
+            for errors in (of_bins, *([] if shifted else [of_bins.sum(axis=1, keepdims=True)])):
+                found = _in_bins(units[t] - units[:t], squared[t] - squared[:t], errors, tolerance)
+                since.append(log_weights[:t] + found)
         by_start = np.logaddexp.reduce(since, axis=0) - math.log(len(since))
         # Starts that are still to come have not bet yet: each has 1.
         rest = max(left[t - 1], 0.0)
-        log_e[t - 1] = logsumexp(np.append(by_start, math.log(rest) if rest else -np.inf))
-        starts[t - 1] = int(by_start.argmax())
+        log_e[place] = logsumexp(np.append(by_start, math.log(rest) if rest else -np.inf))
+        starts[place] = int(by_start.argmax())
     return EvidenceByPeriod(log_e, starts)
+
+
+def rejected(log_e: Float64s, alpha: float) -> Bools:
+    """Rejections of K null hypotheses by e-BH: the k largest e-values, if the k-th is at least K / (alpha k).
+
+    The expected share of true ones among them is at most ``alpha``, for e-values that depend on each other in any way
+    (Wang & Ramdas 2022).
+
+    >>> rejected(np.log([100.0, 30.0, 1.0]), 0.05).tolist()
+    [True, True, False]
+    """
+    ordered = np.sort(log_e)[::-1]
+    enough = ordered >= math.log(len(log_e) / alpha) - np.log(np.arange(1, len(log_e) + 1))
+    return np.asarray(log_e >= (ordered[np.flatnonzero(enough)[-1]] if enough.any() else np.inf))
 
 
 def _log_mean(logs: Float64s) -> Float64s:
@@ -139,37 +156,50 @@ def _in_bins(units: Float64s, squared: Float64s, differences: Float64s, toleranc
 
 
 def gap_ends(sums: PeriodSums, alpha: float) -> tuple[float, float]:
-    """Ends of the mean gap, observed less predicted, over all periods given, at all times with chance 1 - ``alpha``.
+    """Ends of the mean gap, observed less predicted, over all periods given, at all times with chance 1 - ``alpha``."""
+    units, expected, observed, squared = (part.sum(keepdims=True) for part in _totals(sums))
+    low, high = gap_ends_of(units, expected, observed, squared, alpha)
+    return float(low[0]), float(high[0])
+
+
+def gaps_so_far(sums: PeriodSums, alpha: float) -> Float64s:
+    """Mean gap of the periods up to each one, and its ends at all times with chance 1 - ``alpha``, (T, 3)."""
+    units, expected, observed, squared = (np.cumsum(part) for part in _totals(sums))
+    return np.column_stack([(observed - expected) / units, *gap_ends_of(units, expected, observed, squared, alpha)])
+
+
+def _totals(sums: PeriodSums) -> tuple[Float64s, Float64s, Float64s, Float64s]:
+    return sums.units, sums.expected, sums.observed, sums.squared
+
+
+def gap_ends_of(
+    units: Float64s, expected: Float64s, observed: Float64s, squared: Float64s, alpha: float
+) -> tuple[Float64s, Float64s]:
+    """Ends of several mean gaps, observed less predicted, each from its sums, (T,).
 
     For each end, the mean of three e-processes is inverted at 2 / alpha. One is of differences (Howard et al. 2021).
     The others are of the counts of events and of non-events: they are narrower where either is rare. The gap may vary
-    from row to row.
+    from row to row. Without units the ends are -1 and 1.
     """
-    units, expected, observed, squared = (
-        float(each.sum()) for each in (sums.units, sums.expected, sums.observed, sums.squared)
-    )
-    if not units:
-        return -1.0, 1.0
-    limit = math.log(2 / alpha)
+    limit, known = math.log(2 / alpha), units > 0
 
-    def log_e(gap: float, sign: float) -> float:
-        """EvidenceByPeriod that the gap is further in the direction of ``sign`` than this."""
+    def log_e(gap: Float64s, sign: float) -> Float64s:
+        """Evidence that the gap is further in the direction of ``sign`` than this."""
         difference = sign * (observed - expected - units * gap)
-        true = min(max(expected + units * gap, 0.0), units)
-        parts = [_BETS * difference - _psi(_BETS) * squared]
+        true = np.clip(expected + units * gap, 0.0, units)
+        parts = [_BETS * difference[:, np.newaxis] - _psi(_BETS) * squared[:, np.newaxis]]
         # Many events show that the gap is larger, and many non-events that it is smaller; few ones the reverse.
         for count, mean, up in ((observed, true, sign), (units - observed, units - true, -sign)):
-            parts.append(up * _COUNT_BETS * count - np.expm1(up * _COUNT_BETS) * mean)
-        return float(np.logaddexp.reduce([logsumexp(part) - math.log(len(part)) for part in parts])) - math.log(3)
+            parts.append(up * _COUNT_BETS * count[:, np.newaxis] - np.expm1(up * _COUNT_BETS) * mean[:, np.newaxis])
+        return np.asarray(np.logaddexp.reduce([_log_mean(part) for part in parts])) - math.log(3)
 
     ends = []
     for sign in (1.0, -1.0):
-        inside, outside = (observed - expected) / units, -sign
+        inside = np.divide(observed - expected, units, out=np.zeros(len(units)), where=known)
+        outside = np.full(len(units), -sign)
         for _ in range(_STEPS):
             middle = (inside + outside) / 2
-            if log_e(middle, sign) >= limit:
-                outside = middle
-            else:
-                inside = middle
-        ends.append(outside)
+            beyond = log_e(middle, sign) >= limit
+            inside, outside = np.where(beyond, inside, middle), np.where(beyond, middle, outside)
+        ends.append(np.where(known, outside, -sign))
     return ends[0], ends[1]

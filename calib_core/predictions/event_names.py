@@ -10,11 +10,13 @@ from calib_core.text import called
 
 _YES_WORDS = (
     "1 +1 true yes y t + positive pos ja oui si sì sí sim da tak wahr vrai vero verdadero verdadeiro",
-    "waar positiv positif positivo positiva positief evet да 是 はい",
+    "waar positiv positif positivo positiva positief evet да 是 はい ano áno igen kyllä так ναι نعم כן 예 네 ya có بله",
+    "陽性 阳性 有 あり 該当 양성",
 )
 _NO_WORDS = (
     "0 -1 false no n f - negative neg nein non nee não nao nie falsch faux falso onwaar negativ négatif negatif",
-    "negativo negativa negatief hayır нет 否 いいえ",
+    "negativo negativa negatief hayır нет 否 いいえ nej ne nie nem ei ні не όχι لا לא 아니오 아니요 tidak không خیر",
+    "陰性 阴性 无 無 なし 非該当 음성",
 )
 POSITIVE, NEGATIVE = frozenset(" ".join(_YES_WORDS).split()), frozenset(" ".join(_NO_WORDS).split())
 """Names of the two classes in yes/no codings."""
@@ -31,6 +33,7 @@ _HAPPENED_WORDS = (
     "event events case cases disease diseased sick ill malignant malignancy cancer tumor tumour relapse relapsed",
     "recurrence recurred readmitted readmission fraud fraudulent spam phishing default defaulted delinquent",
     "unpaid bad churn churned churner click clicked bought purchased converted abnormal anomaly anomalous toxic",
+    "chargeback chargebacks scam delinquency bankruptcy bankrupt arrears lapsed hallucination hallucinated jailbreak",
     "attack failure failed defective present infected infection sepsis stroke unsafe positive pos positiv positif",
     "positivo positiva positief krank betrug betrügerisch ausfall ausgefallen kündigung gekündigt gekuendigt",
     "bösartig boesartig malade fraude frauduleux défaut résilié resilie maligne malin enfermo",

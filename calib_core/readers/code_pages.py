@@ -6,6 +6,7 @@ need sentences. In tables of numbers, they often choose pages that nobody uses.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import re
 from collections.abc import Callable
@@ -15,8 +16,19 @@ CODE_PAGES = {
     "cp1250": "Windows-1250, the code page of Central Europe",
     "cp1251": "Windows-1251, the code page of Cyrillic letters",
     "mac-roman": "Mac OS Roman, the code page of old Macintosh computers",
+    "koi8-r": "KOI8-R, an old code page of Cyrillic letters",
+    "gb18030": "GB 18030, the code page of simplified Chinese",
+    "cp932": "Shift JIS, the code page of Japanese",
+    "euc_jp": "EUC-JP, a code page of Japanese",
+    "cp949": "Windows-949, the code page of Korean",
+    "big5": "Big5, the code page of traditional Chinese",
 }
-"""Code pages by Python's name, in the order of preference."""
+"""Code pages by Python's name; those with one byte per letter in the order of preference, then those with two."""
+_TWO_BYTES = ("gb18030", "cp932", "euc_jp", "cp949", "big5")
+_ONE_BYTE = tuple(page for page in CODE_PAGES if page not in _TWO_BYTES)
+_CYRILLIC = ("cp1251", "koi8-r")
+_FREQUENT = frozenset("оеаинтсрвлОЕАИНТСРВЛ")
+"""The ten most frequent letters of Russian, about 65 % of texts, distinguish the two Cyrillic pages."""
 
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
 _MOST_WORDS, _MOST_CHARS = 1000, 100
@@ -31,9 +43,70 @@ def code_page(data: bytes) -> str:
 
     >>> code_page("bête".encode("cp1252")), code_page("кошка".encode("cp1251")), code_page("bête".encode("mac-roman"))
     ('cp1252', 'cp1251', 'mac-roman')
+    >>> code_page("编号,概率,是否违约".encode("gb18030")), code_page("確率,いいえ".encode("cp932"))
+    ('gb18030', 'cp932')
     """
+    if (page := _of_two_bytes(data)) is not None:
+        return page
     words = {each[0][:_MOST_CHARS] for each, _ in zip(_WORD.finditer(data), range(_MOST_WORDS), strict=False)}
-    return min(CODE_PAGES, key=lambda page: sum(_is_odd(word, page) for word in words))
+    best = min(_ONE_BYTE, key=lambda page: sum(_is_odd(word, page) for word in words))
+    if best not in _CYRILLIC:
+        return best
+    letters = {page: b"".join(sorted(words)).decode(page, "replace") for page in _CYRILLIC}
+    return max(_CYRILLIC, key=lambda page: sum(each in _FREQUENT for each in letters[page]))
+
+
+_RUN = re.compile(rb"[\xa1-\xfe]+")
+_SHIFT_JIS = re.compile(rb"[\x81-\x9f\xe0-\xfc][\x40-\x7e\x80-\xfc]")
+_BIG5 = re.compile(rb"[\xa1-\xf9][\x40-\x7e\xa1-\xfe]")
+_SOME_BYTES = 1 << 16
+
+
+def _of_two_bytes(data: bytes) -> str | None:
+    """Return the code page of Chinese, Japanese or Korean text; None if letters have one byte.
+
+    Pairs of large bytes have an even length between other signs, as words of one byte per letter seldom all have.
+    Kana are Japanese, and the syllables of Korean have a part of the first bytes of Chinese characters. Shift JIS also
+    uses the bytes 0x81 to 0x9F, most of which no Western word contains.
+    """
+    old = [i for i, byte in enumerate(data[: 16 * _SOME_BYTES]) if byte >= 0x80][:1]
+    some = data[old[0] :][:_SOME_BYTES].rpartition(b"\n")[0] or data[old[0] :] if old else b""
+    if not some:
+        return None
+    runs = _RUN.findall(some)
+    if not any(0x80 <= byte <= 0xA0 or byte == 0xFF for byte in some) and all(len(run) % 2 == 0 for run in runs):
+        firsts = {run[i] for run in runs for i in range(0, len(run), 2)}
+        letters = {byte for byte in firsts if byte > 0xA9}
+        common = sum(run[i] <= 0xD7 for run in runs for i in range(0, len(run), 2))
+        if not letters or 2 * common < sum(len(run) // 2 for run in runs) or not _decodes(some, "gb18030"):
+            return None
+        if firsts & {0xA4, 0xA5} and _decodes(some, "euc_jp"):
+            return "euc_jp"
+        return "cp949" if max(letters) <= 0xC8 and min(letters) >= 0xB0 and _decodes(some, "cp949") else "gb18030"
+    pairs = _BIG5.findall(some)
+    usual = sum(0xA4 <= pair[0] <= 0xC6 for pair in pairs)
+    if 10 * usual >= 9 * len(pairs) > 0 and _BIG5.sub(b"", some).isascii() and _decodes(some, "big5"):
+        return "big5"
+    pairs = _SHIFT_JIS.findall(some)
+    usual = sum(pair[0] <= 0x9F for pair in pairs)
+    rest = _SHIFT_JIS.sub(b"", some)
+    return "cp932" if pairs and rest.isascii() and 2 * usual >= len(pairs) and _decodes(some, "cp932") else None
+
+
+def _decodes(data: bytes, page: str) -> bool:
+    try:
+        text = data.decode(page)
+    except UnicodeDecodeError:
+        return False
+    letters = all(each.isascii() or each.isalpha() or each in _CJK_SIGNS for each in text)
+    return letters and _MIXED.search(text) is None
+
+
+_MIXED = re.compile("[a-z][^\x00-\x7f]|[^\x00-\x7f][a-z]")
+"""Small Latin letters within a word of Chinese, Japanese or Korean, as Western words look in their code pages."""
+
+
+_CJK_SIGNS = frozenset("、。「」『』（）［］【】・：；，．！？％＋－＝／～ー〜　０１２３４５６７８９")
 
 
 def in_utf8(page: str) -> Callable[[bytes], bytes]:
@@ -42,6 +115,9 @@ def in_utf8(page: str) -> Callable[[bytes], bytes]:
     >>> in_utf8("cp1252")(b"b\\xeate \\x81") == "bête \\x81".encode()
     True
     """
+    if page in _TWO_BYTES:
+        decoder = codecs.getincrementaldecoder(page)("backslashreplace")
+        return lambda data: decoder.decode(data).encode()
     letters = [_letter(byte, page).encode() for byte in range(256)]
     old = re.compile(rb"[\x80-\xff]")
     return lambda data: old.sub(lambda found: letters[found[0][0]], data)
@@ -85,6 +161,6 @@ def _is_odd(word: bytes, page: str) -> bool:
     if not letters:
         return False
     foreign = sum(not each.isascii() for each in letters)
-    alphabets = foreign < len(letters) if page == "cp1251" else len(letters) > 1 and foreign == len(letters)
+    alphabets = foreign < len(letters) if page in _CYRILLIC else len(letters) > 1 and foreign == len(letters)
     capital = any(first.islower() and second.isupper() for first, second in itertools.pairwise(letters))
     return not letters.isalpha() or capital or alphabets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from calib_core._base.arrays import FloatType, frozen
 from calib_core._base.lazy_modules import provided
 from calib_core._base.pandas_input import Column
+from calib_core.defaults import FEW_VALUES
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.predictions.validation import sampling_weights
 from calib_core.readers.messages import affected, listed, quoted, shown
@@ -23,7 +25,7 @@ from calib_core.readers.proposal.score_columns import Kept, check_scores, kept_r
 from calib_core.readers.proposal.score_survey import row_keys
 from calib_core.readers.reading import OF_SUMMARIES, Reading
 from calib_core.readers.table import Array, Table
-from calib_core.readers.text_encoding import MISSING_TEXT, numbers
+from calib_core.readers.text_encoding import MISSING_TEXT, missing_text, numbers
 
 
 def predictions(table: Table, reading: Reading) -> Predictions:
@@ -184,8 +186,39 @@ def _metadata(table: Table, reading: Reading, kept: Kept) -> pd.DataFrame | None
                 f"{table.name}: {len(column):,} values of {quoted(shown(name))} for {n:,} rows; remove it from "
                 f"{listed(reading.metadata, 5)}"
             )
-        columns[name] = column if kept is None else column[kept]
+        known = _numbers_with_gaps(column)
+        columns[name] = known if kept is None else known[kept]
     return pd.DataFrame(columns) if columns else None
+
+
+_PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+def _numbers_with_gaps(column: Array) -> Array:
+    """Convert a text column that is an age or a size with missing values to numbers; other columns are unchanged.
+
+    Readers store a column with an empty cell as text. Few different values are names of groups rather than sizes, and
+    whole numbers that are all different, or begin with 0, are ids.
+
+    >>> _numbers_with_gaps(np.array(["0.5", "", "NA", *map(str, range(20))], dtype=object))[:4].tolist()
+    [0.5, nan, nan, 0.0]
+    >>> _numbers_with_gaps(np.array(["", *map(str, range(20))], dtype=object))[:3].tolist()
+    ['', '0', '1']
+    """
+    if column.dtype != object:
+        return column
+    known = column[~missing_text(column)]
+    if len(known) == len(column) or not all(map(_PLAIN.fullmatch, known[:_FIRST])):
+        return column
+    different = set(known)
+    if len(different) <= FEW_VALUES or not all(map(_PLAIN.fullmatch, different)):
+        return column
+    ids = len(different) == len(known) and all(map(str.isdigit, different))
+    return column if ids else numbers(column)
+
+
+_FIRST = 1000
+"""Values that tell most columns of text at once."""
 
 
 def split_rows(table: Table, reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

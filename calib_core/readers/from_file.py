@@ -23,6 +23,7 @@ from calib_core.readers.conversion import predictions, rows_of_part
 from calib_core.readers.formats.delimited import ARRAY
 from calib_core.readers.formats.detection import read_table
 from calib_core.readers.messages import affected, listed, quoted
+from calib_core.readers.proposal.class_columns import class_side
 from calib_core.readers.proposal.column_roles import named, role
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.proposal.long_form import model_names
@@ -195,9 +196,16 @@ def _others(table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np
     beside = {name: column[where] for name, column in labels.columns.items() if name not in key and len(column) == n}
     if not beside and not _one_hot(table, labels):
         raise InputError(f"{labels.name} has only the key {listed(key)}; it also needs a column of labels")
-    if len(beside) == 1 and role(next(iter(beside))) != "label" and LABEL not in table.columns:
+    if len(beside) == 1 and not _informative(next(iter(beside))) and LABEL not in table.columns:
         return {LABEL: next(iter(beside.values()))}
+    if len(beside) == 1:  # the truth: a score of its name is renamed
+        return beside
     return {f"{labels.name}: {name}" if _is_theirs(name, table) else name: each for name, each in beside.items()}
+
+
+def _informative(name: str) -> bool:
+    """True if the only column beside a key is called a label, or like an event or its absence, such as "survived"."""
+    return role(name) == "label" or class_side(name) != 0
 
 
 def _is_theirs(name: str, table: Table) -> bool:

@@ -21,7 +21,7 @@ from calib_core.readers.formats.child_process import bounds, check_lengths
 from calib_core.readers.formats.detection import check_ending, looks_like, read_table, table_of_lines
 from calib_core.readers.formats.jsonl import one_value
 from calib_core.readers.messages import size
-from calib_core.readers.proposal.proposed_reading import propose
+from calib_core.readers.proposal.proposed_reading import propose_by_first
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import SUMMARY, Table, file_label, unique_names
 from calib_core.readers.text_encoding import utf8_blocks
@@ -106,7 +106,7 @@ def parts(
     reading: Reading | None = None
     for run in runs(path, labels):
         if reading is None:
-            reading = propose(run.table, **changes).replace(metadata=tuple(columns))
+            reading = propose_by_first(run.table, **changes).replace(metadata=tuple(columns))
         if run.share < 1 and (reading.layout == "samples" or reading.models is not None):
             raise InputError(
                 f"{run.table.name} contains {'samples of questions' if reading.models is None else 'several models'}, "

@@ -201,10 +201,13 @@ Array: TypeAlias = NDArray[Any]
 Writing: TypeAlias = Literal["plain", "percent", "comma", "unclear"]
 """Notation of a column's numbers: plain, "91 %", "0,91", or "1,234", which may be 1.234 or 1234."""
 
-MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?", "."})
-"""Usual text for a missing number, in upper or lower case; in a column of numbers these mean NaN. SAS has a point."""
+MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?", ".",
+                          "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"})  # fmt: skip
+"""Usual text for a missing number, in upper or lower case; in a column of numbers these mean NaN.
 
-_PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
+SAS has a point. Spreadsheets write errors of formulas."""
+
+_PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*[%％]")
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
@@ -254,7 +257,7 @@ def numbers_as_written(column: Array) -> NDArray[np.float64]:
     writing = written_as(column)
     if writing in ("plain", "unclear"):
         return numbers(column)
-    texts = [str(value).strip().removesuffix("%").strip().replace(",", ".") for value in column]
+    texts = [str(value).strip().rstrip("%％").strip().replace(",", ".") for value in column]
     values = numbers(np.array(texts, dtype=object))
     return values / 100 if writing == "percent" else values
 

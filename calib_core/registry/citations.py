@@ -29,6 +29,8 @@ WORKS = {
     "Analysis 31, 1999.",
     "Clopper and Pearson (1934)": "Clopper CJ, Pearson ES. The use of confidence or fiducial limits illustrated in "
     "the case of the binomial. Biometrika 26, 1934.",
+    "Collins et al. (2024)": "Collins GS, Moons KGM, Dhiman P, et al. TRIPOD+AI statement: updated guidance for "
+    "reporting clinical prediction models that use regression or machine learning methods. BMJ 385, 2024.",
     "Cox (1958)": "Cox DR. Two further applications of a model for binary regression. Biometrika 45, 1958.",
     "DeLong et al. (1988)": "DeLong ER, DeLong DM, Clarke-Pearson DL. Comparing the areas under two or more correlated "
     "receiver operating characteristic curves: a nonparametric approach. Biometrics 44, 1988.",
@@ -45,6 +47,7 @@ WORKS = {
     "Elkan (2001)": "Elkan C. The foundations of cost-sensitive learning. IJCAI 2001.",
     "Fay and Feuer (1997)": "Fay MP, Feuer EJ. Confidence intervals for directly standardized rates: a method based "
     "on the gamma distribution. Statistics in Medicine 16, 1997.",
+    "Firth (1993)": "Firth D. Bias reduction of maximum likelihood estimates. Biometrika 80, 1993.",
     "Friedman (2001)": "Friedman JH. Greedy function approximation: a gradient boosting machine. Annals of Statistics "
     "29, 2001.",
     "Garwood (1936)": "Garwood F. Fiducial limits for the Poisson distribution. Biometrika 28, 1936.",
@@ -61,6 +64,8 @@ WORKS = {
     "networks using splines. ICLR 2021.",
     "Hartline et al. (2025)": "Hartline J, Hu L, Wu Y. A perfectly truthful calibration measure. 2025; COLT "
     "2026, PMLR 336.",
+    "Hartung and Knapp (2001)": "Hartung J, Knapp G. A refined method for the meta-analysis of controlled clinical "
+    "trials with binary outcome. Statistics in Medicine 20, 2001.",
     "Hébert-Johnson et al. (2018)": "Hébert-Johnson Ú, Kim MP, Reingold O, Rothblum GN. Multicalibration: calibration "
     "for the (computationally-identifiable) masses. ICML 2018.",
     "Holm (1979)": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
@@ -79,6 +84,8 @@ WORKS = {
     "2021.",
     "Mastrandrea et al. (2010)": "Mastrandrea MD, Field CB, Stocker TF, Edenhofer O, Ebi KL, Frame DJ, et al. Guidance "
     "note for lead authors of the IPCC Fifth Assessment Report on consistent treatment of uncertainties. IPCC 2010.",
+    "Nagashima et al. (2019)": "Nagashima K, Noma H, Furukawa TA. Prediction intervals for random-effects "
+    "meta-analysis: a confidence distribution approach. Statistical Methods in Medical Research 28, 2019.",
     "Nemenyi (1963)": "Nemenyi P. Distribution-free multiple comparisons. PhD thesis, Princeton University, 1963.",
     "Oron and Flournoy (2017)": "Oron AP, Flournoy N. Centered isotonic regression: point and interval estimation for "
     "dose-response studies. Statistics in Biopharmaceutical Research 9, 2017.",
@@ -110,6 +117,8 @@ WORKS = {
     "Silverman (1986)": "Silverman BW. Density estimation for statistics and data analysis. Chapman & Hall 1986.",
     "Spiegelhalter (1986)": "Spiegelhalter DJ. Probabilistic prediction in patient management and clinical trials. "
     "Statistics in Medicine 5, 1986.",
+    "Steyerberg et al. (2010)": "Steyerberg EW, Vickers AJ, Cook NR, et al. Assessing the performance of prediction "
+    "models: a framework for traditional and novel measures. Epidemiology 21, 2010.",
     "Tax et al. (2025)": "Tax N, Perini L, Linder F, et al. MCGrad: multicalibration at web scale. 2025; KDD 2026.",
     "Valk and Kull (2023)": "Valk K, Kull M. Assuming locally equal calibration errors for non-parametric multiclass "
     "calibration. Transactions on Machine Learning Research, 2023.",
@@ -120,10 +129,14 @@ WORKS = {
     "the Achilles heel of predictive analytics. BMC Medicine 17, 2019.",
     "Van Hoorde et al. (2014)": "Van Hoorde K, Vergouwe Y, Timmerman D, Van Huffel S, Steyerberg EW, Van Calster "
     "B. Assessing calibration of multinomial risk prediction models. Statistics in Medicine 33, 2014.",
+    "Vandenbroucke et al. (2007)": "Vandenbroucke JP, von Elm E, Altman DG, et al. Strengthening the reporting of "
+    "observational studies in epidemiology (STROBE): explanation and elaboration. PLoS Medicine 4, 2007.",
     "Vergouwe et al. (2017)": "Vergouwe Y, Nieboer D, Oostenbrink R, et al. A closed testing procedure to select "
     "an appropriate method for updating prediction models. Statistics in Medicine 36, 2017.",
     "Vickers and Elkin (2006)": "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating "
     "prediction models. Medical Decision Making 26, 2006.",
+    "Viechtbauer (2005)": "Viechtbauer W. Bias and efficiency of meta-analytic variance estimators in the "
+    "random-effects model. Journal of Educational and Behavioral Statistics 30, 2005.",
     "Vovk et al. (2015)": "Vovk V, Petej I, Fedorova V. Large-scale probabilistic predictors with and without "
     "guarantees of validity. NeurIPS 2015.",
     "Wenger et al. (2020)": "Wenger J, Kjellström H, Triebel R. Non-parametric calibration for classification. AISTATS "

@@ -29,6 +29,7 @@ from calib_core.inference.intervals.influence_functions import (
 )
 from calib_core.inference.intervals.observed_expected import (
     ONE_RISK,
+    events_undersampled,
     intercept_at,
     over,
     recalibration_line,
@@ -43,6 +44,11 @@ from calib_core.text import score
 
 FEWEST_EVENTS = 5
 """Events, and rows without one, from which on a slope has a point: below it is biased by .7 and more."""
+UNDERSAMPLED = (
+    "rows with the event have larger weights than others of the same risk, as after sampling by outcome: intervals "
+    "can be too narrow"
+)
+"""Limitation of rows that were sampled by their outcome."""
 GROUPED_SLOPE = "no interval, because rows belong to groups, and the slope's interval needs independent rows"
 COLUMNS = ("measure", "title", "value", "low", "high", "floor", "reference", "note")
 """Columns of every table of measures of a risk."""
@@ -171,6 +177,7 @@ def of_rows(
     mean, observed = trials.expected / trials.total, trials.observed / trials.total
     low, high = ends.low / trials.total, ends.high / trials.total
     slope, slope_low, slope_high, slope_p, why = _slope(rows, level)
+    note = rows.note or (UNDERSAMPLED if events_undersampled(rows) else "")
     extreme = float(trials.rows[(trials.score <= 0) | (trials.score >= 1)].sum())
     floored = f"{extreme:,.0f} rows have a risk of exactly 0 or 1" if extreme else ""
     return InTheLarge(
@@ -199,10 +206,10 @@ def of_rows(
         level=level,
         tail=tail,
         method=ends.method,
-        tested=ends.tested and not rows.note,
+        tested=ends.tested and not note,
         slope_p=slope_p,
         slope_note="; ".join(filter(None, [why, floored if np.isfinite(slope_low) or np.isfinite(slope) else ""])),
-        note=rows.note,
+        note=note,
     )
 
 

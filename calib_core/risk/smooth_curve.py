@@ -205,7 +205,7 @@ KNOTS = {3: (0.1, 0.5, 0.9), 4: (0.05, 0.35, 0.65, 0.95)}
 """Quantiles of the log-odds at which knots are."""
 PLACES = 120
 """Quantiles of the risks over which distances are averaged in simulations."""
-_DRAWS, _DIRECTIONS, _BISECTIONS, _HALVINGS = 400, 6, 9, 40
+DRAWS, _DIRECTIONS, _BISECTIONS, _HALVINGS = 400, 6, 9, 40
 _HIGH = (1.0, 0.4, 1.0)
 """Shares of the upper ends' chance to miss that ICI, E50 and E90 use: with all of it, E50 missed up to .12 for .05."""
 _SHARES = (0.5, 0.9)
@@ -528,7 +528,7 @@ class Distances:
         q = of_rows.shape[1]
         diagonal = np.zeros(q)
         diagonal[1] = 1.0
-        drawn = rng.standard_normal((q, _DRAWS))
+        drawn = rng.standard_normal((q, DRAWS))
         root = _square_root(spline.fit.covariance)
         calm = _square_root(
             np.asarray(np.linalg.pinv(information(of_rows, used.rows, used.score), hermitian=True), dtype=np.float64)

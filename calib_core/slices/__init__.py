@@ -3,6 +3,7 @@
 from calib_core.columns.conditions import Condition, Slice, Span, Value, as_slice, columns_of, part
 from calib_core.columns.cut import cut
 from calib_core.slices.between import BetweenSites, between
+from calib_core.slices.characteristics import Characteristics, characteristics
 from calib_core.slices.gaps import by_column, table
 from calib_core.slices.multicalibration import Multicalibration, multicalibration
 from calib_core.slices.panels import panels
@@ -10,6 +11,7 @@ from calib_core.slices.scan import SliceScan, scan
 
 __all__ = [
     "BetweenSites",
+    "Characteristics",
     "Condition",
     "Multicalibration",
     "Slice",
@@ -19,6 +21,7 @@ __all__ = [
     "as_slice",
     "between",
     "by_column",
+    "characteristics",
     "columns_of",
     "cut",
     "multicalibration",

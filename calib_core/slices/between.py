@@ -66,6 +66,7 @@ class BetweenSites(Diagram):
         """Numbers of sites within the tolerance, outside, and not decided."""
         few, close = self.count(TOO_FEW), self.count(TOO_CLOSE)
         tolerance = measured_between(1 / self.ratio, self.ratio, "score")
+        differing = int(self.sites["differs"].sum())
         parts = [
             f"{self.count(WITHIN)} shown to be fine",
             f"{self.count(MISCALIBRATED)} shown to be off",
@@ -75,7 +76,7 @@ class BetweenSites(Diagram):
         return (
             f"Of {len(self.sites)} values of {' and '.join(self.columns)}, {listed(parts)} (ratio of observed to "
             f"expected events, tolerance {tolerance}; simultaneous {at_level(self.level)} intervals). "
-            f"{int(self.sites['differs'].sum())} differ significantly from 1."
+            f"{differing} {'differs' if differing == 1 else 'differ'} significantly from 1."
         )
 
     @property
@@ -188,7 +189,7 @@ class _Site:
     def of(cls, rows: Predictions, places: Codes) -> _Site:
         here = EventRows.of(rows.take(places))
         used, size, _ = effective_events(here)
-        trials = trials_of_fit(used)
+        trials = _fitted(here, used)
         line = None
         if np.ptp(trials.x) > 0 and min(trials.observed, trials.total - trials.observed) >= FEWEST_EXPECTED:
             line = recalibration_line(trials)
@@ -209,7 +210,7 @@ class _Site:
         least, most = self._ratio(SIGNIFICANCE / sites)
         ends = [intercept_at(trials, events) for events in (low * trials.expected, high * trials.expected)]
         slope_low = slope_high = math.nan
-        used = trials_of_fit(self.used)
+        used = _fitted(self.rows, self.used)
         if math.isfinite(self.slope):
             _, slope_low, slope_high = slope_profile(used.x, used.rows, used.events, level)
         return {
@@ -250,7 +251,7 @@ class _Site:
 
     def estimate(self, measure: str) -> tuple[float, float]:
         """Estimate and standard error: log ratio, intercept or slope."""
-        trials = self.used
+        trials = _fitted(self.rows, self.used)
         observed = max(trials.observed, 0.5)
         if measure == "ratio":
             return math.log(observed / trials.expected), math.sqrt(max(1 - observed / self.size, 1e-9) / observed)
@@ -259,6 +260,11 @@ class _Site:
         shift = intercept_at(trials, min(observed, trials.total - 0.5))
         chance = expit(trials.x + shift)
         return shift, 1 / math.sqrt(float(trials.rows @ (chance * (1 - chance))))
+
+
+def _fitted(rows: EventRows, used: Trials) -> Trials:
+    """Trials for fits: the scores themselves, not those of the fine grid; weighted rows by their effective number."""
+    return trials_of_fit(rows.trials if rows.copies else used)
 
 
 _POOLED = ("mean", "low", "high", "tau", "tau_low", "tau_high", "i2", "p", "new_low", "new_high")

@@ -18,7 +18,7 @@ from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Kind, Predictions
 from calib_core.readers.conversion import predictions
 from calib_core.readers.formats.parquet import columns_of
-from calib_core.readers.proposal.proposed_reading import propose
+from calib_core.readers.proposal.proposed_reading import propose_by_first
 from calib_core.readers.reading import Reading
 from calib_core.readers.streams import runs
 from calib_core.readers.table import file_label
@@ -271,7 +271,7 @@ def _first(path: Paths, columns: Sequence[str], changes: dict[str, Any]) -> tupl
     run = next(iter(runs(path)), None)
     if run is None:
         raise InputError(f"{file_label(os.fspath(path))} has no data rows; save at least one prediction")
-    reading = propose(run.table, **changes).replace(metadata=tuple(columns))
+    reading = propose_by_first(run.table, **changes).replace(metadata=tuple(columns))
     return reading, predictions(run.table, reading)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _EXTRAS = {"streamlit": "app", "plotly": "app", "PIL": "app", "jinja2": "app", "orjson": "app", "onnx": "onnx",
            "pyarrow": "parquet", "duckdb": "duckdb", "distributed": "dask", "h5py": "h5",
-           "python_calamine": "excel", "pyreadstat": "stats"}  # fmt: skip
+           "python_calamine": "excel", "pyreadstat": "stats", "docx": "word"}  # fmt: skip
 
 
 def missing(why: BaseException) -> str | None:

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 import click
 
-from dashboard.commands import _failures, _outputs
+from dashboard.commands import _failures, _outputs, _test_reports
 
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core.inference import GateCheck
@@ -161,8 +160,6 @@ def write_record(passages: Sequence[Passage], options: dict[str, Any]) -> None:
 # -- GitHub ---------------------------------------------------------------------------------------------------
 
 _MARKUP = {ord(c): f"\\{c}" for c in "\\`*_{}[]<>#|~!&:@$"}
-_DATA = {ord("%"): "%25", ord("\r"): "%0D", ord("\n"): "%0A"}
-_PROPERTY = _DATA | {ord(":"): "%3A", ord(","): "%2C"}
 
 
 def markdown(text: object) -> str:
@@ -187,19 +184,7 @@ def remarked(passage: Passage) -> list[str]:
 
 
 def _annotated(passage: Passage, kind: str, title: str, text: str) -> str:
-    title = f"calib gate: {_outputs.plain(title)}"
-    found = {} if str(passage.path) == _outputs.STDIO else {"file": _in_repository(passage.path)}
-    properties = ",".join(f"{k}={v.translate(_PROPERTY)}" for k, v in (found | {"title": title}).items())
-    return f"::{kind} {properties}::{_outputs.plain(text).translate(_DATA)}"
-
-
-def _in_repository(path: Path) -> str:
-    """Return the file's path from the root of the checkout, with slashes, as GitHub names it."""
-    root = os.environ.get("GITHUB_WORKSPACE")
-    whole = path.absolute()
-    inside = bool(root) and whole.is_relative_to(Path(str(root)).absolute())
-    text = (whole.relative_to(Path(str(root)).absolute()) if inside else path).as_posix()
-    return text.encode("utf-8", "replace").decode()
+    return _test_reports.annotation(passage.path, kind, f"calib gate: {title}", text)
 
 
 def summary(passages: Sequence[Passage]) -> str:
@@ -258,22 +243,9 @@ def write_annotations(passages: Sequence[Passage]) -> None:
 
 def junit(passages: Sequence[Passage]) -> bytes:
     """Return the check as JUnit XML: one test per file, failed if it does not pass, an error if it could not run."""
-    errors = sum(each.check is None or each.undecided for each in passages)
-    failed = sum(not each.passed for each in passages) - errors
-    counts = {"tests": len(passages), "failures": failed, "errors": errors, "skipped": 0}
-    seconds = f"{sum(each.seconds for each in passages):.3f}"
-    whole = {name: str(count) for name, count in counts.items()} | {"name": "calib gate", "time": seconds}
-    root = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(root, "testsuite", whole)
-    for each in passages:
-        named = {"classname": "calib.gate", "name": _outputs.plain(each.name), "time": f"{each.seconds:.3f}"}
-        case = ElementTree.SubElement(suite, "testcase", named)
-        texts = [_outputs.plain(line) for line in each.text]
-        if not each.passed:
-            kind = "error" if each.check is None or each.undecided else "failure"
-            ElementTree.SubElement(case, kind, {"type": each.word, "message": texts[0]}).text = "\n".join(texts)
-        else:
-            ElementTree.SubElement(case, "system-out").text = "\n".join(texts)
-        if each.remarks:
-            ElementTree.SubElement(case, "system-err").text = "\n".join(each.remarks)
-    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
+    return _test_reports.junit("calib gate", [_case(each) for each in passages])
+
+
+def _case(passage: Passage) -> _test_reports.Case:
+    kind = "" if passage.passed else "error" if passage.check is None or passage.undecided else "failure"
+    return _test_reports.Case(passage.name, passage.seconds, passage.text, kind, passage.word, passage.remarks)

@@ -217,13 +217,14 @@ def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
     """Return the remaining advice, as on the dashboard."""
     from calib_core import NotAnswerable
     from calib_core.evaluation import advice
-    from calib_core.evaluation.update_test import update_test
+    from calib_core.evaluation.update_test import CALIBRATORS_OF, update_test
     from dashboard.exhibits import event_words
 
     update = advice.own_update(given.rows, level=choice.level)
     held_out = "" if given.held_out is None or update is not None else advice.held_out_slice(given.held_out)
     how_far = None
-    if given.rows.event is not None:
+    # Next to other candidates that the user named, the procedure would be about updates that nobody compared.
+    if given.rows.event is not None and any(recipe.key in CALIBRATORS_OF for recipe in choice.recipes):
         with suppress(NotAnswerable):
             how_far = update_test(given.rows)
     if choice.recalibrate:

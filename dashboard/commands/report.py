@@ -24,6 +24,10 @@ _STEPS = 1000
               show_default=True, help="Output file.")  # fmt: skip
 @_shared_options.of_page
 @click.option("--slow", is_flag=True, help="Include intervals of slow estimators (minutes).")
+@click.option("--style", type=click.Choice(["review", "validation"]), default="review", show_default=True,
+              help="Arrangement: for reviewers, or for a paper on an external validation (TRIPOD+AI).")  # fmt: skip
+@click.option("--threshold", type=_shared_options.Share(max_open=True),
+              help="Risk above which someone would act, for the net benefit of --style validation.")  # fmt: skip
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Subtitle.")
 @click.option("--date", default="", help="Date to print (default: today).")
@@ -39,6 +43,7 @@ _STEPS = 1000
 @click.option("--like", type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="Use the choices of this earlier report. FILE, --test and --other must be its files.")  # fmt: skip
 @click.option("--pdf", type=_shared_options.OUTPUT, help="Also write the report as PDF (needs Chromium).")
+@click.option("--word", type=_shared_options.OUTPUT, help="Also write the report as a Word document (DOCX).")
 @click.option("--tables", type=_shared_options.OUTPUT,
               help="Also write every table as CSV and LaTeX, into this ZIP file.")  # fmt: skip
 @click.option("--figures", type=_shared_options.OUTPUT,
@@ -52,6 +57,8 @@ def command(
     file: str,
     output: Path,
     slow: bool,
+    style: str,
+    threshold: float | None,
     title: str,
     author: str,
     date: str,
@@ -60,6 +67,7 @@ def command(
     kept: tuple[str, ...],
     like: Path | None,
     pdf: Path | None,
+    word: Path | None,
     tables: Path | None,
     figures: Path | None,
     card: Path | None,
@@ -79,31 +87,42 @@ def command(
       calib report demo:digits-naive-bayes --title "Digits" --pdf report.pdf
       calib report predictions.csv --like report.html -o again.html
       calib report predictions.csv --model-card card.md
+      calib report risks.csv --style validation --threshold 0.2 --word validation.docx
     """
     from dashboard import session
     from dashboard.commands import _opened_models
     from dashboard.exhibits import EXHIBITS, doubt_words
     from dashboard.report import Options, chromium
 
+    if threshold is not None and style != "validation":
+        raise click.UsageError("--threshold goes with --style validation only.")
     if (pdf or figures) and chromium.found() is None:
         _failures.fail(chromium.MISSING)
-    left_out, added = _sections(left_out, added, kept)
-    options = Options(title, author, left_out, date, added)
+    left_out, added = _sections(left_out, added, kept, style)
+    options = Options(title, author, left_out, date, added, style)
     if like is not None:
         key = _opened_models.opened_file(file, given["read"]).key
-        _no_choices({**given, "read": tuple(given["read"].fields), "slow": slow or None})
+        _no_choices(
+            {**given, "read": tuple(given["read"].fields), "slow": slow or None, "style": style, "threshold": threshold}
+        )
         for name in (*([given["test"]] if given["test"] else []), *given["others"]):
             _opened_models.opened_file(name)
         selection, options = _like(like, key, options)
     else:
         selection = _opened_models.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
+        if style == "validation":
+            selection = _every_row(selection, given)
+        if threshold is not None:
+            selection = selection.with_exhibit(EXHIBITS.described("net-benefit", threshold=threshold))
     session.parts(selection.source)
     _outputs.warn(f"doubt: {sentence}" for sentence in doubt_words.sentences(session.scene_of(selection)))
     report = _made(selection, options)
     _outputs.write(output, report.html)
     if pdf:
         _outputs.write(pdf, chromium.pdf(report.html))
+    if word:
+        _outputs.write(word, report.word())
     if tables:
         _outputs.write(tables, report.table_files())
     if card:
@@ -116,13 +135,29 @@ def command(
         _outputs.write(figures, archive)
 
 
+def _every_row(selection: Selection, given: Mapping[str, Any]) -> Selection:
+    """Return the choices with all rows judged, as in a validation, unless options or a column divide them."""
+    from calib_core import InputError
+    from dashboard import session
+
+    chosen = any(not _shared_options.by_default(name) for name in ("judge", "rows", "share", "folds") if name in given)
+    if chosen or selection.source.by != "auto" or session.split_by(selection.source) != "share":
+        return selection
+    every = selection.replace(by="folds")
+    try:
+        session.parts(every.source)
+    except InputError:  # fewer groups of rows than folds
+        return selection
+    return every
+
+
 def _sections(
-    left_out: tuple[str, ...], added: tuple[str, ...], kept: tuple[str, ...]
+    left_out: tuple[str, ...], added: tuple[str, ...], kept: tuple[str, ...], style: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the sections to leave out, and the optional sections to include."""
-    from dashboard.report import CHAPTERS
+    from dashboard.report import chapters
 
-    known = {chapter.key: chapter.on_request or chapter.of_predicted for chapter in CHAPTERS}
+    known = {chapter.key: chapter.on_request or chapter.of_predicted for chapter in chapters(style)}
     for key in (*left_out, *added, *kept):
         if key not in known:
             _failures.fail(f"there is no section {key!r}; sections: {', '.join(known)}.")
@@ -154,7 +189,7 @@ def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
     before = earlier.options
     title, author = options.title or before.title, options.author or before.author
     left_out, added = options.left_out or before.left_out, options.added or before.added
-    return same, Options(title, author, left_out, options.date, added)
+    return same, Options(title, author, left_out, options.date, added, before.style)
 
 
 def _made(selection: Selection, options: Options) -> Report:

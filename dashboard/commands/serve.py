@@ -115,7 +115,7 @@ def command(
     from dashboard.session.server_limits import GB, ServerLimits
 
     memory = int(memory_gb * GB) if memory_gb else machine_memory.memory() // 2
-    if os.name == "nt":
+    if sys.platform == "win32":
         processes = 0  # the pipes to them are of a kind that Windows lacks
     elif processes is None:
         processes = machine.processes_for(memory, parallel.threads())

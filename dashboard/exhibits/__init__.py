@@ -20,6 +20,7 @@ from dashboard.exhibits import (  # noqa: F401
     recommendation,
     reliability,
     risk,
+    rows_described,
     single_bin,
     single_class,
     slices,

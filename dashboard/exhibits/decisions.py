@@ -131,7 +131,7 @@ class DecisionCurveExhibit(Exhibit):
         return Words(
             f"Net benefit of acting on rows whose probability of {positive} is above the threshold on the axis. It is "
             "the share correctly acted on, minus the share wrongly acted on times the odds of the threshold. The "
-            f"vertical line is the chosen threshold, {in_percent(self.threshold)}. A line that leaves the chart "
+            f"vertical line is the threshold in use, {in_percent(self.threshold)}. A line that leaves the chart "
             "continues below it: acting there does harm.",
             f"Net benefit against the threshold, for {positive}, compared with acting on all and on none.",
         ).also(
@@ -208,6 +208,8 @@ class NetBenefit(Exhibit):
         ).also(
             scene.rows_counted,
             _SCALED,
+            f"{cc.evaluation.decisions.implied_costs(self.threshold)} A false alarm is a row that is acted on without "
+            "the class.",
             "Acting on none has a net benefit of 0. Intervals are not corrected for multiple testing. The interval "
             "of the change uses the rows that only one of the two models acts on.",
             *(f"{line['model']}: {line['note']}." for line in frame.to_dict("records") if line["note"]),

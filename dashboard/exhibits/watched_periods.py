@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.columns.dates import UNITS
 from calib_core.columns.periods import AUTO, time_columns
-from calib_core.monitoring import OverTime
+from calib_core.monitoring import OverTime, UpdateAfterAlarm
 from calib_core.registry.registry import Choice, Text
 from calib_core.text import points_of, score, short_percent
 from dashboard.exhibits import columns as of
@@ -33,10 +34,9 @@ def columns_of_time(scene: Scene) -> tuple[str, ...]:
     return found
 
 
-@EXHIBITS.register("over-time", "Over time", reference="Ramdas et al. 2023")
 @dataclass(frozen=True)
-class ByPeriod(Exhibit):
-    """Predicted and observed means by period, and since when an error is shown, however often you look."""
+class OfPeriods(Exhibit):
+    """Base class of exhibits about periods of time."""
 
     by: Annotated[str, Text(200), "Time", "a column of dates or numbers of periods; empty: the first one"] = ""
     every: Annotated[
@@ -45,6 +45,28 @@ class ByPeriod(Exhibit):
     ] = AUTO  # fmt: skip
 
     reads_columns = True
+
+    def compared(self, scene: Scene, function: Callable[..., Any], stem: str) -> Call[Any]:
+        """Return the result of a function of the selected model's rows, by period and with these tolerances."""
+        by = self.by or columns_of_time(scene)[0]
+        more: dict[str, Any] = {"ratio": scene.ratio} if self.by_ratio(scene) else {"tolerance": scene.tolerance}
+        return call(function, scene.model.predictions, by, every=self.every, notion=scene.claims, stem=stem, **more)
+
+    @staticmethod
+    def by_ratio(scene: Scene) -> bool:
+        """True for a rare event, for which the tolerated ratio is a smaller error than the tolerance."""
+        if scene.claims != "event" or not math.isfinite(scene.ratio):
+            return False
+        rows = scene.get(scene.model.predictions)
+        risk = float(cc.inference.claimed_rows(rows, "event").answered.confidence.mean())
+        return risk * (scene.ratio - 1) < scene.tolerance
+
+
+@EXHIBITS.register("over-time", "Over time", reference="Ramdas et al. 2023")
+@dataclass(frozen=True)
+class ByPeriod(OfPeriods):
+    """Predicted and observed means by period, and since when an error is shown, however often you look."""
+
     printed = 60
 
     meanings = of.Meanings(
@@ -53,6 +75,8 @@ class ByPeriod(Exhibit):
             "where": "text of the period's slice in links",
             "start": "first day of the period, or its number",
             "groups": "groups of rows in the period",
+            "observed": "accuracy in the period, or observed frequency of the event",
+            "gap": "observed minus predicted mean of the period",
             "misses": "whether the interval excludes the prediction",
             "score_low": "10 % quantile of the predictions",
             "score_median": "median of the predictions",
@@ -69,21 +93,11 @@ class ByPeriod(Exhibit):
 
     def found(self, scene: Scene) -> Call[OverTime]:
         """Return the comparison of periods for the selected model."""
-        by = self.by or columns_of_time(scene)[0]
-        more: dict[str, Any] = {"ratio": scene.ratio} if self.by_ratio(scene) else {"tolerance": scene.tolerance}
-        return call(
-            cc.monitoring.over_time, scene.model.predictions, by, every=self.every, notion=scene.claims,
-            stem="over_time", **more,
-        )  # fmt: skip
+        return self.compared(scene, cc.monitoring.over_time, "over_time")
 
-    @staticmethod
-    def by_ratio(scene: Scene) -> bool:
-        """True for a rare event, for which the tolerated ratio is a smaller error than the tolerance."""
-        if scene.claims != "event" or not math.isfinite(scene.ratio):
-            return False
-        rows = scene.get(scene.model.predictions)
-        risk = float(cc.inference.claimed_rows(rows, "event").answered.confidence.mean())
-        return risk * (scene.ratio - 1) < scene.tolerance
+    def alarmed(self, scene: Scene) -> bool:
+        """True if there is an alarm; NotAnswerable if periods cannot be compared."""
+        return scene.get(self.found(scene)).answer.alarm
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -133,3 +147,48 @@ class ByPeriod(Exhibit):
             dates,
             linked,
         )
+
+
+@EXHIBITS.register("after-alarm", "Update at the alarm")
+@dataclass(frozen=True)
+class AfterAlarm(OfPeriods):
+    """Updates of the model at the first alarm, tried on the rows of later periods."""
+
+    meanings = of.Meanings(
+        {
+            "update": "update of the model; no update first",
+            "rows": "rows of the periods after the alarm",
+            "predicted": "mean confidence or risk of these rows",
+            "observed": "accuracy of these rows, or observed frequency of the event",
+            "gap": "observed minus predicted mean of these rows",
+            "inside": "whether the interval contains the predicted mean",
+            "log_loss": "mean log loss of these rows",
+        }
+    )
+
+    def found(self, scene: Scene) -> Call[UpdateAfterAlarm]:
+        """Return the updates of the selected model."""
+        return self.compared(scene, cc.monitoring.update_after_alarm, "after_alarm")
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("update"),
+            of.whole("rows"),
+            of.share("predicted"),
+            of.share("observed"),
+            of.between("90 % interval", "low", "high"),
+            of.gap(),
+            of.flag("interval contains the prediction", "inside"),
+            of.number("log loss", "log_loss", best="low"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.found(scene))
+        return Words(
+            f"{scene.model.title}: fitted on {found.fit_rows:,} rows from {found.since} to the alarm in "
+            f"{found.alarm_in}, tried on {found.test_rows:,} later rows.",
+            headline=(found.sentence,),
+        ).also("Nothing after the alarm is used for an update. An error that changes again later is not mended by it.")

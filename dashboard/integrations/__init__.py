@@ -2,7 +2,7 @@
 
 Each takes a path, demo:KEY, or predictions in memory, and the choices of the dashboard by name.
 
->>> from dashboard.integrations import Handout
+>>> from calib.integrations import Handout
 >>> card = Handout.of("demo:wine-logistic").model_card()
 >>> card.splitlines()[:2], "## Calibration" in card
 (['---', 'model-index:'], True)

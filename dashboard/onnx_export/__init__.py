@@ -5,6 +5,7 @@ This needs the package `onnx`, which comes with the extra `calib[onnx]`.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,12 @@ from calib_core.calibrators import Calibrator
 from calib_core.exporting import nodes
 from dashboard.onnx_export.steps import Graph, onnx_package, written
 
-__all__ = ["onnx_bytes"]
+__all__ = ["installed", "onnx_bytes"]
+
+
+def installed() -> bool:
+    """Return True if the package onnx is there; nothing is loaded."""
+    return find_spec("onnx") is not None
 
 
 def onnx_bytes(calibrator: Calibrator, *, logits: bool = False) -> bytes:

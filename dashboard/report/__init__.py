@@ -4,7 +4,7 @@ from dashboard.report.build import Progress, Report, again, build, steps
 from dashboard.report.recipe import ReportRecipe
 from dashboard.report.recipe import read as read_recipe
 from dashboard.report.request import Options, Request
-from dashboard.report.sections import CHAPTERS, wanted
+from dashboard.report.sections import CHAPTERS, chapters, wanted
 
 __all__ = [
     "CHAPTERS",
@@ -15,6 +15,7 @@ __all__ = [
     "Request",
     "again",
     "build",
+    "chapters",
     "read_recipe",
     "steps",
     "wanted",

@@ -13,11 +13,12 @@ from calib_core.text import begun, listed
 from dashboard import session
 from dashboard.exhibits import event_words
 from dashboard.export import zipped
-from dashboard.report import recipe
+from dashboard.report import chromium, recipe
 from dashboard.report.document import Block, Document, Section, TypesetTable, within
 from dashboard.report.page import html_page
 from dashboard.report.request import Options, Request
-from dashboard.report.sections import CHAPTERS, wanted
+from dashboard.report.sections import chapters, wanted
+from dashboard.report.sections.validation import items as validation
 from dashboard.selection import COLUMNS, Selection
 
 
@@ -49,6 +50,12 @@ class Report:
         """Return every table for a LaTeX document with booktabs, by file name."""
         return {f"{_file(i, table)}.tex": table.latex().encode() for i, table in self.document.tables if table.cells}
 
+    def word(self) -> bytes:
+        """Return the report as a Word document, with its figures if there is Chromium to draw them."""
+        from dashboard.report.word import word_file  # an extra
+
+        return word_file(self.document, chromium.on_page(self.document))
+
     def table_files(self) -> bytes:
         """Return both as a ZIP archive."""
         return zipped(self.csv_files() | self.latex_files())
@@ -71,6 +78,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
         "author": "",
         "left_out": (),
         "added": (),
+        "style": Selection().style,
         "column": COLUMNS[-1],
         "present": False,
         "question": "",
@@ -82,6 +90,8 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     yield Progress(0.0, "Models")
     if not request.models.shown:
         raise InputError(request.models.refused[0][1])
+    if request.options.style == "validation" and (why := validation.why_not(request)):
+        raise InputError(f"There is no report of this style. {begun(why)}.")
     asked_for = wanted(request.options, of_event=request.of_event)
     chapters = [c for c in asked_for if not c.why_not(request)]
     if not chapters:
@@ -107,7 +117,9 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
 
 def _in_order(options: Options) -> Options:
     """Return the same options, with the omitted and added sections in their order in the report."""
-    left_out, added = (tuple(c.key for c in CHAPTERS if c.key in keys) for keys in (options.left_out, options.added))
+    left_out, added = (
+        tuple(c.key for c in chapters(options.style) if c.key in keys) for keys in (options.left_out, options.added)
+    )
     return dataclasses.replace(options, left_out=left_out, added=added)
 
 
@@ -144,13 +156,17 @@ def _named(request: Request) -> str:
     return listed(titles)
 
 
+_SUBJECTS = {"review": "Calibration", "validation": "Evaluation"}
+"""Beginnings of titles by style."""
+
+
 def _document(request: Request, sections: tuple[Section, ...]) -> Document:
     file = session.file(request.selection.source.data)
     options, where = request.options, session.parts(request.selection.source).where
     among = f", where {where}" if where else ""
     event = f", event: {event_words.of_scene(request.scene)}" if request.of_event else ""
     return Document(
-        title=options.title or f"Calibration of {_named(request)}{among}",
+        title=options.title or f"{_SUBJECTS[options.style]} of {_named(request)}{among}",
         author=options.author,
         date=options.date or f"Written on {datetime.now(UTC):%Y-%m-%d} (UTC)",
         about=f"Calibration report on {file.table.name}, SHA-256 {file.digest[:16]}…{among}{event}",

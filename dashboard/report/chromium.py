@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from calib_core._base.atomic_files import scratch
 from dashboard.export import zipped
 from dashboard.report.document import Document
 from dashboard.report.page import plotly_js
-from dashboard.report.picture import PIXELS_PER_INCH, as_json, faces, on_paper
+from dashboard.report.picture import PARTS, PIXELS_PER_INCH, as_json, faces, on_paper, printed
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 """Possible names of the program."""
@@ -74,6 +75,24 @@ def pictures(
         files[f"{names[i]}.pdf"] = pdf(_sheet(files[f"{names[i]}.svg"], spec["layout"]))
         progress(0.5 + 0.5 * done / len(specs))
     return zipped(dict(sorted(files.items())))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Picture of a figure at the width that it has on the page."""
+
+    png: bytes
+    inches: float
+
+
+def on_page(document: Document) -> dict[int, Picture]:
+    """Return every figure by its number, as drawn on the page; none without Chromium."""
+    if found() is None or not document.figures:
+        return {}
+    specs = {str(i): printed(figure.drawn, PARTS[figure.width]) for i, figure in document.figures}
+    drawn = _drawn(specs)
+    widths = {int(i): spec["layout"]["width"] / PIXELS_PER_INCH for i, spec in specs.items()}
+    return {i: Picture(drawn["png", str(i)], width) for i, width in widths.items()}
 
 
 def _drawn(specs: dict[str, Any], *, pngs: bool = True) -> dict[tuple[str, str], bytes]:

@@ -105,6 +105,19 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Blank:
+    """Place for text that only the author can write: the ``text`` to replace, and the ``item`` of the checklist."""
+
+    text: str
+    item: str
+
+    @property
+    def lead(self) -> str:
+        """Return the mark that the author searches for."""
+        return f"[To be filled in, item {self.item}]"
+
+
+@dataclass(frozen=True)
 class Bullets:
     """List of plain texts; ``small`` reference lists are set in two columns."""
 
@@ -168,7 +181,9 @@ class Folded:
     blocks: tuple[Block, ...]
 
 
-Block: TypeAlias = Headline | Paragraph | Bullets | FactList | Code | Heading | TypesetTable | Figure | Beside | Folded
+Block: TypeAlias = (
+    Headline | Paragraph | Blank | Bullets | FactList | Code | Heading | TypesetTable | Figure | Beside | Folded
+)
 
 
 def within(blocks: Iterable[Block]) -> Iterator[Block]:

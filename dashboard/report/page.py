@@ -9,7 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
@@ -44,7 +44,7 @@ def html_page(document: Document, version: str) -> bytes:
         recipe=script_safe(document.recipe),
         figures=as_json({str(i): printed(figure.drawn, PARTS[figure.width]) for i, figure in document.figures}),
         number={block: i for i, block in numbered},
-        caption=_captions(document),
+        caption=table_captions(document),
         parts={table: table_parts(table) for _, table in document.tables},
     )
     return text.encode()
@@ -56,7 +56,7 @@ def _style() -> str:
     return "\n".join((*faces().values(), _asset("page.css")))
 
 
-def _captions(document: Document) -> dict[TypesetTable | Figure, str]:
+def table_captions(document: Document) -> dict[TypesetTable | Figure, str]:
     """Return the captions of tables and figures; the explanation of estimates precedes the first table of estimates."""
     figures: dict[TypesetTable | Figure, str] = {f: f.caption.replace(f" {READING}", "") for _, f in document.figures}
     explained = [table for number, table in sorted(document.tables, key=_folded_last) if READING in table.caption]
@@ -90,10 +90,14 @@ LONGEST_WORD = 40
 
 @dataclass(frozen=True)
 class TableParts:
-    """Columns of each part of a table by their positions, whether its type is small, and whether names are wrapped."""
+    """Columns of each part of a table by their positions, whether its type is small, and whether names are wrapped.
+
+    ``least`` is the least width of every column in pixels.
+    """
 
     columns: tuple[tuple[int, ...], ...]
     dense: bool
+    least: tuple[float, ...]
     wrapped: bool = False
 
 
@@ -102,7 +106,7 @@ def table_parts(table: TypesetTable) -> TableParts:
     for size, sentence in ((_TYPE, _SENTENCE), (_DENSE, _SENTENCE), (_DENSE, 0)):
         widths = _widths(table, size, sentence)
         if sum(widths) <= _PAGE:
-            return TableParts((tuple(range(len(widths))),), size == _DENSE, wrapped=not sentence)
+            return TableParts((tuple(range(len(widths))),), size == _DENSE, tuple(widths), wrapped=not sentence)
     widths = _widths(table, _DENSE, _SENTENCE)
     naming = 0
     while naming < min(2, len(widths)) and (naming == 0 or not table.columns[naming].numeric):
@@ -116,7 +120,7 @@ def table_parts(table: TypesetTable) -> TableParts:
         if used + width > min(_PAGE, own + sum(rest) / number + max(rest)):
             parts.append((*range(naming),))
         parts[-1] += (i,)
-    return TableParts(tuple(parts), True)
+    return TableParts(tuple(parts), True, tuple(widths))
 
 
 def _widths(table: TypesetTable, size: float, sentence: float) -> list[float]:
@@ -156,7 +160,7 @@ def policy(scripts: tuple[str, ...], styles: tuple[str, ...]) -> str:
 @cache
 def plotly_js() -> str:
     """Return plotly.js for a script element: the small bundle that draws the charts on screen."""
-    small = resources.files("dashboard") / "chart" / "assets" / "plotly-basic.min.js"
+    small = Path(__file__).parents[1] / "chart" / "assets" / "plotly-basic.min.js"
     # The whole library, four times as large, draws the same figures.
     text: Any = small.read_text(encoding="utf-8") if small.is_file() else get_plotlyjs()
     # The end tag of a script element inside the library's own strings would end it.
@@ -174,12 +178,12 @@ def _template() -> Template:
     )
     environment.filters["kept"] = unbroken
     environment.tests["broken"] = lambda cell: any(len(word) > LONGEST_WORD for word in cell.split())
-    environment.filters["number"] = _number
+    environment.filters["number"] = in_one_piece
     environment.tests["in_one_line"] = lambda cell: text_width(html.escape(cell, quote=False), _TYPE) <= _SENTENCE
     return environment.from_string(_asset("page.html"))
 
 
-def _number(cell: str) -> str:
+def in_one_piece(cell: str) -> str:
     """Join a number with its sign and unit; a line can end before and within the brackets after it."""
     number, bracket, words = cell.partition(" (")
     return number.replace(" ", "\N{NO-BREAK SPACE}") + bracket + words
@@ -195,4 +199,4 @@ _UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 @cache
 def _asset(name: str) -> str:
-    return resources.files("dashboard.report").joinpath(name).read_text(encoding="utf-8")
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

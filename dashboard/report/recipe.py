@@ -13,7 +13,7 @@ from typing import Any
 from calib_core import InputError
 from dashboard import session
 from dashboard.report.request import Options
-from dashboard.selection import Selection
+from dashboard.selection import STYLES, Selection
 
 FORMAT = 1
 _PACKAGES = ("calib", "numpy", "scipy", "scikit-learn", "pandas", "plotly")
@@ -40,6 +40,7 @@ def written(selection: Selection, options: Options) -> str:
         "author": options.author,
         "left_out": list(options.left_out),
         "added": list(options.added),
+        "style": options.style,
         "files": {key: session.file(key).digest for key in _keys(selection)},
         "versions": versions(),
     }
@@ -75,7 +76,10 @@ def _checked(record: Any) -> ReportRecipe:
     if problems:
         raise InputError(f"The recipe in this report cannot be used here. {problems[0]}")
     left_out, added = (tuple(str(key) for key in record.get(name, ())) for name in ("left_out", "added"))
-    options = Options(record["title"], record["author"], left_out, added=added)
+    style = record.get("style", STYLES[0])
+    if style not in STYLES:
+        raise InputError("The recipe in this report is damaged. Write the report again from its data.")
+    options = Options(record["title"], record["author"], left_out, added=added, style=style)
     return ReportRecipe(selection, options, record["files"], record["versions"])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from calib_core import Recipe
 from dashboard import session
-from dashboard.selection import Selection
+from dashboard.selection import STYLES, Selection
 from dashboard.session import Call, Model, Models, Scene
 
 
@@ -18,6 +18,7 @@ class Options:
 
     - ``title`` and ``author`` are printed as given.
     - ``left_out`` are keys of omitted sections, ``added`` those of sections included on request only.
+    - ``style`` is the arrangement: "review", or "validation" by the items of TRIPOD+AI.
     - ``date`` is the only line in which two reports from the same inputs differ.
     """
 
@@ -26,6 +27,7 @@ class Options:
     left_out: tuple[str, ...] = ()
     date: str = ""
     added: tuple[str, ...] = ()
+    style: str = STYLES[0]
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ from urllib.parse import urlencode
 
 from calib_core import Recipe
 from dashboard import extensions
-from dashboard.selection import Selection
-from dashboard.session.files import file
+from dashboard.selection import Selection, Source
+from dashboard.session.files import file, reading
+from dashboard.session.reading_changes import changed_fields
 from dashboard.session.result_cache import Missing
 
 _NAMED = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
-    *("view", "tour", "title", "author", "left_out", "added", "column"),
+    *("view", "tour", "title", "author", "left_out", "added", "style", "column"),
 )
 """Choices that the command expresses in its own way, or that change no number."""
 
@@ -52,7 +53,7 @@ def report_line(selection: Selection, only: str = "") -> str:
     words = ["calib", "report", file, "-o", "report.html", *words]
     words += _rest(selection)
     query = selection.to_query()
-    for flag in ("title", "author"):
+    for flag in ("style", "title", "author"):
         words += [f"--{flag}", query[flag]] if flag in query else []
     sections = (("--leave-out", selection.left_out), ("--include", selection.added))
     for flag, keys in [("--only", [only])] if only else sections:
@@ -74,9 +75,20 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
     for flag, name in (("tolerance", "eps"), ("ratio", "ratio"), ("where", "within")):
         words += [f"--{flag}", rest.pop(name)] if name in rest else []
     rest |= {name: query[name] for name in ("reading", "test_reading") if name in query}
+    if accepted := _only_accepted(selection.source):
+        del rest["reading"]
+        words += ["--read", f"accepted={','.join(accepted)}"]
     if any(changed for _, changed in selection.others):
         rest["others"] = query["others"]
     return [*words, "--choices", urlencode(rest)] if rest else words
+
+
+def _only_accepted(source: Source) -> tuple[str, ...]:
+    """Return the codes of the accepted warnings if they are the only change of a reading; else none."""
+    try:
+        return reading(source.data, source.reading).accepted if changed_fields(source.reading) == {"accepted"} else ()
+    except Missing:
+        return ()
 
 
 def _labels(key: str) -> list[str]:

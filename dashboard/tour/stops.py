@@ -1,4 +1,4 @@
-"""The seven stops as data: a question, its answer for the rows on show, what to try, the state of the page, the terms.
+"""The eight stops as data: a question, its answer for the rows on show, what to try, the state of the page, the terms.
 
 Every number in an answer is computed from the example when it is shown, by the same calls as the pictures, once.
 """
@@ -17,6 +17,7 @@ from calib_core.text import called, count, in_percent, short_percent
 from dashboard import session
 from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.estimators import Sweep
+from dashboard.exhibits.slices import BySlice
 from dashboard.exhibits.stars import bin_of, stars
 from dashboard.exhibits.verdict import Overall
 from dashboard.selection import Selection
@@ -134,8 +135,21 @@ def _event(scene: Scene) -> str:
     )
 
 
+def _sites(scene: Scene) -> str:
+    found = scene.get(event_words.in_the_large(scene))
+    observed, expected = round(found.events), round(found.expected)
+    line = scene.get(BySlice("hospital").lines(scene)).iloc[0]
+    return (
+        f"Over all {count(round(found.rows))} rows, {count(observed)} deaths were observed and {count(expected)} "
+        f"expected. Where {line['slice'].replace(' = ', ' is ')}, the mean risk is {in_percent(line['claimed'])}, and "
+        f"{in_percent(line['right'])} died. Errors can cancel, so a fine total does not show that each hospital is "
+        "fine."
+    )
+
+
 _TEMPERATURE = Recipe("CALIBRATORS", "temperature")
 _BINNED = Recipe("CALIBRATORS", "top-label-hb")
+_BY_HOSPITAL = Recipe("EXHIBITS", "slices", (("by", "hospital"),))
 TOUR = (
     Stop(
         "How to read a reliability diagram",
@@ -197,6 +211,14 @@ TOUR = (
         "with it.",
         ("event", "in-the-large", "observed-expected"),
         {"data": "demo:breast-cancer-svm", "view": "overview", "calibrators": ()},
+    ),
+    Stop(
+        "A risk in several hospitals",
+        "Fine over all patients: fine in every hospital?",
+        _sites,
+        "Open “Differences between sites”: which hospital is shown to be off, and what is predicted for a new one?",
+        ("event", "observed-expected", "multiple-testing"),
+        {"data": "demo:hospital-risk", "view": "slices", "calibrators": (), "exhibits": (_BY_HOSPITAL,)},
     ),
 )
 """Stops in the order of the tour. Links name a stop by its number, so append new ones."""

@@ -17,7 +17,7 @@ import streamlit as st
 from calib_core import NotAnswerable, exporting
 from calib_core.figures.movement import ARROWS, MARKS
 from calib_core.text import begun
-from dashboard import session, widgets
+from dashboard import onnx_export, session, widgets
 from dashboard.chart import chart, live_path
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibration_maps import made_of_maps, mapped, path
@@ -25,7 +25,6 @@ from dashboard.exhibits.calibrators import effects
 from dashboard.exhibits.ranking import keeping_rates
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.navigation import view
-from dashboard.onnx_export import onnx_bytes
 from dashboard.session import Model, Scene, call
 from dashboard.theme import markdown_plain
 from dashboard.views import calibrator_cards, decision_costs
@@ -51,11 +50,14 @@ def offer(scene: Scene, model: Model) -> None:
                 module = f"calibrator_{name.replace('-', '_')}.py"
                 source = partial(exporting.python_source, calibrator)
                 widgets.download("Python", module, source, key=f"python.{model.key}")
-                onnx = partial(onnx_bytes, calibrator)
-                widgets.download("ONNX", f"calibrator-{name}.onnx", onnx, key=f"onnx.{model.key}")
+                if onnx_export.installed():
+                    onnx = partial(onnx_export.onnx_bytes, calibrator)
+                    widgets.download("ONNX", f"calibrator-{name}.onnx", onnx, key=f"onnx.{model.key}")
         st.caption("With the JSON file, for any predictions file with the same columns:")
         st.code(f"calib apply calibrator-{name}.json new.csv -o calibrated.csv", language="sh", wrap_lines=True)
         st.caption(f"{WHAT} {scene.of_all_rows}".rstrip())
+        if not onnx_export.installed():
+            st.caption("To write ONNX files here, install the package onnx: `pip install 'calib[onnx]'`.")
     if why:
         st.caption(markdown_plain(f"{begun(why)}."))
 

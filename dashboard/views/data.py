@@ -12,7 +12,6 @@ from pathlib import Path
 import streamlit as st
 
 from calib_core import InputError
-from calib_core.readers import all_endings
 from calib_core.readers.limits import FILE_BYTES
 from calib_core.readers.messages import size
 from dashboard import launch, session, uploads, widgets
@@ -35,7 +34,7 @@ def labels_of(key: str) -> None:
             key="data.labels.in_order",
             help="Otherwise rows are joined by a key column present in both files, such as id.",
         )
-        file = uploads.uploader("Drop the labels file here", key=_WIDGET, types=all_endings())
+        file = uploads.uploader("Drop the labels file here", key=_WIDGET, types=uploads.endings())
     if file is None:
         return
 

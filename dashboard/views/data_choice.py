@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.datasets import DEMOS
-from calib_core.readers import all_endings, usual_endings
+from calib_core.readers import usual_endings
 from calib_core.readers.messages import size
 from calib_core.text import count
 from dashboard import session, uploads, widgets
@@ -85,7 +85,7 @@ def _delete() -> None:
 def upload(role: Role, label: str) -> bool:
     """Draw an uploader, read an upload at once and release its bytes; return True after an upload."""
     widget = f"data.upload.{role}"
-    file = uploads.uploader(label, key=widget, types=all_endings())
+    file = uploads.uploader(label, key=widget, types=uploads.endings())
     endings = ", ".join(ending.upper() for ending in usual_endings())
     st.caption(f"{endings}; up to {size(terms().file_bytes)}. Save very large ones as float32 NPZ.")
     if sentence(role):

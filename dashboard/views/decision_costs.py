@@ -12,7 +12,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from calib_core import InputError, RegistryError
-from calib_core.evaluation.decisions import cost_matrix
+from calib_core.evaluation.decisions import cost_matrix, implied_costs
 from calib_core.readers import cost_table
 from dashboard import uploads, widgets
 from dashboard.exhibits import EXHIBITS, event_words
@@ -50,10 +50,12 @@ def _acted_on(scene: Scene, limits: Mapping[str, float]) -> None:
     first.selectbox("Act on", codes, None, names.__getitem__, placeholder="Choose a class", **tied)
     if limits:
         second.caption(f"Threshold: {100 * limits['threshold']:.4g} %, where the costs chosen above turn.")
-        return
-    with second:
-        recipe = widgets.selection().exhibit("decision-curve")
-        widgets.recipe_controls(recipe, key="exhibit.decision-curve", changed=widgets.change_exhibit)
+    else:
+        with second:
+            recipe = widgets.selection().exhibit("decision-curve")
+            widgets.recipe_controls(recipe, key="exhibit.decision-curve", changed=widgets.change_exhibit)
+    threshold = limits.get("threshold", widgets.selection().exhibit("net-benefit").build().threshold)
+    second.caption(markdown_plain(implied_costs(threshold)))
 
 
 def _costs(names: tuple[str, ...], titles: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ IN_A_ROW = 4
 @view("learn", "Tour", 10, room=LEARN, needs_data=False)
 def render() -> None:
     """Draw one card per stop."""
-    st.markdown("## New to calibration? Seven stops, one question each")
+    st.markdown("## New to calibration? Eight stops, one question each")
     st.markdown("Each opens an example that comes with this program. Your own data do not change.")
     for first in range(0, len(TOUR), IN_A_ROW):
         places = zip(st.columns(IN_A_ROW, gap="small"), TOUR[first : first + IN_A_ROW], strict=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 
 from calib_core import InputError, NotAnswerable
@@ -38,14 +40,17 @@ def render() -> None:
             st.info(markdown_plain(f"{begun(str(why))}."))
             return
     model_in_focus(scene, "over-time")
-    _choose(names)
+    chosen: ByPeriod = widgets.selection().exhibit("over-time").build()
+    _choose(chosen, names)
     exhibited("over-time", scene, title=None, controls=False, folded=True)
+    with suppress(NotAnswerable):
+        if chosen.alarmed(scene):
+            exhibited("after-alarm", scene, controls=False, limits={"by": chosen.by, "every": chosen.every})
     st.caption("Click a period to filter every page to its rows; clear the filter at the top.")
 
 
-def _choose(names: tuple[str, ...]) -> None:
+def _choose(chosen: ByPeriod, names: tuple[str, ...]) -> None:
     """Draw the choice of the column, if there are several, and of the length of a period."""
-    chosen: ByPeriod = widgets.selection().exhibit("over-time").build()
 
     def change(name: str) -> None:
         widgets.change_exhibit(EXHIBITS.described("over-time", by=name, every=chosen.every))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TypeAlias
 from urllib.parse import quote
 
@@ -15,8 +16,8 @@ from calib_core.fonts import WIDTHS
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import view
-from dashboard.report import CHAPTERS, Options, Progress, Report, Request, chromium, steps, wanted
-from dashboard.selection import COLUMNS, Selection
+from dashboard.report import Options, Progress, Report, Request, chapters, chromium, steps, wanted
+from dashboard.selection import COLUMNS, STYLES, Selection
 from dashboard.session.call import work_on
 from dashboard.theme import markdown_plain
 from dashboard.workers.durations import COSTS, Work, about_seconds
@@ -65,23 +66,38 @@ def render() -> None:
 
 
 def _told(selection: Selection) -> Options:
-    return Options(selection.title, selection.author, selection.left_out, added=selection.added)
+    style = selection.style if Request(selection, Options()).of_event else STYLES[0]
+    return Options(selection.title, selection.author, selection.left_out, added=selection.added, style=style)
+
+
+_STYLES = {"review": "For reviewers", "validation": "External validation (TRIPOD+AI)"}
 
 
 def _options(selection: Selection) -> None:
-    """Draw title, author, sections; slow estimators; the width of files of figures."""
+    """Draw style, title, author, sections; slow estimators; the width of files of figures."""
+    of_event = Request(selection, Options()).of_event
+    if of_event:
+        st.segmented_control(
+            "Style",
+            STYLES,
+            format_func=_STYLES.__getitem__,
+            required=True,
+            help="For a paper, sections follow the items of TRIPOD+AI. What the file cannot answer is marked as a gap.",
+            **widgets.bound("style"),
+        )
     st.text_input("Title", placeholder="Calibration of …", **widgets.bound("title"))
     st.text_input("Subtitle", placeholder="author, purpose", **widgets.bound("author"))
     titles, refused = _sections(selection)
     keys = list(titles)
-    of_event = Request(selection, Options()).of_event
-    ticked = [chapter.key for chapter in wanted(_told(selection), of_event=of_event) if chapter.key in keys]
-    on_request = {chapter.key for chapter in CHAPTERS if chapter.only_asked(of_event)}
+    options = _told(selection)
+    ticked = [chapter.key for chapter in wanted(options, of_event=of_event) if chapter.key in keys]
+    on_request = {chapter.key for chapter in chapters(options.style) if chapter.only_asked(of_event)}
 
     def tick(chosen: list[str]) -> None:
         unseen = tuple(key for key in selection.left_out if key not in keys)
         less = (key for key in keys if key not in chosen and key not in on_request)
-        widgets.change(left_out=(*unseen, *less), added=tuple(key for key in chosen if key in on_request))
+        other = (key for key in selection.added if key not in keys)
+        widgets.change(left_out=(*unseen, *less), added=(*other, *(key for key in chosen if key in on_request)))
 
     st.pills(
         "Sections",
@@ -115,13 +131,14 @@ def _options(selection: Selection) -> None:
 
 def _sections(selection: Selection) -> tuple[dict[str, str], list[str]]:
     """Return titles of the available sections, by key, and a sentence for each missing one that readers expect."""
-    request = Request(selection, Options())
+    request = Request(selection, _told(selection))
+    every = chapters(request.options.style)
     if not request.models.shown:
-        return {chapter.key: chapter.title for chapter in CHAPTERS}, []
-    why = {chapter.key: chapter.why_not(request) for chapter in CHAPTERS}
-    missed = [chapter for chapter in CHAPTERS if why[chapter.key] and not chapter.rare]
+        return {chapter.key: chapter.title for chapter in every}, []
+    why = {chapter.key: chapter.why_not(request) for chapter in every}
+    missed = [chapter for chapter in every if why[chapter.key] and not chapter.rare]
     refused = [f"No section “{chapter.title}”: {why[chapter.key]}." for chapter in missed]
-    return {chapter.key: chapter.title_of(request) for chapter in CHAPTERS if not why[chapter.key]}, refused
+    return {chapter.key: chapter.title_of(request) for chapter in every if not why[chapter.key]}, refused
 
 
 def _kept_for(name: str, choices: Choices) -> Report | None:
@@ -137,7 +154,9 @@ def _first_page(choices: Choices) -> Report | None:
     bar = st.empty()
     if _kept_for(_FIRST, choices) is None:
         alone = replace(
-            options, left_out=tuple(chapter.key for chapter in CHAPTERS if chapter.key != first), added=(first,)
+            options,
+            left_out=tuple(chapter.key for chapter in chapters(options.style) if chapter.key != first),
+            added=(first,),
         )
         try:
             st.session_state[_FIRST] = choices, _made(steps(selection, alone), bar, "the first page")
@@ -243,6 +262,8 @@ def _take_home(selection: Selection, report: Report) -> None:
         widgets.download("Download the report", f"{report.stem}.html", lambda: report.html, primary=True)
         if chromium.found():
             widgets.download("PDF", f"{report.stem}.pdf", lambda: chromium.pdf(report.html))
+        if find_spec("docx"):
+            widgets.download("Word", f"{report.stem}.docx", report.word)
         widgets.download("Tables (CSV and LaTeX)", f"{report.stem}-tables.zip", report.table_files)
         if chromium.found():
             width = selection.column

@@ -35,7 +35,7 @@ def render() -> None:
             key="tour.begin",
             type="tertiary",
             icon=":material/school:",
-            help="Seven stops, one question each.",
+            help="Eight stops, one question each.",
             on_click=enter,
             args=(1,),
         )

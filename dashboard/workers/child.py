@@ -27,11 +27,13 @@ NICENESS = 5
 
 def main() -> None:
     """Answer jobs until the server is gone."""
+    if sys.platform == "win32":  # `calib serve` starts no processes there
+        return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
     # The kernel is to kill this process rather than the server.
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("800")
+        Path("/proc/self/oom_score_adj").write_bytes(b"800")
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
 
     from multiprocessing.connection import Connection

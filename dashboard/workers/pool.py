@@ -50,7 +50,7 @@ def _paths() -> list[str]:
 def _modules() -> list[str]:
     """Return the extension modules that registered something: a process has to import them, too."""
     named = {entry.cls.__module__ for registry in FAMILIES.values() for entry in map(registry.__getitem__, registry)}
-    named = {name for name in named if not name.startswith(("calib_core.", "dashboard."))}
+    named = {name for name in named if name.partition(".")[0] not in extensions.OWN}
     return sorted(named.union(extensions.modules()))
 
 

@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 _ALIGNED = 64
+NO_PROCESSES = "there are no worker processes on Windows"
 
 
 class SharedArrays(NamedTuple):
@@ -42,6 +43,8 @@ def packed(value: Any) -> SharedArrays:
 
 def send(connection: Connection, parcel: SharedArrays) -> None:
     """Send a parcel; OSError if there is no memory for its arrays, or the other end is gone."""
+    if sys.platform == "win32":
+        raise OSError(NO_PROCESSES)
     from multiprocessing.reduction import send_handle
 
     # Written before any message is sent: without room, the other end has received nothing yet.
@@ -58,6 +61,8 @@ def send(connection: Connection, parcel: SharedArrays) -> None:
 
 def received(connection: Connection) -> Any:
     """Return the value of the other end's next `send`; EOFError if that end is gone."""
+    if sys.platform == "win32":
+        raise OSError(NO_PROCESSES)
     from multiprocessing.reduction import recv_handle
 
     _, arrays = connection.recv()
@@ -84,6 +89,8 @@ def _loaded(text: bytes, arrays: list[memoryview]) -> Any:
 
 def _written(parcel: SharedArrays) -> int:
     """Write the arrays, one after the other, into anonymous memory."""
+    if sys.platform == "win32":
+        raise OSError(NO_PROCESSES)
     if sys.platform == "linux":
         shared = os.memfd_create("calib")
     else:

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,7 +17,6 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
-APP = ROOT / "dashboard" / "app.py"
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -118,26 +117,19 @@ Serve = Callable[..., Server]
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """Start each script once for the whole session: `served(script, *arguments)`, the dashboard by default."""
-    from contextlib import ExitStack
-
+    """Start each script once for the whole session: `served(script)`; by default what `calib dashboard` starts."""
     with ExitStack() as stack:
-        running: dict[tuple[object, ...], Server] = {}
+        running: dict[Path | None, Server] = {}
 
-        def start(script: Path = APP, *arguments: str) -> Server:
-            if (script, *arguments) not in running:
+        def start(script: Path | None = None) -> Server:
+            if script not in running:
                 log = tmp_path_factory.mktemp("server") / "log.txt"
-                running[script, *arguments] = stack.enter_context(serve(script, *arguments, log=log))
-            return running[script, *arguments]
+                running[script] = stack.enter_context(
+                    serve_calib(log=log) if script is None else serve(script, log=log)
+                )
+            return running[script]
 
         yield start
-
-
-@pytest.fixture(scope="session")
-def served_calib(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Yield the dashboard as `calib dashboard` starts it, for the whole session."""
-    with serve_calib(log=tmp_path_factory.mktemp("calib") / "log.txt") as server:
-        yield server
 
 
 @pytest.fixture(scope="session")

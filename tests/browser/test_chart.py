@@ -8,8 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.waiting import settled
 
-SCRIPT = Path(__file__).parent / "apps" / "chart_app.py"
-LOOKING = SCRIPT.with_name("looking_app.py")
+LINKED = Path(__file__).parent / "apps" / "linked_app.py"
+SCRIPT, LOOKING = "chart_app.py", "looking_app.py"
 ASSETS = Path(__file__).parents[2] / "dashboard" / "chart" / "assets"
 AGAIN = {SCRIPT: "after", LOOKING: "one"}
 """Control of each script that redraws the figures."""
@@ -27,9 +27,14 @@ PLACE = """(node, [x, y]) => {
 }"""
 
 
+def link(served, script: str) -> str:
+    """Return the address of one of the scripts beside `linked_app.py`."""
+    return f"{served(LINKED).url}/?script={script}"
+
+
 @pytest.fixture
 def page(open_page, served) -> Page:
-    page = open_page(served(SCRIPT).url)
+    page = open_page(link(served, SCRIPT))
     wait_drawn(page)
     return page
 
@@ -149,7 +154,7 @@ TEXT = "node => node.querySelector('.xtick text').style.fill"
     ],
 )
 def test_a_chart_wears_the_theme_of_the_page(open_page, served, dark: bool, text: str, grid: str) -> None:
-    page = open_page(served(SCRIPT).url, dark=dark)
+    page = open_page(link(served, SCRIPT), dark=dark)
     wait_drawn(page)
     node = page.locator(NODE.format("scatter"))
     behind = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
@@ -160,7 +165,7 @@ def test_a_chart_wears_the_theme_of_the_page(open_page, served, dark: bool, text
 
 @pytest.mark.wide
 def test_a_chart_says_what_it_shows_and_follows_theme_and_width_of_its_place(open_page, served) -> None:
-    page = open_page(served(SCRIPT).url, dark=True)
+    page = open_page(link(served, SCRIPT), dark=True)
     wait_drawn(page)
     node = page.locator(NODE.format("scatter"))
     zoom(page, "scatter")
@@ -206,12 +211,12 @@ def the_bar_of_buttons_holds_reset_and_two_downloads(page: Page) -> None:
     ],
 )
 def test_a_bundle_is_fetched_once_and_the_whole_one_only_where_it_is_needed(
-    open_page, served, script: Path, keys: tuple[str, ...], bundles: list[str]
+    open_page, served, script: str, keys: tuple[str, ...], bundles: list[str]
 ) -> None:
     page = open_page("about:blank")
     fetched: list[str] = []
     page.on("request", lambda request: fetched.append(request.url.rpartition("/")[2]))
-    page.goto(served(script).url)
+    page.goto(link(served, script))
     wait_drawn(page, keys)
     page.get_by_text(AGAIN[script], exact=True).first.click()
     page.wait_for_timeout(500)
@@ -219,11 +224,11 @@ def test_a_bundle_is_fetched_once_and_the_whole_one_only_where_it_is_needed(
 
 
 @pytest.mark.wide
-def test_calib_dashboard_lets_browsers_keep_plotly(open_page, served_calib) -> None:
+def test_calib_dashboard_lets_browsers_keep_plotly(open_page, served) -> None:
     page = open_page("about:blank")
     answers: dict[str, dict[str, str]] = {}
     page.on("response", lambda answer: answers.update({answer.url.rpartition("/")[2]: answer.headers}))
-    page.goto(f"{served_calib.url}/?view=reliability")
+    page.goto(f"{served().url}/?view=reliability")
     wait_drawn(page, ("reliability",))
     assert "immutable" in answers["plotly-basic.min.js"]["cache-control"]
     assert "plotly.min.js" not in answers
@@ -299,7 +304,7 @@ TINTS = """node => [...node.parentNode.querySelectorAll('.calib-tint')].map(tint
 
 @pytest.fixture
 def looking(open_page, served) -> Page:
-    page = open_page(served(LOOKING).url)
+    page = open_page(link(served, LOOKING))
     wait_drawn(page, ("diagram",))
     return page
 
@@ -430,7 +435,7 @@ LEFT = "() => document.querySelector('[data-calib-chart=diagram]').dataset.calib
 
 
 def moving(open_page, served) -> Page:
-    page = open_page(served(LOOKING).url, motion=True)
+    page = open_page(link(served, LOOKING), motion=True)
     wait_drawn(page, ("diagram",))
     return page
 

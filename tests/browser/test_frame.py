@@ -198,7 +198,7 @@ def test_what_a_popover_holds_stays_what_the_link_says(open_page, served) -> Non
 @pytest.mark.parametrize(
     "width", [pytest.param(width, marks=() if width == 1280 else pytest.mark.wide) for width in WIDTHS]
 )
-def test_the_names_of_two_temperatures_do_not_touch(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
+def test_the_names_of_two_temperatures_do_not_touch_and_questions_are_one_line(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
     link = 'view=calibrators&data=demo%3Adigits-naive-bayes&calibrators=[{"key":"temperature"}]'
     page = open_page(f"{served().url}/?{link}", width=width)
     drawn(page, "movement")
@@ -208,3 +208,8 @@ def test_the_names_of_two_temperatures_do_not_touch(open_page, served, width: in
     assert first["x"] + first["width"] <= second["x"]
     beside = page.locator(".calib-slider output").bounding_box()
     assert second["y"] + second["height"] <= beside["y"] + 1 or second["x"] + second["width"] <= beside["x"] + 1
+    if width == 1280:
+        questions = page.locator(".st-key-recalibrate-more").get_by_role("radio")
+        questions.first.wait_for()
+        settled(page)
+        assert len({each.bounding_box()["y"] for each in questions.all()}) == 1

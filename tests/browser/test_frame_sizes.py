@@ -167,14 +167,6 @@ def test_every_other_picture_is_presented_as_high_as_the_window(open_page, serve
     page.wait_for_url(lambda url: "present" not in url)
 
 
-def test_the_questions_about_ticked_calibrators_are_one_line(open_page, served) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/?view=calibrators&{MODELS}")
-    questions = page.locator(".st-key-recalibrate-more").get_by_role("radio")
-    questions.first.wait_for()
-    settled(page)
-    assert len({each.bounding_box()["y"] for each in questions.all()}) == 1
-
-
 def test_marks_and_words_of_a_model_have_one_colour_on_the_dark_page(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=overview&{MODELS}", dark=True)
     drawn(page, "verdict")

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -57,8 +58,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Browser, made: Path) -> tuple[Page, list[str]]:
-    """Return the report in an offline browser, and every action that it should not do."""
+def opened(browser: Browser, made: Path) -> Iterator[tuple[Page, list[str]]]:
+    """Yield the report in an offline browser, and every action that it should not do."""
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
     page, seen = context.new_page(), []
     page.on("console", lambda message: seen.append(message.text) if message.type in ("error", "warning") else None)
@@ -70,7 +71,8 @@ def opened(browser: Browser, made: Path) -> tuple[Page, list[str]]:
     )
     page.goto(here)
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
-    return page, seen
+    yield page, seen
+    context.close()
 
 
 def test_every_figure_is_drawn_names_are_texts_and_nothing_else_happens(opened: tuple[Page, list[str]]) -> None:
@@ -88,7 +90,6 @@ def test_every_figure_is_drawn_names_are_texts_and_nothing_else_happens(opened: 
     names_are_shown_as_they_are(page)
     assert seen == []
     the_policy_stops_what_is_put_into_the_page(page, seen)
-    page.context.close()
 
 
 def names_are_shown_as_they_are(page: Page) -> None:
@@ -301,11 +302,10 @@ def blank(page: pypdfium2.PdfPage) -> float:
     return 1 - (rows.max() + 1) / (bottom - top) if len(rows) else 1.0
 
 
-def test_page_one_is_read_in_ten_seconds(browser: Browser, whole: Path) -> None:
-    page = browser.new_page(viewport={"width": SIDE, "height": PAGE})
+def test_page_one_is_read_in_ten_seconds(opened: tuple[Page, list[str]]) -> None:
+    page, _ = opened
+    page.set_viewport_size({"width": SIDE, "height": PAGE})
     page.emulate_media(media="print")
-    page.goto(whole.as_uri())
-    page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
     # The answer is the largest text, and all of page one is above the start of page two.
     sizes = page.evaluate("""() => Array.from(document.querySelectorAll('h1, h2, h3, p, td'),
         node => [parseFloat(getComputedStyle(node).fontSize), node.innerText])""")
@@ -314,7 +314,6 @@ def test_page_one_is_read_in_ten_seconds(browser: Browser, whole: Path) -> None:
     assert 600 < bottom < PAGE - 10
     for text in ("Data card", "Limitations"):
         assert page.get_by_role("heading", name=text).bounding_box()["y"] < bottom  # type: ignore[index]
-    page.close()
 
 
 @pytest.mark.wide
@@ -362,9 +361,9 @@ def printed(data: Path, page: Path, *options: str) -> Path:
     return page
 
 
-def test_from_the_overview_the_report_is_two_clicks_away(open_page, served_calib) -> None:  # type: ignore[no-untyped-def]
+def test_from_the_overview_the_report_is_two_clicks_away(open_page, served) -> None:  # type: ignore[no-untyped-def]
     left_out = json.dumps([c.key for c in CHAPTERS if c.key not in ("summary", "calibrators")])
-    page = open_page(f"{served_calib.url}/?view=overview&data=demo:example-1&left_out={quote(left_out)}")
+    page = open_page(f"{served().url}/?view=overview&data=demo:wine-logistic&left_out={quote(left_out)}")
     settled(page)
     page.get_by_role("radio", name="Report", exact=True).click()
     button = page.get_by_role("button", name="Download the report")

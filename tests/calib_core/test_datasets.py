@@ -292,6 +292,28 @@ def test_lesson_patients():
     assert confidence.mean() > 0.674  # above what is left by rows, within what is left by patients
 
 
+def test_lesson_hospital_risk():
+    frame = table("hospital_risk.csv")
+    sums = frame.groupby("hospital")[["died", "risk"]].sum()
+    assert (len(frame), frame["died"].sum(), round(frame["risk"].sum())) == (4000, 580, 603)
+    assert (sums.loc["River", "died"], round(sums.loc["River", "risk"])) == (36, 75)
+    # Only there is the number beyond what chance gives: 4 standard deviations.
+    spread = np.sqrt((frame["risk"] * (1 - frame["risk"])).groupby(frame["hospital"]).sum())
+    away = ((sums["died"] - sums["risk"]) / spread).abs()
+    assert away["River"] > 4
+    assert away.drop("River").max() < 1.5
+    assert frame["age"].isna().sum() > 100
+
+
+def test_lesson_card_fraud():
+    frame = table("card_fraud.parquet")
+    assert (frame["fraud"].sum(), round(frame["score"].sum())) == (101, 280)
+    assert round(frame["score"].mean() - frame["fraud"].mean(), 3) == 0.011
+    # Odds divided by 3 are what happens.
+    odds = frame["score"] / (1 - frame["score"]) / 3
+    assert (odds / (1 + odds)).sum() == pytest.approx(101, abs=5)
+
+
 def test_every_demo_has_a_lesson_test():
     tested = {name.removeprefix("test_lesson_") for name in globals() if name.startswith("test_lesson_")}
     assert tested == {entry.key.replace("-", "_") for entry in DEMOS}
@@ -306,6 +328,8 @@ FAST = [
     "synthetic_three_class.parquet",
     "language_model.jsonl",
     "patients.csv",
+    "hospital_risk.csv",
+    "card_fraud.parquet",
 ]
 
 
@@ -356,7 +380,15 @@ def test_demo_reads_what_is_on_disk():
         assert arrays["logits"].shape == (1797, 10)
 
 
-NOTED = {"digits-naive-bayes", "digits-mlp", "imbalanced-forest", "language-model", "patients"}
+NOTED = {
+    "digits-naive-bayes",
+    "digits-mlp",
+    "imbalanced-forest",
+    "language-model",
+    "patients",
+    "hospital-risk",
+    "card-fraud",
+}
 
 
 @pytest.mark.parametrize("entry", DEMOS, ids=lambda entry: entry.key)
@@ -372,7 +404,8 @@ def test_readers_take_every_demo_as_it_is(entry):
 def test_registry_states_rows_and_classes():
     for entry in DEMOS:
         content = table(entry.file)
-        labels = content["labels"] if isinstance(content, dict) else content["label"]
+        outcome = next(name for name in ("labels", "label", "died", "fraud") if name in content)
+        labels = content[outcome]
         assert (len(labels), len(np.unique(labels))) == (entry.rows, entry.classes), entry.key
 
 

@@ -77,7 +77,6 @@ def lines() -> Iterator[BadFile]:
             csv('p_a,"p_b,label', row),
             "line 1: a quote in the header is not closed",
         ),
-        "the header repeated": (csv(HEAD, row, HEAD, row), 'line 3 (row 1): "p_a" is not a number'),
         "one column": (csv("label", "a", "b"), ONE),
         "bars between columns once": (csv("p_a|p_b|label", "0.7"), "line 2 has 1 field, but the header has 3"),
     }

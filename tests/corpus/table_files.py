@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
 from tests.calib_core.readers.foreign import test_tables_of_tools as tables
 from tests.corpus.foreign_files import ForeignFile, Writer, writes
@@ -37,3 +38,15 @@ def two_splits() -> Iterator[ForeignFile]:
         out = io.BytesIO()
         np.savez(out, **arrays)
         yield ForeignFile(what, "logits.npz", out.getvalue(), confidence, correct)
+
+
+@writes("class-rows")
+def class_rows() -> Iterator[ForeignFile]:
+    """Yield tables with one row for each class, next to the true class or a mark of it."""
+    (n, k), names = tables.P.shape, [f"kind {j}" for j in range(tables.P.shape[1])]
+    confidence, correct = tables.P.max(axis=1), tables.P.argmax(axis=1) == tables.Y
+    long = pd.DataFrame({"id": np.repeat(range(n), k), "kind": names * n, "probability": tables.P.ravel()})
+    truths = {"label": np.repeat([names[y] for y in tables.Y], k), "is_true": np.eye(k, dtype=int)[tables.Y].ravel()}
+    for name, values in truths.items():
+        data = long.assign(**{name: values}).to_csv(index=False).encode()
+        yield ForeignFile(f"a long table with {name}", "long.csv", data, confidence, correct)

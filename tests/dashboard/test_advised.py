@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,7 @@ import calib_core as cc
 from calib_core import Recipe
 from dashboard import session
 from dashboard.exhibits.recommendation import Recommendation
+from dashboard.report import CHAPTERS
 from dashboard.selection import Selection, Source
 from tests.dashboard.test_views import APP, opened
 
@@ -42,6 +44,7 @@ def through(view: str, data: str) -> AppTest:
     """Return the app as a link to a view and a file opens it, without calibrators."""
     app = AppTest.from_file(str(APP), default_timeout=60)
     app.query_params["view"], app.query_params["data"] = view, data
+    app.query_params["left_out"] = json.dumps([chapter.key for chapter in CHAPTERS if chapter.key != "summary"])
     return app.run()
 
 

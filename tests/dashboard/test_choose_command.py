@@ -160,3 +160,14 @@ def test_the_rule_of_equals_is_that_of_the_score(steep):
     bias, loss = "bias the mean prediction more than the best does", "have a clearly larger log loss"
     assert f"Calibrators that {bias} or {loss} never count as equal." in run(steep).stdout
     assert f"Calibrators that {bias} never count as equal." in run(steep, "--costs", 0.2).stdout
+
+
+def test_the_closed_testing_procedure_is_named_only_where_its_updates_are_compared():
+    for candidates, named in (
+        ((), True),
+        (("--candidate", "intercept"), True),
+        (("--candidate", "temperature"), False),
+    ):
+        record = json.loads(run("demo:breast-cancer-svm", "--json", *candidates).stdout)
+        assert (record["update_test"] is not None) == named, candidates
+        assert any("closed testing" in sentence for sentence in record["sentences"]) == named, candidates

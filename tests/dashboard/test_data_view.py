@@ -95,7 +95,7 @@ def good(n: int = 60, seed: int = 0, **more: object) -> str:
 # ---- choosing ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("demo", DEMOS, ids=lambda demo: demo.key)
 def test_a_demo_becomes_active_with_one_click_and_shows_the_numbers_computed(demo) -> None:
     app = opened()

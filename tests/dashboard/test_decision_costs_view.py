@@ -129,3 +129,16 @@ def test_the_command_takes_costs() -> None:
     )
     assert answer.exit_code == 0, answer.output
     assert answer.stdout.startswith("model,rows,expected,realised")
+
+
+def test_a_threshold_leads_to_costs_and_costs_to_a_threshold() -> None:
+    chosen = {"exhibits": (EXHIBITS.described("net-benefit", threshold=0.2),)}
+    app, _ = asked(**chosen)
+    captions = " ".join(caption.value for caption in app.caption).replace("\u00a0", " ").replace("\\", "")
+    assert "A threshold of 20 % means that one missed case is as bad as 4 false alarms." in captions
+    app, _ = asked(COSTS)  # 5 for a missed class 1; the event is class 0
+    captions = " ".join(caption.value for caption in app.caption).replace("\u00a0", " ").replace("\\", "")
+    assert "one false alarm is as bad as 5 missed cases" in captions
+    for threshold in (0.01, 0.2, 0.5, 0.9):
+        ratio = (1 - threshold) / threshold
+        assert cc.evaluation.decisions.cost_threshold(f"0 {ratio}; 1 0") == pytest.approx(threshold)

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits.doubt_words import rules_out_advice, sentences
+from dashboard.report import CHAPTERS
 from dashboard.selection import Selection, Source
 from tests.corpus.risk_files import OUTCOME, RISK, SEX, table
 from tests.dashboard.test_data_view import click, plain, source
@@ -37,12 +38,12 @@ def run(*args: str | Path) -> Result:
 
 
 COMMANDS: dict[str, Callable[[Path, Path], list[str | Path]]] = {
-    "audit": lambda file, _: ["audit", file],
+    "audit": lambda file, _: ["audit", file, "--estimator", "ece"],
     "choose": lambda file, _: ["choose", file],
     "gate": lambda file, _: ["gate", file, "--max-ece", "0.05"],
     "compare": lambda file, _: ["compare", file, file],
     "fit": lambda file, out: ["fit", file, "--calibrator", "temperature", "-o", out],
-    "report": lambda file, out: ["report", file, "-o", out],
+    "report": lambda file, out: ["report", file, "-o", out, "--only", "summary"],
     "show": lambda file, _: ["show", "reliability", file],
     "slices": lambda file, _: ["slices", file, "--by", "ward"],
     "plan": lambda file, _: ["plan", "within", file],
@@ -75,14 +76,15 @@ def test_records_have_the_doubts(tmp_path: Path) -> None:
 
 def test_the_first_page_of_a_report_has_it(tmp_path: Path) -> None:
     (file := tmp_path / "risk.csv").write_bytes(COPIED)
-    run("report", file, "-o", tmp_path / "report.html")
+    run("report", file, "-o", tmp_path / "report.html", "--only", "summary")
     page = (tmp_path / "report.html").read_text()
     assert "The label equals the predicted class in all" in page
 
 
 def opened(data: bytes, view: str = "overview") -> tuple[AppTest, Selection]:
     key = session.hold(data, "risk.csv").key
-    selection = Selection(view=view, source=Source(key, share=0.5))
+    later = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "summary")
+    selection = Selection(view=view, source=Source(key, share=0.5), left_out=later)
     app = AppTest.from_file(str(APP), default_timeout=60)
     for name, text in selection.to_query().items():
         app.query_params[name] = text

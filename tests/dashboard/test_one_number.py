@@ -77,6 +77,7 @@ def test_the_screen_shows_what_the_library_says(data: LawData) -> None:
             assert value == pytest.approx(made.value, abs=1e-14), (model.title, measure.name)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", SMALL)
 def test_the_command_and_the_report_say_what_the_screen_says(key: str, tmp_path: Path) -> None:
     selection = chosen(key, *KEYS)

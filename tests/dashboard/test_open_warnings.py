@@ -176,11 +176,12 @@ def test_one_click_accepts_a_warning_in_session_report_and_command() -> None:
     (noted,) = [each for each in session.findings(file.key, chosen.source.reading) if each.code == "named-columns"]
     assert noted.severity == "note"
     bullets = [
-        text for block in data_section._found(*astuple(chosen.source)[:2]) for text in getattr(block, "items", ())
+        text for block in data_section.found(*astuple(chosen.source)[:2]) for text in getattr(block, "items", ())
     ]
     assert f"Accepted warning: {noted.message}" in bullets
     line = shlex.split(report_line(chosen))
-    assert dict(parse_qsl(line[line.index("--choices") + 1]))["reading"] == chosen.source.reading
+    assert line[line.index("--read") + 1] == "accepted=named-columns"
+    assert "--choices" not in line or "reading" not in dict(parse_qsl(line[line.index("--choices") + 1]))
     other = data_trial.amended({"accepted": ("named-columns",)}, {"group": "y"})
     assert other == {"group": "y"}, "it was accepted about another reading"
 

@@ -45,7 +45,7 @@ def test_it_runs_as_number_1000_with_nothing_but_a_temporary_folder() -> None:
 
 def test_what_it_copies_is_there_and_its_extras_are_declared() -> None:
     copied = [word for line in of("COPY") if "--from" not in line for word in line.split()[:-1]]
-    assert {"pyproject.toml", "calib_core", "dashboard", "demo_data"} <= set(copied)
+    assert {"pyproject.toml", "hatch_build.py", "calib", "calib_core", "dashboard", "demo_data"} <= set(copied)
     assert [name for name in copied if not (ROOT / name).exists()] == []
     wanted = re.search(r"/source\[(.*?)\]", of("RUN")[0])
     assert wanted

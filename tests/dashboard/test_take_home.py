@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import CALIBRATORS
-from dashboard import session, widgets
+from dashboard import onnx_export, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
@@ -24,20 +24,35 @@ APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 TICKED = tuple(CALIBRATORS.described(key) for key in ("ts+top-label-hb", "lece"))
 
 
+SELECTION = Selection(source=Source(data="demo:synthetic-three-class"), view="calibrators", calibrators=TICKED)
+
+
+def offered(recipe):
+    """Return the view of a calibrator, and the content of its buttons by file name."""
+    files = {}
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    for name, text in SELECTION.replace(model=recipe.title).to_query().items():
+        app.query_params[name] = text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(widgets, "download", lambda label, name, make, **_: files.setdefault(name, (label, make)))
+        app.run()
+    assert not app.exception
+    return app, files
+
+
 @pytest.fixture(scope="module")
 def shown():
-    """Return the view, and the content of its buttons by file name."""
-    files = {}
-    selection = Selection(source=Source(data="demo:synthetic-three-class"), view="calibrators", calibrators=TICKED)
-    for recipe in TICKED:
-        app = AppTest.from_file(str(APP), default_timeout=60)
-        for name, text in selection.replace(model=recipe.title).to_query().items():
-            app.query_params[name] = text
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(widgets, "download", lambda label, name, make, **_: files.setdefault(name, (label, make)))
-            app.run()
-        assert not app.exception
-    return app, files, selection
+    """Return the view of the last calibrator, and the content of the buttons of all by file name."""
+    (_, first), (app, second) = map(offered, TICKED)
+    return app, first | second, SELECTION
+
+
+def test_without_the_package_onnx_the_page_names_it_in_place_of_the_button(monkeypatch):
+    monkeypatch.setattr(onnx_export, "installed", lambda: False)
+    app, files = offered(TICKED[0])
+    assert {label for label, _ in files.values()} >= {"JSON", "Python"}
+    assert "calibrator-ts-top-label-hb.onnx" not in files
+    assert "pip install 'calib[onnx]'" in " ".join(caption.value for caption in app.caption)
 
 
 def test_every_format_gives_the_numbers_on_screen(shown):

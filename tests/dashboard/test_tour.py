@@ -26,7 +26,7 @@ from dashboard.tour import TOUR, Stop, stops
 from tests.dashboard.test_views import APP, opened
 from tests.laws.test_words import code_in
 
-READING, BLIND, CHANCE, BINS, MOVED, PROMISED, EVENT = TOUR
+READING, BLIND, CHANCE, BINS, MOVED, PROMISED, EVENT, SITES = TOUR
 IDS = [stop.title for stop in TOUR]
 
 
@@ -116,6 +116,18 @@ def test_the_event_is_named_and_its_risk_is_compared_with_how_often_it_happened(
     assert primary(rows).notion == "event"
 
 
+def test_one_hospital_is_off_where_the_total_is_not() -> None:
+    rows = parts(SITES)[1]
+    risk, died = rows.probs[:, 1], rows.labels == 1
+    at = np.asarray(rows.metadata["hospital"] == "River")  # type: ignore[index]
+    totals = [f"{rows.n_rows:,}", str(died.sum()), str(round(risk.sum()))]
+    assert numbers(SITES) == [*totals, in_percent(risk[at].mean()), in_percent(died[at].mean())]
+    assert "hospital is River" in SITES.words
+    spread = np.sqrt((risk * (1 - risk)).sum())
+    assert abs(died.sum() - risk.sum()) < spread < 4 * np.sqrt((risk * (1 - risk))[at].sum())
+    assert (risk - died)[at].sum() > 3 * np.sqrt((risk * (1 - risk))[at].sum())
+
+
 @pytest.mark.parametrize("stop", TOUR, ids=IDS)
 def test_a_stop_is_short_and_plain_and_leads_to_a_state_of_its_own(stop: Stop) -> None:
     assert 120 < len(stop.words) < 290, "what fits into the strip at 900 pixels"
@@ -184,7 +196,7 @@ def test_of_other_rows_nothing_is_said() -> None:
 
 
 def test_the_other_class_as_the_event_is_the_same_stop() -> None:
-    app = opened(replace(EVENT.selection, tour=STOPS))
+    app = opened(replace(EVENT.selection, tour=7))
     assert "here “malignant”" in strip_of(app)
     app.radio("choice.event").set_value("benign").run()
     shown = strip_of(app)
@@ -192,7 +204,7 @@ def test_the_other_class_as_the_event_is_the_same_stop() -> None:
     assert "which is not open now" not in shown
     assert markdown_plain(unbroken(EVENT.words)) not in shown, "numbers of the other class"
     app.radio("choice.event").set_value("malignant").run()
-    assert chosen(app) == replace(EVENT.selection, tour=STOPS)
+    assert chosen(app) == replace(EVENT.selection, tour=7)
 
 
 def test_ones_own_file_is_in_use_again_after_the_tour() -> None:
@@ -232,7 +244,7 @@ def test_a_link_that_names_a_stop_alone_opens_it_and_one_beyond_is_left_out() ->
     app.query_params["tour"] = "3"
     app.run()
     assert chosen(app) == replace(CHANCE.selection, tour=3)
-    assert Selection.from_query({"tour": "8"})[1] == ("The link's tour was left out: '8' is not possible.",)
+    assert Selection.from_query({"tour": "9"})[1] == ("The link's tour was left out: '9' is not possible.",)
 
 
 def test_a_stop_changes_no_command() -> None:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib_core.readers import all_endings
 from dashboard import uploads
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
@@ -94,3 +95,8 @@ def _place(**link: str) -> int:
     assert bool(app.warning) == ("eps" in link)
     ids = [getattr(getattr(block, "proto", None), "id", "") for block in app.main.children.values()]
     return next(i for i, name in enumerate(ids) if name.endswith("frame-opening"))
+
+
+def test_markdown_can_be_dropped_but_describes_the_other_files_of_an_archive():
+    assert "md" in uploads.endings()
+    assert not set(uploads.endings()) - {"md"} - set(all_endings())

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
 
 from dashboard.cli import main
+from dashboard.commands import watch as watch_command
+
+SCHEMA = Draft202012Validator(
+    json.loads(Path(watch_command.__file__).with_name("watch.schema.json").read_text("utf-8"))
+)
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +41,9 @@ def test_exit_codes_are_fine_alarm_and_could_not_run(folder: Path) -> None:
     codes = [watch(f"week-{week}.csv", "--period", f"2026-10-{week + 1:02}").exit_code for week in range(8)]
     assert codes[:4] == [0] * 4
     assert codes[-2:] == [1, 1]
+    assert (
+        "To choose an update, put the rows since 2026-10-05 into a file and run calib choose on it." in watch().stdout
+    )
     found = watch("--json")
     record = json.loads(found.stdout)
     assert found.exit_code == 1
@@ -131,3 +142,134 @@ def test_settings_that_mean_nothing_here_are_refused(folder: Path, words: list[s
     refused = watch("week-1.csv", *words)
     assert refused.exit_code == 2
     assert said in refused.stderr
+
+
+# ---- baselines, slices and labels that come later -------------------------------------------------------------
+
+
+def late_labels(folder: Path, share: float) -> None:
+    """Write scores.csv of 100 rows, and labels.csv of a share of them."""
+    rng = np.random.default_rng(5)
+    risk = rng.uniform(0.1, 0.6, 100).round(4)
+    died = rng.random(100) < risk
+    (folder / "scores.csv").write_text("\n".join(["id,risk", *(f"{place},{a}" for place, a in enumerate(risk))]))
+    labels = [f"{place},{int(b)}" for place, b in enumerate(died) if place < 100 * share]
+    (folder / "labels.csv").write_text("\n".join(["id,label", *labels]))
+
+
+JOINED = ["scores.csv", "--labels", "labels.csv", "--key", "id", "--period", "2026-10"]
+
+
+def test_a_file_waits_for_its_labels(folder: Path) -> None:
+    late_labels(folder, 0.62)
+    for words in (JOINED, []):
+        waits = watch(*words)
+        assert waits.exit_code == 0
+        assert waits.stdout == "2026-10 waits: labels of 62 % so far (62 of 100 rows).\n"
+    for form in ("--json", "--csv", "--metrics", "--github"):
+        told = watch(form)
+        assert told.exit_code == 0, told.stderr
+    assert 'calib_watch_rows_waiting{state="watch.json"} 100.0' in watch("--metrics").stdout
+    SCHEMA.validate(json.loads(watch("--json").stdout))
+    late_labels(folder, 1.0)
+    assert "100 outcomes in 1 period." in watch(*JOINED).stdout
+    assert "is not counted again" in watch(*JOINED).stderr
+
+
+def test_a_file_is_closed_or_given_up(folder: Path) -> None:
+    late_labels(folder, 0.62)
+    watch(*JOINED)
+    assert "62 outcomes in 1 period. 38 rows have no outcome and are left out." in watch(*JOINED, "--close").stdout
+    late_labels(folder, 0.3)
+    (folder / "scores.csv").write_text((folder / "scores.csv").read_text() + "\n500,0.5")
+    assert "2026-11 waits" in watch(*JOINED[:-1], "2026-11").stdout
+    assert "2026-11" not in watch("--period", "2026-11", "--close").stdout
+
+
+def test_a_baseline_of_the_gate_is_the_limit(folder: Path) -> None:
+    gate = CliRunner().invoke(main, ["gate", "week-0.csv", "--max-ece", "0.1", "--bins", "10", "--format", "json"])
+    (folder / "released.json").write_text(gate.stdout)
+    high = json.loads(gate.stdout)["checks"][0]["kept"]["high"]
+    words = ["--baseline", "released.json", "--max-increase", "0.03"]
+    assert watch("week-1.csv", *words).exit_code == 0
+    assert json.loads(watch("--json").stdout)["options"]["baseline"]["limit"] == pytest.approx(high + 0.03)
+    assert watch("week-2.csv", *words).exit_code == 0
+    other = watch("week-3.csv", "--baseline", "released.json", "--max-increase", "0.1")
+    assert other.exit_code == 2
+    assert "--baseline was set with the first batch" in other.stderr
+    (folder / "released.json").write_text(gate.stdout.replace('"high": 0.', '"high": 0.9'))
+    assert watch("week-3.csv", *words).exit_code == 2
+
+
+SAMPLE = re.compile(r'(?P<name>[a-z_]+)\{state="watch\.json"(,slice="(?P<slice>[^"\\]*)")?\} (?P<value>\S+)')
+
+
+def openmetrics(text: str) -> dict[tuple[str, str], float]:
+    """Return the samples of OpenMetrics text by name and slice, each after the type and the help of its family."""
+    *lines, last = text.removesuffix("\n").split("\n")
+    assert last == "# EOF"
+    found, family, described = {}, "", ""
+    for line in lines:
+        if line.startswith("# TYPE "):
+            family = line.removeprefix("# TYPE ").removesuffix(" gauge")
+        elif line.startswith("# HELP "):
+            described = line.split(" ")[2]
+        else:
+            each = SAMPLE.fullmatch(line)
+            assert each is not None, line
+            assert each["name"] == family == described
+            found[each["name"], each["slice"] or ""] = float(each["value"])
+    return found
+
+
+def test_slices_are_named_since_when_in_every_form(folder: Path) -> None:
+    rng = np.random.default_rng(2)
+    for week in range(6):
+        risk = rng.uniform(0.1, 0.6, 400).round(4)
+        site = np.array(["north", "south"])[np.arange(400) % 2]
+        died = rng.random(400) < np.where((site == "south") & (week > 1), 0.3 * risk, risk)
+        lines = [f"{a},{b},{int(c)}" for a, b, c in zip(risk, site, died, strict=True)]
+        (folder / "sites.csv").write_text("\n".join(["risk,site,died", *lines]))
+        last = watch("sites.csv", "--by", "site", "--junit", "watch.xml")
+    assert last.exit_code == 1
+    record = json.loads(watch("--json").stdout)
+    SCHEMA.validate(record)
+    assert not SCHEMA.is_valid({**record, "exit_code": 2})
+    assert [each["name"] for each in record["slices"]] == ["site=south"]
+    assert record["slices"][0]["since"] in ("2", "3", "4")
+    assert [line["slice"] for line in record["slice_lines"]] == ["site=north", "site=south"]
+    assert "predictions for site=south are too high by" in last.stdout
+    assert watch("--github").stdout.startswith("::error title=calib watch%3A alarm::Alarm at ")
+    case = ElementTree.parse(folder / "watch.xml").getroot().find("testsuite/testcase")
+    assert case is not None
+    assert case.find("failure") is not None
+    told = openmetrics(watch("--metrics").stdout)
+    assert told["calib_watch_alarm", ""] == 1
+    assert told["calib_watch_slice_off", "site=north"] == 0
+    assert told["calib_watch_slice_off", "site=south"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["week-0.csv", "--max-increase", "0.1"], "--max-increase goes with --baseline"),
+        (["week-0.csv", "--max-ece", "0.1", "--max-ratio", "2"], "--max-ratio and --max-ece exclude each other"),
+        (["--batch", "a"], "--batch goes with a file"),
+        (["--close"], "--close goes with a file, or with --period"),
+        (["week-0.csv", "--junit", "-"], "--junit takes the name of a file"),
+        (["week-0.csv", "--by", "nothing"], "have no metadata columns"),
+        (["week-0.csv", "--period", "12.10.2026"], "write dates as 2026-10-12"),
+        (["week-0.csv", "--baseline", "week-0.csv"], "is not a baseline"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(folder: Path, words: list[str], said: str) -> None:
+    refused = watch(*words)
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+    assert not (folder / "watch.json").exists()
+
+
+def test_equal_files_are_two_batches_if_they_have_names(folder: Path) -> None:
+    for name in ("a", "b", "b"):
+        assert watch("week-0.csv", "--period", "1", "--batch", name).exit_code == 0
+    assert json.loads(watch("--json").stdout)["rows"] == 600

@@ -30,7 +30,7 @@ import click
 import pandas as pd
 from click.testing import CliRunner
 
-from dashboard.cli import main
+from calib.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 DEMOS = ROOT / "demo_data"
@@ -187,7 +187,7 @@ def _calib(arguments: list[str], status: int, folder: Path) -> str:
 def _separately(words: list[str], status: int, folder: Path) -> str:
     """Run a command in a separate process: the modules that it loads stay out of this one."""
     name, *arguments = words
-    before = {"calib": ["-m", "dashboard.cli"], "python": [], "pytest": ["-m", "pytest", "-p", "calib_core"]}[name]
+    before = {"calib": ["-m", "calib"], "python": [], "pytest": ["-m", "pytest", "-p", "calib_core"]}[name]
     command = [sys.executable, *before, *arguments]
     # A script imports the checkout that runs it, installed or not.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
@@ -207,8 +207,10 @@ def agrees(result: Result) -> bool:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))
-        seconds = time.process_time()
+        seconds, wrong = time.process_time(), 0
         for each in run(Path(sys.argv[1]).absolute(), Path(name), wide=True):
             took, seconds = time.process_time() - seconds, time.process_time()
             mark = "" if agrees(each) else ": not what the page shows"
             sys.stdout.write(f"line {each.block.line}, {took:.1f} s{mark}\n{each.printed}\n")
+            wrong += bool(mark)
+    sys.exit(wrong > 0)

@@ -59,8 +59,7 @@ def test_every_option_that_the_action_and_the_hook_name_is_one_of_the_gates():
     assert {f"--{name}" for name in re.findall(r'"--([\w-]+)=\$', STEPS[1]["run"])} <= known
     assert "--format" in known
     assert HOOK["entry"] == "calib gate"
-    needed = {*EXTRAS["cli"], *EXTRAS["parquet"]}
-    assert set(HOOK["additional_dependencies"]) == needed
-    assert ACTION["inputs"]["package"]["default"] == ".[cli,parquet]"
+    assert HOOK["additional_dependencies"] == EXTRAS["parquet"]
+    assert ACTION["inputs"]["package"]["default"] == ".[parquet]"
     for name, taken in (("predictions/a.csv", True), ("predictions.parquet", True), ("a.csv", False)):
         assert (re.search(HOOK["files"], name) is not None) == taken

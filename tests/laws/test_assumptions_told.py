@@ -213,7 +213,7 @@ def unsaid(pair: Pair, n: int) -> list[str]:
     places = {
         "notes": " ".join(notes),
         "warnings": " ".join(str(each.message) for each in caught),
-        "report": " ".join(text for block in data_section._found(file.key, "") for text in getattr(block, "items", ())),
+        "report": " ".join(text for block in data_section.found(file.key, "") for text in getattr(block, "items", ())),
     }
     missing = [place for place, text in places.items() if told[0] not in text]
     return missing + ([] if f"{number} warning" in header._warnings(selection) else ["first screen"])

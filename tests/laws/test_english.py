@@ -23,7 +23,7 @@ import pytest
 from tests.support.source_trees import nodes_of, tree_of
 
 ROOT = Path(__file__).parents[2]
-CODE = ("calib_core", "dashboard")
+CODE = ("calib", "calib_core", "dashboard")
 DOCUMENTED = (*CODE, "tests")
 LONGEST = 25
 """Maximum number of words in a sentence that is easy to read."""

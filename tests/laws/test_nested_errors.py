@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import sample_sizes
 from click.testing import CliRunner
 from score_laws import sample, seed_of
 
@@ -31,6 +32,12 @@ LAWS = {
     "few rows": ("network", "over-confident", 30, 3),
 }
 SLACK = 1e-12
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_sample_sizes():
+    with sample_sizes.left_out():
+        yield
 
 
 @cache
@@ -417,6 +424,7 @@ KEYS = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", KEYS)
 def test_nothing_is_called_miscalibrated_that_calibrated_models_show(key):
     said = 0

@@ -59,6 +59,7 @@ OTHER_ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "diagrams.models_in_range": (MODELS, 0.1, 0.4),
     "diagrams.movement": (ONE, OTHER),
     "monitoring.over_time": (ONE, "week"),
+    "monitoring.update_after_alarm": (ONE, "week"),
     "inference.gate_check": (ONE, 0.05),
     "inference.not_worse": (ONE, OTHER),
     "inference.paired_difference": (ONE, OTHER),

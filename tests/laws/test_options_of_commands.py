@@ -126,6 +126,7 @@ def _write(place: Path) -> None:
     bare = whole.drop(columns=["label", "other"])
     bare.to_csv(place / "bare.csv", index=False)
     whole[["id", "place", "label"]].to_csv(place / "labels.csv", index=False)
+    whole[["id", "label"]].head(100).to_csv(place / "some.csv", index=False)
     whole[["id", "other"]].rename(columns={"other": "label"}).assign(place=np.arange(N)).to_csv(
         place / "others.csv", index=False
     )
@@ -205,7 +206,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def made(selection: Any, options: Any) -> Any:
         found.append((selection, options))
-        return SimpleNamespace(html=b"html", document=None, table_files=lambda: b"tables")
+        return SimpleNamespace(html=b"html", document=None, table_files=lambda: b"tables", word=lambda: b"word")
 
     monkeypatch.setattr(report, "_made", made)
 
@@ -436,6 +437,9 @@ CASES: dict[str, tuple[str, str, str]] = {
             "--model-card": "card.md",
         }.items()
     },
+    "report --style": ("report risk.csv --label died -o r.html", "", "--style validation"),
+    "report --threshold": ("report risk.csv --label died -o r.html --style validation", "", "--threshold 0.2"),
+    "report --word": ("report three.csv -o r.html", "", "--word r.docx"),
     "report --width": ("report three.csv -o r.html --figures f.zip", "", "--width single"),
     "reproduce --files": ("reproduce p1-table-2 --json --splits 1", "--files nets", "--files others"),
     "reproduce --splits": ("reproduce p1-table-2 --files nets --json", "--splits 1", "--splits 2"),
@@ -525,6 +529,19 @@ CASES: dict[str, tuple[str, str, str]] = {
     "watch --false-alarms": ("watch three.csv --state w.json --json", "", "--false-alarms 0.5"),
     "watch --year": ("watch three.csv --state w.json --json", "", "--year 2"),
     "watch --accept": ("watch words.csv --state w.json --json", "", "--accept words"),
+    "watch --batch": ("watch three.csv --state w.json --json", "", "--batch a"),
+    "watch --close": ("watch bare.csv --labels some.csv --key id --state w.json --json", "", "--close"),
+    "watch --max-ece": ("watch three.csv --state w.json --json", "", "--max-ece 0.1"),
+    "watch --baseline": ("watch again.csv --state w.json --json", "", "--baseline released.json"),
+    "watch --max-increase": (
+        "watch again.csv --state w.json --json --baseline released.json",
+        "",
+        "--max-increase 0.2",
+    ),
+    "watch --by": ("watch three.csv --state w.json --json", "", "--by site"),
+    "watch --github": ("watch three.csv --state w.json", "", "--github"),
+    "watch --metrics": ("watch three.csv --state w.json", "", "--metrics"),
+    "watch --junit": ("watch three.csv --state w.json", "", "--junit w.xml"),
     "gate --debug": ("gate nowhere.csv --max-ece 0.05", "", "--debug"),
 }
 """Full calls, first and second arguments, of single options."""

@@ -70,9 +70,12 @@ def _crossed() -> pd.DataFrame:
 
 
 def _year() -> pd.DataFrame:
-    """Return a risk over a year, by two columns of time."""
-    day = np.datetime64("2026-01-01") + np.arange(N)
-    return _risk().assign(seen=day.astype(str), batch=np.arange(N) // 100)
+    """Return a risk that is too high from May on, with two columns of time."""
+    rng = np.random.default_rng(6)
+    p, day = rng.beta(4, 4, 1000), np.arange(1000) // 3
+    died = rng.random(1000) < np.where(day < 120, p, 0.3 * p)
+    seen = (np.datetime64("2026-01-01") + day).astype(str)
+    return pd.DataFrame({"risk": p, "died": np.where(died, "yes", "no"), "seen": seen, "batch": day // 40})
 
 
 FILES = {
@@ -134,6 +137,9 @@ CASES: dict[str, On] = {
     },
     "over-time.by": On("batch", first="seen", data="year"),
     "over-time.every": On("quarter", data="year"),
+    "after-alarm.by": On("batch", first="seen", data="year"),
+    "after-alarm.every": On("month", data="year"),
+    "characteristics.by": On("site", first="age"),
     "slice-panels.by": On("site", first="age"),
     "slice-panels.crossed": On("site", {"by": "age"}),
     "slice-panels.parts": On(2, {"by": "age"}),

@@ -140,8 +140,11 @@ class Given:
 
     @cached_property
     def year(self) -> cc.Predictions:
-        day = np.datetime64("2026-01-01") + np.arange(self.risk.n_rows) // 7 * 7
-        return self.risk.replace(metadata=pd.DataFrame({"seen": day.astype(str)}))
+        rng = np.random.default_rng(6)
+        p, week = rng.beta(4, 4, 1000), np.arange(1000) // 20
+        died = rng.random(1000) < np.where(week < 20, p, 0.3 * p)
+        seen = (np.datetime64("2026-01-05") + 7 * week).astype(str)
+        return cc.Predictions(np.column_stack([1 - p, p]), died.astype(int), metadata=pd.DataFrame({"seen": seen}))
 
     @cached_property
     def risks(self) -> dict[str, cc.Predictions]:
@@ -403,6 +406,8 @@ AT: dict[str, dict[str, Any]] = {
     "slices.table": {"by": "site"},
     "slices.between": RISK | {"by": "site"},
     "monitoring.over_time": {"predictions": given("year"), "by": "seen"},
+    "monitoring.update_after_alarm": {"predictions": given("year"), "by": "seen"},
+    "slices.characteristics": RISK,
     "inference.random_effects": {"values": [0.0, 0.4, 0.9], "errors": [0.1, 0.2, 0.1]},
     "stacked": {"parts": Lazy(lambda: {"one": GIVEN.slices})},
     "judged_gap": {"confidence": Lazy(lambda: GIVEN.predictions.confidence)},
@@ -763,6 +768,8 @@ CASES: dict[str, Any] = {
     "risk.summary.intervals": False,
     "slices.cut.edges": [30, 40],
     "slices.between.by": "age",
+    "slices.characteristics.by": "site",
+    "slices.characteristics.event": "death",
     "risk.multinomial_slopes.reference": 1,
     "slices.between.edges": Of([30, 40], RISK | {"by": "age"}),
     "slices.between.parts": Of(2, RISK | {"by": "age"}),
@@ -772,6 +779,11 @@ CASES: dict[str, Any] = {
     "monitoring.over_time.tolerance": 0.1,
     "monitoring.over_time.ratio": 2.0,
     "monitoring.over_time.alpha": 0.2,
+    "monitoring.update_after_alarm.every": "month",
+    "monitoring.update_after_alarm.notion": "confidence",
+    "monitoring.update_after_alarm.tolerance": 0.2,
+    "monitoring.update_after_alarm.ratio": 1.7,
+    "monitoring.update_after_alarm.alpha": 1e-9,
     "slices.between.method": "dl",
     "inference.random_effects.values": [0.0, 0.4, 0.8],
     "inference.random_effects.errors": [0.2, 0.2, 0.1],
@@ -904,15 +916,13 @@ KNOWN: dict[str, Any] = {}
 
 
 def usual(function: str, option: str, arguments: dict[str, Any]) -> Any:
-    """Return the first result, cached for all options with the same arguments."""
+    """Return the first result, cached for all options with the same arguments, and for all laws."""
     case = CASES.get(f"{function}.{option}")
-    if isinstance(case, Of) and (case.also or case.first is not inspect.Parameter.empty):
-        return said(function, arguments)
-    if option in AT.get(function, {}):
-        return said(function, arguments)
-    if function not in KNOWN:
-        KNOWN[function] = said(function, arguments)
-    return KNOWN[function]
+    others = isinstance(case, Of) and (case.also or case.first is not inspect.Parameter.empty)
+    asked_as = f"{function}.{option}" if others or option in AT.get(function, {}) else function
+    if asked_as not in KNOWN:
+        KNOWN[asked_as] = said(function, arguments)
+    return KNOWN[asked_as]
 
 
 class Refused(str):

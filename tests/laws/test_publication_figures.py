@@ -1,7 +1,7 @@
 """Every figure on paper, read from its SVG: no two texts meet, none leaves the canvas, and type has 7 to 9 pt.
 
-Each is drawn for 1 and 7 models of four classes, 2 and 3 models of an event, and both widths (``make wide``: for all
-of these numbers). A figure that more models do not change is drawn once.
+Each is drawn for 1 and 7 models of four classes, 2 models of an event, and both widths (``make wide``: for 1, 2, 3 and
+7 models of each). A figure that more models do not change is drawn once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.law,
     pytest.mark.skipif(not any(map(shutil.which, chromium.NAMES)), reason="figures are drawn by Chromium"),
 ]
-MODELS = {"classes": (1, 7), "event": (2, 3)}
+MODELS = {"classes": (1, 7), "event": (2,)}
 EVERY = {"classes": (1, 2, 3, 7), "event": (1, 2, 3, 7)}
 CALIBRATORS = {
     "classes": ("temperature", "top-label-hb", "class-wise-hb", "vector", "isotonic-ovr", "confidence"),
@@ -193,7 +193,7 @@ def test_the_files_contain_their_typeface_and_need_nothing_else(drawn: dict[str,
 
 
 def test_every_number_of_models_and_every_room_is_drawn(drawn: dict[str, Any]) -> None:
-    assert {int(re.search(r", (\d) models", name)[1]) for name in drawn} == {1, 2, 3, 7}
+    assert {int(re.search(r", (\d) models", name)[1]) for name in drawn} >= {1, 2, 7}
     assert len({name.partition(" of ")[0] for name in drawn}) >= 25
 
 

@@ -77,6 +77,7 @@ def examples(rows):
     stratum = flat.stratum(0)
     sites = pd.DataFrame({"site": np.array(NAMES)[np.arange(300) % 3]})
     weeks = pd.DataFrame({"week": np.arange(300) // 30})
+    off = cc.Predictions([[0.5, 0.5]] * 300, np.arange(300) % 5 < 1)
     sliced = rows.replace(metadata=sites, groups=np.arange(300) // 3)
     reliability = diagrams.reliability(rows)
     two = cc.Predictions(
@@ -115,6 +116,7 @@ def examples(rows):
         risk.multinomial_slopes(cc.Predictions(np.random.default_rng(0).dirichlet([1, 1, 1], 300), np.arange(300) % 3)),
         cc.update_gains(two, "site"),
         slices.between(two, "site"),
+        slices.characteristics(two, "site"),
         inference.random_effects([0.1, 0.4], [0.1, 0.1]),
         cc.evaluation.update_test.update_test(two),
         diagrams.risk_diagram(two),
@@ -131,10 +133,17 @@ def examples(rows):
         judged.errors,
         cc.monitoring.over_time(two.replace(metadata=weeks), "week"),
         periods(two.replace(metadata=weeks), "week"),
+        cc.monitoring.update_after_alarm(off.replace(metadata=weeks), "week", tolerance=0.0),
         (watch := cc.Watch().add(two)),
         watch.answer(),
         watch.evidence,
         watch.sums_by_period(watch.periods),
+        watch.counts["1"],
+        watch.years[0],
+        cc.monitoring.IncompleteBatch("2026-10", 100, 62),
+        cc.monitoring.SliceError("site=a", "2026-10", 300, 50.0, 0.05, 0.01, 0.09),
+        (before_labels := cc.monitoring.before_labels(two, {"2026-10": two.probs})),
+        before_labels.drift,
         cc.judged.judged_answers(rows.replace(metadata=pd.DataFrame({"checked": ["yes", "no", ""] * 100}))),
         (choice := cc.choose(rows, ["temperature"])),
         choice.remaining(rows),

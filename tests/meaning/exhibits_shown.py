@@ -20,7 +20,13 @@ from dashboard.exhibits import EXHIBITS
 DATA = ("three", "risk", "levels")
 ASKED = {"rates": {"refit": True}, "score-parts": {"slow": True}}
 """Slow exhibits, requested with these options."""
-OWN = {"judged-answers": ("judged",), "score-parts": ("three",), "rates": ("three",), "over-time": ("year",)}
+OWN = {
+    "judged-answers": ("judged",),
+    "score-parts": ("three",),
+    "rates": ("three",),
+    "over-time": ("year",),
+    "after-alarm": ("year",),
+}
 """Exhibits with special data, or with one set of data because they are slow."""
 
 

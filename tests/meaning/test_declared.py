@@ -6,7 +6,7 @@ import re
 
 import pytest
 from compared import TWINS, data_of
-from exhibits_shown import ASKED, cases, frame_of
+from exhibits_shown import ASKED, DATA, OWN, cases, frame_of
 
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import COMMON
@@ -36,8 +36,8 @@ def test_every_column_is_declared(key, name):
 def test_declarations_are_lines_and_none_is_of_a_column_that_is_nowhere():
     seen = {}
     for key in TWINS:
-        for name in ("three", "risk", "levels", "judged"):
-            frame = frame_of(data_of(name), key) if name != "judged" or key == "judged-answers" else None
+        for name in OWN.get(key, DATA):
+            frame = frame_of(data_of(name), key)
             seen.setdefault(key, set()).update(() if frame is None else frame.columns)
     every = set().union(*seen.values())
     assert [name for name in COMMON if not any(fits(name, column) for column in every)] == []
@@ -71,5 +71,6 @@ ELSEWHERE = {
     "class-panels": ("eps", "share", "plot", "score", "curve", "density"),
     "trade": ("upper", "plug_in", "bins"),
     "binary-map": ("lower", "upper"),
+    "over-time": ("groups",),
 }
-"""Columns that exist if another option is chosen."""
+"""Columns that exist if another option is chosen, or for rows in groups."""

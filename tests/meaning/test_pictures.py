@@ -67,7 +67,7 @@ NAMED = {
     "from the true squared error": {"draws"},
     "relative improvement": {"ratio"},
     "share made worse": {"worse"},
-    "to": {"high", "right_high"},
+    "to": {"high", "mean_high", "right_high"},
     "win rate": {"win_rate"},
     "wrong": {"low"},
 }

@@ -516,3 +516,60 @@ def rising(scores, outcomes):
             pools[-1] = [pools[-1][0] + z, pools[-1][1] + n, pools[-1][2] + hs]
     value = {h: z / n for z, n, hs in pools for h in hs}
     return np.array([value[h] for h in scores])
+
+
+@twin("row-flow")
+def row_flow(compared, data):
+    """Count every step; the judged rows have a file of their own, without missing values."""
+    n = len(data.base)
+    events = float(sum(data.base.label == 1)) if data.of_event else math.nan
+    compared.same("step", ["rows in the file", "rows with a prediction and an outcome", "judged"])
+    compared.same("reason", ["", "", ""])
+    compared.same("rows", [n, n, n])
+    compared.same("events", [math.nan, events, events])
+
+
+@twin("characteristics")
+def characteristics(compared, data):
+    """Write the cells of all rows, and of those with and without the event, from the file."""
+    file, frame = data.file, compared.frame
+    groups = {"all": np.full(len(file), True)}
+    if data.of_event:
+        happened = data.base.label == 1
+        groups |= {"with “died”": happened, "without “died”": ~happened}
+    lines = [("rows", "", lambda which: f"{which.sum():,}")]
+
+    def counted(mask):
+        return lambda which: f"{(mask & which).sum():,} ({100 * (mask & which).sum() / which.sum():.1f} %)"
+
+    def three(number):
+        return f"{float(f'{number:.3g}'):,g}"
+
+    def described(values):
+        values = np.asarray(values, float)
+
+        def mean(which):
+            return f"{three(values[which].mean())} ({three(values[which].std(ddof=1))})"
+
+        def quartiles(which):
+            low, middle, high = np.quantile(values[which], [0.25, 0.5, 0.75])
+            return f"{three(middle)} ({three(low)} to {three(high)})"
+
+        return mean, quartiles
+
+    if data.of_event:
+        mean, quartiles = described(data.base.probs[:, 1])
+        lines += [("“died”", "", counted(happened)), ("predicted risk of “died”", "mean (SD)", mean)]
+        lines += [("predicted risk of “died”", "median (quartiles)", quartiles)]
+    for column in data.columns:
+        values = file[column]
+        if values.nunique() > 12:
+            mean, quartiles = described(values)
+            lines += [(column, "mean (SD)", mean), (column, "median (quartiles)", quartiles)]
+        else:
+            lines += [(column, value, counted(np.asarray(values == value))) for value in sorted(values.unique())]
+    compared.same("characteristic", [line[0] for line in lines])
+    compared.same("value", [line[1] for line in lines])
+    assert list(frame)[2:] == [f"rows: {name}" for name in groups]
+    for name, which in groups.items():
+        compared.same(f"rows: {name}", [line[2](which) for line in lines])

@@ -441,3 +441,36 @@ def over_time(compared, data):
         compared.same(f"{kind}_gap", [*[math.nan] * first, *gaps])
         for end in ("low", "high"):
             compared.holds(frame[f"{kind}_{end}"].notna() == (np.arange(6) >= first), f"{kind}_{end}")
+
+
+@twin("after-alarm")
+def after_alarm(compared, data):
+    """Check updates fitted by a general minimizer on the months from the start seen at the alarm, on later rows."""
+    s, y = (np.asarray(part, float) for part in data.claim(data.base))
+    month = data.file["seen"].str.slice(0, 7).to_numpy()
+    names = sorted(set(month))
+    evidence = _evidence([(s[month == name], y[month == name]) for name in names])
+    alarm = next(place for place, value in enumerate(evidence) if value >= 20)
+    assert names[alarm] == "2026-05"
+    fit, later = (month >= "2026-04") & (month <= names[alarm]), month > names[alarm]
+    x = np.log(s / (1 - s))
+    z, happened = x[fit], y[fit]
+    shift = brentq(lambda b: float(np.sum(1 / (1 + np.exp(-z - b)))) - happened.sum(), -20, 20)
+    line = minimize(
+        lambda ab: float(np.sum(np.logaddexp(0, ab[0] + ab[1] * z) - happened * (ab[0] + ab[1] * z))),
+        [0.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-13},
+    ).x  # fmt: skip
+    updated = [x, x + shift, line[0] + line[1] * x]
+    risks = [1 / (1 + np.exp(-each[later])) for each in updated]
+    o = y[later]
+    n, k = len(o), o.sum()
+    compared.same("update", ["no update", "Intercept update", "Logistic recalibration"])
+    compared.same("rows", [n] * 3)
+    compared.same("predicted", [risk.mean() for risk in risks], rel=1e-5)
+    compared.same("observed", [o.mean()] * 3)
+    compared.same("gap", [o.mean() - risk.mean() for risk in risks], rel=1e-3)
+    low, high = beta.ppf(0.05, k, n - k + 1), beta.isf(0.05, k + 1, n - k)
+    compared.same("low", [low] * 3, rel=1e-6)
+    compared.same("high", [high] * 3, rel=1e-6)
+    compared.same("inside", [bool(low <= risk.mean() <= high) for risk in risks])
+    compared.same("log_loss", [-np.mean(np.log(np.where(o == 1, r, 1 - r))) for r in risks], rel=1e-5)

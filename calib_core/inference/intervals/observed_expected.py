@@ -383,6 +383,27 @@ def _inflation(scores: Float64s, outcomes: Bools, weights: Float64s) -> float:
     return float(np.square(weights) @ variance / (weights @ variance))
 
 
+def events_undersampled(rows: EventRows) -> bool:
+    """True if rows with the event have significantly larger weights than others of the same risk.
+
+    Inverse sampling fractions do so where rows were sampled by their outcome. With p the recalibrated risk, the
+    variance of the events is then sum w^2 (y - p)^2. Intervals use sum w^2 p (1 - p), that of weights that do not
+    depend on the outcome given the risk. True if the former is 1.25 times the latter, and the difference 4 times
+    its standard deviation.
+    """
+    if rows.weights is None or rows.copies or rows.groups is not None:
+        return False
+    trials = Trials.of(rows.scores, rows.outcomes, rows.weights)
+    if min(trials.observed, trials.total - trials.observed) <= TRUSTED:
+        return False
+    used = trials_of_fit(trials)
+    chance = np.interp(rows.scores, used.score, fitted_chance(trials))
+    squared, variance = np.square(rows.weights), chance * (1 - chance)
+    more = float(squared @ (np.square(rows.outcomes - chance) - variance))
+    spread = float(np.sqrt(np.square(squared) @ (variance * np.square(1 - 2 * chance))))
+    return more > 0.25 * float(squared @ variance) and more > 4 * spread
+
+
 def ends_of_groups(rows: EventRows, predictions: Predictions, level: float) -> EventEnds:
     """Ends for the mean number of events of rows in groups: Korn and Graubard's of the observed share."""
     every = np.arange(len(rows.scores))

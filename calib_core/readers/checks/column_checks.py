@@ -19,6 +19,7 @@ from calib_core.readers.proposal.answer_words import marks_some, verdicts
 from calib_core.readers.proposal.class_columns import (
     called_covariate,
     called_outcome,
+    is_share,
     one_subject,
     outcome_columns,
     two_values,
@@ -341,7 +342,8 @@ def outcome_by_values(subject: Subject) -> Iterator[Finding]:
     if (answers := told_apart(table)) is not None and answers.label == label:
         return
     alike = one_subject(reading.scores[0], label, two_values(table.columns[label]))
-    others = outcome_columns(table, set(reading.used))
+    free = outcome_columns(table, set(reading.used))
+    others = tuple(name for name in free if len(two_values(table.columns[name])) == 2)
     # A name such as "died" decides, unless another column is named so, too.
     named_so = called_outcome(label) and not any(map(called_outcome, others))
     covariates = tuple(
@@ -358,7 +360,8 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
     table, reading = subject.table, subject.reading
     if reading.layout == "confidence" and reading.correct in results_of_scorers(table):
         message = f"{quoted(reading.correct)} is a scorer's result and is read as whether the answer is right."
-        yield Finding("warning", "scorer", message)
+        settled = role(str(reading.correct).rpartition(".")[2]) == "correct"
+        yield Finding("note" if settled else "warning", "scorer", message)
     confidence = str(reading.confidence)
     if reading.layout == "confidence" and not table.origin and not _called_confidence(confidence):
         yield Finding(
@@ -366,6 +369,8 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
             "only-number",
             f"{quoted(confidence)} is read as the confidence only because no other column can be one.",
         )
+    elif reading.layout == "confidence" and not table.origin and role(confidence) is None:
+        yield from _other_confidence(table, reading, confidence)
     if (
         reading.layout == "top-label"
         and reading.predicted
@@ -384,6 +389,23 @@ def answers_by_values(subject: Subject) -> Iterator[Finding]:
             f"{quoted(reading.predicted)} often agrees with {quoted(reading.label[0])}, so it is read as the predicted "
             f"class, and {quoted(str(reading.confidence))} as its probability.",
         )
+
+
+def _other_confidence(table: Table, reading: Reading, confidence: str) -> Iterator[Finding]:
+    """Report another column that could be the confidence just as well: the mean and the minimum over tokens."""
+    if named_last([confidence], "confidence"):
+        return
+    free = [name for name in table.columns if name not in reading.used and len(table.columns[name]) == table.n_rows]
+    for name in free:
+        if looks_numeric(table.columns[name]) and called_score(name) and is_share(table, name):
+            yield Finding(
+                "warning",
+                "only-number",
+                f"{quoted(confidence)} is read as the confidence, but {quoted(name)} could be it, too.",
+                {"confidence": name},
+                f"Use {quoted(name)} as the confidence",
+            )
+            return
 
 
 def _called_confidence(name: str) -> bool:

@@ -14,7 +14,15 @@ from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.class_columns import called_alike, side_by_side_with, summed_block, two_values
 from calib_core.readers.proposal.column_roles import class_of, one_hot_class, role
-from calib_core.readers.proposal.label_codes import digits, label_texts, plain, same_sides, score_classes, unknown_label
+from calib_core.readers.proposal.label_codes import (
+    codes_inside,
+    digits,
+    label_texts,
+    plain,
+    same_sides,
+    score_classes,
+    unknown_label,
+)
 from calib_core.readers.proposal.score_columns import score_names
 from calib_core.readers.reading import LabelCoding
 from calib_core.readers.table import Table
@@ -119,9 +127,17 @@ def class_order(subject: Subject) -> Iterator[Finding]:
     if not n:
         return
     accuracy = subject.accuracy(codes)
-    if accuracy == 1 and n >= _ENOUGH_ROWS:
+    if accuracy == 1 and (n >= _ENOUGH_ROWS or _certain(subject)):
         yield Finding(
             "warning", "perfect", f"All {n:,} predictions are right. Are the labels among the model's inputs?"
+        )
+    elif accuracy < 1 and (cut := _cut(subject, codes)) is not None:
+        first, second = subject.reading.classes if len(subject.reading.classes) == 2 else ("0", "1")
+        yield Finding(
+            "warning",
+            "perfect",
+            f"The label is {quoted(second)} in all {n:,} rows from a probability of {cut:.4g}, and {quoted(first)} in "
+            "all rows below. Calibrated probabilities would have exceptions. Are the labels predictions?",
         )
     order, best = _best_order(codes[known], subject.predicted[known], subject.k, above=accuracy + _BETTER)
     chance = 1 / subject.k
@@ -139,6 +155,32 @@ def class_order(subject: Subject) -> Iterator[Finding]:
     sentence += f" With the score columns in the order {listed(names, 5)}, it would be {percent(best)}."
     change = _reordered(subject, order)
     yield Finding("warning", "class-order", sentence, change, f"Use this order ({percent(best)})" if change else None)
+
+
+def _certain(subject: Subject) -> bool:
+    """True if every probability is 0 or 1: decisions in place of probabilities."""
+    scale = {"probabilities": 1.0, "percentages": 100.0}.get(subject.reading.kind)
+    return scale is not None and bool(np.isin(subject.scores, (0.0, scale)).all())
+
+
+_EXCEPTIONS = 10.0
+"""Expected number of rows on the wrong side of a cut above which none is evidence: its probability is below e^-10."""
+
+
+def _cut(subject: Subject, codes: NDArray[np.int64]) -> float | None:
+    """Return the probability of the second of two classes that separates its rows from all others; None if none does.
+
+    Also None if so few exceptions are expected of calibrated probabilities that none is no surprise.
+    """
+    scale = {"probabilities": 1.0, "percentages": 100.0}.get(subject.reading.kind)
+    if scale is None or subject.k != 2:
+        return None
+    risk = subject.scores[:, -1].astype(np.float64) / scale
+    used = (codes >= 0) & np.isfinite(risk)
+    risk, event = risk[used], codes[used] == 1
+    if not event.any() or event.all() or risk[event].min() <= risk[~event].max():
+        return None
+    return float(risk[event].min()) if risk[~event].sum() + (1 - risk[event]).sum() > _EXCEPTIONS else None
 
 
 def assumed_order(subject: Subject) -> Iterator[Finding]:
@@ -177,7 +219,7 @@ def named_columns(subject: Subject) -> Iterator[Finding]:
     do; that is certain if their names are sorted, or if no other order is as accurate.
     """
     reading, k = subject.reading, subject.scores.shape[1]
-    names = score_classes(reading.scores)
+    names = codes_inside(score_classes(reading.scores))
     if len(reading.scores) != k or k == 1 or len(reading.label) != 1 or set(names) <= {*digits(k + 1)}:
         return
     labels = two_values(subject.table.column(reading.label[0]))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.formats.folder import FILE
-from calib_core.readers.messages import listed, quoted
+from calib_core.readers.messages import listed, quoted, shown
 from calib_core.readers.proposal.column_values import always_equal, identifiers
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.long_form import JoinedRows, joined, model_names, question_columns
@@ -23,9 +23,11 @@ from calib_core.text import count, percent, several
 
 MOST = 8
 """A column with more values is not offered as the column of models: a chart could not distinguish them."""
-_NAMES = frozenset(
-    {"model", "models", "model name", "model id", "llm", "system", "engine", "classifier", "seed", "checkpoint"}
+_SURELY_MODELS = frozenset(
+    {"model name", "model id", "model version", "llm", "classifier", "checkpoint", "version", "release"}
 )
+"""Names of columns of models even if each model has its own rows; a column "model" may name cars."""
+_NAMES = frozenset({"model", "models", "system", "engine", "seed"}) | _SURELY_MODELS
 _REPEATS = frozenset({"run", "run id", "replicate", "replication", "repeat", "repetition", "trial", "random seed"})
 """Names of columns that may number repeated runs."""
 
@@ -82,6 +84,9 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
                     f"The column {quoted(name)} names several models, and their rows are read as if they were one "
                     f"model's. They cannot be compared on the same questions yet: {why}.",
                 )
+                continue
+            if _plain(name) in _SURELY_MODELS:
+                yield _pooled(name, [str(text) for text in pd.unique(texts)])
             continue
         models, questions = len(found.names), int(found.common.sum())
         places = [np.flatnonzero(texts == run) for run in pd.unique(texts)]
@@ -99,6 +104,16 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         )
         return
     yield from _unnamed_models(table, reading)
+
+
+def _pooled(name: str, models: Sequence[str]) -> Finding:
+    slice_ = shown(f"{name}={models[-1]}")
+    return Finding(
+        "warning",
+        "models",
+        f"The column {quoted(name)} names {len(models)} models, and all rows are judged together, so that their errors "
+        f"can cancel. Judge one of them, such as the slice {slice_} (--where).",
+    )
 
 
 def _same_outcomes(table: Table, reading: Reading, places: Sequence[NDArray[np.intp]]) -> bool:

@@ -29,6 +29,7 @@ from calib_core.readers.proposal.answer_words import (
 from calib_core.readers.proposal.class_columns import class_called, class_side, is_share, other_class
 from calib_core.readers.proposal.column_roles import called_percent, class_of, log_base, role
 from calib_core.readers.proposal.label_codes import coded_labels, digits, label_texts, positive_of, unknown_label
+from calib_core.readers.proposal.named_blocks import class_decided
 from calib_core.readers.proposal.score_columns import check_scores, missing_values
 from calib_core.readers.proposal.score_survey import Survey, evidence, row_keys, survey
 from calib_core.readers.reading import ScoreKind
@@ -95,7 +96,8 @@ def kind(subject: Subject) -> Iterator[Finding]:
     yield from _called_otherwise(subject, kind, seen)
     if kind is not None and kind != chosen:
         yield Finding(
-            "problem" if subject.refused else "warning",
+            # The softmax of log-probabilities whose exponentials sum to 1 is the probabilities themselves.
+            "problem" if subject.refused else "note" if (kind, chosen) == _SAME else "warning",
             kind,
             f"The scores look like {kind} ({seen}), but they are read as {chosen}.",
             {"kind": kind},
@@ -113,12 +115,15 @@ def kind(subject: Subject) -> Iterator[Finding]:
         )
 
 
+_SAME = ("log-probabilities", "logits")
+
+
 def _assumed_of_one(subject: Subject) -> Iterator[Finding]:
     """Report what the name and values of a single score column leave open: hundredths, margins, logarithms."""
     name, chosen, found = subject.reading.scores[0], subject.reading.kind, subject.survey
     if chosen == "percentages":
         yield from _percentages(subject.scores[:, 0], name, found)
-    elif chosen == "probabilities" and called_percent(name) and found.high <= 1:
+    elif chosen == "probabilities" and found.high <= 1 and _hundred_times(subject, name):
         yield _hundredths(subject, name, found.low, found.high)
     elif chosen in ("logits", "log-probabilities") and (base := log_base(name)):
         yield _other_base_of_logs(name, base, chosen)
@@ -141,6 +146,12 @@ def _assumed_of_one(subject: Subject) -> Iterator[Finding]:
 
 
 _LOG_ODDS = frozenset({"logit", "logits", "logodds", "odds"})
+
+
+def _hundred_times(subject: Subject, name: str) -> bool:
+    """True if a column is called percentages, and its values have no percent signs, which settle it."""
+    column = subject.table.columns.get(name)
+    return called_percent(name) and (column is None or written_as(column) != "percent")
 
 
 def _hundredths(subject: Subject, name: str, low: float, high: float) -> Finding:
@@ -197,11 +208,14 @@ _NEARLY_ALL = 0.9
 
 
 def _other_base_of_logs(name: str, base: int, chosen: str) -> Finding:
+    what, remedy = "probabilities", "log probabilities"
+    if "odds" in words_of(name):
+        what, remedy = "odds", "logits"
     return Finding(
         "warning",
         "log-base",
-        f"{quoted(name)} looks like logarithms to base {base} of probabilities, but is read as {chosen}. Multiply the "
-        f"scores by {np.log(base):.6g} in the file, and read them as log probabilities.",
+        f"{quoted(name)} looks like logarithms to base {base} of {what}, but is read as {chosen}. Multiply the scores "
+        f"by {np.log(base):.6g} in the file, and read them as {remedy}.",
     )
 
 
@@ -227,8 +241,12 @@ def _one_column(subject: Subject) -> Finding:
     positive, negative = subject.reading.classes[-1], subject.reading.classes[0]
     score, label = subject.reading.scores[0], subject.reading.label[0]
     this, other = f"of class {quoted(positive)}", f"of {quoted(negative)}"
-    if {positive, negative} == {"0", "1"}:
+    decided = class_decided(subject.table, score, label, (negative, positive))
+    if codes := {positive, negative} == {"0", "1"}:
         this, other = (f"that {quoted(label)} is {value}" for value in (positive, negative))
+    if decided is not None and decided.name == positive:
+        sure, why = True, f", by the values of {quoted(decided.column)}"
+    elif codes:
         opposite = other_class(score, label)
         why = _OPPOSITE[opposite]
         if opposite and not class_side(label):
@@ -332,7 +350,8 @@ def repeated_rows(subject: Subject) -> Iterator[Finding]:
     n = len(subject.scores)
     duplicates, tied = subject.survey.duplicates, int(subject.survey.tied.sum())
     about = (subject.scores, subject.predicted, subject.labels.codes)
-    copies, times = copied(*about), _times_exported(*about)
+    # The predicted class follows from the scores; a tie rounds to either.
+    copies, times = copied(*about), _times_exported(subject.scores, np.zeros(n), subject.labels.codes)
     if n > 1 and duplicates == n - 1:
         yield Finding(
             "warning", "constant", f"All {n:,} rows have the same scores. The model seems to ignore its input."
@@ -415,7 +434,8 @@ def _times_exported(scores: NDArray[Any], predicted: NDArray[Any], labels: NDArr
     """
     if len(scores) < 2 * _FEWEST_DIFFERENT:
         return 1
-    rows = pd.DataFrame({"scores": row_keys(scores), "predicted": predicted, "label": labels})
+    # Rounded, because a file that was written twice can differ in the last digits.
+    rows = pd.DataFrame({"scores": row_keys(scores.round(8)), "predicted": predicted, "label": labels})
     counts = rows.value_counts(sort=False).to_numpy()
     return int(np.gcd.reduce(counts)) if len(counts) >= _FEWEST_DIFFERENT else 1
 
@@ -465,7 +485,7 @@ def confidence(subject: Subject) -> Iterator[Finding]:
         yield from _confidences_out_of_range(subject, str(e), found.low, found.high)
     if subject.reading.kind == "percentages":
         yield from _percentages(values[:, 0], name, found)
-    elif subject.reading.kind == "probabilities" and called_percent(name):
+    elif subject.reading.kind == "probabilities" and _hundred_times(subject, name):
         yield _hundredths(subject, name, found.low, found.high)
     elif subject.reading.kind == "log-probabilities":
         ends = f"{np.exp(found.low):.4g} to {np.exp(found.high):.4g}"

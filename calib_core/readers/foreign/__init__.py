@@ -3,6 +3,7 @@
 from calib_core.readers.foreign import (
     answer_confidences,
     caret,
+    class_rows,
     coco,
     h2o,
     inspect_log,
@@ -20,6 +21,7 @@ from calib_core.readers.foreign import (
 __all__ = [
     "answer_confidences",
     "caret",
+    "class_rows",
     "coco",
     "h2o",
     "inspect_log",

@@ -21,7 +21,7 @@ from calib_core.readers.foreign.level_columns import texts_of
 from calib_core.readers.formats.jsonl import by_path
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.column_roles import named, named_last
-from calib_core.readers.proposal.label_codes import label_texts
+from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.named_blocks import label_candidates
 from calib_core.readers.reading import Fields, Layout, Reading
 from calib_core.readers.table import Array, Table
@@ -37,7 +37,7 @@ from calib_core.readers.tool_shapes import (
 )
 from calib_core.text import count
 
-_SCORES, _CONFIDENCE, _PREDICTED = "scores", "confidence", "predicted"
+_SCORES, CONFIDENCE, PREDICTED = "scores", "confidence", "predicted"
 _PLACES = re.compile(r"LABEL_(\d+)")
 
 
@@ -86,7 +86,7 @@ class ScoresByName(ShapeOfRecords):
                 columns.leave_out(place, "no labels with scores")
                 continue
             top = max(scores, key=scores.__getitem__)
-            columns.add({**rest, _CONFIDENCE: scores[top], _PREDICTED: top}, place)
+            columns.add({**rest, CONFIDENCE: scores[top], PREDICTED: top}, place)
             whole.append(scores)
         return with_matrix(columns.table(by_line=document.by_line), whole)
 
@@ -105,7 +105,7 @@ class ScoresByName(ShapeOfRecords):
                 "foreign",
                 f"The scores of {count(int(off.sum()))} rows do not sum to 1. The pipeline may have used one sigmoid "
                 "per label (multi-label), so only the largest score is read, as a confidence.",
-                {"layout": "top-label", _CONFIDENCE: _CONFIDENCE, _PREDICTED: _PREDICTED},
+                {"layout": "top-label", CONFIDENCE: CONFIDENCE, PREDICTED: PREDICTED},
                 "Read the largest score",
             )
 
@@ -122,7 +122,7 @@ def with_matrix(table: Table, scores: Sequence[Mapping[str, float]]) -> Table:
 
 def fields_of_scores(table: Table, chosen: Fields) -> Fields:
     """Return the reading of a table of ``with_matrix``: all classes, or else the largest score of each row."""
-    beside = [name for name in table.columns if name not in (_CONFIDENCE, _PREDICTED, CLASSES)]
+    beside = [name for name in table.columns if name not in (CONFIDENCE, PREDICTED, CLASSES)]
     if not beside:
         raise InputError(
             f"{table.name} has predicted labels and scores but no true labels. Add the true "
@@ -134,7 +134,7 @@ def fields_of_scores(table: Table, chosen: Fields) -> Fields:
     if len(labels) == 1 and not named(beside, "label"):
         shared["label"] = tuple(labels)
     if layout != "wide":
-        return {**shared, "confidence": _CONFIDENCE, "predicted": _PREDICTED}
+        return {**shared, "confidence": CONFIDENCE, "predicted": PREDICTED}
     along = tuple(name for name in beside if name not in labels)
     if "label_coding" not in chosen:
         _check_names(table, labels)
@@ -144,10 +144,10 @@ def fields_of_scores(table: Table, chosen: Fields) -> Fields:
 def _true_label(table: Table) -> tuple[str, ...]:
     """Return the only column whose values are classes of the scores, and that is no prediction; else empty."""
     places = {
-        name: j for j, name in enumerate(sorted(texts_of(table, CLASSES if CLASSES in table.columns else _PREDICTED)))
+        name: j for j, name in enumerate(sorted(texts_of(table, CLASSES if CLASSES in table.columns else PREDICTED)))
     }
-    top = np.array([places[str(name)] for name in table.columns[_PREDICTED]], dtype=np.intp)
-    found = label_candidates(table, tuple(places), top, {_CONFIDENCE, _PREDICTED, CLASSES})
+    top = np.array([places[str(name)] for name in table.columns[PREDICTED]], dtype=np.intp)
+    found = label_candidates(table, tuple(places), top, {CONFIDENCE, PREDICTED, CLASSES})
     return found if len(found) == 1 else ()
 
 
@@ -169,7 +169,7 @@ def _classes(table: Table) -> Fields:
     """Classes for LABEL_0, LABEL_1, …, which are positions: named by numbers, as labels are."""
     names = [str(name) for name in table.columns[CLASSES]]
     places = [_PLACES.fullmatch(name) for name in names]
-    labels = [column for name, column in table.columns.items() if name not in (_CONFIDENCE, _PREDICTED, CLASSES)]
+    labels = [column for name, column in table.columns.items() if name not in (CONFIDENCE, PREDICTED, CLASSES)]
     spelled = any(set(map(str, column)) <= set(names) for column in labels)
     if spelled or not all(places):
         return {"classes": tuple(names)}
@@ -286,7 +286,7 @@ class RankedClasses(ShapeOfColumns):
         ]
         used = {*found[0], *found[1]}
         rest = {name: column for name, column in table.columns.items() if name not in used}
-        top: dict[str, Array] = {_CONFIDENCE: frozen(shares[:, 0].astype(np.float64)), _PREDICTED: names[0]}
+        top: dict[str, Array] = {CONFIDENCE: frozen(shares[:, 0].astype(np.float64)), PREDICTED: names[0]}
         return with_matrix(replace(table, columns={**rest, **top}), rows)
 
     def fields(self, table: Table, chosen: Fields) -> Fields:
@@ -349,6 +349,19 @@ class PipelineTable(ShapeOfColumns):
             return False
         return bool(truths) or (len(scores) >= _ROWS and len(predicted) > 1)
 
+    def table(self, table: Table) -> Table:
+        """Write true labels as the predicted ones: negative as NEGATIVE, and 0 as LABEL_0."""
+        predicted = texts_of(table, _LABEL)
+        by_key = {_alike(name): name for name in predicted}
+        if len(by_key) < len(predicted) or _truths(table):
+            return table
+        columns = dict(table.columns)
+        for name in [each for each in columns if each not in (_LABEL, _SCORE) and len(columns[each]) == table.n_rows]:
+            texts = label_texts(columns[name])
+            if len(texts) and {_alike(text) for text in set(texts.tolist())} == by_key.keys():
+                columns[name] = frozen(np.array([by_key[_alike(text)] for text in texts], dtype=object))
+        return replace(table, columns=columns)
+
     def fields(self, table: Table, chosen: Fields) -> Fields:
         if chosen.get("layout", self.layout) != self.layout:
             return {}
@@ -373,6 +386,11 @@ class PipelineTable(ShapeOfColumns):
                 f"{quoted(_LABEL)} is read as the predicted class, {quoted(_SCORE)} as its probability, and "
                 f"{quoted(reading.label[0])} as the true class.",
             )
+
+
+def _alike(label: str) -> str:
+    place = _PLACES.fullmatch(str(label))
+    return place[1] if place else plain(str(label))
 
 
 def _is_text(column: Array) -> bool:

@@ -312,6 +312,11 @@ def table_of_lines(data: bytes, name: str) -> Table:
 def _table(data: bytes, name: str, quoted_names: bool) -> Table:
     """Return the table of text without anything above its header or below its rows."""
     header = _header(data, name)
+    if header.given and (again := _headers_again(data, header)):
+        found = _table(again[0], name, quoted_names)
+        lines_of = ", ".join(map(str, again[1][:3])) + (", …" if again[1][3:] else "")
+        note = f"The header is repeated in line {lines_of}, as in joined files. It was left out there."
+        return replace(found, notes=(note, *found.notes))
     header, unnamed = _with_row_names(header, data, quoted_names)
     lines = data_lines(data, header.stop, header.line + 1, header.delimiter, len(header.names), name)
     _check_size(lines, header, name)
@@ -337,6 +342,19 @@ def _table(data: bytes, name: str, quoted_names: bool) -> Table:
         doubts = [each for each in doubts if each[1]]
         return Table(name, "csv", columns, lines=lines.numbers, notes=tuple(notes), doubts=tuple(doubts))
     return _without_header(name, columns, lines, notes)
+
+
+def _headers_again(data: bytes, header: _Header) -> tuple[bytes, list[int]] | None:
+    """Return the text with later copies of its header line empty, and their numbers; None if there are none."""
+    line = data[data.rfind(b"\n", 0, header.stop - 1) + 1 : header.stop].strip(b"\r\n")
+    if not line or data.find(line, header.stop) < 0:
+        return None
+    pattern = re.compile(rb"(?m)^" + re.escape(line) + rb"\r?$")
+    numbers, before, place = [], header.line, header.stop
+    for found in pattern.finditer(data, header.stop):
+        before, place = before + data.count(b"\n", place, found.start()), found.start()
+        numbers.append(before + 1)
+    return (data[: header.stop] + pattern.sub(b"", data[header.stop :]), numbers) if numbers else None
 
 
 def _without_header(name: str, columns: dict[str, Array], lines: Lines, notes: Sequence[str]) -> Table:

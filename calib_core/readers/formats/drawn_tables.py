@@ -26,6 +26,8 @@ _REMARK = re.compile(
 _STATED = re.compile(r"[(\[]?\s*([\d,]+) ")
 _SHORTENED = re.compile(r"(?:\d+|\.\.+)?(?:[ \t|]+(?:\.{2,}|[…·]))+[ \t|]*|only showing top \d+ rows?", re.IGNORECASE)
 """Line that stands for rows which were not printed."""
+_TITLE = re.compile(r"=+ [\w ]+ =+")
+_TYPES = re.compile(r"(?: *<(?:int|fct|dbl|chr|lgl|ord|date|dttm)>)+ *")
 _BLANKS = re.compile(r"[ \t]+")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.|"")*"(?![^ \t\r])|[^ \t\r]+')
 """Text in quotes, in which a quote is doubled or follows a backslash as R writes it, or text without blanks."""
@@ -55,6 +57,11 @@ def as_delimited(data: bytes, name: str) -> tuple[bytes, list[str]]:
     filled = [i for i, line in enumerate(head) if line.strip()]
     if len(filled) < 2 or len(head[filled[0]]) > limits.HEADER_BYTES:
         return data, []
+    for i in filled[:2]:  # the title above Weka's predictions, and the types below the header of a tibble
+        if _TITLE.fullmatch(head[i]) or _TYPES.fullmatch(head[i]):
+            lines = data.split(b"\n")
+            lines[i] = b""
+            return as_delimited(b"\n".join(lines), name)
     rule = next((i for i in filled[:2] if _is_rule(head[i])), None)
     if rule is None:
         return _aligned(data, head, filled, name)

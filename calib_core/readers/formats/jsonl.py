@@ -244,7 +244,7 @@ def _by_id(value: Mapping[str, Any]) -> list[Any]:
 
 
 def _columns(value: Mapping[str, Any]) -> tuple[Iterable[Any], Mapping[str, Any]] | None:
-    """Return the rows of an object whose lists have equal lengths, not all of numbers, and its other values.
+    """Return the rows of an object whose lists have equal lengths, and its other values.
 
     Next to a matrix of many rows, shorter lists are other values, such as the names of the classes.
     """
@@ -256,10 +256,16 @@ def _columns(value: Mapping[str, Any]) -> tuple[Iterable[Any], Mapping[str, Any]
         return None
     matrices = any(isinstance(each[0], list) for each in lists.values())
     texts = len(lists) == len(value) and any(isinstance(each[0], str) for each in lists.values())
-    if not (matrices or texts):
+    # Many rows of numbers only are columns, too, unless they are the scores and marks of one row's classes.
+    several = len(lists) == len(value) and longest >= _MANY and not all(map(_sums_to_one, lists.values()))
+    if not (matrices or texts or several):
         return None
     rows = (dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True))
     return rows, {k: v for k, v in value.items() if k not in lists}
+
+
+def _sums_to_one(values: list[Any]) -> bool:
+    return all(isinstance(each, int | float) for each in values) and abs(sum(values) - 1) < 0.02
 
 
 def flattened(document: JsonDocument) -> Table:

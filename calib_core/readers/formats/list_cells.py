@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import replace
 
 import numpy as np
@@ -34,7 +35,11 @@ def with_matrices(table: Table) -> Table:
     >>> rows = Table("a.csv", "csv", {"p": np.array(["[0.1, 0.9]", "[0.7 0.3]"], dtype=object)})
     >>> with_matrices(rows).matrices["p"].tolist()
     [[0.1, 0.9], [0.7, 0.3]]
+    >>> one = Table("a.csv", "csv", {"p": np.array(["[0.1]", "tensor(0.7, device='cpu')"], dtype=object)})
+    >>> with_matrices(one).columns["p"].tolist()
+    [0.1, 0.7]
     """
+    table = _unwrapped(table)
     found = {
         name: matrix for name, column in table.columns.items() if (matrix := _matrix(table, name, column)) is not None
     }
@@ -42,6 +47,34 @@ def with_matrices(table: Table) -> Table:
         return table
     columns = {name: column for name, column in table.columns.items() if name not in found}
     return replace(table, columns=columns, matrices={**table.matrices, **found})
+
+
+_ONE = re.compile(r"(?:tensor\()?\s*\[*\s*([+-]?[\d.]+(?:e[+-]?\d+)?)\s*\]*(?:,[^\[\](){}]*)?\)?", re.IGNORECASE)
+"""One number in brackets, or as PyTorch prints it: "[0.294]", "tensor(0.294, device='cuda:0')"."""
+_STARTS = re.compile(r"\s*(?:\[|tensor\(|[^\D0-9])")
+"""Start of one number in a cell: a bracket, or a digit of another script, such as of full width."""
+
+
+def _unwrapped(table: Table) -> Table:
+    """Return the table with the numbers in cells such as "[0.294]" and "tensor(0.294)"."""
+    columns = {
+        name: numbers for name, column in table.columns.items()
+        if len(column) == table.n_rows and (numbers := _single(column)) is not None
+    }  # fmt: skip
+    return replace(table, columns={**table.columns, **columns}) if columns else table
+
+
+def _single(column: Array) -> Array | None:
+    if column.dtype != object or not all(map(_STARTS.match, column[:_LOOKED_AT])):
+        return None
+    found = [_ONE.fullmatch(unicodedata.normalize("NFKC", text.strip())) for text in column]
+    try:
+        values = np.array([float(each[1]) for each in found if each])
+    except ValueError:
+        return None
+    if not all(found):
+        return None
+    return frozen(values.astype(np.int64) if (values == np.floor(values)).all() else values)
 
 
 def _matrix(table: Table, name: str, column: Array) -> Array | None:

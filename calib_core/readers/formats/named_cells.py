@@ -132,6 +132,8 @@ def _named(value: Any) -> dict[str, float]:
         pairs = [_pair(each) if isinstance(each, Mapping) else None for each in value]
         named = dict(pair for pair in pairs if pair is not None)
         return named if len(named) == len(pairs) else {}
+    if isinstance(value, Mapping) and len(inner := [each for each in value.values() if isinstance(each, Mapping)]) == 1:
+        return _named(inner[0])  # next to other values, such as the predicted class of Snowflake
     whole = isinstance(value, Mapping) and all(type(each) in (int, float) for each in value.values())
     return {str(name): float(each) for name, each in value.items()} if whole else {}
 

@@ -166,6 +166,24 @@ def block_of(table: Table, alike: Sequence[str], free: Collection[str]) -> Block
     return tuple(name for name in run if name in alike or _goes_along(table, name, alike, low, high))
 
 
+def run_to_one(values: NDArray[np.float64]) -> slice | None:
+    """Return the longest run of three or more adjacent columns in [0, 1] that sum to 1 in nearly every row.
+
+    >>> run_to_one(np.array([[7.5, 0.2, 0.3, 0.5, 48.1], [9.1, 0.6, 0.3, 0.1, 47.2]]))
+    slice(1, 4, None)
+    """
+    known = values[np.isfinite(values).all(axis=1)]
+    inside = np.asarray(((known >= 0) & (known <= 1)).all(axis=0)) & (len(known) > 0)
+    sums = np.concatenate([np.zeros((len(known), 1)), np.cumsum(known, axis=1)], axis=1)
+    width = values.shape[1]
+    for length in range(min(width, _MOST_BESIDE), 2, -1):
+        for start in range(width - length + 1):
+            run = slice(start, start + length)
+            if inside[run].all() and np.mean(np.abs(sums[:, run.stop] - sums[:, start] - 1) < 0.01) > _MOST:
+                return run
+    return None
+
+
 def side_by_side_with(table: Table, alike: Sequence[str], free: Collection[str]) -> Block:
     """Return all free columns adjacent to a column named like a class."""
     runs: list[list[str]] = [[]]
@@ -261,7 +279,8 @@ _PLACES = frozenset({"icu", "site", "center", "ward", "hospital", "region"})
 _OUTCOMES, _COVARIATES = frozenset(_OUTCOME_WORDS.split()), frozenset(_COVARIATE_WORDS.split())
 _SCORE_TEXT = """
 p prob probs proba probability probabilities risk score scores pred predicted prediction predictions phat yhat hat pd
-likelihood output forecast percent pct prozent wahrscheinlichkeit risiko vorhersage prognose risque probabilité
+likelihood output forecast estimate eventprobability percent pct lp xb eta linpred logodds
+prozent wahrscheinlichkeit risiko vorhersage prognose risque probabilité
 probabilite prédiction riesgo probabilidad
 """
 _SCORE_WORDS = frozenset(_SCORE_TEXT.split())
@@ -383,7 +402,7 @@ def class_side(column: str) -> int:
     (-1, -1, 1, 0, 0)
     """
     found = class_of(column)
-    rest = " ".join(word for word in words_of(column) if word not in _SCORE_WORDS) if found is None else found[1]
+    rest = " ".join(_content(column)) if found is None else found[1]
     # Single letters, such as "y" and "f", may name anything.
     return 0 if len(rest) == 1 and not rest.isdigit() else side_of(rest)
 
@@ -393,15 +412,50 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
 
     >>> class_called("survival_probability", ("alive", "dead")), class_called("prob_no_event", ("event", "no event"))
     ('alive', 'no event')
+    >>> class_called("hire_score", ("hired", "rejected")), class_called("pred_active", ("inactive", "active"))
+    ('hired', 'active')
+    >>> class_called("p_recovery", ("recovered", "died")), class_called("p_dog_2", ("cat", "hotdog")) is None
+    ('recovered', True)
+    >>> class_called("p_death", ("1", "2")) is None  # codes, whose meaning is in no name
+    True
     """
     found = class_of(score)
     inner = "" if found is None else found[1]
     for name in names:
         if plain(name) == plain(inner) or (parts(name) and parts(name) == parts(inner)):
             return name
-    side = class_side(score)
+    side = 0 if _numeric(names) and not set(names) <= POSITIVE | NEGATIVE else class_side(score)
     alike = [name for name in names if side and side_of(name) == side]
+    if len(alike) != 1:
+        own = _content(score)
+        alike = [name for name in names if any(each in own or _has_stem(each, own) for each in parts(name))]
     return alike[0] if len(alike) == 1 else None
+
+
+def _content(score: str) -> list[str]:
+    """Words of a score's name without those for scores, also at the end of German compounds.
+
+    >>> _content("risk_of_death"), _content("Überlebenswahrscheinlichkeit"), _content("Sterberisiko")
+    (['of', 'death'], ['überleben'], ['sterbe'])
+    """
+    words = [_COMPOUND.sub("", word) for word in words_of(score)]
+    return [word for word in words if word and word not in _SCORE_WORDS]
+
+
+_COMPOUND = re.compile(r"(?<=...)s?(wahrscheinlichkeit|risiko|prognose|quote|score)$")
+
+
+def _has_stem(word: str, others: Collection[str]) -> bool:
+    """True if one of the other words is this one up to its ending: hire and hired, recovery and recovered."""
+    for each in others:
+        shorter = min(len(word), len(each))
+        stem = max(_SHORTEST, shorter - 2)
+        if shorter >= stem and word[:stem] == each[:stem]:
+            return True
+    return False
+
+
+_SHORTEST = 4
 
 
 def one_subject(score: str, label: str, values: Sequence[str]) -> bool:
@@ -452,4 +506,5 @@ def risk_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     free = [name for name in names if not yes_or_no(two_values(table.columns[name]))]
     shares = [name for name in free if is_share(table, name)]
     called = [name for name in shares or free if parts(name) & _SCORE_WORDS and not parts(name) & NO_MODELS]
-    return tuple(called or shares)
+    of_event = [name for name in called if "eventprobability" in parts(name)]
+    return tuple(of_event or called or shares)

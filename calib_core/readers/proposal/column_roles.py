@@ -9,9 +9,10 @@ from calib_core.predictions.event_names import words_of
 
 _ROLES: dict[str, str] = {
     "label": "label labels y y_true ytrue true_label true_labels target targets ground_truth gt truth true "
-    "true_class class actual actual_label outcome y_test y_val answer event obs truelabel "
-    "ergebnis wahrheit vérité esito desfecho uitkomst utfall",
-    "predicted": "predicted prediction predictions pred preds y_pred predicted_class predicted_label pred_label "
+    "true_class class actual actual_label outcome y_test y_val ytest yval answer event obs truelabel "
+    "ergebnis wahrheit vérité esito desfecho uitkomst utfall skutečnost αποτέλεσμα исход результат النتيجة "
+    "真实标签 真实类别 真实值 标签 实际 实际类别 实际值 结果 実際 正解 正解ラベル 結果 실제 실제값 정답",
+    "predicted": "predicted prediction predictions pred preds y_pred ypred predicted_class predicted_label pred_label "
     "pred_class guess",
     "confidence": "confidence confidences conf max_prob top_prob max_probability "
     "certainty sicherheit konfidenz confianza confiance",
@@ -22,7 +23,7 @@ _ROLES: dict[str, str] = {
     "person_id participant participant_id user user_id question question_id author author_id speaker speaker_id",
     "probabilities": "probs probabilities prob probability p proba predict_proba y_prob y_proba y_score softmax "
     "scores score p_hat pred_probs pred_proba risk predicted_risk predicted_probability",
-    "logits": "logits logit z raw_scores",
+    "logits": "logits logit z raw_scores rawformulaval",
     "log-probabilities": "log_probs logprobs log_probabilities log_prob logprob log_softmax",
     "class names": "class_names classes names label_names class_labels categories",
     "question": "question questions question_id qid prompt prompt_id problem item",

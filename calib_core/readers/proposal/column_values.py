@@ -23,9 +23,17 @@ FIT_WORDS = frozenset(
 TRAIN_WORDS = frozenset({"train", "training", "trn", "tr", "derivation", "development", "in-sample", "insample"})
 _HELD_OUT = "holdout hold-out heldout held-out out-of-sample out-of-time oos oot"
 TEST_WORDS = frozenset({"test", "testing", "tst", "eval", "evaluate", "evaluation", *_HELD_OUT.split()})
-_TRAINED = "learn learning in-time ins apprentissage entraînement entrainement entrenamiento treino addestramento"
-_TESTED = "assessment external score scoring prueba teste prova"
-_VALUES = {"train": frozenset(_TRAINED.split()), "test": frozenset(_TESTED.split())}
+_TRAINED = (
+    "learn learning in-time ins apprentissage entraînement entrainement entrenamiento treino addestramento lern lernen",
+    "trainings lerndaten trainingsdaten trainingsmenge lernstichprobe trainingsstichprobe entwicklung обучение",
+    "训练 训练集 訓練 学習",
+)
+_TESTED = (
+    "assessment external score scoring prueba teste prova testdaten testmenge teststichprobe тест 测试 测试集 テスト",
+)
+_FITTED = "validierung kalibrierung validación validacion validazione validação 验证 验证集 検証"
+_VALUES = {part: frozenset(" ".join(words).split()) for part, words in
+           (("train", _TRAINED), ("test", _TESTED), ("fit", (_FITTED,)))}  # fmt: skip
 """Further values; in the name of a column, these words may mean anything."""
 _OF_PARTS = (("fit", FIT_WORDS), ("train", TRAIN_WORDS), ("test", TEST_WORDS))
 _MOST_PARTS = 8
@@ -147,7 +155,11 @@ _IDENTIFIED_WORDS = frozenset(" ".join(_IDENTIFIED).split())
 _IDS = "id ids uid uuid guid pid mrn ssn"
 _ID_WORDS = frozenset(_IDS.split()) | {f"{word}id" for word in _IDENTIFIED_WORDS}
 _ID_BESIDE = frozenset(["no", "nr", "number", "num", "code", "key", "name", "identifier", "of", "the"])
-_ROW_IDS = frozenset(["row", "sample", "idx", "index", "obs", "observation", "record", "unnamed"])
+_ROW_WORDS_OF_IDS = (
+    "row sample idx index obs observation record unnamed case transaction txn loan application claim order ticket",
+    "invoice event alert",
+)
+_ROW_IDS = frozenset(" ".join(_ROW_WORDS_OF_IDS).split())
 _NO_IDS = (
     "date time timestamp datetime day month year hour week zip zipcode postcode postal plz code icd atc version",
     "model product category type age band range price amount income score text comment note dose",

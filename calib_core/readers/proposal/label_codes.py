@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core.predictions.event_names import event_of, side_of
+from calib_core.predictions.event_names import event_of, side_of, words_of
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.messages import affected, listed, quoted, shown
@@ -201,6 +202,17 @@ def score_classes(scores: Sequence[str]) -> tuple[str, ...]:
     return tuple(scores)
 
 
+def codes_inside(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the numbers in two names that are equal otherwise, such as "class_0" and "class_1"; else the names.
+
+    >>> codes_inside(("Y=0", "Y=1")), codes_inside(("cat", "dog"))
+    (('0', '1'), ('cat', 'dog'))
+    """
+    numbers_in = [re.findall(r"\d+", name) for name in names]
+    alike = len(names) == 2 and len({re.sub(r"\d+", "#", name) for name in names}) == 1
+    return tuple(each[0] for each in numbers_in) if alike and all(len(each) == 1 for each in numbers_in) else names
+
+
 def digits(k: int) -> tuple[str, ...]:
     return tuple(str(j) for j in range(k))
 
@@ -222,15 +234,21 @@ def numbered(column: Array, names: tuple[str, ...], k: int) -> tuple[tuple[str, 
 
 
 def spelled_alike(names: tuple[str, ...], labels: Array) -> tuple[str, ...]:
-    """Return class names in the labels' spelling, if they differ only in capitals or spaces."""
-    by_plain: dict[str, list[str]] = {}
-    for value in labels:
-        by_plain.setdefault(plain(str(value)), []).append(str(value))
-    out = []
-    for name in names:
-        same = by_plain.get(plain(name), [])
-        out.append(same[0] if len(same) == 1 and name not in same else name)
-    return tuple(out)
+    """Return class names in the labels' spelling, if they differ only in capitals, or in signs between words.
+
+    >>> spelled_alike(("very_low", "High"), np.array(["very low", "high"], dtype=object))
+    ('very low', 'high')
+    """
+    present = {str(value) for value in labels}
+    for key in (plain, lambda name: " ".join(words_of(name))):
+        by_key: dict[str, list[str]] = {}
+        for value in present:
+            by_key.setdefault(key(value), []).append(value)
+        keys = [key(name) for name in names]
+        alone = {each: same[0] for each, same in by_key.items() if len(same) == keys.count(each) == 1}
+        pairs = zip(names, keys, strict=True)
+        names = tuple(name if name in present else alone.get(each, name) for name, each in pairs)
+    return names
 
 
 def same_sides(names: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ from calib_core.readers.text_encoding import MISSING_TEXT, numbers_as_written
 _FIRST_ROWS = 5000
 _MOST_VALUES = 1000
 """Number of distinct values up to which a column can be one of classes."""
-_PREDICTED = frozenset({"pred", "preds", "predict", "predicted", "prediction", "predictions", "scored", "guess"})
+_PREDICTED = frozenset({"pred", "preds", "predict", "predicted", "prediction", "predictions", "scored", "guess",
+                        "pgr", "into", "decision", "classified"})  # fmt: skip
 _TRUE = frozenset({"true", "truth", "gold", "golden", "expected", "actual", "target", "reference", "annotated",
                    "observed", "obs", "label", "orig"})  # fmt: skip
 _SCORES = frozenset({"p", "prob", "probs", "proba", "probability", "probabilities", "score", "scores", "logit",
@@ -67,6 +68,46 @@ def called_score(name: str) -> bool:
     (True, False)
     """
     return bool(parts(name) & _SCORES)
+
+
+_LEVEL = "_LEVEL_"
+"""Name of PROC LOGISTIC's column with the class that its probabilities belong to."""
+
+
+class Decided(NamedTuple):
+    """The class of a risk column, and the column that decides it."""
+
+    name: str
+    column: str
+
+
+def class_decided(table: Table, score: str, label: str, names: Sequence[str]) -> Decided | None:
+    """Return the class of a risk column by decisions next to it: the class that is predicted where the risk is high.
+
+    Decisions are a column named like predictions, with these two values. One of them occurs only above some risk, and
+    the other only below it. A confidence is high for both classes, so it decides nothing. SAS states the class in a
+    column of its own.
+
+    >>> columns = {"p": np.array([0.2, 0.9]), "y_pred": np.array(["b", "a"], dtype=object)}
+    >>> class_decided(Table("a.csv", "csv", columns), "p", "y", ("a", "b"))
+    Decided(name='a', column='y_pred')
+    """
+    stated = table.columns.get(_LEVEL)
+    if stated is not None and len(value := two_values(stated)) == 1 and value[0] in names:
+        return Decided(value[0], _LEVEL)
+    if score not in table.columns:
+        return None
+    risks = numbers_as_written(table.columns[score])
+    for name, column in table.columns.items():
+        if name in (score, label) or len(column) != len(risks) or not called_prediction(name):
+            continue
+        if set(two_values(column)) != set(names):
+            continue
+        texts = label_texts(column)
+        first, second = (risks[(texts == each) & np.isfinite(risks)] for each in names)
+        if len(first) and len(second) and (first.min() > second.max() or second.min() > first.max()):
+            return Decided(names[0] if first.min() > second.max() else names[1], name)
+    return None
 
 
 _DOUBT = frozenset({"uncertainty", "doubt", "entropy", "error", "err", "wrong", "incorrect", "loss", "unsicherheit",

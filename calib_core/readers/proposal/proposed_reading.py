@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +28,7 @@ from calib_core.readers.proposal.class_columns import (
     other_class,
     outcome_columns,
     risk_columns,
+    run_to_one,
     sets_of_matrices,
     side_by_side,
     two_values,
@@ -43,6 +45,7 @@ from calib_core.readers.proposal.column_roles import (
 from calib_core.readers.proposal.column_values import part_of
 from calib_core.readers.proposal.label_codes import (
     classes_of_both,
+    codes_inside,
     digits,
     label_inside,
     label_texts,
@@ -63,7 +66,9 @@ from calib_core.readers.proposal.named_blocks import (
     called_doubt,
     called_prediction,
     called_score,
+    called_truth,
     class_blocks,
+    class_decided,
     label_candidates,
     ranked,
     results_of_scorers,
@@ -103,9 +108,37 @@ def propose(table: Table, **chosen: Any) -> Reading:
     return _Proposal(table, fields).reading().replace(**fields)
 
 
+def propose_by_first(run: Table, **chosen: Any) -> Reading:
+    """Return the reading that the first run of a longer file suggests.
+
+    Its split column may have a single value so far; that of a whole file then divides nothing.
+
+    >>> t = Table("a.csv", "csv", {"p": np.array([0.7]), "y": np.array([1]), "split": np.array(["test"], dtype=object)})
+    >>> propose_by_first(t).split, propose(t).split
+    ('split', None)
+    """
+    reading = propose(run, **chosen)
+    found = _split_columns(run, run.n_rows)
+    return reading.replace(split=found[0]) if found and reading.split is None and "split" not in chosen else reading
+
+
+def _split_columns(table: Table, n: int) -> list[str]:
+    """Return the columns of text that are called a split and name a part."""
+    return [
+        name for name in named(table.columns, "split")
+        if (column := table.columns[name]).dtype == object and len(column) == n
+        if any(part_of(str(value)) for value in pd.unique(column))
+    ]  # fmt: skip
+
+
 def _names_rows(column: Array, k: int) -> bool:
-    """True for text that is different in every row, of more rows than classes, such as names of pictures."""
-    return column.dtype == object and len(column) > max(k, 2) and len(pd.unique(column)) == len(column)
+    """True for values that are different in every row, of more rows than classes: names of pictures, row numbers."""
+    return len(column) > max(k, 2) and len(pd.unique(column)) == len(column)
+
+
+def _derived(name: str, others: Collection[str]) -> bool:
+    """True if a column is named after another one, as SAS names decisions: I_bad and F_bad, next to bad."""
+    return not called_truth(name) and any(name.casefold().endswith(f"_{each.casefold()}") for each in others)
 
 
 _NO_LABELS = "no column is recognized as the labels"
@@ -279,7 +312,7 @@ class _Proposal:
 
         More than two columns in [0, 1], as many as there are labels, are also taken: ``sums_off`` reports their sums.
         """
-        label = self._column("label")
+        label = self._column("label") or self._label_of_names(free)
         same = [n for n in free if role(n) is None and len(self.table.columns[n]) == self.table.n_rows]
         if label is not None and label in self.table.columns:
             alike = called_alike(self.table, free, label)
@@ -289,11 +322,23 @@ class _Proposal:
             some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
             if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):
                 return tuple(same)
+            if label is not None and (run := run_to_one(some)):
+                return tuple(same[run])
             if len(same) > 2 and all(is_share(self.table, name) for name in same):
                 column = self.table.columns.get(label or "", np.empty(0, dtype=object))
                 labels = {*label_texts(column[:_SAMPLE_ROWS]).tolist()} - {""}
                 return tuple(same) if len(labels) == len(same) else ()
         return ()
+
+    def _label_of_names(self, free: list[str]) -> str | None:
+        """Return the only column of text whose values are all names of numeric columns."""
+        texts = {n: c for n, c in self.table.columns.items() if c.dtype == object and not called_prediction(n)}
+        found = [
+            name for name, column in texts.items()
+            if len(column) == self.table.n_rows and (values := {*label_texts(column[:_SAMPLE_ROWS]).tolist()} - {""})
+            if 1 < len(values) == len(called_alike(self.table, free, name))
+        ]  # fmt: skip
+        return found[0] if len(found) == 1 else None
 
     def _single(self) -> str:
         """Return the only column of P(y = 1)."""
@@ -307,7 +352,7 @@ class _Proposal:
         if len(risks) == 1:
             return risks[0]
         per_class = [name for name in free if class_of(name)]
-        rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None]
+        rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None and not self._counts_on(n)]
         if len(rest) == 1:
             return rest[0]
         check_for_scores(self.table)
@@ -320,6 +365,11 @@ class _Proposal:
             message = f"{self.table.name}: no columns are recognized as scores; {models}"
             raise InputError(message, advice, {"score_sets": shares})
         raise self._ask("no columns are recognized as scores", "scores")
+
+    def _counts_on(self, name: str) -> bool:
+        """True for numbers of rows: whole numbers in steps of 1."""
+        steps = np.diff(np.sort(numbers_as_written(self.table.columns[name])))
+        return len(steps) > 1 and bool((steps == 1).all())
 
     def _points(self, name: str, free: list[str]) -> bool:
         """True for points such as 700, no percentages, next to a column in [0, 1] that is named like a risk."""
@@ -377,7 +427,7 @@ class _Proposal:
         """Return two score columns in the order of 0 and 1: their names decide, or the chosen classes."""
         if "scores" in self.chosen or len(label) > 1 or label[0] in self.table.matrices:
             return scores
-        names, column = score_classes(scores), self.table.column(label[0])
+        names, column = codes_inside(score_classes(scores)), self.table.column(label[0])
         texts = set(map(plain, two_values(column)))
         named = texts <= set(map(plain, names)) or texts <= set(map(plain, scores))
         if (named and column.dtype.kind != "b") or any(name.isdigit() for name in names):
@@ -390,8 +440,11 @@ class _Proposal:
         some = matrix[:_SAMPLE_ROWS]
         found = survey(some)
         kind, _ = evidence(some, found)
-        if len(scores) == 1 and kind == "logits" and found.high <= 0 and role(scores[0]) == "log-probabilities":
+        if len(scores) == 1 and kind == "logits" and found.high <= 0 and called_log(scores[0]):
             return "log-probabilities"
+        # Rare events have percentages that are mostly below 1.
+        if len(scores) == 1 and called_percent(scores[0]) and found.low >= 0 and 1 < found.high <= 100:
+            return "percentages"
         if kind is not None:
             return kind
         if len(scores) == 1 and called_percent(scores[0]) and 0 <= found.low <= found.high <= 100:
@@ -439,6 +492,7 @@ class _Proposal:
         names = score_classes(columns) if len(columns) == matrix.shape[1] else self._class_names(matrix.shape[1])
         numbers_only = set(names) <= set(digits(len(names)))
         found = label_candidates(self.table, names, survey(matrix).top, {*scores, *self._chosen_names()})
+        found = tuple(name for name in found if not _derived(name, found))
         if numbers_only:  # names of other binary columns, too
             found = tuple(name for name in found if not called_covariate(name))
             return found if len(found) == 1 else ()
@@ -464,6 +518,9 @@ class _Proposal:
         """Return the two-valued column that is the outcome of a single risk; empty if there is none."""
         found = outcome_columns(self.table, {*scores, *self._chosen_names()})
         found = tuple(name for name in found if not called_prediction(name)) or found
+        found = tuple(name for name in found if not _derived(name, found))
+        varied = tuple(name for name in found if len(two_values(self.table.columns[name])) == 2)
+        found = varied or found
         if len(found) > 1:
             raise self._ask(f"columns {listed(found)} have two values each and could each be the outcome", "label")
         return found
@@ -487,6 +544,7 @@ class _Proposal:
         if len(label) > 1 or label[0] in self.table.matrices:
             return names or digits(k), "one-hot"
         column = self.table.column(label[0])
+        names = codes_inside(names) if looks_numeric(column) else names
         if names and k == 2 and (meant := same_sides(names, two_values(column))):
             return meant, "names"
         if column.dtype != object:
@@ -532,14 +590,16 @@ class _Proposal:
                 f"({listed(sorted(texts), 4)}). One score column per class is needed",
                 "scores",
             )
+        decided = class_decided(self.table, score, label[0], texts) if len(texts) == 2 else None
         if set(texts) <= {"0", "1"}:
-            if other_class(score, label[0]):
+            if decided.name == "0" if decided else other_class(score, label[0]):
                 return ("1", "0"), "names"
             return ("0", "1"), "names" if column.dtype == object else "0-based"
         if len(texts) < 2:
             raise self._ask(f"every label is {listed(texts)}, so the other class has no name", "classes")
-        positive = class_called(score, texts) or positive_of(texts)
-        if class_side(score) < 0 and not class_called(score, texts):
+        called = decided.name if decided else class_called(score, texts)
+        positive = called or positive_of(texts)
+        if class_side(score) < 0 and not called:
             positive = next(text for text in texts if text != positive)
         negative = next(t for t in texts if t != positive)
         return (negative, positive), "names"
@@ -602,7 +662,7 @@ class _Proposal:
         if len(found) > 1:
             raise self._ask(f"columns {listed(found)} could each be the {wanted}", wanted)
         if not found and (wanted not in ("confidence", "correct") or not named(self.table.columns, "probabilities")):
-            last = named_last(self.table.columns, wanted)
+            last = [name for name in named_last(self.table.columns, wanted) if name not in self._measured]
             found = last if len(last) == 1 else []
         return found[0] if found else None
 
@@ -610,14 +670,21 @@ class _Proposal:
         """Return the columns with this role; names of answers and of true answers explain each other."""
         if wanted in ("label", "predicted") and self._told_apart is not None:
             return [self._told_apart.label if wanted == "label" else self._told_apart.predicted]
-        return named(self.table.columns, wanted)
+        return [name for name in named(self.table.columns, wanted) if wanted != "label" or name not in self._measured]
+
+    @cached_property
+    def _measured(self) -> list[str]:
+        """Numbers that are called labels but are none next to an outcome, such as a coordinate y; or p(TRUE)."""
+        called = named(self.table.columns, "label")
+        found = [name for name in called if looks_numeric(self.table.columns[name]) and is_share(self.table, name)]
+        return found if len(called) > 1 or (found and outcome_columns(self.table, found)) else []
 
     @cached_property
     def _told_apart(self) -> Answers | None:
         return None if {"label", "predicted"} & self.chosen.keys() else told_apart(self.table)
 
     def _finished(self, reading: Reading, n: int) -> Reading:
-        split = [name for name in named(self.table.columns, "split") if self._is_split(name, n)]
+        split = [name for name in _split_columns(self.table, n) if len(pd.unique(self.table.columns[name])) > 1]
         taken = {*reading.used, self.chosen.get("weights")}
         rest = [name for name, c in self.table.columns.items() if len(c) == n and name not in taken]
         if self.chosen.get("models") and "question" not in self.chosen:
@@ -626,10 +693,6 @@ class _Proposal:
             split=split[0] if split else None,
             metadata=tuple(rest[:_MOST_METADATA]),
         )
-
-    def _is_split(self, name: str, n: int) -> bool:
-        column = self.table.columns[name]
-        return column.dtype == object and len(column) == n and any(part_of(str(v)) for v in pd.unique(column))
 
     def _ask(self, why: str, what: str, otherwise: str = "") -> InputError:
         if what == "classes":

@@ -139,6 +139,10 @@ def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.int
         advice = advice.replace("divide each row by its sum", "correct the value")
     if 2 * len(rows) > len(scores):  # most values of a column of probabilities are not wrong
         advice = advice.partition(" If they are probabilities,")[0]
+    if reading.kind == "probabilities" and np.nanmax(scores[rows]) > 100:  # no percentages
+        advice = (
+            ' For a rate per 1,000 or basis points, divide the values in the file. For logits, choose kind "logits".'
+        )
     if reading.layout != "wide":
         advice = advice.replace(", divide each row by its sum", ", correct the value")
     if reading.layout != "wide" and value == _NOTHING:

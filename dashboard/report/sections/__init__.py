@@ -22,6 +22,8 @@ from dashboard.report.sections import (
     slices,
     summary,
 )
+from dashboard.report.sections.validation import items
+from dashboard.report.sections.validation.tripod import TITLES
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,24 @@ CHAPTERS: tuple[Chapter, ...] = (
 """Chapters in the order of the rooms: the verdict, where, recalibration, evidence, then reference material."""
 
 
+VALIDATION: tuple[Chapter, ...] = (
+    *(Chapter(key, title, items.of_section(key)) for key, title in TITLES.items()),
+    Chapter("references", "References", items.references),
+    Chapter("checklist", "Appendix: TRIPOD+AI checklist", items.checklist),
+    Chapter("again", "Appendix: reproducing the numbers", again.blocks),
+)
+"""Chapters of a report for a paper, in its order."""
+
+
+def chapters(style: str) -> tuple[Chapter, ...]:
+    """Return the sections that a report of this style can have."""
+    return VALIDATION if style == "validation" else CHAPTERS
+
+
 def wanted(options: Options, *, of_event: bool = False) -> tuple[Chapter, ...]:
     """Return the requested sections, in order, of a report about confidence or about the risk of an event."""
     return tuple(
-        c for c in CHAPTERS if (c.key in options.added if c.only_asked(of_event) else c.key not in options.left_out)
+        c
+        for c in chapters(options.style)
+        if (c.key in options.added if c.only_asked(of_event) else c.key not in options.left_out)
     )

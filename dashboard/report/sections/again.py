@@ -81,7 +81,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
         "The Python code and the recipe are in the HTML file, not on paper."
     )
     options = request.options
-    options_chosen = {name: getattr(options, name) for name in ("title", "author", "left_out", "added")}
+    options_chosen = {name: getattr(options, name) for name in ("title", "author", "left_out", "added", "style")}
     whole = request.selection.replace(**options_chosen)
     yield Code(session.report_line(whole), "The command that writes this report.")
     yield from (Heading("Settings and versions"), settings_table(request), versions_table())

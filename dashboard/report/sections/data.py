@@ -24,15 +24,15 @@ def blocks(request: Request) -> Iterator[Block | None]:
     scene = session.scene_of(request.selection)
     yield from exhibited(EXHIBITS.described("file"), scene)
     for source in request.selection.sources:
-        yield from _found(source.data, source.reading)
+        yield from found(source.data, source.reading)
         if source.test:
-            yield from _found(source.test, source.test_reading)
+            yield from found(source.test, source.test_reading)
     for block in exhibited(EXHIBITS.described("rows"), scene):
         if request.models.recalibrated or not (isinstance(block, Paragraph) and block.text == CROSS_FITTED):
             yield block
 
 
-def _found(key: str, changed: str) -> Iterator[Block]:
+def found(key: str, changed: str) -> Iterator[Block]:
     """Yield the steps and findings of the reader of a file."""
     try:
         title, whole = session.title_read(key, changed), session.whole(key, changed)

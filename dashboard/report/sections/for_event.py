@@ -97,13 +97,7 @@ def limits(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
     found = large_of(scene)
     if found is None:
         return
-    others = found.rows - found.events
-    needed = f"A calibration curve needs about {CURVE_NEEDS} (Van Calster et al., 2016)."
-    if min(found.events, others) < CURVE_NEEDS:
-        few = f"{in_numbers(found.events)} {'event' if found.events == 1 else 'events'}"
-        if others < found.events:
-            few = f"{in_numbers(others)} {'row' if others == 1 else 'rows'} without the event"
-        yield f"These rows contain only {few}. {needed}"
+    yield from few_events(found)
     if _wide_ratio(found, scene.ratio):
         ends, within = ratio_range(found.ratio_low, found.ratio_high, scene.ratio), tolerated_ratios(scene.ratio)
         yield f"On a log scale, the interval of observed : expected ({ends}) is wider than its tolerance of {within}."
@@ -114,6 +108,17 @@ def limits(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
             "predicts no event would be within it."
         )
     yield from _high_risks(scene, diagram)
+
+
+def few_events(found: InTheLarge) -> Iterator[str]:
+    """Yield the limitation due to few events, or few rows without one."""
+    others = found.rows - found.events
+    if min(found.events, others) < CURVE_NEEDS:
+        few = f"{in_numbers(found.events)} {'event' if found.events == 1 else 'events'}"
+        if others < found.events:
+            few = f"{in_numbers(others)} {'row' if others == 1 else 'rows'} without the event"
+        needed = f"A calibration curve needs about {CURVE_NEEDS} (Van Calster et al., 2016)."
+        yield f"These rows contain only {few}. {needed}"
 
 
 def _wide_ratio(found: InTheLarge, tolerance: float) -> bool:

@@ -27,8 +27,11 @@ def blocks(request: Request) -> Iterator[Block | None]:
             compared = yield from shown(EXHIBITS.described(key, **dict(chosen.params)), scene)
             yield from folded(compared)
     if not scene.undivided and time_columns(scene.get(scene.model.predictions)):
-        periods = yield from shown(request.selection.exhibit("over-time"), scene)
-        yield from folded(periods)
+        over_time = request.selection.exhibit("over-time")
+        yield from exhibited(over_time, scene)
+        if over_time.build().alarmed(scene):
+            update = yield from shown(EXHIBITS.described("after-alarm", **dict(over_time.params)), scene)
+            yield from folded(update)
     columns = yield from shown(request.selection.exhibit("slice-columns"), scene)
     yield from folded(columns)
     if not scene.undivided:

@@ -129,6 +129,7 @@ def test_the_floor_is_what_the_estimator_says_of_drawn_labels():
     assert np.std(floor.draws) == pytest.approx(np.std(by_hand), rel=0.2)
 
 
+@pytest.mark.wide
 def test_a_calibrated_model_is_rejected_as_often_as_the_level_says():
     rejected = 0
     for seed in range(120):
@@ -137,6 +138,7 @@ def test_a_calibrated_model_is_rejected_as_often_as_the_level_says():
     assert 3 <= rejected <= 24  # binomial(120, 0.1) exceeds this with probability 0.0007
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("confidence", "n"), [(1.0, 400), (0.9, 400), (0.6, 400)])
 def test_intervals_hold_the_true_error_of_the_cells(confidence, n):
     held = dict.fromkeys(("ece", "rmsce", "mce"), 0)

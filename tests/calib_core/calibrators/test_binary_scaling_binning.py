@@ -121,6 +121,7 @@ def errors(bins, seeds):
     return np.mean(binning), np.mean(scaling)
 
 
+@pytest.mark.wide
 def test_error_of_histogram_binning_grows_with_the_bins_and_that_of_scaling_binning_does_not():
     """For n = 2000, 5 to 20 bins, P2 reports growth by 3.71 +- 0.15 and a change of -2 % +- 7 % (90 %, 1,000 runs).
 

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from sklearn.base import clone
 
 from calib_core import (
@@ -111,6 +112,21 @@ def test_fixed_sequence_stops_at_the_first_failure():
         guaranteed_accuracy(scores, correct, others, 0.9, 0.05)
     with pytest.raises(NotAnswerable, match=r"on the 28 held-out rows .* at least 29 rows answered without error"):
         guaranteed_accuracy(scores[:28], np.ones(28, bool), others, 0.9, 0.05)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4, 8, 10])
+def test_the_threshold_is_the_last_that_passes_at_this_risk(seed):
+    """A slow twin: Clopper-Pearson's bound at every threshold, in order, until one is below the target."""
+    rng, n = np.random.default_rng(seed), 300
+    scores, right = np.arange(float(n)), np.linspace(1, 0.8, n)
+    correct, others = rng.random(n) < right, ScoredRows(scores, rng.random(n) < right)
+    expected = None
+    for threshold in _sequence(others, n, guarantees.rows_for_accuracy(0.9, 0.05), 0.9, 0.05):
+        hits, rows = correct[scores <= threshold].sum(), (scores <= threshold).sum()
+        if beta.ppf(0.05, hits, rows - hits + 1) < 0.9:
+            break
+        expected = threshold
+    assert guaranteed_accuracy(scores, correct, others, 0.9, 0.05) == expected
 
 
 def test_the_first_threshold_tested_is_chosen_without_a_look_at_the_rows_held_out():
@@ -333,6 +349,7 @@ def test_the_papers_rule_keeps_miscoverage_at_the_odds_it_states():
     assert exceeding() == pytest.approx(0.455, abs=4 * 0.035)
 
 
+@pytest.mark.wide
 def test_the_guaranteed_rule_keeps_it_at_its_risk():
     assert exceeding(rule="guaranteed") <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
 
@@ -351,6 +368,7 @@ def falling_short(rule):
     return short / RUNS
 
 
+@pytest.mark.wide
 def test_fixed_sequence_testing_keeps_coverage_accuracy_at_its_risk():
     assert falling_short("guaranteed") <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
     assert falling_short("paper") > 0.2, "the paper's rule promises nothing"
@@ -400,6 +418,7 @@ def fixed_start(scores, correct, others, wanted, risk=0.05):
     return passed
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("law", LAWS)
 def test_the_chosen_start_keeps_the_level_and_refuses_less(law):
     refused, short = runs_of(law, lambda *rows: guaranteed_accuracy(*rows, 0.05))

@@ -61,7 +61,7 @@ def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
     assert np.isnan(lower[~known]).all()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("law", NEAR_ONE)
 @pytest.mark.parametrize("n", [10, 300])
 def test_kernel_bands_hold_the_smoothed_curve_where_scores_are_near_an_end(law, n):
@@ -75,6 +75,7 @@ def test_kernel_bands_hold_the_smoothed_curve_where_scores_are_near_an_end(law, 
     assert kernel_coverage(law, n, 40, "whole-curve", seed=2).all(axis=1).mean() > 0.76
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("law", ["network, calibrated", "network, over-confident", "spread, over-confident"])
 @pytest.mark.parametrize("n", [1000, 5000])
 def test_kernel_bands_hold_the_true_curve_too(law, n):
@@ -92,6 +93,7 @@ def test_the_former_bandwidth_missed_the_true_curve():
     assert now.mean() > max(0.86, was.mean() + 0.05)
 
 
+@pytest.mark.wide
 def test_half_of_a_kernel_band_does_not_hold():
     """The falsified twin: a test of coverage must be able to fail."""
     for law in ("network, over-confident", "spread, over-confident"):
@@ -101,6 +103,7 @@ def test_half_of_a_kernel_band_does_not_hold():
         assert kernel_coverage(law, 3000, 40, "pointwise").all(axis=1).mean() < 0.85
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "method",
     [
@@ -200,7 +203,7 @@ def test_corp_bands_look_alike_from_either_end():
             assert at[round(1 - x, 9)] == pytest.approx((1 - b, 1 - a), abs=1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("law", [name for name in NEAR_ONE if name in RISING])
 @pytest.mark.parametrize("n", [10, 1000])
 def test_corp_bands_hold_the_true_curve(law, n):

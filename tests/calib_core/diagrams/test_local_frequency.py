@@ -124,6 +124,7 @@ def test_a_gap_is_shown_somewhere_in_at_most_5_percent_of_calibrated_models(rate
     assert anywhere <= most < alone
 
 
+@pytest.mark.wide
 def test_a_confidence_s_marks_hold_for_all_places_too():
     rng = np.random.default_rng(5)
     runs, anywhere = 60, 0

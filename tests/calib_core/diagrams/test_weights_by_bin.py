@@ -41,6 +41,7 @@ def margin(share):
     return 3 * np.sqrt(share * (1 - share) / RUNS)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("weigh", [gathered, independent, gamma])
 def test_of_calibrated_models_any_bin_stands_out_in_a_tenth_of_runs_at_most(weigh):
     off = sum((bins_standing_out({"m": sample(weigh, seed)})["stands_out"] != "").any() for seed in range(RUNS))
@@ -80,6 +81,7 @@ def bar_by_one_ratio(p):
     return bands.confidence[7], low[0], high[0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("weigh", [gathered, independent, gamma])
 def test_a_bar_misses_as_often_as_its_level_allows(weigh):
     assert misses(weigh, bar) <= 0.1 + margin(0.1)

@@ -126,6 +126,7 @@ def test_by_default_it_is_a_blend_as_a_slow_loop_averages_it():
     assert found.choosing.point == pytest.approx(of_others.mean(), rel=2e-2), "up to members of little weight"
 
 
+@pytest.mark.wide
 def test_weights_of_the_fold_itself_would_make_the_blend_look_better():
     """The falsified twin: the same average with weights from all rows gains more than it gains on new rows."""
     apart = []
@@ -287,6 +288,7 @@ def test_histogram_bins_of_right_rows_alone_are_not_recommended():
     assert np.mean(lost) > 0.02
 
 
+@pytest.mark.wide
 def test_stratified_folds_would_see_gains_in_noise():
     """The falsified twin: the same evidence on folds stratified by label is larger on calibrated models."""
     apart = []
@@ -1209,6 +1211,7 @@ def test_nothing_is_recommended_that_its_own_table_rules_out(slope, n, least):
     assert updated >= least, "the likelihood ratio of a temperature is evidence for the map that contains it"
 
 
+@pytest.mark.wide
 def test_risks_that_are_right_are_left_alone_as_often_as_the_tests_promise():
     maps = ["temperature", "intercept", "logistic-recalibration"]
     found = [choose(mean_right_but_too_extreme(1.0, 700, seed), maps) for seed in range(40)]

@@ -263,6 +263,7 @@ def test_the_point_lies_in_its_interval_for_every_estimator_notion_and_calibrato
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("law", "truth", "n", "k", "notion"),
     [

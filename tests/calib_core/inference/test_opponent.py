@@ -77,6 +77,7 @@ def test_a_small_tolerance_and_a_small_interval_are_not_printed_as_nothing():
     assert "0 to 0 %" not in sentence
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n_k", [(3000, 30), (1000, 20)])
 def test_the_rows_that_would_tell_tell(n_k):
     """The stated number of rows from the same distribution gives more than "too few" in most draws."""

@@ -1,8 +1,6 @@
 """A view of two exhibits."""
 
-from dashboard import session, widgets
-from dashboard.views import view
-from dashboard.views.exhibited import exhibited
+from calib.views import exhibited, session, view, widgets
 
 
 @view("at-a-glance", "At a glance", 15)

@@ -5,10 +5,9 @@ from typing import Annotated
 
 import pandas as pd
 
+from calib.exhibits import EXHIBITS, Exhibit, call
+from calib.exhibits import columns as of
 from calib_core.registry import Range
-from dashboard.exhibits import EXHIBITS, Exhibit
-from dashboard.exhibits import columns as of
-from dashboard.session import call
 
 
 def sure_and_wrong(models, least=0.9):

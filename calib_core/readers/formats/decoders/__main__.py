@@ -50,9 +50,11 @@ def _end_with(parent: int) -> None:
 
 def limit(bounds: dict[str, int]) -> None:
     """Limit memory, processor time, output and core dumps of this process, on systems that can."""
+    if sys.platform == "win32":
+        return
     try:
         import resource
-    except ImportError:  # Windows
+    except ImportError:  # other systems without it
         return
     for what, most in (
         (resource.RLIMIT_CORE, 0),

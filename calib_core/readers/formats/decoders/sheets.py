@@ -79,10 +79,14 @@ def _table_of_cells(cells: list[list[Any]], first_row: int, bounds: dict[str, in
         notes.append(_rows_left(ending, "below the table"))
     if not below:
         return None
+    units: list[Any] = []
     if _is_units(below):
         notes.append(_rows_left([below[0][0]], "of units below the header"))
-        below = below[1:]
+        units, below = below[0][1], below[1:]
     names, places = _names_of(header, below)
+    percent = [place for place, j in enumerate(places) if units and _is_percent(units[j])]
+    if len(percent) == 1 and "%" not in names[percent[0]]:  # several are classes, whose sums show it
+        names[percent[0]] += " (%)"
     if len(places) > bounds["columns"]:
         check_size(len(below), len(places), bounds)
     columns = []
@@ -115,6 +119,10 @@ def _without_remarks(rows: list[tuple[int, Any]], usual: int) -> tuple[list[tupl
         end -= 1
     gap = end < len(rows) and end > 0 and rows[end][0] > rows[end - 1][0] + 1
     return (rows[:end], [number for number, _ in rows[end:]]) if gap else (rows, [])
+
+
+def _is_percent(unit: Any) -> bool:
+    return isinstance(unit, str) and unit.strip(" []()") == "%"
 
 
 def _is_units(rows: list[tuple[int, Any]]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from .decoded_columns import Decoded, check_size, codes_of, labelled, text_of
@@ -31,12 +32,13 @@ def decoder_of(reader: str) -> Callable[[bytes, dict[str, int]], Decoded]:
         import pyreadstat
 
         read = getattr(pyreadstat, reader)
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(data)
-            file.flush()
-            _, about = read(file.name, metadataonly=True)
+        with tempfile.TemporaryDirectory() as folder:
+            # Closed before it is read: Windows opens no file twice.
+            path = str(Path(folder, "table"))
+            Path(path).write_bytes(data)
+            _, about = read(path, metadataonly=True)
             check_size(about.number_rows or 1, about.number_columns, bounds)
-            frame, about = read(file.name)
+            frame, about = read(path)
         check_size(len(frame), len(frame.columns), bounds)
         return labelled(_of_frame(frame, bounds), about.variable_value_labels or {})
 

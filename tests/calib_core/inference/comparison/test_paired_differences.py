@@ -459,6 +459,7 @@ def test_whole_vectors_are_compared_by_their_own_intervals():
 # -- coverage -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("law", "k", "n"), [("two networks", 5, 400), ("rounded", 20, 600), ("near one", 5, 800)])
 def test_intervals_hold_the_true_difference_and_half_as_wide_ones_do_not(law, k, n):
     questions = [("confidence", "debiased-l2"), ("top-label", "debiased-l2"), ("confidence", "ece")]

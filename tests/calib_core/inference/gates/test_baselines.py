@@ -86,6 +86,7 @@ def test_without_labels_of_classes_equal_numbers_of_rows_may_be_the_same_rows():
         increase(NEW, before, 0.05, overlap="some")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("old", "new"), [(0.9, 0.82), (0.9, 0.87), (0.87, 0.82)])
 def test_each_end_misses_the_difference_in_one_of_twenty_samples_at_most(old, new):
     """Exact: every pair of outcomes of two models of confidence .9 with true accuracies ``old`` and ``new``.

@@ -30,11 +30,13 @@ def rejections(groups: int, rows: int, together: float, law: tuple[float, float]
 CASES = [(40, 10, 0.3, (2, 5)), (30, 50, 0.1, (2, 5)), (150, 4, 0.3, (1, 9))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_rows_that_belong_together_are_called_off_in_a_twentieth_at_most(case):
     assert rejections(*case, grouped=True) <= MOST
 
 
+@pytest.mark.wide
 def test_they_are_far_more_often_if_that_is_ignored():
     assert rejections(*CASES[0], grouped=False) > MOST
 

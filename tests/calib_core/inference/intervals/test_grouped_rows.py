@@ -217,6 +217,7 @@ def test_intervals_hold_for_ten_to_two_hundred_groups(groups, law, share, off):
     assert (held >= 0.88 - 2 * np.sqrt(0.9 * 0.1 / runs)).all(), held
 
 
+@pytest.mark.wide
 def test_calibrated_groups_are_rejected_at_most_at_the_level():
     rng = np.random.default_rng(3)
     p_values = []

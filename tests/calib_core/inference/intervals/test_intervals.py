@@ -45,7 +45,7 @@ def sample(n=400, k=4, seed=0, power=1.6):
 # -- the default ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("truth", [lambda s: s, lambda s: np.clip(s - 0.06, 0, 1)], ids=["calibrated", "shifted"])
 def test_the_default_covers(order, truth):
@@ -138,6 +138,15 @@ def test_debiased_errors_share_the_interval_of_what_they_estimate():
     assert (squared.low, squared.point, squared.high) == ends
 
 
+def test_the_largest_error_has_the_end_of_clopper_and_pearson_at_a_quarter_of_the_tail():
+    scores, hits = np.array([0.3, 0.5, 0.7, 0.9]), np.array([30, 45, 50, 90])
+    p = Predictions.from_confidence(scores.repeat(100), np.concatenate([np.arange(100) < h for h in hits]))
+    low, high = stats.beta.ppf(0.0125, hits, 101 - hits), stats.beta.ppf(0.9875, hits + 1, 100 - hits)
+    found = estimate(p, estimator="mce").interval()
+    assert found.high == pytest.approx(max(*(high - scores), *(scores - low)), abs=1e-9)
+
+
+@pytest.mark.wide
 def test_the_largest_error_is_bounded_for_all_cells_at_once():
     rng = np.random.default_rng(0)
     scores = np.repeat([0.3, 0.5, 0.7, 0.9], 100)

@@ -122,6 +122,7 @@ def test_of_scores_near_one_at_least_as_many():
     assert share_within(near_one, 0.0, lambda verdict: verdict.rows_needed) >= 0.8 - MARGIN
 
 
+@pytest.mark.wide
 def test_rows_at_which_half_of_samples_are_within_would_fail():
     """The former rule: the number at which the median upper end equals the tolerance."""
 

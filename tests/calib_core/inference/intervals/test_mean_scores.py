@@ -70,6 +70,7 @@ def test_claims_of_two_classes_are_judged_as_the_rows_they_are(key):
     assert claims.tested
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("k", [2, 3, 10, 100])
 @pytest.mark.parametrize("law", [network_like, one_sure])
 def test_expected_scores_are_inside_where_heavy_losses_are_rare(law, k):

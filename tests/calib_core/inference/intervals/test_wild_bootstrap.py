@@ -87,6 +87,7 @@ def test_no_row_moves_an_error_further_than_its_influence(notion):
             assert abs(error_of(asked.question, times) - asked.value) <= moved[i] + 1e-12
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("truth", [lambda s: s, lambda s: np.clip(s - 0.08, 0, 1)], ids=["calibrated", "shifted"])
 @pytest.mark.parametrize("key", ["max-deviation", "ece-convex", "skce"])
 def test_the_truth_is_inside_at_least_as_often_as_promised(key, truth):

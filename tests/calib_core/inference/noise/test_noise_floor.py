@@ -190,6 +190,7 @@ def test_floors_of_a_sweep_are_those_of_each_binning():
 # -- bin-free tests -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("test", [spiegelhalter, lambda p: spiegelhalter(p, "log-loss"), kuiper])
 def test_score_tests_reject_at_the_level_and_see_over_confidence(test):
     rng = np.random.default_rng(2)

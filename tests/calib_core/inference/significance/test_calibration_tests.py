@@ -20,6 +20,7 @@ def drawn(p, rng):
     return np.minimum((rng.random(len(p))[:, None] > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("k", "n", "runs"), [(2, 10, 500), (10, 10, 500), (100, 30, 300), (10, 100, 200)])
 def test_calibrated_models_are_rejected_at_the_level_at_most(k, n, runs, monkeypatch):
     monkeypatch.setattr(calibration_tests, "_RESAMPLES", (199, 199))

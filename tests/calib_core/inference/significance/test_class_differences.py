@@ -65,6 +65,7 @@ def alarms(by_class, shift, runs):
     return np.mean([differ(p.to_numpy()).any() for p in found])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shift", [0.0, -0.08, -0.3])
 def test_bins_without_differences_rarely_have_a_stem(shift):
     """5 % and three standard errors of 200 runs, calibrated and evenly overconfident."""

@@ -109,6 +109,7 @@ def by_both(p):
     return table, pd.Series(cc.inference.benjamini_hochberg(old), table.index)
 
 
+@pytest.mark.wide
 def test_places_of_calibrated_rows_are_rarely_called_off():
     tables = [cc.findings(sample(seed)).query("kind != 'direction'") for seed in range(RUNS)]
     assert np.mean([table["stands_out"].any() for table in tables]) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)

@@ -109,6 +109,7 @@ def scores_for(law, n, rng):
     return rng.random(n) if law == "uniform" else rng.beta(5, 1.3, n)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("law", ["uniform", "network"])
 @pytest.mark.parametrize("curve", list(SIMULATED))
 def test_the_bound_holds_where_its_assumption_does(law, curve):

@@ -134,7 +134,7 @@ def test_transport_files_have_numbers_of_ibm(version: int) -> None:
 # -- damage, and sizes ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("apart")
 @pytest.mark.parametrize("form", ["feather", "arrow stream", "orc", "stata", "spss", "xlsx", "matlab"])
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -126,7 +126,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 def test_mutated_files_are_read_or_refused(form: str, formatted: Formatted) -> None:
     data, filename = formatted(form)
     rng = random.Random(form)
-    for _ in range(400):
+    for _ in range(200):
         _read_or_refuse(mutated(data, rng), filename)
 
 

@@ -1,0 +1,189 @@
+"""The report of a validation: every item of TRIPOD+AI, numbers of the library, marked gaps; the same as Word."""
+
+from __future__ import annotations
+
+import io
+import re
+from base64 import b64decode
+from pathlib import Path
+
+import docx
+import pytest
+from click.testing import CliRunner
+from docx.enum.text import WD_COLOR_INDEX
+
+import calib_core as cc
+from calib_core import InputError, Recipe
+from calib_core.defaults import LEVEL, SEED
+from calib_core.inference.noise.noise_floor import RESAMPLES
+from calib_core.registry.citations import WORKS
+from calib_core.risk.smooth_curve import DRAWS
+from calib_core.text import in_percent, score
+from dashboard import report, session
+from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS
+from dashboard.report import Options, Report
+from dashboard.report.chromium import Picture
+from dashboard.report.document import Blank, Bullets, Heading, Paragraph, TypesetTable, within
+from dashboard.report.sections.validation.tripod import ANSWERED, AUTHOR, SECTIONS
+from dashboard.report.word import word_file
+from dashboard.selection import Selection, Source
+from dashboard.theme import unbroken
+from tests.support.named import HOSTILE
+
+ITEMS = [item for items in SECTIONS.values() for item in items]
+HOSPITALS = Selection(
+    source=Source(data="demo:hospital-risk", by="folds"),
+    calibrators=(),
+    exhibits=(EXHIBITS.described("net-benefit", threshold=0.2),),
+)
+PIXEL = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+
+
+@pytest.fixture(scope="module")
+def made() -> Report:
+    return report.build(HOSPITALS, Options(author="A. Author", date="A day", style="validation"))
+
+
+def blocks(made: Report, kind: type) -> list:
+    return [block for section in made.document.sections for block in within(section.blocks) if isinstance(block, kind)]
+
+
+def text_of(made: Report, key: str) -> str:
+    section = next(section for section in made.document.sections if section.key == key)
+    return " ".join(block.text for block in within(section.blocks) if isinstance(block, Paragraph))
+
+
+def test_every_item_has_a_heading_and_what_the_author_fills_in(made: Report) -> None:
+    headings = [block.text for block in blocks(made, Heading)]
+    assert [text for text in headings if "(item " in text] == [f"{item.topic} (item {item.number})" for item in ITEMS]
+    assert len({item.number for item in ITEMS}) == len(ITEMS) == 44
+    assert [(gap.item, gap.text) for gap in blocks(made, Blank)] == [(i.number, i.blank) for i in ITEMS if i.blank]
+    page = made.html.decode()
+    assert page.count('<p class="gap">') == len(blocks(made, Blank))
+
+
+def test_the_checklist_says_what_is_left(made: Report) -> None:
+    (table,) = (table.frame for table in blocks(made, TypesetTable) if table.name == "tripod")
+    assert table["item"].tolist() == [item.number for item in ITEMS]
+    answered = dict(zip(table["item"], table["answered"], strict=True))
+    assert {answered[number] for number in ("12e", "21", "23a", "23b", "24")} == {ANSWERED}
+    assert {answered[number] for number in ("3a", "5b", "17", "18a", "20c")} == {AUTHOR}
+
+
+def test_its_numbers_are_those_of_the_library(made: Report) -> None:
+    rows = cc.read_predictions(*cc.datasets.demo("hospital-risk"), rows="all")
+    summary = cc.risk.summary(rows).set_index("measure")
+    abstract = text_of(made, "abstract")
+    assert "Of 4,000 rows, 580 (14.5 %) died; 603 were expected." in abstract
+    for measure in ("ratio", "intercept", "slope", "auroc", "brier"):
+        assert f" {score(summary.loc[measure, 'value'])}" in abstract, measure
+    tables = {table.name: table.frame for table in blocks(made, TypesetTable)}
+    assert tables["row-flow"]["rows"].tolist() == [4000, 4000, 4000]
+    assert tables["characteristics-by"].equals(cc.slices.characteristics(rows, "hospital", event="“died”").wide())
+    sites = cc.slices.between(rows, "hospital").frame()
+    assert tables["sites"]["ratio"].tolist() == sites["ratio"].tolist()
+    assert tables["net-benefit"]["acted"].tolist()[0] == (rows.probs[:, 1] > 0.2).mean()
+
+
+def test_the_methods_name_levels_and_seeds_in_use_and_cite_works_that_are_listed(made: Report) -> None:
+    methods = text_of(made, "study-methods")
+    assert f"Intervals have a level of {in_percent(LEVEL)}" in methods
+    assert f"{RESAMPLES:,} draws of the outcomes from the predicted risks (seed {SEED})" in methods
+    assert f"{DRAWS} draws of the fitted coefficients (seed {SEED})" in methods
+    assert "tolerance is 2 %; that of O:E is 0.8 to 1.25" in methods
+    assert "Method: Clopper and Pearson's ends at the effective sample size." in methods
+    cited = {
+        f"{name} ({year})"
+        for name, year in re.findall(r"([A-Z][\w.]+(?: (?:and [A-Z]\w+|et al\.))?),? \(?(\d{4})\)", methods)
+    }
+    assert len(cited) >= 10
+    names = [name for name in WORKS if any(name.endswith(each) for each in cited)]
+    (listed,) = [b for s in made.document.sections if s.key == "references" for b in s.blocks if isinstance(b, Bullets)]
+    assert {WORKS[name] for name in names} <= set(listed.items)
+    assert len(names) >= len(cited) - 3, "names of people that are no citation"
+
+
+def test_its_recipe_makes_it_again(made: Report) -> None:
+    assert report.again(made.html, "A day").html == made.html
+    assert "--style validation" in made.html.decode()
+
+
+def test_other_choices_are_named_in_it() -> None:
+    chosen = HOSPITALS.replace(exhibits=(), calibrators=(Recipe("CALIBRATORS", "intercept"),), within="hospital=River")
+    kept = ("abstract", "study-methods", "results")
+    left_out = tuple(key for key in (*SECTIONS, "references", "checklist", "again") if key not in kept)
+    made = report.build(chosen, Options(style="validation", left_out=left_out, date="A day"))
+    methods = text_of(made, "study-methods")
+    assert "Only rows with hospital = River are evaluated." in methods
+    assert "Updates that were fitted and judged: Intercept update." in methods
+    results = [gap.text for gap in blocks(made, Blank) if gap.item == "23a"]
+    assert len(results) == 1
+    assert "calib report --threshold" in results[0]
+
+
+def test_weighted_rows_are_said_to_be_weighted() -> None:
+    n = 600
+    risk = [0.1 + 0.8 * i / n for i in range(n)]
+    lines = [f"{p:.4f},{int(i % 10 < 10 * p)},{1 + i % 3 / 2}" for i, p in enumerate(risk)]
+    key = session.hold("\n".join(["risk,died,w", *lines]).encode(), "weighted.csv").key
+    source = Source(data=key, reading='{"weights":"w"}', by="folds")
+    left_out = tuple(key for key in (*SECTIONS, "references", "checklist", "again") if key not in ("abstract",))
+    options = Options(style="validation", left_out=left_out, date="A day")
+    made = report.build(Selection(source=source, calibrators=()), options)
+    assert "With their weights, of 600 rows, " in text_of(made, "abstract")
+
+
+def test_it_is_about_an_event() -> None:
+    with pytest.raises(InputError, match="A validation by TRIPOD\\+AI is about the risk of an event of two classes"):
+        report.build(Selection(source=Source(data="demo:wine-logistic"), calibrators=()), Options(style="validation"))
+
+
+def test_the_word_file_has_the_same_text_tables_and_figures(made: Report) -> None:
+    figures = {number: Picture(PIXEL, 5.0) for number, _ in made.document.figures[:1]}
+    data = word_file(made.document, figures)
+    assert data == word_file(made.document, figures)
+    opened = docx.Document(io.BytesIO(data))
+    texts = [paragraph.text.replace("\N{NO-BREAK SPACE}", " ") for paragraph in opened.paragraphs]
+    for block in (*blocks(made, Heading), *(b for b in blocks(made, Paragraph) if not b.aside)):
+        own = unbroken(block.text).replace("\N{NO-BREAK SPACE}", " ")
+        assert any(own in text for text in texts), own
+    yellow = [p.text for p in opened.paragraphs if any(r.font.highlight_color == WD_COLOR_INDEX.YELLOW for r in p.runs)]
+    assert yellow == [f"{gap.lead} {gap.text}" for gap in blocks(made, Blank)]
+    printed = [table for number, table in made.document.tables if table.cells and not number.startswith("S")]
+    cells = {cell.text.replace("\N{NO-BREAK SPACE}", " ") for t in opened.tables for r in t.rows for cell in r.cells}
+    wanted = {unbroken(cell) for table in printed for line in table.cells for cell in line}
+    assert {cell.replace("\N{NO-BREAK SPACE}", " ") for cell in wanted} <= cells
+    assert len(opened.inline_shapes) == 1
+    assert sum("is in the HTML file" in text for text in texts) == len(made.document.figures) - 1
+    assert (opened.core_properties.author, opened.core_properties.language) == ("A. Author", "en-US")
+
+
+def test_no_text_of_a_user_breaks_the_word_file() -> None:
+    title = f"{HOSTILE} \x00\x1b\u202e <b>&amp;"
+    small = Selection(source=Source(data="demo:wine-logistic"), calibrators=())
+    left_out = tuple(chapter.key for chapter in report.CHAPTERS if chapter.key != "data")
+    made = report.build(small, Options(title=title, left_out=left_out, date="A day"))
+    opened = docx.Document(io.BytesIO(word_file(made.document, {})))
+    shown = opened.paragraphs[0].text
+    assert "<b>&amp;" in shown
+    assert not any(letter in shown for letter in "\x00\x1b\u202e")
+
+
+@pytest.mark.parametrize(("options", "rows"), [((), "--folds 7"), (("--judge", "held-out"), "--choices by=share")])
+def test_the_command_judges_every_row_unless_told_otherwise(
+    options: tuple[str, ...], rows: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "r.html"
+    words = ["demo:hospital-risk", "--style", "validation", "--only", "again", *options, "-o", str(page)]
+    assert CliRunner().invoke(main, ["report", *words]).exit_code == 0
+    assert f"calib report demo:hospital-risk -o report.html {rows} --style validation" in page.read_text("utf-8")
+
+
+def test_groups_fewer_than_folds_are_divided_as_ever(tmp_path: Path) -> None:
+    lines = [f"0.{i % 9 + 1},{i % 2},{'abcd'[i % 4]}" for i in range(1200)]
+    file = tmp_path / "few.csv"
+    file.write_text("\n".join(["risk,died,site", *lines]), "utf-8")
+    words = [str(file), "--read", "group=site", "--style", "validation", "--only", "again"]
+    result = CliRunner().invoke(main, ["report", *words, "-o", str(tmp_path / "r.html")])
+    assert result.exit_code == 0, result.output
