@@ -36,13 +36,20 @@ _FORMS = tuple(
         r"(?P<year>\d{4})-?Q(?P<quarter>[1-4])",
         r"(?P<year>\d{4})-?W(?P<week>\d{1,2})",
         r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})",
-        r"(?P<day>\d{1,2})[ -](?P<name>[A-Z]{3})[A-Z]*[ -](?P<year>\d{4})",
+        r"(?P<day>\d{2})\.(?P<month>\d{2})\.(?P<year>\d{2})",
+        r"(?P<day>\d{1,2})[ -](?P<name>[A-Z]{3})[A-Z]*[ -](?P<year>\d{4}|\d{2})",
         r"(?P<name>[A-Z]{3})[A-Z]* (?P<day>\d{1,2}),? (?P<year>\d{4})",
     )
 )
 """Ways to write a date that leave no doubt; all dates of a column are written in one of them."""
 _DOUBTFUL = re.compile(r"(?P<first>\d{1,2})(?P<sign>[-/])(?P<second>\d{1,2})(?P=sign)(?P<year>\d{4})" + _TIME)
+_NO_CENTURY = re.compile(r"\d{1,2}(?P<sign>[-/])\d{1,2}(?P=sign)\d{2}" + _TIME)
+_PIVOT = 69
+"""Years of two digits from here on are of the 20th century, as POSIX reads them."""
+_NO_DATES = "has no dates such as 2026-10-05"
 _LONGEST = 40
+_LOOKED_AT = 3
+"""The first so many different values tell how dates are written."""
 _TELLS_TIME = re.compile(
     r"(^|[^a-z])(date|datum|fecha|data|time|timestamp|ts|day|created|at|when|zeit|epoch|month|monat|mois)s?($|[^a-z])",
     re.IGNORECASE,
@@ -50,6 +57,9 @@ _TELLS_TIME = re.compile(
 """Names of columns whose whole numbers may be dates, such as 20261005, or seconds since 1970."""
 _SECONDS = (1e9, 4e9)
 """Seconds since 1970 from 2001 to 2096; a thousand times as many milliseconds."""
+_CALLED_DATE = re.compile(r"date|datum|fecha", re.IGNORECASE)
+_SERIAL, _SERIAL_ZERO = (36526, 73051), np.datetime64("1899-12-30")
+"""Days of the years 2000 to 2099 as spreadsheets number them, under a name such as "admission_date"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +68,11 @@ class Dates:
 
     days: Days | None
     reason: str = ""
+
+    @property
+    def nearly(self) -> bool:
+        """True if there are dates, but not readable ones."""
+        return self.days is None and self.reason != _NO_DATES
 
 
 def dates_in(name: str, values: Column) -> Dates:
@@ -81,7 +96,8 @@ def dates_in(name: str, values: Column) -> Dates:
     codes, uniques = pd.factorize(values)
     texts = [text_of(value).strip() for value in stored(uniques)]
     written = [text for text in texts if text]
-    if not written or not any(char.isdigit() for char in written[0]) or len(written[0]) > _LONGEST:
+    first = written[:_LOOKED_AT]
+    if not any(char.isdigit() for char in "".join(first)) or min(map(len, first)) > _LONGEST:
         return _none()
     found = _read(written)
     if found.days is None:
@@ -92,15 +108,18 @@ def dates_in(name: str, values: Column) -> Dates:
 
 
 def _none() -> Dates:
-    return Dates(None, "has no dates such as 2026-10-05")
+    return Dates(None, _NO_DATES)
 
 
 def _read(texts: list[str]) -> Dates:
     """Read different dates; all of them are written in the same way."""
+    first = texts[:_LOOKED_AT]
     for form in _FORMS:
-        if form.fullmatch(texts[0]):
-            return _built([match and match.groupdict() for match in map(form.fullmatch, texts)])
-    if not _DOUBTFUL.fullmatch(texts[0]):
+        if any(map(form.fullmatch, first)):
+            return _built(texts, [match and match.groupdict() for match in map(form.fullmatch, texts)])
+    if any(map(_NO_CENTURY.fullmatch, first)):
+        return Dates(None, f"has dates such as {first[0]}, with a year of two digits; write 2026-12-31")
+    if not any(map(_DOUBTFUL.fullmatch, first)):
         return _none()
     matches = [match and match.groupdict() for match in map(_DOUBTFUL.fullmatch, texts)]
     above = [any(match and int(match[part]) > 12 for match in matches) for part in ("first", "second")]
@@ -108,22 +127,27 @@ def _read(texts: list[str]) -> Dates:
         doubt = f"has dates such as {texts[0]}, whose day and month cannot be distinguished"
         return Dates(None, f"{doubt}; write 2026-12-31 for December 31")
     day, month = ("first", "second") if above[0] else ("second", "first")
-    return _built([match and match | {"day": match[day], "month": match[month]} for match in matches])
+    return _built(texts, [match and match | {"day": match[day], "month": match[month]} for match in matches])
 
 
-def _built(parts: list[Mapping[str, str] | None]) -> Dates:
-    """Days from their named parts; none if any is missing, or no day, such as February 30."""
-    given = [part for part in parts if part is not None]
-    if len(given) < len(parts):
-        return _none()
-    try:
-        return Dates(np.array([_day(part) for part in given], dtype="datetime64[D]"))
-    except ValueError:
-        return _none()
+def _built(texts: list[str], parts: list[Mapping[str, str] | None]) -> Dates:
+    """Days from their named parts; none, with the first reason, if a text has none or is no day, as February 30."""
+    days = []
+    for text, part in zip(texts, parts, strict=True):
+        try:
+            days.append(_day(part) if part else None)
+        except ValueError:
+            days.append(None)
+        if days[-1] is None:
+            like = next(other for other, written in zip(texts, parts, strict=True) if written)
+            return Dates(None, f"has dates such as {like}, but also {text!r}; write all of them in the same way")
+    return Dates(np.array(days, dtype="datetime64[D]"))
 
 
 def _day(part: Mapping[str, str]) -> date:
     year = int(part["year"])
+    if len(part["year"]) == len("69"):
+        year += 1900 if year >= _PIVOT else 2000
     if "week" in part:
         return date.fromisocalendar(year, int(part["week"]), 1)
     if "quarter" in part:
@@ -145,6 +169,9 @@ def _numbers(name: str, values: Column) -> Dates:
             seconds = (numbers[known] // unit).astype(np.int64)
             days[known] = seconds.astype("datetime64[s]").astype("datetime64[D]")
             return Dates(days)
+    if _CALLED_DATE.search(name) and _SERIAL[0] <= least and most < _SERIAL[1]:
+        days[known] = _SERIAL_ZERO + numbers[known].astype(np.int64).astype("timedelta64[D]")
+        return Dates(days)
     if not (least >= 19000101 and most <= 21001231 and (numbers[known] % 1 == 0).all()):
         return _none()
     distinct, places = np.unique(numbers[known].astype(np.int64), return_inverse=True)
@@ -257,4 +284,15 @@ def finest(days: Days, most: int) -> str:
     'month'
     """
     known = np.unique(days[~np.isnat(days)])
-    return next((unit for unit in UNITS if len(np.unique(first_days(known, unit))) <= most), "year")
+    return next((unit for unit in units_of(known) if len(np.unique(first_days(known, unit))) <= most), "year")
+
+
+def units_of(days: Days) -> tuple[str, ...]:
+    """The units that divide these days, the finest first: dates of whole months, for instance, have no weeks.
+
+    >>> units_of(np.array(["2026-01-01", "2026-03-01"], dtype="datetime64[D]"))
+    ('month', 'quarter', 'year')
+    """
+    known = np.unique(days[~np.isnat(days)])
+    whole = [place for place, unit in enumerate(UNITS) if (first_days(known, unit) == known).all()]
+    return UNITS[whole[-1] :] if len(known) > 1 else UNITS

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import Column, coded_texts, is_number
 from calib_core.columns.conditions import Condition, DateSpan, Value, columns_of, metadata_column
-from calib_core.columns.dates import UNITS, Days, dates_in, day_words, divided, first_days
+from calib_core.columns.dates import UNITS, Days, dates_in, day_words, divided, first_days, units_of
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.text import count
 
@@ -30,6 +30,11 @@ _STEPS = re.compile(
 """Names of columns whose whole numbers are in the order of time."""
 _BIRTH = re.compile(r"birth|born|dob|geburt|naissance|nacimiento", re.IGNORECASE)
 """Names of dates that do not say when a prediction was made."""
+_LATER = re.compile(
+    r"discharge|entlass|sortie|death|deceased|verstorben|follow|export|update|modif|outcome|label|(^|[^a-z])end($|[^a-z])",
+    re.IGNORECASE,
+)
+"""Names of dates that are usually later than the prediction, so that another column of dates comes first."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,8 +42,8 @@ class Periods(OneLine):
     """Rows divided by time. ``codes`` (n,) are their periods, in order; -1 for rows without a date.
 
     ``unit`` is "day", "week", "month", "quarter" or "year", or "value" for whole numbers. ``conditions`` are the
-    periods as slices, and ``labels`` their first days or numbers. ``names`` follow "in", and ``begins`` "since", in a
-    sentence.
+    periods as slices, and ``labels`` their first days or numbers. ``names`` say when, such as "in October 2026".
+    ``begins`` follow "since".
     """
 
     column: str
@@ -58,7 +63,7 @@ class Periods(OneLine):
 def time_columns(predictions: Predictions) -> tuple[str, ...]:
     """Names of the metadata columns that order rows in time: of dates, then of whole numbers named like "week".
 
-    Dates of birth and columns with a single value are left out.
+    Dates of birth and columns with a single value are left out. Dates named like a discharge come after other dates.
 
     >>> import pandas as pd
     >>> columns = pd.DataFrame({"site": ["a", "b"], "week": [1, 2], "seen": ["2026-10-05", "2026-10-12"]})
@@ -76,7 +81,29 @@ def time_columns(predictions: Predictions) -> tuple[str, ...]:
                 dated.append(name)
         elif _STEPS.search(_CAMEL.sub("_", name)) and len(_steps(values)) > 1:
             numbered.append(name)
-    return (*dated, *numbered)
+    return (*sorted(dated, key=lambda name: bool(_LATER.search(name))), *numbered)
+
+
+def no_time(predictions: Predictions) -> str:
+    """Say why no metadata column orders the rows in time, with the reason of the first column that nearly does.
+
+    >>> import pandas as pd
+    >>> no_time(Predictions([[0.7, 0.3]], [0], metadata=pd.DataFrame({"seen": ["2026-10-05"]})))
+    "the dates in the column 'seen' are all October 5, 2026; periods are days or longer"
+    """
+    for name in columns_of(predictions):
+        if _BIRTH.search(name):
+            continue
+        found = dates_in(name, metadata_column(predictions, name))
+        if found.days is not None and not np.isnat(found.days).all():
+            only = day_words(found.days[~np.isnat(found.days)][0].item())
+            return f"the dates in the column {name[:80]!r} are all {only}; periods are days or longer"
+        if found.days is None and found.nearly:
+            return f"the column {name[:80]!r} {found.reason}"
+    return (
+        "there is no column with the time of the predictions; add a column of dates such as 2026-10-05, or of whole "
+        "numbers, named week or batch"
+    )
 
 
 def _steps(values: Column) -> list[int]:
@@ -118,7 +145,7 @@ def periods(predictions: Predictions, column: str, every: str = AUTO) -> Periods
             "choose longer ones"
         )
     conditions = tuple(DateSpan(column, *ends) for ends in zip(calendar.firsts, calendar.ends, strict=True))
-    article = "the " if calendar.unit == "week" else ""
+    article = {"day": "on ", "week": "in the "}.get(calendar.unit, "in ")
     return Periods(
         column,
         calendar.unit,
@@ -141,14 +168,16 @@ def _numbered(column: str, values: Column, every: str, reason: str) -> Periods:
         raise NotAnswerable(f"the column {column[:80]!r} has numbers, not dates: each number is a period")
     codes, texts = coded_texts(values)
     names = tuple(f"{column} {text}" for text in texts)
-    return Periods(column, "value", tuple(Value(column, text) for text in texts), tuple(texts), names, names, codes)
+    conditions = tuple(Value(column, text) for text in texts)
+    return Periods(column, "value", conditions, tuple(texts), tuple(f"in {name}" for name in names), names, codes)
 
 
 def _length(days: Days) -> str:
     """The finest unit that has neither too many periods nor too few rows in each."""
     known = days[~np.isnat(days)]
     sizes = {unit: np.unique(first_days(known, unit), return_counts=True)[1] for unit in UNITS}
-    able = [unit for unit in UNITS if FEWEST_SHOWN <= len(sizes[unit]) <= MOST_SHOWN]
-    few = [unit for unit in UNITS if len(sizes[unit]) <= MOST_SHOWN]
+    units = units_of(known)
+    able = [unit for unit in units if FEWEST_SHOWN <= len(sizes[unit]) <= MOST_SHOWN]
+    few = [unit for unit in units if len(sizes[unit]) <= MOST_SHOWN]
     rich = [unit for unit in able if np.median(sizes[unit]) >= TYPICAL_ROWS]
     return (*rich, *able[::-1], *few, "year")[0]

@@ -68,7 +68,7 @@ class OverTime(Diagram):
     @property
     def promise(self) -> str:
         """When the alarm was given, and how often it would be false."""
-        alarm = f"Alarm in {self.alarm_in}. " if self.answer.alarm else ""
+        alarm = f"Alarm {self.alarm_in}. " if self.answer.alarm else ""
         return (
             f"{alarm}{several(self.answer.rows, 'outcomes')}. False alarms: at most {short_percent(self.answer.alpha)} "
             f"over these {self.periods}, however often you look."
@@ -80,7 +80,7 @@ class OverTime(Diagram):
         missed, expected = int(self.lines["misses"].sum()), (1 - self.level) * len(self.lines)
         return (
             f"The {at_level(self.level)} interval excludes the prediction in {count(missed)} of {self.periods}; up to "
-            f"{max(round(expected), 1)} would be expected of a calibrated model. These are no alarms."
+            f"{max(round(expected), 1)} would be expected of a calibrated model. A single period is no alarm."
         )
 
     def _line(self) -> str:

@@ -236,6 +236,15 @@ def number(heading: str, name: str | None = None, best: str = "") -> Column:
     return Column(heading, (name or heading,), _known(score), digits="%.3g", best=best)
 
 
+def evidence(heading: str, name: str) -> Column:
+    """A column of e-values; those above a million, which can have 40 digits, are only said to be so."""
+
+    def write(value: float) -> str:
+        return "over 1,000,000" if value > 1e6 else score(value)
+
+    return Column(heading, (name,), _known(write), digits="%.3g")
+
+
 def error(heading: str, name: str | None = None, best: str = "") -> Column:
     """A column of errors in units of probability: percent, two significant digits."""
     return Column(heading, (name or heading,), _known(number_words.short_percent), digits="percent", best=best)

@@ -12,7 +12,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.columns.dates import UNITS
-from calib_core.columns.periods import AUTO, time_columns
+from calib_core.columns.periods import AUTO, no_time, time_columns
 from calib_core.monitoring import OverTime, UpdateAfterAlarm
 from calib_core.registry.registry import Choice, Text
 from calib_core.text import points_of, score, short_percent
@@ -20,17 +20,13 @@ from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
-NO_TIME = (
-    "there is no column with the time of the predictions; add a column of dates such as 2026-10-05, or of whole "
-    "numbers, named week or batch"
-)
-
 
 def columns_of_time(scene: Scene) -> tuple[str, ...]:
     """Return the columns that order the rows in time, dates first; NotAnswerable without any."""
-    found = time_columns(scene.get(scene.model.predictions))
+    rows = scene.get(scene.model.predictions)
+    found = time_columns(rows)
     if not found:
-        raise NotAnswerable(NO_TIME)
+        raise NotAnswerable(no_time(rows))
     return found
 
 
@@ -115,7 +111,7 @@ class ByPeriod(OfPeriods):
             of.between("90 % interval", "low", "high"),
             of.gap(),
             of.flag("interval excludes the prediction", "misses"),
-            of.number("evidence", "e_value"),
+            of.evidence("evidence", "e_value"),
             of.points("mean gap so far", "mean_gap"),
         )
 
@@ -188,7 +184,7 @@ class AfterAlarm(OfPeriods):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         return Words(
-            f"{scene.model.title}: fitted on {found.fit_rows:,} rows from {found.since} to the alarm in "
+            f"{scene.model.title}: fitted on {found.fit_rows:,} rows from {found.since} to the alarm "
             f"{found.alarm_in}, tried on {found.test_rows:,} later rows.",
             headline=(found.sentence,),
         ).also("Nothing after the alarm is used for an update. An error that changes again later is not mended by it.")

@@ -7,11 +7,11 @@ from contextlib import suppress
 import streamlit as st
 
 from calib_core import InputError, NotAnswerable
-from calib_core.columns.periods import time_columns
+from calib_core.columns.periods import no_time, time_columns
 from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.watched_periods import NO_TIME, ByPeriod, columns_of_time
+from dashboard.exhibits.watched_periods import ByPeriod, columns_of_time
 from dashboard.navigation import view
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited, progress
@@ -25,7 +25,7 @@ def missing() -> str:
         test = session.parts(widgets.selection().source).test
     except InputError:
         return ""
-    return "" if test.grain != "counts" and time_columns(test) else NO_TIME
+    return "" if test.grain != "counts" and time_columns(test) else no_time(test)
 
 
 @view("over-time", "Over time", 36, room="explore", missing=missing, reads="rows", rare=True)

@@ -22,6 +22,8 @@ from calib_core.readers.text_encoding import MISSING_TEXT, numbers_as_written
 _FIRST_ROWS = 5000
 _MOST_VALUES = 1000
 """Number of distinct values up to which a column can be one of classes."""
+_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([T ].*)?")
+"""Dates are no classes: columns such as "prediction_date" and "discharge_date" share values and are no answers."""
 _PREDICTED = frozenset({"pred", "preds", "predict", "predicted", "prediction", "predictions", "scored", "guess",
                         "pgr", "into", "decision", "classified"})  # fmt: skip
 _TRUE = frozenset({"true", "truth", "gold", "golden", "expected", "actual", "target", "reference", "annotated",
@@ -208,7 +210,8 @@ def _values(column: Array, most: int) -> dict[str, str]:
         return {}
     texts = [str(text) for text in pd.unique(label_texts(some))]
     found = {plain(text): text for text in texts if text.strip().casefold() not in MISSING_TEXT}
-    return found if len(found) <= most else {}
+    dates = bool(found) and all(map(_DATE.fullmatch, found.values()))
+    return found if len(found) <= most and not dates else {}
 
 
 def _numbers(table: Table, names: Sequence[str]) -> NDArray[np.float64]:
