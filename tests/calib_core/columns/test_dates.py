@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.columns.conditions import DateSpan, Slice
 from calib_core.columns.cut import cut
-from calib_core.columns.dates import UNITS, after, calendar_unit, dates_in, divided, finest, first_days
-from calib_core.columns.periods import periods, time_columns
+from calib_core.columns.dates import UNITS, after, calendar_unit, dates_in, divided, finest, first_days, units_of
+from calib_core.columns.periods import no_time, periods, time_columns
 from calib_core.slices import table
 
 DAYS = ("2026-10-05", "2026-10-13")
@@ -32,6 +32,8 @@ FORMS = {
     "month in letters": ("5 Oct 2026", "13 Oct 2026"),
     "SAS": ("05-OCT-2026", "13-OCT-2026"),
     "month in full": ("October 5, 2026", "October 13, 2026"),
+    "German, short": ("05.10.26", "13.10.26"),
+    "Oracle": ("05-Oct-26", "13-OCT-26"),
 }
 
 
@@ -44,10 +46,80 @@ def test_the_ways_people_write_dates_are_read(form: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "first", "unit"),
+    [
+        (["2026Q1", "2026Q4", "2027Q2"], ["2026-01-01", "2026-10-01", "2027-04-01"], "quarter"),
+        (["2026-Q3", "2026-Q4"], ["2026-07-01", "2026-10-01"], "quarter"),
+        (["2026-W01", "2026-W53"], ["2025-12-29", "2026-12-28"], "week"),
+        (["2026-09", "2026-10"], ["2026-09-01", "2026-10-01"], "month"),
+        (["2025-01-01", "2026-01-01"], ["2025-01-01", "2026-01-01"], "year"),
+        (["2026-10-05", "2026-10-13"], list(DAYS), "day"),
+    ],
+)
+def test_dates_of_whole_periods_are_these_periods(written: list[str], first: list[str], unit: str) -> None:
+    found = dates_in("seen", pd.Series(written)).days
+    assert found is not None
+    assert found.astype(str).tolist() == first
+    assert units_of(found)[0] == unit
+    assert periods(_rows(seen=written * 30), "seen").unit == unit
+
+
+def test_years_of_two_digits_are_near() -> None:
+    found = dates_in("seen", pd.Series(["31.12.68", "01.01.69"])).days
+    assert found is not None
+    assert found.astype(str).tolist() == ["2068-12-31", "1969-01-01"]
+    slashes = dates_in("seen", pd.Series(["04/13/26"]))
+    assert slashes.days is None
+    assert "year of two digits" in slashes.reason
+
+
+def test_days_numbered_by_a_spreadsheet_are_read_under_the_name_of_a_date() -> None:
+    numbers = pd.Series([46300, 46308, None])  # 2026-10-05 and 2026-10-13 in a spreadsheet
+    found = dates_in("admission_date", numbers).days
+    assert found is not None
+    assert found.astype(str).tolist() == [*DAYS, "NaT"]
+    assert dates_in("time", numbers).days is None
+    assert dates_in("admission_date", pd.Series([46300, 80000])).days is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"seen": ["2026-10-05"] * 4}, "the dates in the column 'seen' are all October 5, 2026"),
+        ({"seen": ["2026-10-05", "unknown"] * 2}, "such as 2026-10-05, but also 'unknown'; write all of them in the"),
+        ({"seen": ["unknown", "2026-10-05"] * 2}, "such as 2026-10-05, but also 'unknown'; write all of them in the"),
+        ({"seen": ["03/04/2026", "05/06/2026"] * 2}, "day and month cannot be distinguished"),
+        ({"born": ["2026-10-05"] * 4, "site": list("abab")}, "there is no column with the time of the predictions"),
+    ],
+)
+def test_why_there_is_no_time_is_said_of_the_column_that_nearly_has_it(
+    columns: dict[str, list[object]], why: str
+) -> None:
+    rows = _rows(**columns)
+    assert time_columns(rows) == ()
+    assert why in no_time(rows)
+
+
+def test_a_date_of_discharge_comes_after_other_dates() -> None:
+    rows = _rows(discharged=["2026-10-05", "2026-10-13"] * 2, admitted=["2026-10-04", "2026-10-05"] * 2)
+    assert time_columns(rows) == ("admitted", "discharged")
+
+
+def test_names_and_begins_belong_to_their_period() -> None:
+    found = periods(_rows(seen=["2026-10-05", "2026-11-12"]), "seen", "month")
+    assert found.names == ("in October 2026", "in November 2026")
+    assert found.begins == ("October 1, 2026", "November 1, 2026")
+    assert periods(_rows(seen=["2026-10-07", "2026-11-12"]), "seen", "day").names[0] == "on October 7, 2026"
+    week = periods(_rows(seen=["2026-10-07", "2026-11-12"]), "seen", "week")
+    assert (week.names[0], week.begins[0]) == ("in the week of October 5, 2026", "October 5, 2026")
+
+
+@pytest.mark.parametrize(
     "values",
     [
         pd.to_datetime(pd.Series([*DAYS, None])),
         pd.to_datetime(pd.Series([*DAYS, None])).dt.tz_localize("US/Eastern"),
+        pd.to_datetime(pd.Series([f"{day} 00:30" for day in DAYS] + [None])).dt.tz_localize("Europe/Berlin"),
         pd.Series([date(2026, 10, 5), date(2026, 10, 13), None]),
         pd.Series([datetime(2026, 10, 5, 13), datetime(2026, 10, 13), None]),
         pd.Series([*DAYS, None], dtype="category"),
