@@ -297,6 +297,9 @@ def test_the_length_of_periods_is_chosen_from_dates_only() -> None:
     assert periods(_rows(seen=[*year]), "seen").unit == "month"
     decade = np.arange("2016-01-01", "2026-01-01", dtype="datetime64[D]").astype(str)
     assert periods(_rows(seen=[*decade]), "seen").unit == "quarter"
+    # One day with many rows does not make the others rich.
+    days = np.arange("2026-01-05", "2026-02-14", dtype="datetime64[D]").astype(str)
+    assert periods(_rows(seen=[*days] * 5 + ["2026-01-05"] * 60), "seen").unit == "week"
     found = periods(_rows(week=[3, 10, 9, 3]), "week")
     assert (found.unit, found.labels, found.codes.tolist()) == ("value", ("3", "9", "10"), [0, 2, 1, 0])
     with pytest.raises(NotAnswerable, match="each number is a period"):

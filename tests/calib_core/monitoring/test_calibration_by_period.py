@@ -54,6 +54,25 @@ def test_every_line_is_about_the_rows_of_its_slice(shifted: tuple[Predictions, O
         assert [line[f"score_{name}"] for name in ("low", "median", "high")] == pytest.approx(quantiles, abs=1e-6)
 
 
+def test_the_level_is_that_of_single_periods_only(shifted: tuple[Predictions, OverTime]) -> None:
+    given, usual = shifted
+    found = over_time(given, "seen", every="month", level=0.5)
+    for line in found.frame().to_dict("records"):
+        n, events = line["rows"], round(line["rows"] * line["observed"])
+        ends = beta.ppf([0.25, 0.75], [events, events + 1], [n - events + 1, n - events])
+        assert [line["low"], line["high"]] == pytest.approx(ends)
+    assert "The 50 % interval excludes" in found.by_chance
+    assert "up to 4 would be expected" in found.by_chance
+    pd.testing.assert_frame_equal(found.frame().filter(like="mean_"), usual.frame().filter(like="mean_"))
+
+
+def test_the_tolerance_and_the_ratio_are_those_of_the_watch(shifted: tuple[Predictions, OverTime]) -> None:
+    given, usual = shifted
+    assert usual.answer.alarm
+    assert not over_time(given, "seen", every="month", tolerance=0.3).answer.alarm
+    assert not over_time(given, "seen", every="month", ratio=3.0).answer.alarm
+
+
 def test_the_answer_is_that_of_a_watch_fed_period_by_period(shifted: tuple[Predictions, OverTime]) -> None:
     given, found = shifted
     watch, evidence = Watch(horizon=7), []
