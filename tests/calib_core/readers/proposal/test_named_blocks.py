@@ -12,6 +12,7 @@ import calib_core as cc
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import propose
 from calib_core.readers.proposal.column_roles import class_of
+from calib_core.readers.proposal.named_blocks import answers
 from calib_core.readers.table import Table
 
 N = 60
@@ -289,3 +290,11 @@ def test_ranks_are_no_classes() -> None:
     assert propose(table({**{f"p_{name}": falling[:, j] for j, name in enumerate(CLASSES)}, "kind": TRUE})).label == (
         "kind",
     )
+
+
+def test_two_columns_of_dates_are_no_answers_and_labels() -> None:
+    days = np.array(["2026-10-05", "2026-10-06", "2026-10-05", "2026-10-07"], dtype=object)
+    table = Table("a.csv", "csv", {"prediction_date": days, "discharge_date": days[::-1]})
+    assert answers(table, ()) is None
+    german = np.array(["05.10.2026", "06.10.2026 08:30", "05.10.2026", "07.10.2026"], dtype=object)
+    assert answers(Table("a.csv", "csv", {"prediction_date": german, "discharge_date": german[::-1]}), ()) is None
