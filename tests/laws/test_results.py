@@ -77,7 +77,7 @@ def examples(rows):
     stratum = flat.stratum(0)
     sites = pd.DataFrame({"site": np.array(NAMES)[np.arange(300) % 3]})
     weeks = pd.DataFrame({"week": np.arange(300) // 30})
-    off = cc.Predictions([[0.5, 0.5]] * 300, np.arange(300) % 5 < 1)
+    wrong = cc.Predictions(np.tile([0.1, 0.9], (300, 1)), np.arange(300) % 2, metadata=weeks)
     sliced = rows.replace(metadata=sites, groups=np.arange(300) // 3)
     reliability = diagrams.reliability(rows)
     two = cc.Predictions(
@@ -133,7 +133,7 @@ def examples(rows):
         judged.errors,
         cc.monitoring.over_time(two.replace(metadata=weeks), "week"),
         periods(two.replace(metadata=weeks), "week"),
-        cc.monitoring.update_after_alarm(off.replace(metadata=weeks), "week", tolerance=0.0),
+        cc.monitoring.update_after_alarm(wrong, "week"),
         (watch := cc.Watch().add(two)),
         watch.answer(),
         watch.evidence,
