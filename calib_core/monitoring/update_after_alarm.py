@@ -1,4 +1,4 @@
-"""Updates of the model at the first alarm, tried on the rows of all later periods."""
+"""Updates of a model at the first alarm, tried on the rows of all later periods."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _UPDATES = {"event": ("intercept", "logistic-recalibration"), "confidence": ("te
 class UpdateAfterAlarm(OneLine):
     """Updates that could have been made at the first alarm, each tried on later rows only.
 
-    They are fitted on the ``fit_rows`` rows from ``since``, the start of the error as it was seen at the alarm, to
-    ``alarm_in``, the period of the alarm, such as "in week 7". ``table`` is the result of ``frame``.
+    They are fitted on ``fit_rows`` rows, from ``since`` to the period of the alarm, ``alarm_in`` (such as "in week 7").
+    ``since`` is the start of the error as it was seen then. ``table`` is the result of ``frame``.
     """
 
     since: str
@@ -44,7 +44,7 @@ class UpdateAfterAlarm(OneLine):
 
     @property
     def sentence(self) -> str:
-        """The means of the later rows, without and with the simplest update."""
+        """Means of the later rows without an update and with the simplest one."""
         before, after = self.table.iloc[0], self.table.iloc[1]
         return (
             f"On {several(self.test_rows)} after the alarm, predicted and observed means are "
