@@ -400,6 +400,22 @@ def scene(
     return found
 
 
+def every_row(selection: Selection, given: Mapping[str, Any]) -> Selection:
+    """Return the choices with all rows judged, unless options or a column divide them."""
+    from calib_core import InputError
+    from dashboard import session
+
+    chosen = any(not _shared_options.by_default(name) for name in ("judge", "rows", "share", "folds") if name in given)
+    if chosen or selection.source.by != "auto" or session.split_by(selection.source) != "share":
+        return selection
+    every = selection.replace(by="folds")
+    try:
+        session.parts(every.source)
+    except InputError:  # fewer groups of rows than folds
+        return selection
+    return every
+
+
 def judged_rows(scene: Scene, rows: str = "auto", *, fitted: bool = False) -> str:
     """Describe the evaluated rows; ``fitted``: after calibrators, which may have used these rows."""
     first = scene.models.shown[0]

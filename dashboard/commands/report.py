@@ -112,7 +112,7 @@ def command(
         selection = _opened_models.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
         if style == "validation":
-            selection = _every_row(selection, given)
+            selection = _opened_models.every_row(selection, given)
         if threshold is not None:
             selection = selection.with_exhibit(EXHIBITS.described("net-benefit", threshold=threshold))
     session.parts(selection.source)
@@ -133,22 +133,6 @@ def command(
         with _outputs.progress("Figures", _STEPS) as bar:
             archive = chromium.pictures(report.document, width, lambda s: bar.update(int(s * _STEPS) - bar.pos))
         _outputs.write(figures, archive)
-
-
-def _every_row(selection: Selection, given: Mapping[str, Any]) -> Selection:
-    """Return the choices with all rows judged, as in a validation, unless options or a column divide them."""
-    from calib_core import InputError
-    from dashboard import session
-
-    chosen = any(not _shared_options.by_default(name) for name in ("judge", "rows", "share", "folds") if name in given)
-    if chosen or selection.source.by != "auto" or session.split_by(selection.source) != "share":
-        return selection
-    every = selection.replace(by="folds")
-    try:
-        session.parts(every.source)
-    except InputError:  # fewer groups of rows than folds
-        return selection
-    return every
 
 
 def _sections(

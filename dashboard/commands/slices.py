@@ -112,6 +112,8 @@ def command(
     else:
         recipe = EXHIBITS.described("slice-columns")
     selection = _opened_models.selection(file, model=model, **given).with_exhibit(recipe)
+    if by_time and not given["calibrators"]:
+        selection = _opened_models.every_row(selection, given)
     scene = scene_of(selection)
     _refuse_scores(scene, by)
     _exhibit_output.show(recipe.build(), scene, form, _shared_options.named_fields(given))
