@@ -98,6 +98,8 @@ WORKS = {
     "Posocco and Bonnefoy (2021)": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
     "Rahimi et al. (2020)": "Rahimi A, Shaban A, Cheng C-A, Hartley R, Boots B. Intra order-preserving functions for "
     "calibration of multi-class neural networks. NeurIPS 2020.",
+    "Ramdas et al. (2023)": "Ramdas A, Grünwald P, Vovk V, Shafer G. Game-theoretic statistics and safe anytime-valid "
+    "inference. Statistical Science 38, 2023.",
     "Riley et al. (2021)": "Riley RD, Debray TPA, Collins GS, et al. Minimum sample size for external validation "
     "of a clinical prediction model with a binary outcome. Statistics in Medicine 40, 2021.",
     "Roelofs et al. (2022)": "Roelofs R, Cain N, Shlens J, Mozer MC. Mitigating bias in calibration error estimation. "
