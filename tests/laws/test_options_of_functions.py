@@ -406,6 +406,16 @@ AT: dict[str, dict[str, Any]] = {
     "slices.table": {"by": "site"},
     "slices.between": RISK | {"by": "site"},
     "monitoring.over_time": {"predictions": given("year"), "by": "seen"},
+    "monitoring.before_labels": {
+        "labeled": given("predictions"),
+        "later": Lazy(
+            lambda: {"1": GIVEN.predictions.probs[:90], "2": np.roll(GIVEN.predictions.probs[90:], 1, axis=1)}
+        ),
+    },
+    "monitoring.score_drift": {
+        "reference": Lazy(lambda: GIVEN.risk.probs[:, 1]),
+        "later": Lazy(lambda: {"1": GIVEN.risk.probs[:90, 1], "2": GIVEN.risk.probs[90:, 1] ** 2}),
+    },
     "monitoring.update_after_alarm": {"predictions": given("year"), "by": "seen"},
     "slices.characteristics": RISK,
     "inference.random_effects": {"values": [0.0, 0.4, 0.9], "errors": [0.1, 0.2, 0.1]},
@@ -774,6 +784,10 @@ CASES: dict[str, Any] = {
     "slices.between.edges": Of([30, 40], RISK | {"by": "age"}),
     "slices.between.parts": Of(2, RISK | {"by": "age"}),
     "slices.between.ratio": 4.0,
+    "monitoring.before_labels.alpha": 0.2,
+    "monitoring.before_labels.horizon": 4,
+    "monitoring.score_drift.alpha": 0.2,
+    "monitoring.score_drift.horizon": 4,
     "monitoring.over_time.every": "quarter",
     "monitoring.over_time.notion": "confidence",
     "monitoring.over_time.tolerance": 0.1,
@@ -920,6 +934,8 @@ def usual(function: str, option: str, arguments: dict[str, Any]) -> Any:
     case = CASES.get(f"{function}.{option}")
     others = isinstance(case, Of) and (case.also or case.first is not inspect.Parameter.empty)
     asked_as = f"{function}.{option}" if others or option in AT.get(function, {}) else function
+    if function in CALLED:  # its result is an effect, which the second call would find already there
+        return said(function, arguments)
     if asked_as not in KNOWN:
         KNOWN[asked_as] = said(function, arguments)
     return KNOWN[asked_as]

@@ -417,6 +417,16 @@ def of_impact(w: World, frame: Frame) -> dict[str, Any]:
     return {"thousand": 1000, **{name: list(1000 * frame[name]) for name in names}}
 
 
+def of_threshold(w: World, frame: Frame) -> dict[str, Any]:
+    """Return the threshold in use."""
+    return {"threshold": 100 * EXHIBITS.make("net-benefit").threshold}
+
+
+def of_few_values(w: World, frame: Frame) -> dict[str, Any]:
+    """Return the number of different numbers up to which each is counted."""
+    return {"few": defaults.FEW_VALUES}
+
+
 def of_sites(w: World, frame: Frame) -> dict[str, Any]:
     """Return the numbers of verdicts, the tolerance, and the pooled ratio with its intervals."""
     found = w.scene.get(EXHIBITS.make("sites").found(w.scene))
@@ -440,6 +450,8 @@ Collect = Callable[[World, Frame], Any]
 RULES: list[tuple[str, Collect, str]] = [
     ("net-benefit|calibrators", of_impact, r"of {thousand} rows, {acted} are acted on, and {hits} of these have the "
                                            r"class \({hits_low} to {hits_high}\)"),
+    ("net-benefit|calibrators", of_threshold, r"threshold of {threshold} % means"),
+    ("characteristics", of_few_values, r"at most {few} different values"),
     ("sites|pooled-sites|slices", of_sites, r"Of {sites} values of \w+, {fine} shown to be fine(?:,| and) {off} shown "
                                             r"to be off(?:(?:,| and) {close} too close to call)?(?:(?:,| and) {few} "
                                             r"with too few rows)? \([a-z ]+, tolerance {least} to {most}; "

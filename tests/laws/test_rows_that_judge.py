@@ -30,6 +30,7 @@ NOT_JUDGED = (OF_NO_DATA - {"rejection"}) | {"paper-tables"}
 OF_BOTH = {
     "file": "what the file holds",
     "rows": "both parts, side by side",
+    "row-flow": "counts the rows of the file and their events",
     "plans": "promises of calibrators count calibration rows",
     "plan": "promises of calibrators count calibration rows",
     "update-test": "advice on an update is fitted on calibration rows, as the choice of a calibrator is",

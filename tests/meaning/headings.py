@@ -285,6 +285,8 @@ OWN = {
     **{("sites", name): f"^{name}$" for name in ("events", "expected", "intercept", "slope")},
     ("sites", "ratio"): "^observed : expected$",
     ("sites", "differs"): "differs significantly from 1",
+    **{("row-flow", name): f"^{name}$" for name in ("step", "reason", "rows", "events")},
+    **{("characteristics", name): f"^{name}$" for name in ("characteristic", "value")},
     **{("over-time", name): f"^{name}$" for name in ("period", "predicted", "observed")},
     ("over-time", "misses"): "excludes the prediction",
     ("over-time", "e_value"): "^evidence$",
@@ -372,6 +374,8 @@ def expected(key, column):
                 "p": "^p$",
                 "p_holm": rf"^p \(corrected\), {re.escape(model)}$",
             }[name]
+    if first.startswith("rows: "):
+        return f"^{re.escape(first.removeprefix('rows: '))}$"
     if f"{first}, rank" in more or re.search(r"-M?ECE|-MCE|MCE of bins|^(Accuracy|Log loss|Brier score)$", first):
         return f"^{re.escape(first)}$"
     return OWN.get((key, first)) or OF[first]

@@ -163,7 +163,9 @@ def test_the_test_of_cumulative_differences_is_of_the_notion_judged():
 
 
 def test_the_event_is_called_by_the_column_of_its_outcome():
-    data = b"risk,died\n" + b"\n".join(b"%.2f,%d" % (0.2 + i % 7 / 20, i % 7 > 4) for i in range(200))
+    data = b"risk,died\n" + b"\n".join(
+        b"%.2f,%d" % (0.2 + i % 7 / 20, (i % 7 > 4) != (i % 11 == 0)) for i in range(200)
+    )
     p = cc.read_predictions(data, "clinic.csv")
     updated = cc.CALIBRATORS.make("logistic-recalibration").fit_on(p).apply(p)
     for rows in (p, p.take(np.arange(50)), p.with_probs(p.probs), updated):
