@@ -30,6 +30,10 @@ def columns_of_time(scene: Scene) -> tuple[str, ...]:
     return found
 
 
+_MEANS = (of.share("predicted"), of.share("observed"), of.between("90 % interval", "low", "high"), of.gap())
+"""Columns of the means of some rows."""
+
+
 @dataclass(frozen=True)
 class OfPeriods(Exhibit):
     """Base class of exhibits about periods of time."""
@@ -92,8 +96,11 @@ class ByPeriod(OfPeriods):
         return self.compared(scene, cc.monitoring.over_time, "over_time")
 
     def alarmed(self, scene: Scene) -> bool:
-        """True if there is an alarm; NotAnswerable if periods cannot be compared."""
-        return scene.get(self.found(scene)).answer.alarm
+        """True if there is an alarm; False also where periods cannot be compared."""
+        try:
+            return scene.get(self.found(scene)).answer.alarm
+        except NotAnswerable:
+            return False
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -106,10 +113,7 @@ class ByPeriod(OfPeriods):
             of.text("period"),
             of.whole("rows"),
             *((of.whole("groups"),) if "groups" in frame else ()),
-            of.share("predicted"),
-            of.share("observed"),
-            of.between("90 % interval", "low", "high"),
-            of.gap(),
+            *_MEANS,
             of.flag("interval excludes the prediction", "misses"),
             of.evidence("evidence", "e_value"),
             of.points("mean gap so far", "mean_gap"),
@@ -173,10 +177,7 @@ class AfterAlarm(OfPeriods):
         return (
             of.text("update"),
             of.whole("rows"),
-            of.share("predicted"),
-            of.share("observed"),
-            of.between("90 % interval", "low", "high"),
-            of.gap(),
+            *_MEANS,
             of.flag("interval contains the prediction", "inside"),
             of.number("log loss", "log_loss", best="low"),
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import streamlit as st
 
 from calib_core import InputError, NotAnswerable
@@ -43,9 +41,8 @@ def render() -> None:
     chosen: ByPeriod = widgets.selection().exhibit("over-time").build()
     _choose(chosen, names)
     exhibited("over-time", scene, title=None, controls=False, folded=True)
-    with suppress(NotAnswerable):
-        if chosen.alarmed(scene):
-            exhibited("after-alarm", scene, controls=False, limits={"by": chosen.by, "every": chosen.every})
+    if chosen.alarmed(scene):
+        exhibited("after-alarm", scene, controls=False, limits={"by": chosen.by, "every": chosen.every})
     st.caption("Click a period to filter every page to its rows; clear the filter at the top.")
 
 

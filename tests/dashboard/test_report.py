@@ -41,7 +41,7 @@ from dashboard.report.exhibited import ExhibitParts
 from dashboard.report.picture import PARTS, as_json, on_paper, printed
 from dashboard.report.request import Request
 from dashboard.report.sections import data as data_section
-from dashboard.report.sections import for_event
+from dashboard.report.sections import for_event, slices
 from dashboard.report.sections.again import settings_table
 from dashboard.report.sections.front_page import HeadlineAnswer, _judged, _rows, _score, headline
 from dashboard.selection import Selection, Source
@@ -795,3 +795,13 @@ def test_a_test_file_is_described_by_its_own_reading(monkeypatch: pytest.MonkeyP
     source = Source(data="a", reading="r", test="b", test_reading="s")
     list(data_section.blocks(SimpleNamespace(selection=Selection(source=source))))
     assert asked == [("a", "r"), ("b", "s")]
+
+
+def test_weighted_rows_with_dates_have_a_report_without_periods() -> None:
+    rng = np.random.default_rng(0)
+    risk, day = rng.uniform(0.1, 0.6, 200), np.datetime64("2026-01-01") + np.arange(200)
+    frame = pd.DataFrame({"risk": risk, "died": (rng.random(200) < risk).astype(int), "w": rng.uniform(0.5, 2, 200)})
+    key = session.hold(frame.assign(seen=day.astype(str)).to_csv(index=False).encode(), "weighted.csv").key
+    request = Request(chosen(source=Source(data=key, reading='{"weights":"w"}')), Options())
+    told = [block.text for block in slices.blocks(request) if isinstance(block, Paragraph)]
+    assert "Periods are compared for rows without weights, as they arrive." in told
