@@ -25,7 +25,7 @@ from calib_core._base.pandas_input import (
     span_text,
     span_words,
 )
-from calib_core.columns.dates import calendar_unit, dates_in, span_of_days
+from calib_core.columns.dates import CalendarCut, calendar_unit, dates_in, span_of_days
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import counts
 from calib_core.summaries.cells import Cells
@@ -180,6 +180,11 @@ class DateSpan:
 
 
 Condition: TypeAlias = Value | Span | DateSpan
+
+
+def date_spans(column: str, calendar: CalendarCut) -> tuple[DateSpan, ...]:
+    """The periods of a calendar as conditions on a column."""
+    return tuple(DateSpan(column, *ends) for ends in zip(calendar.firsts, calendar.ends, strict=True))
 
 
 @dataclass(frozen=True)

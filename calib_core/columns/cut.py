@@ -18,11 +18,11 @@ from calib_core._base.errors import as_whole
 from calib_core._base.pandas_input import Column, is_number, named_codes, stored
 from calib_core.columns.conditions import (
     Condition,
-    DateSpan,
     Slice,
     Span,
     Value,
     columns_of,
+    date_spans,
     kept_sums,
     metadata_column,
     no_columns,
@@ -259,8 +259,7 @@ def _dated(name: str, values: Column, every: Column | None) -> CutColumn | None:
     if found is None or whole is None or len(np.unique(whole[~np.isnat(whole)])) <= FEW_VALUES:
         return None
     calendar = divided(found, finest(whole, FEW_VALUES))
-    spans = zip(calendar.firsts, calendar.ends, strict=True)
-    conditions: list[Condition] = [DateSpan(name, *ends) for ends in spans]
+    conditions: list[Condition] = [*date_spans(name, calendar)]
     codes = calendar.codes.copy()
     if (codes < 0).any():
         codes[codes < 0] = len(conditions)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import Column, coded_texts, is_number
-from calib_core.columns.conditions import Condition, DateSpan, Value, columns_of, metadata_column
+from calib_core.columns.conditions import Condition, Value, columns_of, date_spans, metadata_column
 from calib_core.columns.dates import UNITS, Days, dates_in, day_words, divided, first_days, units_of
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.text import count
@@ -53,6 +54,12 @@ class Periods(OneLine):
     names: tuple[str, ...]
     begins: tuple[str, ...]
     codes: NDArray[np.intp]
+
+    @cached_property
+    def places(self) -> list[NDArray[np.intp]]:
+        """Positions of the rows of each period."""
+        order = np.argsort(self.codes, kind="stable")
+        return np.split(order, np.searchsorted(self.codes[order], np.arange(len(self.labels))))[1:]
 
     @property
     def without_date(self) -> int:
@@ -144,7 +151,7 @@ def periods(predictions: Predictions, column: str, every: str = AUTO) -> Periods
             f"the column {column[:80]!r} has {count(len(calendar.firsts))} periods, more than {count(MOST_PERIODS)}; "
             "choose longer ones"
         )
-    conditions = tuple(DateSpan(column, *ends) for ends in zip(calendar.firsts, calendar.ends, strict=True))
+    conditions = date_spans(column, calendar)
     article = {"day": "on ", "week": "in the "}.get(calendar.unit, "in ")
     return Periods(
         column,

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from calib_core._base.arrays import Codes
 from calib_core.columns.periods import AUTO, Periods, periods
 from calib_core.defaults import LEVEL, SIGNIFICANCE, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.monitoring.e_processes import gaps_so_far, start_weights
-from calib_core.monitoring.watched_model import Watch, WatchAnswer
+from calib_core.monitoring.watched_model import Watch, WatchAnswer, between_points, direction
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.slices.gaps import judged
-from calib_core.text import at_level, count, in_points, several, short_percent
+from calib_core.text import at_level, count, several, short_percent
 
 QUANTILES = (0.1, 0.5, 0.9)
 """Shares of a period's rows with a smaller score: the middle 80 % and the median."""
@@ -55,15 +57,13 @@ class OverTime(Diagram):
     def sentence(self) -> str:
         """Since when an error is shown and how large it is, or that there is no alarm."""
         found = self.answer
-        gap = "between {} and {} points".format(*in_points((found.gap_low, found.gap_high)))
+        gap, size = between_points(found.gap_low, found.gap_high), direction(found.gap_low, found.gap_high)
         if not found.alarm:
             return f"No alarm in {self.periods}. The mean gap, observed less predicted, is {gap}."
         what = "predicted risks are" if self.notion == "event" else "the confidence is"
-        if found.gap_low <= 0 <= found.gap_high:
+        if not size:
             return f"Since about {self.since}, {found.tolerated}. The mean gap is {gap}."
-        word = "high" if found.gap_high < 0 else "low"
-        low, high = in_points(sorted((abs(found.gap_low), abs(found.gap_high))))
-        return f"Since about {self.since}, {what} too {word} by {low} to {high} points on average."
+        return f"Since about {self.since}, {what} {size}."
 
     @property
     def promise(self) -> str:
@@ -127,31 +127,18 @@ def over_time(
     ('week', 'June 1, 2026', True)
     """
     notion = notion or notion_looked_at(predictions)
-    rows = claimed_rows(predictions, notion).answered
-    if rows.grain == "counts":
-        raise NotAnswerable("a summary has counts without their order in time: open the original file")
-    if rows.weights is not None:
-        raise NotAnswerable("periods are compared for rows without weights, as they arrive")
-    cut = periods(rows, by, every)
-    if len(cut.labels) < 2:
-        raise NotAnswerable(f"the column {by[:80]!r} has only one period; choose shorter periods or another column")
-    places = [np.flatnonzero(cut.codes == code) for code in range(len(cut.labels))]
-    watch = watched(rows, cut, Watch(tolerance, ratio, alpha=alpha, horizon=len(places)))
+    rows, cut = rows_by_period(predictions, by, every, notion)
+    watch = watched(rows, cut, Watch(tolerance, ratio, alpha=alpha, horizon=len(cut.labels)))
     answer = watch.answer()
-    scores = np.array([np.quantile(rows.confidence[here].astype(np.float64), QUANTILES) for here in places])
-    own = judged(rows, places, level=level)
+    scores = np.array([np.quantile(rows.confidence[here].astype(np.float64), QUANTILES) for here in cut.places])
+    own = means(rows, cut.places, level)
     lines = pd.DataFrame(
         {
             "period": [condition.short for condition in cut.conditions],
             "where": [str(condition) for condition in cut.conditions],
             "start": list(cut.labels),
-            **{name: own[name] for name in ("rows", "groups") if name in own},
-            "predicted": own["claimed"],
-            "observed": own["right"],
-            "gap": own["gap"],
-            "low": own["low"],
-            "high": own["high"],
-            "misses": (own["claimed"] < own["low"]) | (own["claimed"] > own["high"]),
+            **own,
+            "misses": ~inside(own),
             **dict(zip(("score_low", "score_median", "score_high"), scores.T, strict=True)),
             "e_value": watch.frame()["e_value"],
         }
@@ -161,7 +148,7 @@ def over_time(
     start = cut.labels.index(answer.since)
     lines[["since_gap", "since_low", "since_high"]] = np.nan
     if answer.alarm:
-        share = float(start_weights(len(places), len(places))[start])
+        share = float(start_weights(len(cut.labels), len(cut.labels))[start])
         since = gaps_so_far(watch.sums_by_period(list(cut.labels[start:])), alpha * share)
         lines.loc[start:, ["since_gap", "since_low", "since_high"]] = since
     alarm_in = "" if answer.alarm_period is None else cut.names[cut.labels.index(answer.alarm_period)]
@@ -173,8 +160,34 @@ def over_time(
     return OverTime(by, cut.unit, notion, lines, answer, cut.begins[start], alarm_in, level, cut.without_date, together)
 
 
-def watched(rows: Predictions, cut: Periods, watch: Watch, last: int | None = None) -> Watch:
-    """Return the watch after these periods in their order, or after the ``last`` of them that is added."""
-    for code, label in enumerate(cut.labels[: None if last is None else last + 1]):
-        watch = watch.add(rows.take(np.flatnonzero(cut.codes == code)), label, batch=label)
+def rows_by_period(predictions: Predictions, by: str, every: str, notion: str) -> tuple[Predictions, Periods]:
+    """Return the claims of the answered rows and their periods; NotAnswerable if a watch cannot take them."""
+    rows = claimed_rows(predictions, notion).answered
+    if rows.grain == "counts":
+        raise NotAnswerable("a summary has counts without their order in time: open the original file")
+    if rows.weights is not None:
+        raise NotAnswerable("periods are compared for rows without weights, as they arrive")
+    cut = periods(rows, by, every)
+    if len(cut.labels) < 2:
+        raise NotAnswerable(f"the column {by[:80]!r} has only one period; choose shorter periods or another column")
+    return rows, cut
+
+
+def watched(rows: Predictions, cut: Periods, watch: Watch, *, to_alarm: bool = False) -> Watch:
+    """Return the watch after all periods in their order, or after the one with the first alarm."""
+    for label, here in zip(cut.labels, cut.places, strict=True):
+        watch = watch.add(rows.take(here), label, batch=label)
+        if to_alarm and watch.years[-1].first is not None:
+            break
     return watch
+
+
+def means(rows: Predictions, places: Sequence[Codes], level: float) -> pd.DataFrame:
+    """Predicted and observed means of rows at these positions, with the interval of the latter (``slices.table``)."""
+    own = judged(rows, places, level=level).rename(columns={"claimed": "predicted", "right": "observed"})
+    return own[[name for name in ("rows", "groups", "predicted", "observed", "gap", "low", "high") if name in own]]
+
+
+def inside(lines: pd.DataFrame) -> pd.Series[bool]:
+    """Whether the interval of each line contains the prediction."""
+    return (lines["low"] <= lines["predicted"]) & (lines["predicted"] <= lines["high"])

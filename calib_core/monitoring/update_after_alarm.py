@@ -9,14 +9,13 @@ import pandas as pd
 
 from calib_core._base.notebook_display import OneLine
 from calib_core.calibrators.base import CALIBRATORS
-from calib_core.columns.periods import AUTO, periods
+from calib_core.columns.periods import AUTO
 from calib_core.defaults import LEVEL, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import claimed_rows, notion_looked_at
-from calib_core.monitoring.calibration_by_period import over_time, watched
+from calib_core.monitoring.calibration_by_period import inside, means, rows_by_period, watched
 from calib_core.monitoring.watched_model import Watch
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.proper_scores import log_losses, mean
-from calib_core.slices.gaps import judged
 from calib_core.text import in_percent, several
 
 UNCHANGED = "no update"
@@ -92,16 +91,14 @@ def update_after_alarm(
     notion = notion or notion_looked_at(rows)
     if rows.kind != "full":
         raise NotAnswerable("an update of the model needs the probabilities of all classes")
-    answer = over_time(rows, by, every, tolerance, ratio, alpha, level, notion).answer
+    claims, cut = rows_by_period(rows, by, every, notion)
+    answer = watched(claims, cut, Watch(tolerance, ratio, alpha=alpha, horizon=len(cut.labels)), to_alarm=True).answer()
     if answer.alarm_period is None:
         raise NotAnswerable("there is no alarm, so there is no update to try")
-    cut = periods(rows, by, every)
-    alarm = cut.labels.index(answer.alarm_period)
+    start, alarm = cut.labels.index(answer.since), cut.labels.index(answer.alarm_period)
     later = np.flatnonzero(cut.codes > alarm)
     if not len(later):
         raise NotAnswerable("the alarm is in the last period, so there are no later rows to try an update on")
-    watch = Watch(tolerance, ratio, alpha=alpha, horizon=len(cut.labels))
-    start = cut.labels.index(watched(claimed_rows(rows, notion).answered, cut, watch, alarm).answer().since)
     fit = np.flatnonzero((cut.codes >= start) & (cut.codes <= alarm))
     if len(np.unique(rows.true_labels[fit])) < 2:
         raise NotAnswerable("only one class is observed until the alarm, which is not enough for an update")
@@ -109,21 +106,12 @@ def update_after_alarm(
     tried = {UNCHANGED: test}
     for key in _UPDATES[notion]:
         tried[CALIBRATORS[key].title] = CALIBRATORS.make(key).fit_on(rows.take(fit)).apply(test)
-    lines = [_line(update, after, notion, level) for update, after in tried.items()]
-    return UpdateAfterAlarm(cut.begins[start], cut.names[alarm], len(fit), len(later), pd.DataFrame(lines))
-
-
-def _line(update: str, rows: Predictions, notion: str, level: float) -> dict[str, object]:
-    """Return the line of one update."""
-    (own,) = judged(claimed_rows(rows, notion), [np.arange(rows.n_rows)], level=level).to_dict("records")
-    return {
-        "update": update,
-        "rows": own["rows"],
-        "predicted": own["claimed"],
-        "observed": own["right"],
-        "gap": own["gap"],
-        "low": own["low"],
-        "high": own["high"],
-        "inside": own["low"] <= own["claimed"] <= own["high"],
-        "log_loss": mean(log_losses(rows), rows),
-    }
+    every_row = [np.arange(test.n_rows)]
+    found = pd.concat([means(claimed_rows(after, notion), every_row, level) for after in tried.values()])
+    table = pd.DataFrame({
+        "update": list(tried),
+        **found.drop(columns="groups", errors="ignore").reset_index(drop=True),
+        "inside": inside(found).to_numpy(),
+        "log_loss": [mean(log_losses(after), after) for after in tried.values()],
+    })  # fmt: skip
+    return UpdateAfterAlarm(cut.begins[start], cut.names[alarm], len(fit), len(later), table)

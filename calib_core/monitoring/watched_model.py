@@ -139,20 +139,24 @@ class SliceError(OneLine):
     @property
     def sentence(self) -> str:
         """The error in words."""
-        return f"Since about {self.since}, {_too(self.gap_low, self.gap_high, f'for {self.name}')}."
+        of_slice, size = f"predictions for {self.name} are", direction(self.gap_low, self.gap_high)
+        return f"Since about {self.since}, {f'{of_slice} {size}' if size else f'some {of_slice} off'}."
 
     def _line(self) -> str:
         return self.sentence
 
 
-def _too(low: float, high: float, whose: str) -> str:
-    """The direction and the size of an error, after "since"; some rows are off if its direction is not known."""
+def direction(low: float, high: float) -> str:
+    """Direction and size of an error from the ends of its mean gap, to follow "are"; "" if 0 is between them."""
     if low <= 0 <= high:
-        return f"some predictions {whose} are off"
-    word = "high" if high < 0 else "low"
+        return ""
     ends = in_points(sorted((abs(low), abs(high))))
-    subject = " ".join(filter(None, ("predictions", whose)))
-    return f"{subject} are too {word} by {ends[0]} to {ends[1]} points on average"
+    return f"too {'high' if high < 0 else 'low'} by {ends[0]} to {ends[1]} points on average"
+
+
+def between_points(low: float, high: float) -> str:
+    """The ends of a mean gap, to follow "is"."""
+    return "between {} and {} points".format(*in_points((low, high)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,12 +203,11 @@ class WatchAnswer(OneLine):
         return " ".join(self._sentences())
 
     def _sentences(self) -> Iterator[str]:
-        gap = "The mean gap, observed less predicted, is between {} and {} points.".format(
-            *in_points((self.gap_low, self.gap_high))
-        )
+        gap = f"The mean gap, observed less predicted, is {between_points(self.gap_low, self.gap_high)}."
+        size = direction(self.gap_low, self.gap_high)
         yield f"Alarm at {self.alarm_period}." if self.alarm else "No alarm."
-        if self.of_all_rows and (self.gap_high < 0 or self.gap_low > 0):
-            yield f"Since about {self.since}, {_too(self.gap_low, self.gap_high, '')}."
+        if self.of_all_rows and size:
+            yield f"Since about {self.since}, predictions are {size}."
         elif self.of_all_rows:
             yield f"Since about {self.since}, {self.tolerated}. {gap}"
         else:
