@@ -159,20 +159,30 @@ def aligned(columns: Sequence[Column], frame: pd.DataFrame) -> list[str]:
 # -- answers --------------------------------------------------------------------------------------------------
 
 
+_DETAILS = "To see what the columns and words mean, add --details."
+
+
 def answer(
     form: str,
     *,
     text: Callable[[], Iterable[object]],
     frame: pd.DataFrame,
     record: Callable[[], dict[str, Any]],
+    reading: Callable[[], Iterable[object]] | None = None,
+    details: bool = False,
 ) -> None:
-    """Print a result in the requested form: its lines of text, its table as CSV, or its record."""
+    """Print a result in the requested form: its lines of text, its table as CSV, or its record.
+
+    ``reading`` returns what the text's columns and words mean. It is printed with ``details``, and else announced.
+    """
     if form == "csv":
         write_csv(frame)
     elif form == "json":
         write_json(record())
     else:
         say(text())
+        if reading is not None:
+            say(reading() if details else [_DETAILS])
 
 
 def write_csv(frame: pd.DataFrame) -> None:

@@ -524,6 +524,10 @@ def form(**helps: str) -> Option:
     return add
 
 
+details = click.option(
+    "--details", is_flag=True, help="Also print what the columns and words mean, and how the numbers were computed."
+)
+
 RECORD = "Print JSON with full precision, versions, file hash and findings."
 TABLE = "Print the table as CSV."
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _NOTHING_FITTED = "No calibrator is fitted, so --folds only means that all rows are judged."
 NOTIONS = ("confidence", "top-label", "class-wise")
+_ONLY_DETAILS = ("top-label", "class-wise")
+"""Notions that say little more than the event for two classes: their lines are printed with ``--details``."""
 
 
 @click.command("audit")
@@ -59,6 +61,7 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 @_shared_options.where
 @_shared_options.reading
 @_shared_options.models_in
+@_shared_options.details
 @_shared_options.form(json=_shared_options.RECORD, csv=_shared_options.TABLE)
 @careful
 def command(
@@ -83,6 +86,7 @@ def command(
     where: str,
     read: ReadingOptions,
     models_in: str | None,
+    details: bool,
     form: str,
 ) -> None:
     """Measure calibration errors, with intervals and verdicts.
@@ -101,6 +105,7 @@ def command(
       calib audit few-rows.csv --calibrator temperature --folds 5
       calib audit answers.jsonl --read confidence=conf --read correct=ok --json
       calib audit answers.jsonl --models-in model
+      calib audit risks.csv --details
     """
     _shared_options.check_division(judge, share, folds, rows)
     if rows != "auto" and calibrators:
@@ -127,6 +132,7 @@ def command(
     questions = _questions(models, notions or _asked_of(models), keys, slow, bool(notions))
     lines = estimate_lines(_answers(models, questions, built, level, bool(keys) or slow), tolerance, level)
     found = _Audit(first, scene, which, note, lines, tolerance, ratio, level, built, unbinned)
+    shown = lines if details or notions or not found.large else lines[~lines["notion"].isin(_ONLY_DETAILS)]
     options = {
         "tolerance": tolerance,
         "ratio": ratio,
@@ -141,7 +147,9 @@ def command(
     }
     _outputs.answer(
         form,
-        text=lambda: _text(found),
+        text=lambda: _text(found, shown, details),
+        reading=lambda: _reading(found, shown),
+        details=details,
         frame=lines.drop(columns="mark"),
         record=lambda: _record(found, options),
     )
@@ -320,7 +328,7 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame, tests: 
     from calib_core.inference.verdicts.verdict import tolerated_ratios
     from calib_core.text import at_level, inside
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.risk import DISTANCES, ENDS, MEASURES
+    from dashboard.exhibits.risk import MEASURES
 
     if not large:
         return []
@@ -346,7 +354,7 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame, tests: 
     noted = frame[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
     missing = (f"{', '.join(titles)}: {note}." for note, titles in noted.items())
     named = (f"{model}: {text}" if len(large) > 1 else text for model, text in tests.items())
-    return [*_outputs.aligned(columns, frame), *missing, *named, ENDS, DISTANCES, ""]
+    return [*_outputs.aligned(columns, frame), *missing, *named, ""]
 
 
 def _floored(found: _Audit) -> list[str]:
@@ -398,13 +406,14 @@ def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _text(found: _Audit) -> list[str]:
-    from calib_core.evaluation.study import SCORES
+def _text(found: _Audit, lines: pd.DataFrame, details: bool) -> list[str]:
+    """Return the verdict of each model, its largest finding, its measures in the large and these lines of the table."""
+    from calib_core.inference import each_alone
     from calib_core.text import percent
     from dashboard.exhibits import columns as of
     from dashboard.exhibits import line_words
 
-    models, lines, opened = found.models, found.lines, found.opened
+    models, opened = found.models, found.opened
     judged = found.scene.get(found.scene.models.shown[0].predictions)
     head = f"{opened.file.title}: judged on {found.which}{opened.among}{judged.worth_note}{opened.of_all(judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
@@ -415,19 +424,32 @@ def _text(found: _Audit) -> list[str]:
     texts += _large_lines(found.large, found.verdicts, found.tests)
     answered = lines[lines["value"].notna()]
     names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))
-    texts += _outputs.aligned((*names, *line_words.columns(answered)), answered)
+    stars, rough = line_words.starred(answered)
+    printed = answered if details else answered.assign(mark=stars)
+    texts += _outputs.aligned((*names, *line_words.columns(printed)), printed)
+    texts += () if details else rough
     for name, coverage in found.coverage.items():
         if coverage < 1:
             texts.append(f"{name} answers {percent(coverage)} of the rows.")
-    texts += filter(None, [found.scene.rows_counted])
+    texts += filter(None, [found.scene.rows_counted, found.note])
+    gaps = {name: float(large.set_index("measure")["value"]["gap"]) for name, large in found.large.items()}
+    above = (line_words.gap_above(gap, lines[lines["model"] == name], "event") for name, gap in gaps.items())
+    texts += next(filter(None, above), ())
+    texts += _floored(found) if (answered["estimator"] == "log-loss").any() else []
+    return [*texts, *filter(None, [each_alone(lines["p"])]), *line_words.missing(lines), line_words.BRIEFLY]
+
+
+def _reading(found: _Audit, lines: pd.DataFrame) -> list[str]:
+    """Return what the errors, columns, verdicts and marks of these lines mean."""
+    from calib_core.evaluation.study import SCORES
+    from dashboard.exhibits import line_words
+    from dashboard.exhibits.risk import DISTANCES, ENDS
+
+    answered = lines[lines["value"].notna()]
     scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
-    scores += _floored(found) if (answered["estimator"] == "log-loss").any() else []
-    note = [found.note] if found.note else []
     rule = [line_words.WORDS] if answered["verdict"].notna().any() else []
     rule += [line_words.OF_ERROR] if found.large and rule else []
     rule += line_words.tolerances(answered, found.tolerance)
-    gaps = {name: float(large.set_index("measure")["value"]["gap"]) for name, large in found.large.items()}
-    above = (line_words.gap_above(gap, lines[lines["model"] == name], "event") for name, gap in gaps.items())
-    note += next(filter(None, above), ())
-    note += line_words.definitions(answered)
-    return [*texts, *note, line_words.VALUE, line_words.FLOOR, *rule, *scores, *line_words.notes(lines)]
+    large = [ENDS, DISTANCES] if found.large else []
+    read = (line_words.VALUE, line_words.FLOOR, *rule, *scores, *line_words.intervals(lines))
+    return [*large, *line_words.definitions(answered), *read]

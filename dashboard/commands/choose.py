@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 @_shared_options.judge
 @_shared_options.reading
 @_shared_options.models_in
+@_shared_options.details
 @_shared_options.form(json=_shared_options.RECORD, csv=_shared_options.TABLE)
 @careful
 def command(
@@ -76,6 +77,7 @@ def command(
     judge: str,
     read: ReadingOptions,
     models_in: str | None,
+    details: bool,
     form: str,
 ) -> None:
     """Decide whether to recalibrate, and with what.
@@ -117,7 +119,9 @@ def command(
                "chosen_on": next(iter(given.values())).sentence}  # fmt: skip
     _outputs.answer(
         form,
-        text=lambda: _text(found, given, first.file.title, score),
+        text=lambda: _text(found, given, first.file.title, score, details),
+        reading=lambda: _reading(found, given),
+        details=details,
         frame=_frame(found),
         record=lambda: {"file": first.record(), "options": options} | _record(found, given),
     )
@@ -247,20 +251,39 @@ def _remaining(choice: CalibratorChoice, given: _Given, recipe: Recipe) -> Remai
     return None
 
 
-def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], file: str, score: str) -> list[str]:
+_OF_THE_CHOICE = ("p_holm", "gain_in_folds", "picked", "rows_needed", "equal_to_best")
+"""Columns on how the choice was made, printed with ``--details``."""
+
+
+def _text(
+    found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], file: str, score: str, details: bool
+) -> list[str]:
     """Return the advice for each model, with side effects, and one line per calibrator."""
-    from dashboard.exhibits.line_words import definitions_in
-    from dashboard.exhibits.recommendation import Recommendation, about_table
+    from dashboard.exhibits.recommendation import Recommendation
 
     lines: list[str] = []
     for name, choice in found.items():
         frame = choice.frame()
         lines += ([""] if lines else []) + ([f"{name}:"] if name else []) + [f"{file}: {given[name].sentence}"]
         lines += _advice(choice, given[name]).sentences(choice)
-        lines += ["", *_outputs.aligned(Recommendation(score).columns_at(choice.level, frame), frame)]
-        lines += [about_table(choice), *choice.notes]
+        columns = Recommendation(score).columns_at(choice.level, frame)
+        columns = columns if details else tuple(each for each in columns if each.made_of[0] not in _OF_THE_CHOICE)
+        lines += ["", *_outputs.aligned(columns, frame)]
         if choice.recalibrate:
             options = map(_shared_options.calibrator_option, filter(None, (choice.simple, choice.recipe)))
             either = " or ".join(f"--calibrator {option}" for option in options)
             lines.append(f"To audit the result or save the calibrator, add {either} to calib audit or calib fit.")
-    return [*lines, *definitions_in(lines)]
+    return lines
+
+
+def _reading(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given]) -> list[str]:
+    """Return what the columns and the words of the advice mean, and how each choice was made."""
+    from dashboard.exhibits.line_words import definitions_in
+    from dashboard.exhibits.recommendation import about_table
+
+    lines: list[str] = []
+    advised: list[str] = []
+    for name, choice in found.items():
+        lines += ([f"{name}:"] if name else []) + [about_table(choice), *choice.notes]
+        advised += _advice(choice, given[name]).sentences(choice)
+    return [*lines, *definitions_in([*advised, *lines])]

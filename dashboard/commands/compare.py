@@ -66,6 +66,7 @@ def _of_calibrators(context: click.Context, param: click.Parameter, keys: tuple[
 @_shared_options.where
 @_shared_options.reading
 @_shared_options.models_in
+@_shared_options.details
 @_shared_options.form(json=_shared_options.RECORD, csv=_shared_options.TABLE)
 @click.option("--calibrator", multiple=True, hidden=True, expose_value=False, callback=_of_calibrators)
 @careful
@@ -83,6 +84,7 @@ def command(
     where: str,
     read: ReadingOptions,
     models_in: str | None,
+    details: bool,
     form: str,
 ) -> None:
     """Compare models on the same rows.
@@ -93,7 +95,7 @@ def command(
 
     For every pair, the table has both values and their difference, the first minus the second. Below 0 the first is
     better, or above 0 for accuracy. The difference has an interval, a p-value, and one corrected for the number of
-    pairs (Holm). The verdict is better, worse, equivalent, not worse, or cannot tell; the output defines these words.
+    pairs (Holm). The verdict is better, worse, equivalent, not worse, or cannot tell; --details defines these words.
     Unless you choose bins, errors by class are measured in groups of rows with similar predictions.
 
     For summaries there are two answers. One covers all rows and uses each model's own interval; it is valid whichever
@@ -134,7 +136,9 @@ def command(
     head = f"Compared on {which}{first.among}{first.of_all(next(iter(models.values())))}."
     _outputs.answer(
         form,
-        text=lambda: [head, *_conclusions(found.frame, level), *_text(found.frame, level, margin), *found.pairing],
+        text=lambda: [head, *_conclusions(found.frame, level), *_table(found.frame, level, details), *found.pairing],
+        reading=lambda: _reading(found.frame, margin),
+        details=details,
         frame=found.frame,
         record=lambda: {
             "files": [model.record() for model in opened.values()],
@@ -246,15 +250,17 @@ def _questions(
     return asked_once(whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)])
 
 
-def _text(frame: pd.DataFrame, level: float, margin: float) -> list[str]:
+def _table(frame: pd.DataFrame, level: float, details: bool) -> list[str]:
+    """Return the lines of the table, with marks for ``details``, and the reasons for missing lines."""
     from calib_core import REDUCTIONS
     from calib_core.inference import marked, unit_of
     from calib_core.text import at_level
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.pairs import IN_GROUPS, P_VALUES, VALUES_DIFFER, five_words
+    from dashboard.exhibits.line_words import starred
 
     answered = frame[frame["note"] == ""]
-    marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
+    stars, rough = starred(answered)
+    marks = marked(zip(answered["about"], answered["tested"], strict=True))[0] if details else stars
     columns: tuple[of.Column, ...] = (
         of.titled("notion", REDUCTIONS),
         of.text("error or score", "title"),
@@ -273,11 +279,21 @@ def _text(frame: pd.DataFrame, level: float, margin: float) -> list[str]:
     refused = (
         f"{_question(line)}{_rows_of(line)}: {line['note']}." for line in frame[frame["note"] != ""].to_dict("records")
     )
-    grouped = [IN_GROUPS] if answered["about"].str.contains("groups of at least").any() else []
-    read = [VALUES_DIFFER, P_VALUES, *grouped, five_words(margin)] if len(answered) else []
     titles = [_title(*question) for question in zip(answered["notion"], answered["estimator"], strict=True)]
     lines = _outputs.aligned(columns, answered.assign(about=marks, unit=units, title=titles))
-    return [*lines, *refused, *below, *read]
+    return [*lines, *refused, *(() if details else rough)]
+
+
+def _reading(frame: pd.DataFrame, margin: float) -> list[str]:
+    """Return what the marks, columns and verdicts of the table mean."""
+    from dashboard.exhibits.line_words import intervals
+    from dashboard.exhibits.pairs import IN_GROUPS, P_VALUES, VALUES_DIFFER, five_words
+
+    answered = frame[frame["note"] == ""]
+    if answered.empty:
+        return []
+    grouped = [IN_GROUPS] if answered["about"].str.contains("groups of at least").any() else []
+    return [*intervals(answered), VALUES_DIFFER, P_VALUES, *grouped, five_words(margin)]
 
 
 _FEW_PAIRS = 3

@@ -6,6 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable
+from string import ascii_lowercase
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from calib_core import Predictions
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.evaluation.study import SCORES, Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
+from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE
 from calib_core.registry.registry import Entry
 from calib_core.text import at_level, begun, inside, listed, score, short_percent
 from dashboard.exhibits import columns as of
@@ -61,6 +63,11 @@ MOST_NAMED = 4
 """Maximum number of estimators without a value that a note names; they have lines in the table."""
 NO_VERDICT = "no verdict is possible"
 READING = f"{VALUE} {FLOOR}"
+BRIEFLY = (
+    "Estimates are corrected for noise where this is possible, raw values are not. Noise floor: 95 % of perfectly "
+    "calibrated models have a better raw value."
+)
+"""What the columns mean, in short."""
 WORDS = (
     "Within tolerance: the whole interval is below the tolerance. Miscalibrated: the whole interval is above it, and p "
     "is at most 5 %. Too close to call: the interval includes the tolerance, or it is above and p is more than 5 %. "
@@ -245,14 +252,19 @@ def of_both(scene: Scene) -> tuple[str, ...]:
 
 
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Notes below a table of estimates: ``looks``, and each reason for a missing number once."""
+    """Notes below a table of estimates: ``looks`` and ``missing``."""
+    return *looks(frame), *missing(frame)
+
+
+def missing(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Notes on the missing numbers of a table of estimates: each reason once."""
     noted = frame[frame["note"].astype(bool)]
     # A line with a value can lack the noise floor, or only the verdict.
     reasons: dict[tuple[str, bool, bool], dict[str, None]] = {}
     known = (noted[name].notna() for name in ("value", "floor"))
     for title, note, measured, floored in zip(noted["title"], noted["note"], *known, strict=True):
         reasons.setdefault((note, measured, floored), {})[title] = None
-    missing = (
+    return tuple(
         f"No verdict for {listed(list(map(inside, titles)))}. {begun(note)}."
         if floored
         else f"No noise floor for {listed(list(map(inside, titles)))}. {begun(note)}."
@@ -260,7 +272,6 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
         else f"{_named(list(titles))} {'is' if len(titles) == 1 else 'are'} not available. {begun(note)}."
         for (note, measured, floored), titles in reasons.items()
     )
-    return *looks(frame), *missing
 
 
 def _named(titles: list[str]) -> str:
@@ -270,8 +281,18 @@ def _named(titles: list[str]) -> str:
 
 def looks(frame: pd.DataFrame) -> tuple[str, ...]:
     """Notes on multiple testing and on what the intervals of a table estimate."""
-    about = marked(zip(frame["about"], frame["tested"], strict=True))[1]
-    return *filter(None, [each_alone(frame["p"])]), *about
+    return *filter(None, [each_alone(frame["p"])]), *intervals(frame)
+
+
+def intervals(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Notes on what the intervals of a table estimate, by mark."""
+    return marked(zip(frame["about"], frame["tested"], strict=True))[1]
+
+
+def starred(frame: pd.DataFrame) -> tuple[list[str], tuple[str, ...]]:
+    """Return a star for each interval that is a rough guide, and the note on these."""
+    marks = [mark.lstrip(ascii_lowercase) for mark in marked(zip(frame["about"], frame["tested"], strict=True))[0]]
+    return marks, (ROUGH_GUIDE,) if any(marks) else ()
 
 
 def caption(described: Callable[..., object]) -> str:

@@ -51,12 +51,13 @@ def test_the_record_holds_what_the_library_chooses(file):
 
 
 def test_it_says_first_what_to_do_and_then_a_line_a_calibrator(file):
-    said = run(file, *tried()).stdout.splitlines()
+    said, more = (run(file, *tried(), *words).stdout.splitlines() for words in ((), ("--details",)))
     found = cc.choose(cc.read_predictions(file), CANDIDATES)
-    assert said[:2] == [f"{file.name}: chosen on all 178 rows", found.sentence]
+    assert said[:2] == more[:2] == [f"{file.name}: chosen on all 178 rows", found.sentence]
     for title in found.frame()["title"]:
         assert any(line.startswith(title) for line in said)
-    assert said[-len(found.notes) :] == list(found.notes)
+    assert more[-len(found.notes) :] == list(found.notes)
+    assert not set(found.notes) & set(said)
 
 
 def test_it_chooses_on_the_calibration_rows_where_a_column_marks_them(tmp_path):

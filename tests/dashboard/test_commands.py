@@ -94,7 +94,7 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     record = json.loads(run("audit", file, "--notion", "confidence", "--json").stdout)
     back = pd.read_csv(io.StringIO(run("audit", file, "--notion", "confidence", "--csv").stdout))
     assert back["value"].tolist() == pytest.approx([line["value"] for line in record["lines"]], rel=1e-15)
-    text = run("audit", file, "--notion", "confidence").stdout
+    text = run("audit", file, "--notion", "confidence", "--details").stdout
     head, verdict, places, columns = text.splitlines()[:4]
     assert head == "p.csv: judged on all 300 rows, 3 classes"
     first = cc.inference.primary(cc.read_predictions(file))
@@ -117,6 +117,25 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     for about in {line["about"] for line in record["lines"]}:
         place = where_measured(about)
         assert note.count(place) == 1
+
+
+def test_a_short_audit_of_a_risk_says_the_same_numbers_as_one_with_details(tmp_path):
+    rng = np.random.default_rng(3)
+    risks = rng.uniform(size=300).round(3)
+    died = (rng.random(300) < risks).astype(int)
+    pd.DataFrame({"risk": risks, "died": died}).to_csv(path := tmp_path / "risk.csv", index=False)
+    short, whole = (run("audit", path, *words).stdout.splitlines() for words in ((), ("--details",)))
+    starts = {line.split("  ")[0]: line.split() for line in whole}
+    table = short[short.index("") + 1 :]
+    for line in table[1 : table.index(next(line for line in table if line.startswith("These ")))]:
+        left = iter(starts[line.split("  ")[0]])  # a column of marks stands between the others
+        assert all(cell in left for cell in line.split()), line
+    for notion, printed in (("Event", True), ("Confidence", True), ("Top-label", False), ("Class-wise", False)):
+        assert [any(line.startswith(f"{notion} ECE") for line in lines) for lines in (short, whole)] == [printed, True]
+    assert short[:3] == whole[:3]
+    assert len(short) < len(whole) / 1.5
+    assert line_words.WORDS in whole
+    assert line_words.WORDS not in short
 
 
 def test_audit_bounds_the_error_without_bins_when_asked(file):
@@ -150,7 +169,7 @@ def test_audit_prints_the_estimate_beside_the_interval_whatever_the_value():
         (line,) = json.loads(run(*asked, "--json").stdout)["lines"]
         assert (line["value"] > line["high"]) is above
         assert line["low"] <= line["point"] <= line["high"]
-        assert line_words.VALUE in run(*asked).stdout
+        assert line_words.VALUE in run(*asked, "--details").stdout
 
 
 def test_audit_gives_a_score_no_verdict(file):
@@ -427,7 +446,9 @@ def test_compare_says_what_the_library_says(file):
     for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
         assert line[name] == wanted[name]
     assert line["about"] == wanted["about"]
-    rows, sentence, *lines, values, p_values, grouped, _words = run("compare", file, "after.csv").stdout.splitlines()
+    rows, sentence, *lines, values, p_values, grouped, _words = run(
+        "compare", file, "after.csv", "--details"
+    ).stdout.splitlines()
     about = " ".join(line for line in lines if line.startswith("Mark "))
     lines = [line for line in lines if not line.startswith("Mark ")]
     assert rows == f"Compared on all {models['p.csv'].n_rows:,} rows."
@@ -457,6 +478,7 @@ def test_compare_says_what_the_library_says(file):
     assert rough[1].split()[-1] == rough[0].split()[-1].replace("mark", "*")
     assert ROUGH_GUIDE in rough
     assert IN_GROUPS not in rough
+    assert rough[-1] == "To see what the columns and words mean, add --details."
 
 
 def test_compare_opens_with_every_measure_that_contradicts_the_log_loss(tmp_path):

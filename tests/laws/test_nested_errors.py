@@ -470,7 +470,8 @@ def printed_audit(path, risks, outcomes):
     """Return from ``calib audit`` the size of the mean gap and the errors that contain it, in points."""
     rows = "".join(f"{risk:.6f},{outcome:d}\n" for risk, outcome in zip(risks, outcomes, strict=True))
     path.write_text(f"risk,died\n{rows}", encoding="utf-8")
-    text = CliRunner().invoke(main, ["audit", str(path), "--estimator", "ece"], catch_exceptions=False).output
+    call = ["audit", str(path), "--estimator", "ece", "--details"]
+    text = CliRunner().invoke(main, call, catch_exceptions=False).output
     gap = abs(float(re.search(r"^Mean gap \(.*?\) +(\S+)", text, re.M)[1].replace("\u2212", "-"))) * 100
     errors = re.findall(r"^(?:Event|Top-label|Class-wise) ECE +([\d.]+) %", text, re.M)
     assert len(errors) == 3

@@ -34,7 +34,7 @@ def test_headings_of_a_terminal_name_the_number_below_them(command, name, tmp_pa
         return aligned(columns, printed)
 
     monkeypatch.setattr(_outputs, "aligned", kept)
-    ended = CliRunner().invoke(main, [command, *[str(file)] * (1 + (command == "compare"))])
+    ended = CliRunner().invoke(main, [command, *[str(file)] * (1 + (command == "compare")), "--details"])
     assert ended.exit_code == 0, ended.output
     assert tables
     for columns, _ in tables:

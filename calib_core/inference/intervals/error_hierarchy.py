@@ -79,7 +79,7 @@ _LARGEST_OF = (
     (
         _WHERE + _OR_CONFIDENCE,
         r"the error of the confidence, which is larger here than that of the risk \1\2",
-        r"This is the error of the confidence; that of the risk is never smaller. Estimated \1\2, it would be smaller.",
+        r"This is the error of the confidence. That of the risk is never smaller, although its own estimate \1\2 is.",
     ),
 )
 """Descriptions of the largest of several errors, the same for sentences, and a sentence of its own."""
@@ -622,7 +622,7 @@ def of_several(about: str) -> str:
     """Return the sentences on which of several errors an interval is for; empty if it is for one.
 
     >>> of_several(f"the error over 9 groups of rows{_OR_CONFIDENCE}{GIVEN}").partition(".")[0]
-    'This is the error of the confidence; that of the risk is never smaller'
+    'This is the error of the confidence'
     """
     about = about.partition(GIVEN)[0]
     return next((re.sub(pattern, text, about) for pattern, _, text in _LARGEST_OF if re.match(pattern, about)), "")
