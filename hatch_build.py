@@ -1,4 +1,4 @@
-"""Build hook: an installed package has no top-level names that others may have, too.
+"""Build hook: an installed package has no top-level names that others may have, too, and the pages of `calib help`.
 
 In the repository the packages are `dashboard` and `demo_data`. A wheel contains them as `calib.dashboard` and
 `calib_core.demo_data`. Their import statements are changed to these names, and nothing else of them: a line keeps its
@@ -22,6 +22,9 @@ SHIPPED_AS = {
     "demo_data": "calib_core.demo_data",
 }
 """Packages of the repository, by their names in a wheel."""
+
+PAGES = "docs"
+"""Folder of the written documentation, which `calib help` reads; a wheel contains its text as calib/docs."""
 
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.LICENSE.txt")
 """Licenses are with the metadata of a wheel."""
@@ -69,6 +72,8 @@ class ShippedNames(BuildHookInterface[Any]):
             for module in sorted(copy.rglob("*.py")):
                 module.write_bytes(renamed(module.read_bytes().decode("utf-8")).encode("utf-8"))
             build_data["force_include"][str(copy)] = name.replace(".", "/")
+        for page in sorted(Path(self.root, PAGES).rglob("*.md")):
+            build_data["force_include"][str(page)] = f"calib/{page.relative_to(self.root).as_posix()}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Delete the copies."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from dashboard import extensions
 from dashboard.commands import _failures, _outputs
@@ -61,12 +62,24 @@ _PAGES = {
 """Pages of the documentation that describe the members of a registry."""
 
 
+def _completions(family: str, incomplete: str) -> list[CompletionItem]:
+    """Return the members of a registry whose keys begin like this, for the tab key."""
+    import dashboard.exhibits  # noqa: F401  registers them
+    from calib_core.registry.registry import FAMILIES
+
+    return [CompletionItem(k, help=FAMILIES[family][k].title) for k in FAMILIES[family] if k.startswith(incomplete)]
+
+
 class Member(click.Option):
-    """Option for members of a registry; the help lists their keys."""
+    """Option for members of a registry; the help lists their keys, and the shell completes them."""
 
     def __init__(self, *names: Any, family: str, **attributes: Any) -> None:
         super().__init__(*names, **attributes)
         self.family = family
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the keys that begin like this."""
+        return _completions(self.family, incomplete)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the names and the help, with all keys."""
@@ -83,6 +96,10 @@ class MemberArgument(click.Argument):
     def __init__(self, *names: Any, family: str, **attributes: Any) -> None:
         super().__init__(*names, **attributes)
         self.family = family
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the keys that begin like this."""
+        return _completions(self.family, incomplete)
 
 
 class Listing(click.Command):

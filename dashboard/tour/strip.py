@@ -10,7 +10,7 @@ from calib_core import InputError
 from calib_core.datasets import DEMOS
 from calib_core.text import listed
 from dashboard import session, widgets
-from dashboard.glossary import the_words
+from dashboard.glossary.popover import the_words
 from dashboard.navigation import STOPS, VIEWS
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken

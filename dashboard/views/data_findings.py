@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib_core.readers import Checked, Finding
 from calib_core.readers.checks.examination import Outcome
-from dashboard.glossary import explained
+from dashboard.glossary.popover import explained
 from dashboard.theme import markdown_plain
 
 _WORDS = {"problem": "Problem", "warning": "Warning", "note": "Note"}

@@ -29,7 +29,8 @@ from dashboard.exhibits import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.columns import NOT_KNOWN, Column, best_cells, written
 from dashboard.exhibits.exhibit import also_on
 from dashboard.export import csv_bytes
-from dashboard.glossary import named_in, the_words
+from dashboard.glossary import named_in
+from dashboard.glossary.popover import the_words
 from dashboard.selection import Focus, Selection
 from dashboard.session import Scene
 from dashboard.theme import PERCENT, markdown_plain

@@ -13,7 +13,7 @@ from calib_core import ESTIMATORS, REDUCTIONS
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import Entry
 from calib_core.text import begun
-from dashboard.glossary import explained
+from dashboard.glossary.popover import explained
 from dashboard.theme import markdown_plain
 
 SYMBOLS = (

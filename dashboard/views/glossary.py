@@ -9,7 +9,8 @@ import streamlit as st
 from calib_core.registry.citations import bibliography, cited
 from calib_core.text import begun
 from dashboard import widgets
-from dashboard.glossary import TERMS, Term, explained
+from dashboard.glossary import TERMS, Term
+from dashboard.glossary.popover import explained
 from dashboard.navigation import LEARN, view
 from dashboard.theme import markdown_plain
 from dashboard.views.explained import SYMBOLS

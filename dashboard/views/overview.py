@@ -16,7 +16,7 @@ from dashboard.exhibits.hero import EXPLAINED, Hero, left_out, off_elsewhere
 from dashboard.exhibits.pairs import better
 from dashboard.exhibits.risk import ENDS, MEASURES
 from dashboard.exhibits.verdict import VerdictExhibit
-from dashboard.glossary import term
+from dashboard.glossary.popover import term
 from dashboard.hero import hero
 from dashboard.navigation import view
 from dashboard.session import Scene

@@ -21,7 +21,7 @@ from dashboard.exhibits.findings import ClassesStandingOut, Findings
 from dashboard.exhibits.risk import RiskGroups, headline
 from dashboard.exhibits.slices import ADDED, SliceColumns, columns_of, too_many
 from dashboard.exhibits.verdict import Overall
-from dashboard.glossary import term
+from dashboard.glossary.popover import term
 from dashboard.hero import class_spark, diagram_spark, group_spark, points_of
 from dashboard.selection import NOWHERE
 from dashboard.session import Call, Scene, call

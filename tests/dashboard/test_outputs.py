@@ -153,6 +153,7 @@ OF_EVIL = {
 """Call of every command whose output may contain text of a file; FILE and FOLDER have evil names, too."""
 OF_NO_FILE = {
     "dashboard": "draws pages",
+    "help": "prints the documentation",
     "lab": "draws its own rows",
     "reproduce": "prints published numbers",
     "serve": "draws pages",

@@ -37,7 +37,8 @@ def test_what_it_starts_is_the_server_on_the_port_it_exposes(monkeypatch: pytest
 
 def test_it_runs_as_number_1000_with_nothing_but_a_temporary_folder() -> None:
     assert re.search(r"^useradd --uid 1000 ", of("RUN")[-1])
-    assert of("USER") == [of("RUN")[-1].split()[-1]]
+    # A number: Kubernetes cannot know that a name is not root.
+    assert of("USER") == ["1000"]
     assert environment()["HOME"] == environment()["TMPDIR"] == "/var/" + "tmp"
     runs = [line.split(" ")[0] for line in LINES]
     assert runs.index("USER") > max(i for i, word in enumerate(runs) if word in ("RUN", "COPY"))
@@ -51,6 +52,49 @@ def test_what_it_copies_is_there_and_its_extras_are_declared() -> None:
     assert wanted
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     assert all(re.search(rf"^{extra} = \[", text, re.M) for extra in wanted[1].split(","))
+
+
+def test_a_space_has_everything_that_is_copied() -> None:
+    page = (ROOT / "docs/how-to/server.md").read_text("utf-8").partition("## As a Space")[2]
+    copied = {word for line in of("COPY") if "--from" not in line for word in line.split()[:-1]}
+    assert copied <= {name.rstrip("/") for name in re.findall(r"`([^`]+)`", page)}
+
+
+def test_compose_starts_the_server_behind_the_nginx_of_the_documentation() -> None:
+    yaml = pytest.importorskip("yaml", reason="nothing here reads YAML")
+    services = yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))["services"]
+    ours, nginx = services["calib"], services["nginx"]
+    assert (FOLDER / ours["build"]["context"]).resolve() == ROOT
+    assert ROOT / ours["build"]["dockerfile"] == FOLDER / "Containerfile"
+    _, _, *options = json.loads(of("ENTRYPOINT")[0])
+    given = command.make_context("serve", [*options, *ours["command"]]).params
+    conf = (FOLDER / "nginx.conf").read_text("utf-8")
+    assert f"proxy_pass http://calib:{of('EXPOSE')[0]};" in conf
+    assert f"location {given['base_path'].rstrip('/')}/ {{" in conf
+    assert f"proxy_set_header {given['user_header']} $remote_user;" in conf
+    assert f"server_name {given['hosts'][0]};" in conf
+    compile(ours["healthcheck"]["test"][3], "healthcheck", "exec")
+    assert f"http://localhost:{of('EXPOSE')[0]}{given['base_path']}/_stcore/health" in ours["healthcheck"]["test"][3]
+    # What nginx reads is mounted, and of it only the secrets are not in the repository.
+    mounts = dict(volume.removesuffix(":ro").split(":") for volume in nginx["volumes"])
+    assert set(re.findall(r"/etc/nginx/[a-z.]+", conf)) == set(mounts.values()) - {"/etc/nginx/conf.d/default.conf"}
+    assert [name for name in mounts if not (FOLDER / name).exists()] == ["./calib.pem", "./calib.key", "./calib.users"]
+    assert nginx["ports"] == ["443:443"]
+    # The documentation shows the same configuration, for a server on this machine.
+    shown = re.search(r"```nginx\n(.*?)```", (ROOT / "docs/how-to/server.md").read_text("utf-8"), re.S)
+    assert shown is not None
+    here = conf.partition("\n")[2].replace("/etc/nginx/", "").replace("http://calib:", "http://127.0.0.1:")
+    assert shown[1] == here
+
+
+def test_braces_and_semicolons_of_nginx_are_in_their_places() -> None:
+    text = re.sub(r"#.*", "", (FOLDER / "nginx.conf").read_text("utf-8"))
+    depth = 0
+    for part in re.findall(r"[^;{}]*[;{}]", text):
+        depth += {"{": 1, "}": -1, ";": 0}[part[-1]]
+        assert depth >= 0
+        assert bool(part[:-1].strip()) == (part[-1] != "}"), "a directive ends with a semicolon"
+    assert (depth, re.sub(r"[^;{}]*[;{}]", "", text).strip()) == (0, "")
 
 
 def test_the_health_check_is_python_and_asks_the_port_it_listens_on() -> None:

@@ -53,7 +53,7 @@ for line in json.load(sys.stdin):
 print(json.dumps(answers))
 """
 COMMANDS = ("gate", "audit", "compare", "fit", "apply", "choose", "plan", "slices", "summarise", "show", "tables",
-            "arena", "lab", "reproduce", "export", "report", "dashboard", "serve")  # fmt: skip
+            "arena", "lab", "reproduce", "export", "report", "dashboard", "serve", "help")  # fmt: skip
 KEPT = {"name": "a.csv", "notion": "confidence", "estimator": "ece", "bins": "15 equal width", "classes": None,
         "rows": 40, "about": "the error in these bins, given these predictions", "level": 0.95,
         "low": 0.0, "point": 0.1, "high": 0.3}  # fmt: skip
@@ -63,6 +63,7 @@ WORK = (
     ["compare", "a.csv", "b.csv", "--notion", "confidence", "--estimator", "brier"],
     ["fit", "a.csv", "--calibrator", "temperature", "-o", "cal.json"],
     ["apply", "cal.json", "b.csv", "-o", "out.csv"],
+    ["help", "noise-floor"],
 )
 NEEDS = {
     ("report", "a.csv", "-o", "r.html"): "calib[app]",

@@ -129,7 +129,7 @@ def run(page: Path, folder: Path, wide: bool = False) -> Iterator[Result]:
             figure = namespace.get("figure")
             yield Result(block, printed, None if figure is before else figure)
         elif block.language == "sh":
-            yield Result(block, "".join(_command(words, status, folder) for words, status in commands(block.code)))
+            yield Result(block, "".join(command(words, status, folder) for words, status in commands(block.code)))
 
 
 def _python(block: Block, namespace: dict[str, object], page: Path, folder: Path) -> str:
@@ -152,7 +152,7 @@ def commands(code: str) -> Iterator[tuple[list[str], int]]:
             yield words, int(stated[1]) if stated else 0
 
 
-def _command(words: list[str], status: int, folder: Path) -> str:
+def command(words: list[str], status: int, folder: Path) -> str:
     name, *arguments = words
     if name == "calib" and arguments[0] in SERVERS:
         # Only the reading of options can fail here; the servers have other tests.

@@ -526,6 +526,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         }.items()
     },
     "tables --debug": ("tables nets --calibrator nothing", "", "--debug"),
+    "help --man": ("help gate", "", "--man"),
     "watch --state": ("watch --json", "--state kept.json", "--state other.json"),
     "watch --period": ("watch three.csv --state w.json --json", "", "--period 2026-10-12"),
     "watch --max-ratio": ("watch risk.csv --state w.json --json", "", "--max-ratio 3"),

@@ -168,7 +168,11 @@ def started(python: Path) -> str:
         if done.stdout.strip() != expected:
             return f"{' '.join(str(word) for word in words[1:]) or 'calib'}: {last(done)}"
     done = run(calib, "gate", "demo:wine-logistic", "--max-ece", "0.3")
-    return "" if done.returncode in (0, 1) and done.stdout else f"calib gate: {last(done)}"
+    if done.returncode not in (0, 1) or not done.stdout:
+        return f"calib gate: {last(done)}"
+    # A term of the glossary, and a page that the wheel contains.
+    explained = [run(calib, "help", topic) for topic in ("noise-floor", "read-files")]
+    return next((f"calib help: {last(each)}" for each in explained if each.returncode), "")
 
 
 def installed(pythons: list[str]) -> Iterator[Line]:
@@ -285,6 +289,10 @@ def documents() -> Iterator[Line]:
         wrong = re.findall(r"^(line \d+), .*: not what the page shows$", done.stdout, re.M)
         if blocks or done.returncode:
             yield line(name, done.returncode == 0, f"{blocks} blocks" if done.returncode == 0 else wrong or last(done))
+    done = run(inside, "-W", "ignore", "-m", "tests.docs.notebooks", folder=folder)
+    cells = re.findall(r"^\S+\.ipynb: (\d+) cells", done.stdout, re.M)
+    told = f"{len(cells)} with {sum(map(int, cells))} cells" if done.returncode == 0 else last(done)
+    yield line("notebooks show what they compute", done.returncode == 0 and bool(cells), told)
     done = run(inside, "-W", "ignore", "-m", "tests.release.api", folder=folder)
     lines = len((folder / "tests/release/api.txt").read_text("utf-8").splitlines())
     same = done.returncode == 0 and not done.stdout.strip()
@@ -331,7 +339,11 @@ def links(online: bool) -> Iterator[Line]:
     yield line("links within the repository", done.returncode == 0, last(done))
     pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
     found = sorted(
-        {each for page in pages for each in re.findall(r"\]\((https?://[^)\s]+)\)", page.read_text("utf-8"))}
+        {
+            each
+            for page in pages
+            for each in re.findall(r"\]\((https?://(?!localhost)[^)\s]+)\)", page.read_text("utf-8"))
+        }
     )
     if not online:
         yield Line("links on the web", NOT_TRIED, f"{len(found)} addresses; --online asks them")

@@ -65,6 +65,9 @@ def test_shells_complete_commands_and_options(shell):
     assert (ROOT / "docs/how-to/install.md").read_text("utf-8").count(f"_CALIB_COMPLETE={shell}_source calib") == 1
     assert [each.value for each in shown.get_completions([], "ga")] == ["gate"]
     assert "--max-ece" in [each.value for each in shown.get_completions(["gate"], "--max")]
+    assert "temperature" in [each.value for each in shown.get_completions(["fit", "--calibrator"], "tem")]
+    assert "reliability" in [each.value for each in shown.get_completions(["show"], "reli")]
+    assert "noise-floor" in [each.value for each in shown.get_completions(["help"], "noise")]
 
 
 def test_the_command_completes_itself():
