@@ -86,6 +86,11 @@ def start_weights(n: int, horizon: int) -> Float64s:
     return weights
 
 
+def alpha_of_start(start: int, horizon: int, alpha: float) -> float:
+    """Part of ``alpha`` of an interval since a start that the evidence chose: the weight of this start."""
+    return alpha * float(start_weights(start + 1, horizon)[start])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EvidenceByPeriod(OneLine):
     """Logarithm of the evidence after each look, (looks,), and the start (a period's place) that explains it best."""

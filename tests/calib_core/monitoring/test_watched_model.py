@@ -298,6 +298,11 @@ def test_what_does_not_belong_is_refused() -> None:
     for wrong in (
         {"tolerance": 1.0},
         {"ratio": 0.5},
+        {"tolerance": "2 points"},
+        {"tolerance": None},
+        {"ratio": "1.25"},
+        {"limit": True},
+        {"by": "site"},
         {"alpha": 0.0},
         {"horizon": 0},
         {"horizon": 5.5},
