@@ -13,7 +13,7 @@ from calib_core.columns.periods import AUTO, Periods, periods
 from calib_core.defaults import LEVEL, SIGNIFICANCE, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import claimed_rows, notion_looked_at
-from calib_core.monitoring.e_processes import gaps_so_far, start_weights
+from calib_core.monitoring.e_processes import alpha_of_start, gaps_so_far
 from calib_core.monitoring.watched_model import Watch, WatchAnswer, between_points, direction
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.slices.gaps import judged
@@ -134,7 +134,7 @@ def over_time(
     own = means(rows, cut.places, level)
     lines = pd.DataFrame(
         {
-            "period": [condition.short for condition in cut.conditions],
+            "period": list(cut.titles),
             "where": [str(condition) for condition in cut.conditions],
             "start": list(cut.labels),
             **own,
@@ -148,8 +148,8 @@ def over_time(
     start = cut.labels.index(answer.since)
     lines[["since_gap", "since_low", "since_high"]] = np.nan
     if answer.alarm:
-        share = float(start_weights(len(cut.labels), len(cut.labels))[start])
-        since = gaps_so_far(watch.sums_by_period(list(cut.labels[start:])), alpha * share)
+        joint = alpha_of_start(start, len(cut.labels), alpha)
+        since = gaps_so_far(watch.sums_by_period(list(cut.labels[start:])), joint)
         lines.loc[start:, ["since_gap", "since_low", "since_high"]] = since
     alarm_in = "" if answer.alarm_period is None else cut.names[cut.labels.index(answer.alarm_period)]
     together = 0

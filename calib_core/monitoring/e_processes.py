@@ -19,11 +19,18 @@ from calib_core._base.notebook_display import OneLine
 
 SHIFTS = np.concatenate([sign * np.geomspace(0.05, 2.5, 12) for sign in (1.0, -1.0)])
 """Alternatives of the test in the large: shifts of every score on the logit scale, both directions."""
+_ODDS = 1 / (1 + np.log(np.abs(SHIFTS) / 0.25) ** 2)
+SHIFT_WEIGHTS = _ODDS / _ODDS.sum()
+"""Weights of the shifts: most for those around a quarter, which are 6 points at 50 %, and heavy tails for others."""
 LARGEST_LOG_FACTOR = float(SHIFTS.max())
 """A shift by t changes the logarithm of a probability by at most t."""
 _BETS = np.geomspace(0.005, 0.5, 14)
 """Bets of the bounded processes: small ones for small errors of many rows."""
 _COUNT_BETS = np.geomspace(0.01, 2.5, 16)
+IN_ONE_DIRECTION = 0.75
+"""Weight of the process for errors in one direction, which are the most usual ones, beside that for errors in bins."""
+_AT_FIRST = 0.25
+"""Weight of an error from the first period on, which is the most likely one, beside those of all starts."""
 _STEPS = 60
 """Bisections of [-1, 1]: to the last bit."""
 
@@ -76,14 +83,19 @@ class PeriodSums(OneLine):
 
 
 def start_weights(n: int, horizon: int) -> Float64s:
-    """Weights (n,) of the periods at which an error may start: half of it now, the rest uniform over the horizon.
+    """Weights (n,) of the periods at which an error may start: a quarter now, the rest uniform over the horizon.
 
     >>> start_weights(4, 4).tolist()
-    [0.625, 0.125, 0.125, 0.125]
+    [0.4375, 0.1875, 0.1875, 0.1875]
     """
-    weights = np.full(n, 0.5 / horizon)
-    weights[:1] += 0.5
+    weights = np.full(n, (1 - _AT_FIRST) / horizon)
+    weights[:1] += _AT_FIRST
     return weights
+
+
+def alpha_of_start(start: int, horizon: int, alpha: float) -> float:
+    """Part of ``alpha`` of an interval since a start that the evidence chose: the weight of this start."""
+    return alpha * float(start_weights(start + 1, horizon)[start])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,14 +109,16 @@ class EvidenceByPeriod(OneLine):
 def evidence(sums: PeriodSums, tolerance: float | None, horizon: int, *, last: bool = False) -> EvidenceByPeriod:
     """EvidenceByPeriod against calibration after each of T <= ``horizon`` periods, or after the ``last`` one only.
 
-    It is the mean of two e-processes, each a mixture over the period k at which an error may start.
-    In the large: mean over shifts of sum_k g_k prod_{P = k..t} e_P + 1 - sum_k g_k.
-    In bins: the same mixture of the mean over bets b of exp(-b n eps - psi(b) V) prod_bins cosh(b S_bin).
+    It is the weighted mean of two e-processes, each a mixture over the period k at which an error may start.
+    In the large, with weight 3/4: mean over shifts, with their weights, of sum_k g_k prod_{P = k..t} e_P + 1 - sum_k
+    g_k. In bins: the same mixture of the mean over bets b of exp(-b n eps - psi(b) V) prod_bins cosh(b S_bin).
     Here eps is the ``tolerance`` of the binned error, and n, V and S are sums since start k. The product allows for all
     signs of the bins' errors. Without a tolerance there is only the first. Sums without log factors have another first
     part, for errors in one direction: the mean over b of exp(-b n eps - psi(b) V) cosh(b S).
     """
     periods, shifted = sums.log_factors.shape
+    # Several columns of a shift, such as one per bin, have equal parts of its weight.
+    of_shift = np.repeat(SHIFT_WEIGHTS, shifted // len(SHIFTS)) / max(shifted // len(SHIFTS), 1)
     weights = start_weights(periods, horizon)
     log_weights, left = np.log(weights), 1 - np.cumsum(weights)
     shifts, bins, units, squared = (
@@ -114,13 +128,13 @@ def evidence(sums: PeriodSums, tolerance: float | None, horizon: int, *, last: b
     looks = range(periods if last else 1, periods + 1)
     log_e, starts = np.zeros(len(looks)), np.zeros(len(looks), dtype=np.intp)
     for place, t in enumerate(looks):
-        since = [log_weights[:t] + _log_mean(shifts[t] - shifts[:t])] if shifted else []
+        since = [np.asarray(logsumexp(shifts[t] - shifts[:t], axis=-1, b=of_shift))] if shifted else []
         if tolerance is not None:
             of_bins = bins[t] - bins[:t]
-            for errors in (of_bins, *([] if shifted else [of_bins.sum(axis=1, keepdims=True)])):
-                found = _in_bins(units[t] - units[:t], squared[t] - squared[:t], errors, tolerance)
-                since.append(log_weights[:t] + found)
-        by_start = np.logaddexp.reduce(since, axis=0) - math.log(len(since))
+            for errors in (*([] if shifted else [of_bins.sum(axis=1, keepdims=True)]), of_bins):
+                since.append(_in_bins(units[t] - units[:t], squared[t] - squared[:t], errors, tolerance))
+        parts = [IN_ONE_DIRECTION, 1 - IN_ONE_DIRECTION] if len(since) > 1 else [1.0]
+        by_start = log_weights[:t] + logsumexp(since, axis=0, b=np.array(parts)[:, np.newaxis])
         # Starts that are still to come have not bet yet: each has 1.
         rest = max(left[t - 1], 0.0)
         log_e[place] = logsumexp(np.append(by_start, math.log(rest) if rest else -np.inf))

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
+from types import NoneType
 
 import numpy as np
 import pandas as pd
@@ -28,11 +30,11 @@ from calib_core.monitoring.e_processes import (
     SHIFTS,
     EvidenceByPeriod,
     PeriodSums,
+    alpha_of_start,
     evidence,
     gap_ends,
     log_factors,
     rejected,
-    start_weights,
 )
 from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions
@@ -305,6 +307,10 @@ class Watch(OneLine):
     """Batches that are not added yet, by name, in the order in which they were given first."""
 
     def __post_init__(self) -> None:
+        for name in ("tolerance", "ratio", "limit", "miss"):
+            _check_number(getattr(self, name), name)
+        if isinstance(self.by, str):
+            raise InputError(f"by is {self.by!r:.80}; it must be a tuple of columns, such as ({self.by!r:.80},)")
         if not 0 <= self.tolerance < 1:
             raise InputError(f"the tolerance is a share in [0, 1), not {self.tolerance:g}")
         if self.ratio is not None and not 1 <= self.ratio < math.inf:
@@ -643,9 +649,9 @@ class Watch(OneLine):
         year = len(self.years) - 1
         starts, first = self._starts(year), year * self.horizon
         start = chosen or 0
-        weight = 1.0 if chosen is None else float(start_weights(len(starts), self.horizon)[start])
+        joint = alpha if chosen is None else alpha_of_start(start, self.horizon, alpha)
         sums = self._sums([label for label in self.year if self._blocks[label] >= first + start], of)
-        return starts[start], sums, gap_ends(sums, alpha * weight)
+        return starts[start], sums, gap_ends(sums, joint)
 
     def _slice_errors(self) -> tuple[SliceError, ...]:
         """The slices that e-BH rejects now, the most evidence first."""
@@ -788,6 +794,12 @@ class Watch(OneLine):
         if not labels[-1].isdecimal():
             raise InputError(f"the last period is {labels[-1]}, which no number follows: give the period of this batch")
         return str(int(labels[-1]) + 1)
+
+
+def _check_number(value: object, name: str) -> None:
+    """InputError unless the value is a number, or None where there is none."""
+    if isinstance(value, bool) or not isinstance(value, Real | NoneType) or (value is None and name == "tolerance"):
+        raise InputError(f"{name} is {value!r:.80}; it must be a number")
 
 
 def _merged(first: Mapping[str, PeriodCounts], other: Mapping[str, PeriodCounts]) -> dict[str, PeriodCounts]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
-    from calib_core.monitoring import Watch
+    from calib_core.monitoring import BeforeLabels, Watch
 
 ALARM = 1
 SCHEMA = "calib-watch-answer/1"
@@ -36,6 +36,9 @@ _UNLABELED = "unlabelled"
 @click.option("--close", is_flag=True,
               help="Add the batch although labels are missing: there will be no more. Without a file: forget the "
                    "batches of --period that wait for labels.")  # fmt: skip
+@click.option("--before-labels", "labeled_file", type=_shared_options.FILE, metavar="LABELED",
+              help="Say what a file without labels shows beside these labeled rows of the model; nothing is "
+                   "added.")  # fmt: skip
 @click.option("--tolerance", type=click.FloatRange(0, 1, max_open=True),
               help="Error of a prediction that does not matter. Set with the first batch; default 0.02.")  # fmt: skip
 @click.option("--max-ratio", "ratio", type=click.FloatRange(1),
@@ -71,6 +74,7 @@ def command(
     period: str | None,
     batch: str | None,
     close: bool,
+    labeled_file: Path | None,
     tolerance: float | None,
     ratio: float | None,
     limit: float | None,
@@ -102,10 +106,15 @@ def command(
     Give it again with more labels, or --close it. Files enter in the order in which they were given first. The year
     after the first begins anew.
 
+    A file without labels is not added. With --before-labels, the answer states what its scores show under assumptions.
+    The exit code is then 1 if their distribution has changed. If every period is looked at once, the chance that it
+    says so by mistake is at most --false-alarms in a year.
+
     \b
     Examples:
       calib watch predictions.csv --state watch.json --period 2026-10-12
       calib watch risks.csv --state risks.json --max-ratio 1.25 --false-alarms 0.01
+      calib watch november.csv --state watch.json --before-labels october.csv
       calib watch --state watch.json --json
     """
     from calib_core import InputError
@@ -119,7 +128,13 @@ def command(
     given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     given |= {"by": tuple(dict.fromkeys(by))} if by else {}
     wanted = _new(given, baseline_file, allowed)
-    if file is None and not close:
+    early: BeforeLabels | None = None
+    if labeled_file is not None and file is not None:
+        watch = wanted
+        if state_file.exists():
+            watch = _same(read_watch(state_file), wanted, given, baseline_file, state_file)
+        early = _before_labels(watch, file, labeled_file, read)
+    elif file is None and not close:
         watch = _same(read_watch(state_file), wanted, given, baseline_file, state_file)
     else:
         with alone(state_file):
@@ -134,9 +149,9 @@ def command(
                 write_watch(watch, state_file)
             elif file is not None:
                 _outputs.warn([f"{file.name} was added before and is not counted again."])
-    if not watch.counts and not watch.waiting:
+    if early is None and not watch.counts and not watch.waiting:
         raise InputError(f"{state_file.name} has no batch yet")
-    sentence, alarm = _told(watch)
+    sentence, alarm = _told(watch) if early is None else _told_early(early, watch)
     if junit_file is not None:
         kind, word = ("failure", "alarm") if alarm else ("", "")
         case = _test_reports.Case(state_file.name, time.perf_counter() - begun, [sentence], kind, word)
@@ -148,7 +163,10 @@ def command(
         click.echo(metrics(watch, state_file.name), nl=False)
     else:
         _outputs.answer(
-            form, text=lambda: [sentence, *_advice(watch)], frame=watch.frame(), record=lambda: _record(watch)
+            form,
+            text=lambda: [sentence, *(_advice(watch) if early is None else ())],
+            frame=watch.frame(),
+            record=lambda: _record(watch, sentence, alarm),
         )
     raise SystemExit(ALARM if alarm else 0)
 
@@ -159,6 +177,15 @@ def _told(watch: Watch) -> tuple[str, bool]:
         return " ".join(each.sentence for each in watch.waiting.values()), False
     found = watch.answer()
     return found.sentence, found.alarm
+
+
+def _told_early(found: BeforeLabels, watch: Watch) -> tuple[str, bool]:
+    """Return what scores show before outcomes, and whether their distribution has changed."""
+    expected, shares, _, last = found.sentences
+    drift = found.drift.alarm_period is not None
+    scores = f"The distribution of the scores {'differs' if drift else 'does not differ'}"
+    scores += f"{'' if drift else ' significantly'} from that of the labeled rows."
+    return f"No labels: nothing was added. {expected} {shares} {scores} {last}", drift
 
 
 def _advice(watch: Watch) -> list[str]:
@@ -190,6 +217,10 @@ def _check(
         raise click.UsageError(f"{nulls[0]} and {nulls[1]} exclude each other.")
     if baseline_file is None and not _shared_options.by_default("allowed"):
         raise click.UsageError("--max-increase goes with --baseline: the saved result of an earlier gate.")
+    if values["labeled_file"] is not None and (file is None or close or batch is not None or values["where"]):
+        raise click.UsageError(
+            "--before-labels goes with a file without labels, and not with --close, --batch, --where."
+        )
     if file is None and batch is not None:
         raise click.UsageError("--batch goes with a file: the rows of this batch.")
     if file is None and period is not None and not close:
@@ -246,6 +277,33 @@ def _same(watch: Watch, wanted: Watch, given: dict[str, Any], baseline_file: Pat
     return watch
 
 
+def _before_labels(watch: Watch, file: Path, labeled_file: Path, read: ReadingOptions) -> BeforeLabels:
+    """Return what the scores of a file show beside labeled rows, which also decide how the file is read."""
+    import numpy as np
+
+    from calib_core import InputError, readers
+    from calib_core.monitoring import before_labels
+    from calib_core.predictions.predictions import Predictions
+    from dashboard.commands import _opened_models
+
+    known = _opened_models.opened(labeled_file, read)
+    known.warn()
+    how, labeled = known.reading, known.file.table
+    if how.layout != "wide" or not set(how.label) <= labeled.columns.keys():
+        raise InputError(f"{labeled_file.name} needs a label and a probability of every class in each row")
+    table = _opened_models.opened_file(file).table
+    if set(how.label) & table.columns.keys():
+        raise InputError(f"{file.name} has labels: leave out --before-labels to add it")
+    # The reader needs a label in every row: any that are valid, as only the probabilities are used.
+    labels = {name: np.resize(labeled.columns[name], table.n_rows) for name in how.label}
+    filled = replace(table, columns={**table.columns, **labels})
+    rows: Predictions = readers.predictions(filled, how.replace(metadata=(), group=None, weights=None))
+    scene = _opened_models.scene(_opened_models.divided({"": known}, "all"))
+    reference = scene.get(scene.models.shown[0].predictions)
+    # Each period is looked at once: the periods of a year share the false alarms.
+    return before_labels(reference, {"1": rows.probs}, alpha=watch.alpha / watch.horizon, horizon=1)
+
+
 def _added(
     watch: Watch,
     file: Path,
@@ -257,10 +315,21 @@ def _added(
     accept: tuple[str, ...],
 ) -> Watch:
     """Return the watch with the rows of the file; a failure if a warning about them is open."""
+    from calib_core import InputError
     from calib_core.predictions.plausibility import DOUBTS
     from dashboard.commands import _opened_models
 
-    opened = _opened_models.opened(file, read, where)
+    try:
+        opened = _opened_models.opened(file, read, where)
+    except InputError as why:
+        if (
+            read.labels is not None
+            or str(file) == _outputs.STDIO
+            or _opened_models.opened_file(file).proposal is not None
+        ):
+            raise
+        early = "If its outcomes are not known yet, add --before-labels with a file of labeled rows of the model"
+        raise InputError(f"{why}. {early}", why.advice, why.reading) from why
     # Whether scores and outcomes belong together is what a watch is about: such doubts are told, and stop nothing.
     # A file without all labels waits.
     reading = [each for each in opened.open_warnings if each.code not in (*DOUBTS, _UNLABELED, *accept)]
@@ -290,9 +359,8 @@ def _added(
 # -- forms ----------------------------------------------------------------------------------------------------
 
 
-def _record(watch: Watch) -> dict[str, Any]:
+def _record(watch: Watch, sentence: str, alarm: bool) -> dict[str, Any]:
     """Return the answer as plain values, as watch.schema.json describes it."""
-    sentence, alarm = _told(watch)
     found = asdict(watch.answer()) if watch.counts else {"waiting": [asdict(each) for each in watch.waiting.values()]}
     return {
         "schema": SCHEMA,

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib_core import InputError, NotAnswerable
+from calib_core import InputError
 from calib_core.columns.periods import no_time, time_columns
-from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.watched_periods import ByPeriod, columns_of_time
 from dashboard.navigation import view
-from dashboard.theme import markdown_plain
-from dashboard.views.exhibited import exhibited, progress
-from dashboard.views.slices import follow_slice
-from dashboard.views.workspace import model_in_focus
+from dashboard.views.exhibited import exhibited
+from dashboard.views.slices import with_columns
 
 
 def missing() -> str:
@@ -29,15 +26,10 @@ def missing() -> str:
 @view("over-time", "Over time", 36, room="explore", missing=missing, reads="rows", rare=True)
 def render() -> None:
     """Draw the view for the current choices."""
-    follow_slice("over-time")
-    scene = session.scene_of(widgets.selection())
-    with progress(scene) as watched:
-        try:
-            names = columns_of_time(watched)
-        except NotAnswerable as why:
-            st.info(markdown_plain(f"{begun(str(why))}."))
-            return
-    model_in_focus(scene, "over-time")
+    opened = with_columns("over-time", columns_of_time, ("over-time",))
+    if opened is None:
+        return
+    scene, names = opened
     chosen: ByPeriod = widgets.selection().exhibit("over-time").build()
     _choose(chosen, names)
     exhibited("over-time", scene, title=None, controls=False, folded=True)

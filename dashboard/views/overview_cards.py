@@ -14,6 +14,7 @@ import streamlit as st
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.text import at_level, begun, chance, of_rows, share_range, short_percent, told_apart
+from dashboard import widgets
 from dashboard.exhibits import event_words
 from dashboard.exhibits.error_words import error_beyond_places
 from dashboard.exhibits.event_words import on_average
@@ -21,10 +22,12 @@ from dashboard.exhibits.findings import ClassesStandingOut, Findings
 from dashboard.exhibits.risk import RiskGroups, headline
 from dashboard.exhibits.slices import ADDED, SliceColumns, columns_of, too_many
 from dashboard.exhibits.verdict import Overall
+from dashboard.exhibits.watched_periods import columns_of_time
 from dashboard.glossary.popover import term
 from dashboard.hero import class_spark, diagram_spark, group_spark, points_of
 from dashboard.selection import NOWHERE
 from dashboard.session import Call, Scene, call
+from dashboard.theme import markdown_plain
 from dashboard.views import place_detail, sample_offered
 from dashboard.views.card import card, named, refused
 from dashboard.views.exhibited import progress
@@ -134,7 +137,28 @@ def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
 
 
 def draw(scene: Scene) -> None:
-    """Draw the cards, side by side."""
+    """Draw the cards, side by side, and a line about time below them."""
+    _cards(scene)
+    _over_time(scene)
+
+
+def _over_time(scene: Scene) -> None:
+    """Draw since when an error is shown, if rows have dates; only the way there if there are very many."""
+    exhibit: Any = widgets.selection().exhibit("over-time").build()
+    with progress(scene) as watched:
+        try:
+            columns_of_time(watched)
+            sentence = "" if too_many(watched) else watched.get(exhibit.found(watched)).sentence
+        except NotAnswerable:
+            return
+    with st.container(border=True, key="card-over-time", horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"**{named('Calibration over time', scene)}**" + (f": {markdown_plain(sentence)}" if sentence else "")
+        )
+        leading("over-time", "See all periods", view="over-time", model=scene.model.title, **NOWHERE)
+
+
+def _cards(scene: Scene) -> None:
     if scene.claims == "event":
         draw_event(scene)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import streamlit as st
@@ -42,16 +43,10 @@ def missing() -> str:
 @view("slices", "Slices", 35, room="explore", missing=missing)
 def render() -> None:
     """Draw the view for the current choices."""
-    for picture in _PICTURES:
-        follow_slice(picture)
-    scene = session.scene_of(widgets.selection())
-    with progress(scene) as watched:
-        try:
-            names = columns_of(watched)
-        except NotAnswerable as why:
-            st.info(markdown_plain(f"{begun(str(why))}. {ADDED}"))
-            return
-    model_in_focus(scene, "slices")
+    opened = with_columns("slices", columns_of, _PICTURES, ADDED)
+    if opened is None:
+        return
+    scene, names = opened
     split: BySlice = widgets.selection().exhibit("slices").build()
     _choose(split, names, scene)
     exhibited("slices", scene, title=None, controls=False, folded=True)
@@ -76,6 +71,23 @@ def render() -> None:
         with st.expander("Search in all columns and crossings", key="slices.scan", on_change="rerun") as box:
             if box.open:
                 on_request("slice-scan", scene, title=None)
+
+
+def with_columns(
+    key: str, columns: Callable[[Scene], tuple[str, ...]], pictures: Sequence[str], hint: str = ""
+) -> tuple[Scene, tuple[str, ...]] | None:
+    """Begin a view of slices: follow a click, and return the scene and its columns, or draw why there are none."""
+    for picture in pictures:
+        follow_slice(picture)
+    scene = session.scene_of(widgets.selection())
+    with progress(scene) as watched:
+        try:
+            names = columns(watched)
+        except NotAnswerable as why:
+            st.info(markdown_plain(f"{begun(str(why))}. {hint}".rstrip()))
+            return None
+    model_in_focus(scene, key)
+    return scene, names
 
 
 def follow_slice(picture: str) -> None:

@@ -25,6 +25,7 @@ from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.event_words import on_average
+from dashboard.exhibits.watched_periods import ByPeriod
 from dashboard.glossary import TERMS
 from dashboard.hero import TILES, class_spark, diagram_spark, group_spark
 from dashboard.hero.sentence_slider import _arrived, payload
@@ -280,6 +281,25 @@ def test_the_card_of_slices_is_of_the_risk_with_predicted_before_observed() -> N
     assert predicted != observed
     assert title == f"site = C has the largest gap: {predicted} predicted, {observed} died"
     assert basis.startswith("500 rows; ")
+
+
+def test_rows_with_dates_have_a_line_that_leads_to_their_periods() -> None:
+    rng = np.random.default_rng(0)
+    day = np.datetime64("2026-01-01") + np.arange(1600) // 10
+    risk = rng.uniform(0.1, 0.5, 1600).round(3)
+    died = (rng.random(1600) < np.where(day < np.datetime64("2026-04-01"), risk, 0.4 * risk)).astype(int)
+    frame = pd.DataFrame({"risk": risk, "died": died, "seen": day.astype(str)})
+    key = session.hold(frame.to_csv(index=False).encode(), "seen.csv").key
+    selection = Selection(source=Source(data=key), view="overview", calibrators=())
+    scene = session.scene_of(selection)
+    sentence = scene.get(ByPeriod().found(scene)).sentence
+    assert sentence.startswith("Since about ")
+    app = opened(selection)
+    assert any("Calibration over time" in text and sentence in text.replace("\\", "") for text in texts(app))
+    app.button("way.over-time").click().run()
+    assert app.session_state["calib.selection"].view == "over-time"
+    without = opened(Selection(source=Source(data=DEMOS[0].key), view="overview"))
+    assert not any("Calibration over time" in text for text in texts(without))
 
 
 def test_a_column_that_divides_the_rows_is_no_slice() -> None:

@@ -273,3 +273,43 @@ def test_equal_files_are_two_batches_if_they_have_names(folder: Path) -> None:
     for name in ("a", "b", "b"):
         assert watch("week-0.csv", "--period", "1", "--batch", name).exit_code == 0
     assert json.loads(watch("--json").stdout)["rows"] == 600
+
+
+def test_a_file_without_labels_is_looked_at_and_not_added(folder: Path) -> None:
+    watch("week-0.csv", "--period", 1)
+    before = (folder / "watch.json").read_bytes()
+    scores = [line.split(",")[0] for line in (folder / "week-1.csv").read_text().splitlines()]
+    (folder / "bare.csv").write_text("\n".join(scores))
+    (folder / "sicker.csv").write_text(
+        "\n".join(["risk", *(f"{min(0.35 + float(each), 1):.4f}" for each in scores[1:])])
+    )
+    same = watch("bare.csv", "--before-labels", "week-0.csv")
+    assert same.exit_code == 0
+    mean = np.mean([float(each) for each in scores[1:]])
+    assert f"If the predictions are still calibrated, the event happens in {mean:.0%}".replace("%", " %") in same.stdout
+    assert "The distribution of the scores does not differ significantly from that of the labeled rows." in same.stdout
+    changed = watch("sicker.csv", "--before-labels", "week-0.csv", "--json")
+    assert changed.exit_code == 1
+    record = json.loads(changed.stdout)
+    SCHEMA.validate(record)
+    assert (record["alarm"], record["exit_code"]) == (True, 1)
+    assert "The distribution of the scores differs from that of the labeled rows." in record["sentence"]
+    assert record["sentence"].endswith("Only outcomes show whether the predictions are still calibrated.")
+    assert (folder / "watch.json").read_bytes() == before
+    # Without a state, too: none is created.
+    alone = CliRunner().invoke(main, ["watch", "--state", "none.json", "bare.csv", "--before-labels", "week-0.csv"])
+    assert alone.exit_code == 0
+    assert not (folder / "none.json").exists()
+
+
+def test_a_file_without_labels_needs_labeled_rows_beside_it(folder: Path) -> None:
+    (folder / "bare.csv").write_text("risk\n0.1\n0.4\n0.3\n")
+    refused = watch("bare.csv")
+    assert refused.exit_code == 2
+    assert "If its outcomes are not known yet, add --before-labels" in refused.stderr
+    labeled = watch("week-1.csv", "--before-labels", "week-0.csv")
+    assert labeled.exit_code == 2
+    assert "week-1.csv has labels: leave out --before-labels to add it" in labeled.stderr
+    for more in (["--close"], ["--batch", "a"], ["--where", "risk=0..1"]):
+        assert watch("bare.csv", "--before-labels", "week-0.csv", *more).exit_code == 2
+    assert watch("--before-labels", "week-0.csv").exit_code == 2

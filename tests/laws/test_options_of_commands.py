@@ -542,6 +542,11 @@ CASES: dict[str, tuple[str, str, str]] = {
         "",
         "--max-increase 0.2",
     ),
+    "watch --before-labels": (
+        "watch bare.csv --state w.json --json",
+        "--before-labels three.csv",
+        "--before-labels second.csv",
+    ),
     "watch --by": ("watch three.csv --state w.json --json", "", "--by site"),
     "watch --github": ("watch three.csv --state w.json", "", "--github"),
     "watch --metrics": ("watch three.csv --state w.json", "", "--metrics"),

@@ -291,6 +291,43 @@ def test_columns_of_time_are_told_from_others() -> None:
     assert time_columns(rows) == ("seen", "week", "batchNo")
 
 
+def test_months_beside_years_are_those_of_the_calendar() -> None:
+    months = [11, 12, 1, None, 2, 12]
+    rows = _rows(admissionYear=[2025, 2025, 2026, 2026, 2026, 2026], admissionMonth=months, visits=[1, 2, 3, 4, 5, 6])
+    assert time_columns(rows) == ("admissionMonth", "admissionYear")
+    found = periods(rows, "admissionMonth", "month")
+    assert found.labels == ("2025-11-01", "2025-12-01", "2026-01-01", "2026-02-01", "2026-12-01")
+    assert found.codes.tolist() == [0, 1, 2, -1, 3, 4]
+    assert (found.titles[0], found.names[0], found.unit) == ("November 2025", "in November 2025", "month")
+    for every, labels in (
+        ("quarter", ["2025-10-01", "2026-01-01", "2026-10-01"]),
+        ("year", ["2025-01-01", "2026-01-01"]),
+    ):
+        found = periods(rows, "admissionMonth", every)
+        assert list(found.labels) == labels
+    for every in ("month", "quarter", "year"):
+        found = periods(rows, "admissionMonth", every)
+        for place, where in zip(found.places, found.conditions, strict=True):
+            assert np.flatnonzero(Slice.read(str(where)).rows(rows)).tolist() == place.tolist()
+    with pytest.raises(NotAnswerable, match="have no days; choose months or longer"):
+        periods(rows, "admissionMonth", "week")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"month": [1, 2, 3, 13], "year": [2025, 2025, 2026, 2026]},
+        {"month": [1, 2, 3, 0], "year": [2025, 2025, 2026, 2026]},
+        {"month": [1, 2, 3, 4], "year": [1, 1, 2, 2]},
+        {"month": [1, 2, 3, 4], "birth_year": [1950, 1960, 1970, 1980]},
+    ],
+)
+def test_other_months_are_numbers(columns: dict[str, list[object]]) -> None:
+    found = periods(_rows(**columns), "month")
+    assert found.unit == "value"
+    assert set(found.labels) == set(map(str, columns["month"]))
+
+
 def test_the_length_of_periods_is_chosen_from_dates_only() -> None:
     year = np.arange("2026-01-01", "2026-12-31", dtype="datetime64[D]").astype(str)
     assert periods(_rows(seen=[*year] * 8), "seen").unit == "week"
