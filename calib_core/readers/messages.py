@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 SHOWN_CHARS = 80
 
@@ -43,6 +43,17 @@ def meant(name: object, known: Iterable[str]) -> str:
     by_fold = {other.casefold(): other for other in known}
     near = difflib.get_close_matches(str(name).strip().casefold()[:200], by_fold, n=1, cutoff=0.75)
     return f"did you mean {quoted(by_fold[near[0]])}? " if near else ""
+
+
+def places(numbers: Sequence[int]) -> str:
+    """Return the numbers of lines or rows, in order, as text.
+
+    >>> places([3]), places([3, 4, 5]), places([3, 8, 12, 17])
+    ('3', '3 to 5', '3, 8, 12, …')
+    """
+    if len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers[:3])) + (", …" if numbers[3:] else "")
 
 
 def affected(count: int, total: int) -> str:

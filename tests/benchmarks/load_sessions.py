@@ -37,7 +37,7 @@ from websockets.sync.client import connect
 from tests.benchmarks.crowd import visits
 
 ROOT = Path(__file__).parents[2]
-CHIPS, FIELD = "Calibrators, fitted on the calibration rows", "Drop a file of predictions here"
+CHIPS, FIELD = "Calibrators, fitted on the calibration rows", "Drop a predictions file here"
 TOGGLES: tuple[list[str], ...] = ([], ["Temperature scaling"])
 PATIENCE = 300.0
 
@@ -57,9 +57,9 @@ def npz(rows: int, classes: int, seed: int) -> bytes:
 class Tab:
     """Browser tab: the text of its page, and its requests to the server."""
 
-    def __init__(self, url: str, query: str = "view=data") -> None:
+    def __init__(self, url: str, query: str = "view=data", jar: CookieJar | None = None) -> None:
         self.url = url.rstrip("/")
-        self.jar = CookieJar()
+        self.jar = CookieJar() if jar is None else jar
         self.http = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
         self.http.open(f"{self.url}/", timeout=PATIENCE).read()
         self.http.open(f"{self.url}/_stcore/host-config", timeout=PATIENCE).read()
@@ -115,9 +115,8 @@ class Tab:
             self.widgets[getattr(element, kind).label] = getattr(element, kind)
         return message
 
-    def upload(self, data: bytes, name: str) -> float:
-        """Upload a file and wait until it is read."""
-        start = time.monotonic()
+    def place_for(self, name: str) -> Any:
+        """Return the addresses that the server assigns to a file about to be sent."""
         asking = BackMsg()
         asking.file_urls_request.request_id = "1"
         asking.file_urls_request.file_names.append(name)
@@ -125,7 +124,22 @@ class Tab:
         self.socket.send(asking.SerializeToString())
         while (heard := self._heard()).WhichOneof("type") != "file_urls_response":
             pass
-        urls = heard.file_urls_response.file_urls[0]
+        return heard.file_urls_response.file_urls[0]
+
+    def head_of_upload(self, name: str, size: int) -> bytes:
+        """Return the bytes that go before a file of this size, for a socket that sends the file itself."""
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.jar)
+        return (
+            f"PUT {self.place_for(name).upload_url} HTTP/1.1\r\nHost: {urlsplit(self.url).netloc}\r\n"
+            f"Cookie: {cookies}\r\nX-Xsrftoken: {self.token}\r\nContent-Length: {size}\r\n"
+            "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
+            f'--x\r\nContent-Disposition: form-data; name="f"; filename="{name}"\r\n\r\n'
+        ).encode()
+
+    def upload(self, data: bytes, name: str) -> float:
+        """Upload a file and wait until it is read."""
+        start = time.monotonic()
+        urls = self.place_for(name)
         head = b'--x\r\nContent-Disposition: form-data; name="f"; filename="%s"\r\n\r\n' % name.encode()
         body = (head, data, b"\r\n--x--\r\n")  # not put together: twenty of 200 MB are sent at once
         headers = {
@@ -162,9 +176,9 @@ def main() -> None:
         say(
             f"{options.sessions} sessions of {options.rows:,} x {options.classes}, a toggle every {options.every:g} s\n"
         )
-        say(f"uploads: {_spread(uploads)}\ntoggles: {_spread(toggles)}\n")
+        say(f"uploads: {spread(uploads)}\ntoggles: {spread(toggles)}\n")
         if options.heavy:
-            say(f"{options.heavy}: {_spread(heavy)}\n")
+            say(f"{options.heavy}: {spread(heavy)}\n")
         say(f"cross-talk: {crossed} names of others' files\n")
         say(f"errors: {len(errors)} {sorted(set(errors))[:3]}\n")
         if process:
@@ -174,7 +188,7 @@ def main() -> None:
             say(f"{_memory(process):.0f} MB 30 s after all tabs were closed\n")
         if options.visitors:
             seconds, wrong = asyncio.run(visits(url, options.visitors))
-            say(f"{options.visitors} visitors at once: first page {_spread(seconds)}, {len(wrong)} not served")
+            say(f"{options.visitors} visitors at once: first page {spread(seconds)}, {len(wrong)} not served")
             say(f" {sorted(set(wrong))[:3] or ''}, {_memory(process):.0f} MB\n")
 
 
@@ -226,7 +240,8 @@ def _file_name(number: int) -> str:
     return f"own-{number:04}.npz"
 
 
-def _spread(seconds: list[float]) -> str:
+def spread(seconds: list[float]) -> str:
+    """Return the median, the slowest of twenty and the slowest, in words."""
     if len(seconds) < 2:
         return f"{seconds}"
     p95 = statistics.quantiles(seconds, n=20, method="inclusive")[-1]

@@ -94,24 +94,9 @@ def half_an_upload(port: int) -> Iterator[None]:
 
     tab = Tab(f"http://127.0.0.1:{port}")
     tab.run()
-    from streamlit.proto.BackMsg_pb2 import BackMsg
-
-    asking = BackMsg()
-    asking.file_urls_request.request_id = "1"
-    asking.file_urls_request.file_names.append("half.npz")
-    asking.file_urls_request.session_id = tab.session
-    tab.socket.send(asking.SerializeToString())
-    while (heard := tab._heard()).WhichOneof("type") != "file_urls_response":
-        pass
-    path = heard.file_urls_response.file_urls[0].upload_url
-    cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in tab.jar)
-    head = (
-        f"PUT {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookies}\r\nX-Xsrftoken: {tab.token}\r\n"
-        "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 20000000\r\n\r\n"
-        '--x\r\nContent-Disposition: form-data; name="f"; filename="half.npz"\r\n\r\n'
-    )
+    head = tab.head_of_upload("half.npz", 20_000_000)
     with socket.create_connection(("127.0.0.1", port)) as line:
-        line.sendall(head.encode() + b"0" * 10_000_000)
+        line.sendall(head + b"0" * 10_000_000)
         yield
     with contextlib.suppress(Exception):  # the process has ended
         tab.close()

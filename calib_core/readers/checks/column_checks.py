@@ -28,6 +28,7 @@ from calib_core.readers.proposal.column_roles import called_log, named, named_la
 from calib_core.readers.proposal.column_values import (
     always_equal,
     called_count,
+    called_number,
     called_weight,
     counts_rows,
     identifiers,
@@ -352,6 +353,14 @@ def outcome_by_values(subject: Subject) -> Iterator[Finding]:
     )  # fmt: skip
     others = others or covariates
     severity: Severity = "note" if alike or named_so or not others else "warning"
+    if called_number(label):
+        yield Finding(
+            "warning",
+            "outcome",
+            f"{quoted(label)} is named like a number of events. It has only 0 and 1, so it is read as the outcome. "
+            f"If {quoted(reading.scores[0])} is an expected number or a rate, it is not the probability of an event.",
+        )
+        return
     yield Finding(severity, "outcome", *_told(table, reading, label, others))
 
 

@@ -13,9 +13,9 @@ from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
 from calib_core.readers.formats.archives import ZIP, is_workbook
 from calib_core.readers.formats.child_process import decoded_table
-from calib_core.readers.formats.extra_rows import is_numeric, is_total, totals
+from calib_core.readers.formats.extra_rows import ends_with_total, is_numeric, total_rows
 from calib_core.readers.formats.npy import declared_bytes
-from calib_core.readers.messages import size
+from calib_core.readers.messages import places, size
 from calib_core.readers.table import Array, Table
 from calib_core.readers.text_encoding import numbers_as_written
 
@@ -99,15 +99,15 @@ def parse_workbook(data: bytes, name: str) -> Table:
 
 
 def _without_totals(table: Table) -> Table:
-    """Return the table without totals in its last rows; columns that are text only because of these become numbers."""
+    """Return the table without totals and subtotals; columns that are text only because of these become numbers."""
     columns = list(table.columns.values())
-    if table.lines is None or not is_total([str(column[-1]) for column in columns]) or not (count := totals(columns)):
+    if table.lines is None or not ends_with_total(columns) or not len(totals := total_rows(columns)):
         return table
-    rows = np.arange(table.n_rows - count)
-    last = table.lines[-count:].tolist()
-    where = f"Row {last[0]}, a total" if count == 1 else f"Rows {last[0]} to {last[-1]}, totals"
+    rows = np.delete(np.arange(table.n_rows), totals)
+    left = table.lines[totals].tolist()
+    where = f"Row {left[0]}, a total" if len(left) == 1 else f"Rows {places(left)}, totals"
     kept = {name: _as_numbers(column[rows]) for name, column in table.columns.items()}
-    note = f"{where} or mean of the rows above, {'was' if count == 1 else 'were'} left out."
+    note = f"{where} or mean of the rows above, {'was' if len(left) == 1 else 'were'} left out."
     return replace(table, columns=kept, lines=table.lines[rows], notes=(*table.notes, note))
 
 

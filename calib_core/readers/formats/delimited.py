@@ -28,9 +28,9 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
 from calib_core.readers.formats.drawn_tables import as_delimited, without_remarks
-from calib_core.readers.formats.extra_rows import is_total, rows_below_header, totals
+from calib_core.readers.formats.extra_rows import ends_with_total, rows_below_header, total_rows
 from calib_core.readers.limits import check_rows
-from calib_core.readers.messages import listed, quoted, size
+from calib_core.readers.messages import listed, places, quoted, size
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.text_encoding import MISSING_TEXT, any_text, written_as
 from calib_core.text import several
@@ -301,7 +301,7 @@ def parse_csv(data: bytes, name: str) -> Table:
 def _left_out(lines: Sequence[int], where: str) -> str:
     if len(lines) == 1:
         return f"Line {lines[0]}, {where}, was left out."
-    return f"Lines {lines[0]} to {lines[-1]}, {where}, were left out."
+    return f"Lines {places(lines)}, {where}, were left out."
 
 
 def table_of_lines(data: bytes, name: str) -> Table:
@@ -314,8 +314,7 @@ def _table(data: bytes, name: str, quoted_names: bool) -> Table:
     header = _header(data, name)
     if header.given and (again := _headers_again(data, header)):
         found = _table(again[0], name, quoted_names)
-        lines_of = ", ".join(map(str, again[1][:3])) + (", …" if again[1][3:] else "")
-        note = f"The header is repeated in line {lines_of}, as in joined files. It was left out there."
+        note = f"The header is repeated in line {places(again[1])}, as in joined files. It was left out there."
         return replace(found, notes=(note, *found.notes))
     header, unnamed = _with_row_names(header, data, quoted_names)
     lines = data_lines(data, header.stop, header.line + 1, header.delimiter, len(header.names), name)
@@ -418,11 +417,10 @@ def _extra_lines(frame: pd.DataFrame, lines: Lines) -> tuple[NDArray[np.int64], 
         count, what = rows_below_header(some)
         if count:
             return lines.numbers[:count], _left_out(lines.numbers[:count].tolist(), f"{what} below the header")
-    if is_total([str(cell) for cell in frame.iloc[-1]]):
-        kinds = (object if text else None for text in texts)
-        if count := totals([frame[j].to_numpy(dtype=kind) for j, kind in zip(frame, kinds, strict=True)]):
-            last = lines.numbers[-count:]
-            return last, _left_out(last.tolist(), "totals or means of the rows above")
+    columns = [frame[j].to_numpy(dtype=object if text else None) for j, text in zip(frame, texts, strict=True)]
+    if ends_with_total(columns) and len(rows := total_rows(columns)):
+        found = lines.numbers[rows]
+        return found, _left_out(found.tolist(), "totals or means of the rows above")
     return None
 
 
@@ -437,14 +435,17 @@ def _in_percent(table: Table, header: _Header, units: Sequence[str]) -> Table:
 
 
 def _without_lines(data: bytes, numbers: NDArray[np.int64]) -> bytes | None:
-    """Return the text with these consecutive lines empty; None if quotes contain their ends."""
+    """Return the text with these lines empty; None if quotes contain their ends."""
     ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _LF)
-    first, last = int(numbers[0]), int(numbers[-1])
-    start = 0 if first == 1 else int(ends[first - 2]) + 1
-    stop = int(ends[last - 1]) if last <= len(ends) else len(data)
-    if data.count(b'"', start, stop) % 2:
-        return None
-    return data[:start] + b"\n" * (last - first) + data[stop:]
+    parts, start = [], 0
+    for number in numbers:
+        first = 0 if number == 1 else int(ends[number - 2]) + 1
+        stop = int(ends[number - 1]) if number <= len(ends) else len(data)
+        if data.count(b'"', first, stop) % 2:
+            return None
+        parts.append(data[start:first])
+        start = stop
+    return b"".join((*parts, data[start:]))
 
 
 def _guarded(texts: Iterable[str] | Array) -> bool:

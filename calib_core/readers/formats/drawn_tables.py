@@ -28,6 +28,9 @@ _SHORTENED = re.compile(r"(?:\d+|\.\.+)?(?:[ \t|]+(?:\.{2,}|[…·]))+[ \t|]*|on
 """Line that stands for rows which were not printed."""
 _TITLE = re.compile(r"=+ [\w ]+ =+")
 _TYPES = re.compile(r"(?: *<(?:int|fct|dbl|chr|lgl|ord|date|dttm)>)+ *")
+_LISTED = re.compile(r"\s*(?:\d+\.)? *\|(?P<cells>.*)\|\s*")
+_LISTED_ROW = re.compile(rb" *1\. \|.*\|\s*")
+"""First row of a table that Stata's `list` printed."""
 _BLANKS = re.compile(r"[ \t]+")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.|"")*"(?![^ \t\r])|[^ \t\r]+')
 """Text in quotes, in which a quote is doubled or follows a backslash as R writes it, or text without blanks."""
@@ -53,6 +56,8 @@ def as_delimited(data: bytes, name: str) -> tuple[bytes, list[str]]:
     start = data[: limits.SCAN_BYTES].split(b"\n", _ROWS_LOOKED_AT)[:_ROWS_LOOKED_AT]
     if any(line.lstrip().startswith(_CORNERS) for line in start[:5]):
         return _boxed(data, name)
+    if any(map(_LISTED_ROW.match, start)):
+        return _listed(data, name)
     head = [line.decode("utf-8", "replace").rstrip("\r") for line in start]
     filled = [i for i, line in enumerate(head) if line.strip()]
     if len(filled) < 2 or len(head[filled[0]]) > limits.HEADER_BYTES:
@@ -76,6 +81,14 @@ def _boxed(data: bytes, name: str) -> tuple[bytes, list[str]]:
     lines = data.decode("utf-8").translate(_LINES).split("\n")
     border = next(i for i, line in enumerate(lines) if line.lstrip().startswith("+"))
     return as_delimited("\n".join([*("" for _ in range(border)), *lines[border:]]).encode(), name)
+
+
+def _listed(data: bytes, name: str) -> tuple[bytes, list[str]]:
+    """Convert a table that Stata's `list` printed; the frame and the numbers of rows are left out."""
+    found = (_LISTED.fullmatch(line) for line in data.decode("utf-8").split("\n"))
+    inside = ("" if each is None or _is_rule(each["cells"]) else each["cells"].replace("|", " ") for each in found)
+    text, notes = as_delimited("\n".join(inside).encode(), name)
+    return text, ["The frame and the numbers of rows, as Stata prints them, were left out.", *notes]
 
 
 def _is_rule(line: str) -> bool:
@@ -273,10 +286,14 @@ def without_remarks(data: bytes, name: str) -> tuple[bytes, list[int], int | Non
 
 
 _MOST_REMARKS = 20
+_FOOTNOTE = re.compile(
+    r"[*†‡§¹]|(?:notes?|source|legend|anmerkung|hinweis|quelle|remarque|nota|fuente)\b *:", re.IGNORECASE
+)
 
 
 def _is_remark(text: str, data: bytes) -> bool:
-    """True for text without a delimiter below a table of at least three columns by its header."""
+    """True for text without a delimiter below a table of at least three columns by its header, or for a footnote."""
     header = data.lstrip(b" \r\n").partition(b"\n")[0].decode("utf-8", "replace")
     delimiter = max(_DELIMITERS, key=header.count)
-    return header.count(delimiter) > 1 and delimiter not in text
+    fewest = 1 if _FOOTNOTE.match(text) else 2
+    return header.count(delimiter) >= fewest and delimiter not in text

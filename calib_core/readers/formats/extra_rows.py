@@ -1,9 +1,9 @@
-"""Rows of a text table that are no predictions: units or types below the header, and totals at the end."""
+"""Rows of a table that are no predictions: units, types or descriptions below the header, totals and subtotals."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,8 @@ jahre jahr stunden année années jours años días anni giorni
 _UNITS = frozenset(_UNIT_WORDS.split())
 _IN_BRACKETS = re.compile(r"\[.{0,20}\]|\(.{0,20}\)|<.{0,20}>")
 _UNIT_CHARS = 20
+_IMPORTED = '{"ImportId"'
+"""Start of every cell of Qualtrics's third header row."""
 
 _NUMERIC = frozenset(["continuous", "c", "numeric", "n"])
 _TYPES = frozenset(["discrete", "d", "string", "s", "text", "time", "t"])
@@ -35,13 +37,15 @@ moyenne ensemble suma media promedio totale somma totaal gemiddelde
 """
 _TOTALS = frozenset(_TOTAL_WORDS.split()) | {"grand total", "total general", "total général", "column total"}
 _MOST_TOTALS = 5
+_WORDS_OF_TOTALS = 4
 
 
 def rows_below_header(columns: Sequence[Array]) -> tuple[int, str]:
     """Return the number of first rows that describe the columns, and what they are; 0 if rows are only data.
 
     Two rows are the types and uses of Orange. One row is of units if it has texts only, most of them in columns of
-    numbers. At least one must be a usual unit or in brackets, and none may be a value of its column.
+    numbers. At least one must be a usual unit or in brackets, and none may be a value of its column. One row is of
+    descriptions if every column has one, most in several words; Qualtrics adds a row of identifiers.
 
     >>> columns = [np.array(each, dtype=object) for each in (["[%]", "7", "9"], ["", "a", "b"])]
     >>> rows_below_header(columns), rows_below_header([each[1:] for each in columns])
@@ -52,7 +56,11 @@ def rows_below_header(columns: Sequence[Array]) -> tuple[int, str]:
     first, second = ([str(each[i]).strip() for each in columns] for i in (0, 1))
     if all(map(_is_flag, second)) and all(map(_is_type, first, (each[2:_LOOKED_AT] for each in columns))):
         return 2, "Orange's types"
-    return (1, "units") if _are_units(first, columns) else (0, "")
+    if all(cell.startswith(_IMPORTED) for cell in second if cell) and any(second):
+        return 2, "Qualtrics's questions and identifiers"
+    if _are_units(first, columns):
+        return 1, "units"
+    return (1, "descriptions") if _are_descriptions(first, columns) else (0, "")
 
 
 def _is_type(text: str, below: Array) -> bool:
@@ -64,6 +72,16 @@ def _is_type(text: str, below: Array) -> bool:
 
 def _is_flag(text: str) -> bool:
     return text.casefold() in _FLAGS or bool(re.fullmatch(r"[\w.-]+=[\w.-]+", text))
+
+
+def _are_descriptions(cells: Sequence[str], columns: Sequence[Array]) -> bool:
+    """True for a text above every column, no value of it; two are above numbers, and most have several words."""
+    below = [column[1 : _LOOKED_AT + 1] for column in columns]
+    texts = all(any(map(str.isalpha, cell)) and cell.casefold() not in MISSING_TEXT for cell in cells)
+    worded = 2 * sum(len(cell.split()) > 1 for cell in cells) > len(cells)
+    if not texts or not worded or any(cell in column for cell, column in zip(cells, below, strict=True)):
+        return False
+    return sum(map(is_numeric, below)) >= 2
 
 
 def _are_units(cells: Sequence[str], columns: Sequence[Array]) -> bool:
@@ -91,28 +109,60 @@ def is_unit(text: str) -> bool:
     return text.casefold() in _UNITS or bool(_IN_BRACKETS.fullmatch(text))
 
 
-def totals(columns: Sequence[Array]) -> int:
-    """Return the number of last rows that are totals or means of the rows above.
+def total_rows(columns: Sequence[Array]) -> NDArray[np.intp]:
+    """Return the rows that are totals or means: subtotals below their blocks, or totals in the last rows.
 
-    They have one word such as "Total", usually in a column of numbers. In a column of texts, it must be no other value.
-    Then another cell must be the sum or mean of its column, or all other cells empty.
+    Totals have one word such as "Total", usually in a column of numbers. In a column of texts, it must be no other
+    value. Then another cell must be the sum or mean of its column, or all other cells empty. A subtotal, such as
+    "North Total", must be the sum or mean of the rows since the last one.
 
     >>> names, counts = np.array(["a", "b", "Total"], dtype=object), np.array([1, 2, 3])
-    >>> totals([names, counts]), totals([names, counts[::-1]])
-    (1, 0)
+    >>> total_rows([names, counts]).tolist(), total_rows([names, counts[::-1]]).tolist()
+    ([2], [])
+    >>> names = np.array(["a", "a", "a Total", "b", "b", "b Total"], dtype=object)
+    >>> total_rows([names, np.array([1, 2, 3, 4, 5, 9])]).tolist()
+    [2, 5]
     """
+    if len(found := _subtotals(columns)):
+        return found
     n = len(columns[0])
     count = 0
-    while count < min(_MOST_TOTALS, n - 2) and is_total([str(column[n - count - 1]) for column in columns]):
+    while count < min(_MOST_TOTALS, n - 2) and _row_is(_is_total_word, columns, n - count - 1):
         count += 1
     while count and not all(_is_total(columns, n - count, row) for row in range(n - count, n)):
         count -= 1
-    return count
+    return np.arange(n - count, n)
 
 
-def is_total(cells: Sequence[str]) -> bool:
-    """True if exactly one cell of a row is a word such as "Total" or "Mean:"."""
-    return sum(map(_is_total_word, cells)) == 1
+def _subtotals(columns: Sequence[Array]) -> NDArray[np.intp]:
+    """Return the rows of subtotals, and of a grand total at the end; none unless all of them add up."""
+    marks = np.zeros(len(columns[0]), dtype=int)
+    for column in columns:
+        if column.dtype == object:
+            marks += [_names_total(str(cell)) for cell in column]
+    found, data = np.flatnonzero(marks == 1), np.flatnonzero(marks == 0)
+    if len(found) < 2 or found[-1] != len(marks) - 1 or len(found) + len(data) != len(marks):
+        return np.empty(0, dtype=np.intp)
+    for before, row in zip([-1, *found], found, strict=False):
+        own = data[(data > before) & (data < row)]
+        if not any(_is_sum(column, own if len(own) else data, row) for column in columns):
+            return np.empty(0, dtype=np.intp)
+    return found
+
+
+def _row_is(what: Callable[[str], bool], columns: Sequence[Array], row: int) -> bool:
+    """True if exactly one cell of a row is so."""
+    return sum(what(str(column[row])) for column in columns) == 1
+
+
+def ends_with_total(columns: Sequence[Array]) -> bool:
+    """True if exactly one cell of the last row is named like a total, such as "Mean:" or "North Total"."""
+    return _row_is(_names_total, columns, -1)
+
+
+def _names_total(text: str) -> bool:
+    words = text.casefold().replace(":", " ").split()
+    return 0 < len(words) <= _WORDS_OF_TOTALS and bool(_TOTALS & {words[0], words[-1]})
 
 
 def _is_total_word(text: str) -> bool:
@@ -129,13 +179,13 @@ def _is_total(columns: Sequence[Array], end: int, row: int) -> bool:
     if columns[word][row] in set(above):
         return False
     blank = all(column.dtype == object and not str(column[row]).strip() for column in others)
-    return blank or any(_is_sum(column, end, row) for column in others)
+    return blank or any(_is_sum(column, np.arange(end), row) for column in others)
 
 
-def _is_sum(column: Array, end: int, row: int) -> bool:
-    """True if a number is the sum or mean of the numbers before ``end``, up to its rounding."""
+def _is_sum(column: Array, rows: NDArray[np.intp], row: int) -> bool:
+    """True if a number is the sum or mean of the numbers in these rows, up to its rounding."""
     text = str(column[row]).strip()
-    given, above = numbers_as_written(np.array([text], dtype=object))[0], _numbers(column[:end])
+    given, above = numbers_as_written(np.array([text], dtype=object))[0], _numbers(column[rows])
     if np.isnan(given) or not len(above) or np.ptp(above) == 0:
         return False
     decimals = len(text.partition(".")[2].partition("e")[0])

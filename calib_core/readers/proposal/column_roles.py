@@ -16,12 +16,13 @@ _ROLES: dict[str, str] = {
     "pred_class guess",
     "confidence": "confidence confidences conf max_prob top_prob max_probability "
     "certainty sicherheit konfidenz confianza confiance",
-    "correct": "correct is_correct hit hits correctness right accurate matched richtig korrekt correcto",
+    "correct": "correct is_correct hit hits correctness right accurate matched exact_match richtig korrekt correcto",
     "split": "split fold subset partition set",
     "weights": "weight weights sample_weight sample_weights",
     "group": "group groups group_id cluster cluster_id patient patients patient_id subject subjects subject_id person "
     "person_id participant participant_id user user_id question question_id author author_id speaker speaker_id",
     "probabilities": "probs probabilities prob probability p proba predict_proba y_prob y_proba y_score softmax "
+    "y_pred_proba y_pred_prob y_pred_probability y_hat_prob y_hat_proba pred_probability predicted_prob "
     "scores score p_hat pred_probs pred_proba risk predicted_risk predicted_probability",
     "logits": "logits logit z raw_scores rawformulaval",
     "log-probabilities": "log_probs logprobs log_probabilities log_prob logprob log_softmax",
@@ -51,7 +52,7 @@ def role(name: str) -> str | None:
     >>> role("Y-true"), role("probs"), role("confidence (%)"), role("banana")
     ('label', 'probabilities', 'confidence', None)
     """
-    word = re.sub(r"[\s\-.]+", "_", name.strip().casefold())
+    word = re.sub(r"[\s\-.]+", "_", name.strip(" ?").casefold())
     if called_percent(name) and (found := _ROLE_OF.get(_IN_PERCENT.sub("", word))) in ("confidence", "probabilities"):
         return found
     return _ROLE_OF.get(word)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calib_core.predictions.event_names import words_of
 from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.predictions.validation import MOST_COPIES, whole
+from calib_core.readers.messages import quoted
 from calib_core.readers.proposal.answer_words import FALSE, TRUE
 from calib_core.readers.proposal.column_roles import role
 from calib_core.readers.proposal.label_codes import label_texts, plain
@@ -118,6 +119,49 @@ def counts_rows(values: NDArray[np.float64]) -> bool:
     several = 1 < values.max() <= MOST_COPIES and values.sum() <= MOST_COPIES and values.min() < values.max()
     steps = np.diff(np.sort(values))
     return bool(several) and not (len(values) > 2 and (steps == 1).all())
+
+
+def called_number(name: str) -> bool:
+    """True if a column is named like the number of something, such as "n_events" or "death_count".
+
+    >>> called_number("n_events"), called_number("death_count"), called_number("event"), called_number("no_event")
+    (True, True, False, False)
+    """
+    words = words_of(name)
+    return len(words) > 1 and (words[0] in _NUMBERS or words[-1] in _COUNTS - {"n", "rows"})
+
+
+def counted_groups(table: Table) -> str:
+    """Return a sentence for a table with one row per group, with counts or frequencies of events; else nothing.
+
+    >>> columns = {"risk": [0.1, 0.7], "n": [40, 30], "n_events": [3, 20]}
+    >>> counted_groups(Table("a.csv", "csv", {name: np.array(each) for name, each in columns.items()}))[:58]
+    'each line is about a group: "n_events" counts the events among'
+    """
+    values = {name: numbers(column) for name, column in table.columns.items() if looks_numeric(column)}
+    sizes = [
+        name for name, each in values.items()
+        if called_number(name) or called_count(name)
+        if np.isfinite(each).all() and whole(each) and each.min() >= 0 and each.max() > 1
+    ]  # fmt: skip
+    for size in sizes:
+        for name in sizes:
+            if name != size and not called_count(name) and (values[name] <= values[size]).all():
+                what = f"{quoted(name)} counts the events among the {quoted(size)} rows"
+                return f"each line is about a group: {what}. {_UNGROUPED}"
+        for name, each in values.items() if called_count(size) else ():
+            if _FREQUENCIES & set(words_of(name)) and each.min() >= 0 and each.max() <= 1 and not whole(each):
+                what = f"{quoted(name)} is the share of events among the {quoted(size)} rows"
+                return f"each line is about a group: {what}. {_UNGROUPED}"
+    return ""
+
+
+_NUMBERS = frozenset(["n", "num", "number", "nr", "count", "anzahl", "nombre", "numero", "número"])
+_FREQUENCIES = frozenset(["observed", "frequency", "fraction", "share", "proportion", "actual", "empirical"])
+_UNGROUPED = (
+    "Write one line per prediction, or two per group: outcome 1 with the number of events as its weight, and outcome 0 "
+    "with the number of the others"
+)
 
 
 def called_weight(name: str) -> bool:

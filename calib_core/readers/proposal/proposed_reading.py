@@ -21,6 +21,7 @@ from calib_core.readers.proposal.class_columns import (
     block_of,
     called_alike,
     called_covariate,
+    called_outcome,
     called_risk,
     class_called,
     class_side,
@@ -42,7 +43,7 @@ from calib_core.readers.proposal.column_roles import (
     one_hot_class,
     role,
 )
-from calib_core.readers.proposal.column_values import part_of
+from calib_core.readers.proposal.column_values import counted_groups, part_of
 from calib_core.readers.proposal.label_codes import (
     classes_of_both,
     codes_inside,
@@ -219,6 +220,8 @@ class _Proposal:
 
     def _only_answered(self, label: str, score: str) -> bool:
         """True for answers, next to marks of right ones, that a risk cannot be about: the score is their confidence."""
+        if "." in label and len(two_values(self.table.column(label))) == 1:
+            return True
         if {"label", "scores"} & self.chosen.keys() or not called_answer(label):
             return False
         return called_log(score) or len(two_values(self.table.column(label))) != 2
@@ -356,6 +359,8 @@ class _Proposal:
         if len(rest) == 1:
             return rest[0]
         check_for_scores(self.table)
+        if groups := counted_groups(self.table):
+            raise InputError(f"{self.table.name}: {groups}")
         if len(shares := [name for name in rest if is_share(self.table, name)]) > 1:
             some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in shares])
             if evidence(some, survey(some))[0] == "probabilities" and "label" not in self.chosen:
@@ -477,11 +482,14 @@ class _Proposal:
             return outcomes
         if not single_score and (by_values := self._among_classes(scores, matrix, columns)):
             return by_values
+        if single_score and (groups := counted_groups(self.table)):
+            raise InputError(f"{self.table.name}: {groups}")
         likely = [
             name
             for name, c in self.table.columns.items()
             if name not in scores and len(c) == n and c.dtype.kind in "Oiub" and role(name) is None
             if not (single_score and called_covariate(name)) and not _names_rows(c, matrix.shape[1])
+            if len(pd.unique(c)) > 1
         ]
         if len(likely) == 1:
             return (likely[0],)
@@ -520,7 +528,8 @@ class _Proposal:
         found = tuple(name for name in found if not called_prediction(name)) or found
         found = tuple(name for name in found if not _derived(name, found))
         varied = tuple(name for name in found if len(two_values(self.table.columns[name])) == 2)
-        found = varied or found
+        # A column that only has "y" may be the name of a model.
+        found = varied or tuple(n for n in found if called_outcome(n) or looks_numeric(self.table.columns[n]))
         if len(found) > 1:
             raise self._ask(f"columns {listed(found)} have two values each and could each be the outcome", "label")
         return found
@@ -676,7 +685,11 @@ class _Proposal:
     def _measured(self) -> list[str]:
         """Numbers that are called labels but are none next to an outcome, such as a coordinate y; or p(TRUE)."""
         called = named(self.table.columns, "label")
-        found = [name for name in called if looks_numeric(self.table.columns[name]) and is_share(self.table, name)]
+        found = [
+            name for name in called
+            if looks_numeric(column := self.table.columns[name])
+            if is_share(self.table, name) or (_names_rows(column, 2) and self._counts_on(name))
+        ]  # fmt: skip
         return found if len(called) > 1 or (found and outcome_columns(self.table, found)) else []
 
     @cached_property
@@ -698,6 +711,8 @@ class _Proposal:
         if what == "classes":
             advice, example = "give classes=, the names of all classes in the order of the scores", "NAME,NAME"
             return InputError(f"{self.table.name}: {why}; {advice}", advice, {what: example})
+        if what in ("label", "scores") and (groups := counted_groups(self.table)):
+            return InputError(f"{self.table.name}: {groups}")
         advice, example = f"give {what}=", "COLUMN,COLUMN" if what == "scores" else "COLUMN"
         columns = f"{self.table.name} contains {self.table.contents()}"
         return InputError(f"{self.table.name}: {why}; {advice}{otherwise}. {columns}", advice, {what: example})

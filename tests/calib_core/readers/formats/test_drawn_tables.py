@@ -261,3 +261,15 @@ def test_wide_and_endless_lines_are_bounded(refused: Refused) -> None:
     wide = b" ".join(b"p%d" % i for i in range(5000)) + b"\n" + b" ".join([b".5"] * 5000) + b"\n"
     with pytest.raises(InputError, match="columns; the maximum is 4,096"):
         read_table(wide, "a.txt")
+
+
+def test_what_statas_list_prints_is_read() -> None:
+    rows = [f"{i + 1:>3}. | {i / 8:5.3f} {i % 2:>6} {'ab'[i % 2]:>6} |" for i in range(7)]
+    rule = "     |---------------------|"
+    frame = rule.replace("|", "+")
+    text = "\n".join(["", frame, "     |  phat   died   site |", rule, *rows[:5], rule, *rows[5:], frame, ""])
+    table = read_table(text.encode(), "a.txt")
+    assert table.names == ("phat", "died", "site")
+    assert table.columns["phat"].tolist() == [i / 8 for i in range(7)]
+    assert table.place(0) == "line 5 (row 0)"
+    assert table.notes[0].startswith("The frame and the numbers of rows")

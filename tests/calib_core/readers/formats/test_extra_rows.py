@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import pathlib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calib_core.readers import propose, read_predictions, read_table
 from calib_core.readers.formats.extra_rows import is_unit
+from calib_core.readers.table import Table
 
 ROWS = "".join(f"{i},{p},{y}\n" for i, (p, y) in enumerate([(0.5, 1), (0.25, 0), (0.125, 1), (0.75, 0)], start=31))
 
@@ -147,3 +150,49 @@ def test_a_file_read_in_parts_has_the_same_rows(tmp_path: pathlib.Path, monkeypa
     parts = list(StreamedFile(path))
     assert len(parts) > 2
     assert np.array_equal(np.concatenate([part.probs[:, 1] for part in parts]), p)
+
+
+BELOW = {
+    "a second header of sentences": (
+        'Age of patient,Predicted risk,"Died, 30 days"',
+        "Line 2, descriptions below the header, was left out.",
+    ),
+    "Qualtrics": (
+        'Age of patient,How sure?,Died\n"{""ImportId"":""a""}","{""ImportId"":""b""}","{""ImportId"":""c""}"',
+        "Lines 2 to 3, Qualtrics's questions and identifiers below the header, were left out.",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BELOW)
+def test_a_second_header_is_left_out(what: str) -> None:
+    lines, note = BELOW[what]
+    table = read_table(f"age,risk,event\n{lines}\n{ROWS}".encode(), "a.csv")
+    assert table.columns["risk"].tolist() == [0.5, 0.25, 0.125, 0.75]
+    assert table.notes[0] == note
+
+
+BLOCKS = [["a", 0.5, 1], ["a", 0.25, 0], ["a Total", 0.75, 1], ["b", 0.125, 1], ["b", 0.75, 0], ["b Total", 0.875, 1]]
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+@pytest.mark.parametrize("grand", [False, True])
+def test_subtotals_are_left_out_where_all_add_up(form: str, grand: bool) -> None:
+    rows = [*BLOCKS, ["Grand total", 1.625, 2]] if grand else BLOCKS
+    table = _written(rows, form)
+    assert table.columns["event"].tolist() == [1, 0, 1, 0]
+    assert table.columns["risk"].tolist() == [0.5, 0.25, 0.125, 0.75]
+    assert table.notes[-1].split(",")[0] == f"{'Lines' if form == 'csv' else 'Rows'} 4"
+    wrong = [[name, 0.9 if name == "a Total" else risk, event + 4 * (name == "a Total")] for name, risk, event in rows]
+    assert _written(wrong, form).n_rows >= len(BLOCKS)
+
+
+def _written(rows: list[list[object]], form: str) -> Table:
+    frame, data = pd.DataFrame(rows, columns=["ward", "risk", "event"]), io.BytesIO()
+    frame.to_csv(data, index=False) if form == "csv" else frame.to_excel(data, index=False)
+    return read_table(data.getvalue(), f"a.{form}")
+
+
+def test_a_footnote_below_two_columns_is_left_out() -> None:
+    for line in ("* at admission", "Note: at admission"):
+        assert read_table(f"risk,event\n0.5,1\n0.25,0\n\n{line}\n".encode(), "a.csv").n_rows == 2

@@ -316,3 +316,45 @@ def test_a_column_of_test_rows_only_divides_nothing(tmp_path: Path) -> None:
     assert cc.readers.propose(table).split is None
     (path := tmp_path / "a.csv").write_text(pd.concat([rows, rows.assign(split="train")]).to_csv(index=False))
     assert sum(part.n_rows for part in cc.readers.StreamedFile(path)) == N
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ({"forecast_rate": [0.1, 0.4, 0.7], "n": [20, 30, 20], "n_events": [3, 11, 14]},
+         '"n_events" counts the events among the "n" rows'),
+        ({"forecast": [0.1, 0.4, 0.7], "observed_frequency": [0.15, 0.4, 0.6], "count": [20, 30, 20]},
+         '"observed_frequency" is the share of events among the "count" rows'),
+    ],
+    ids=["counts", "shares"],
+)  # fmt: skip
+def test_groups_are_refused_in_one_sentence(rows: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(cc.InputError, match="each line is about a group") as refused:
+        read(rows)
+    assert sentence in str(refused.value)
+
+
+def test_a_number_of_events_is_no_outcome_in_silence() -> None:
+    _, said = read({"forecast_rate": RISK, "n_events": EVENT})
+    assert '"n_events" is named like a number of events' in said
+    assert "named like a number" not in read({"risk": RISK, "event": EVENT})[1]
+
+
+def test_constant_columns_and_row_numbers_are_no_labels() -> None:
+    found, _ = read({"model_a": "x", "model_b": "y", "p_a_wins": RISK, "winner": words(EVENT, "model_b", "model_a")})
+    risk = risk_of(found)[0]
+    assert found.class_names is not None
+    assert found.event is not None
+    assert np.array_equal(risk if found.class_names[found.event] == "model_a" else 1 - risk, RISK)
+    found, _ = read({"Obs": range(1, N + 1), "phat": RISK, "death": EVENT})
+    assert np.array_equal(risk_of(found)[1], EVENT == 1)
+    lines = [{"pred": {"label": "a", "prob": p}, "correct": bool(y)} for p, y in zip(RISK, EVENT, strict=True)]
+    found, _ = read("\n".join(map(json.dumps, lines)), "a.jsonl")
+    assert found.kind == "confidence"
+
+
+def test_usual_names_of_probabilities_and_of_right_answers() -> None:
+    found, _ = read({"fold": np.arange(N) % 5, "y_true": EVENT, "y_pred_proba": RISK})
+    assert np.array_equal(risk_of(found)[0], RISK)
+    for name in ("exact_match", "Richtig?"):
+        assert read({"confidence": RISK, name: EVENT})[0].kind == "confidence"
