@@ -6,6 +6,7 @@ import html
 import math
 import re
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from calib_core.defaults import SIGNIFICANCE
@@ -377,7 +378,7 @@ def told_apart(share: float, other: float, written: Callable[[float], str] = in_
     """
     places = ((percent(share, decimals), percent(other, decimals)) for decimals in range(1, 9))
     usual = written(share), written(other)
-    return next((texts for texts in (usual, *places) if texts[0] != texts[1]), usual)
+    return next((texts for texts in chain((usual,), places) if texts[0] != texts[1]), usual)
 
 
 def in_points(numbers: Sequence[float], apart: float | None = None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -222,6 +223,7 @@ def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
     return f"Predicted risks are significantly {counted} of {n} bins.", example
 
 
+@lru_cache(maxsize=1024)
 def edges_said(low: float, high: float) -> str:
     """A bin or a range in percent, with the digits that make it exact; "or more" for a wide last one.
 

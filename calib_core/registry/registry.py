@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -353,6 +354,7 @@ class Param:
             raise RegistryError(f"{self.name} is {value!r}; it must be {wanted}")
 
 
+@cache
 def params_of(cls: type[Any]) -> tuple[Param, ...]:
     """Return parameters of a dataclass: fields annotated with a domain, then a label and a help text, or only help."""
     hints = typing.get_type_hints(cls, include_extras=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from typing import TypeAlias
 
@@ -48,7 +49,7 @@ class TypesetTable:
     bold: tuple[int, ...] = ()
     call: Call[pd.DataFrame] | None = None
 
-    @property
+    @cached_property
     def cells(self) -> list[list[str]]:
         """Return the printed cells, line by line; the first ``most`` lines only."""
         frame = self.frame if self.most is None else self.frame.head(self.most)

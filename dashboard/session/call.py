@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import cache, cached_property
 from itertools import chain, count
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import calib_core as cc
@@ -235,7 +235,11 @@ def public(name: str) -> Callable[..., Any]:
             raise KeyError(name)
         plotted: Callable[..., Any] = getattr(figures, function)
         return plotted
-    return _FOREIGN[name] if ":" in name else _public()[name]
+    if ":" in name:
+        return _FOREIGN[name]
+    if not inspect.isfunction(found := _at(name)):
+        raise KeyError(name)
+    return found
 
 
 _FOREIGN: dict[str, Callable[..., Any]] = {}
@@ -245,10 +249,10 @@ _PACKAGE = cc.__name__
 
 def _name(function: Callable[..., Any]) -> str:
     """Return the public name of a function of calib_core; for other functions, module and name."""
-    if inspect.isroutine(function) and function in _names():
-        return _names()[function]
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
     if module.partition(".")[0] in OWN:
+        if inspect.isfunction(function) and (listed := _listed(function)):
+            return listed
         raise InputError(
             f"{module}.{name} is not a public function of {_PACKAGE}: call one that {_PACKAGE} or a module of it lists "
             "in __all__"
@@ -285,8 +289,26 @@ def _functions(module: ModuleType, before: str) -> Iterator[tuple[str, Callable[
 
 
 @cache
-def _names() -> dict[Any, str]:
-    return {function: name for name, function in reversed(_public().items())}
+def _listed(function: FunctionType) -> str | None:
+    """Return the first public name of a function.
+
+    It is looked for where it is defined, and in all modules only if it is not there: that takes long to load.
+    """
+    home = function.__module__.split(".")[1:]
+    rooms = ("", "calls.", *(f"{'.'.join(home[: i + 1])}." for i in range(len(home))))
+    names = (f"{room}{function.__name__}" for room in rooms)
+    near = next((name for name in names if _at(name) is function), None)
+    return near or next((name for name, listed in _public().items() if listed is function), None)
+
+
+def _at(name: str) -> object:
+    """Return what is listed by a public name; None if nothing is."""
+    found: Any = cc
+    for word in name.split("."):
+        if word not in getattr(found, "__all__", ()):
+            return None
+        found = getattr(found, word)
+    return found
 
 
 def python(**results: Call[Any]) -> str:

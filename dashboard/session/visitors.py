@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 import threading
 import time
 from collections import Counter
@@ -80,6 +81,8 @@ def user_name() -> str:
 
 def tab() -> str | None:
     """Return the session of the tab whose page is drawn; None outside a page."""
+    if "streamlit" not in sys.modules:  # in a command: Streamlit takes as long to load as many commands do to answer
+        return None
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     context = get_script_run_ctx(suppress_warning=True)
