@@ -63,7 +63,7 @@ def findings(
         height=84 + _LINE * max(len(lines), 3),
         margin={"l": 8, "r": 60, "t": 24, "b": 48},
         showlegend=False,
-        xaxis={**_axis(lines), "title": {"text": "tick: mean prediction; mark: observed frequency with its interval"}},
+        xaxis={**_axis(lines), "title": {"text": "tick: mean prediction; mark: observed"}},
         yaxis={
             "tickvals": y.tolist(),
             "ticktext": list(map(plain, names)),
