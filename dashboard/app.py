@@ -10,10 +10,10 @@ from dashboard import extensions, frame, session, tour, widgets
 from dashboard.exhibits import doubt_words
 from dashboard.frame.header import tabs
 from dashboard.navigation import DATA, LEARN
-from dashboard.selection import Selection
+from dashboard.selection import NONE, Selection
 from dashboard.session import Scene, server_limits
 from dashboard.theme import markdown_plain
-from dashboard.views import VIEWS, View, data, data_choice, presenter, rows_judged, sample_offered, start
+from dashboard.views import VIEWS, View, data, data_choice, data_trial, presenter, rows_judged, sample_offered, start
 
 # Views on which a file can be opened. (Streamlit would print a docstring here on the page.)
 _OPENS = ("start", "data")
@@ -34,7 +34,8 @@ def main() -> None:
         frame.follow_advice()
         selection = widgets.selection()
     tiles = data_choice.tiles_style() if selection.view == "data" else ""
-    frame.dress(present=selection.present, opens=selection.view in _OPENS, also=tiles)
+    awaits = VIEWS[selection.view].needs_data and selection.source.data == NONE
+    frame.dress(present=selection.present, opens=awaits or selection.view in _OPENS, also=tiles)
     frame.header(selection)
     with st.container(key="frame-tour"):
         tour.strip(selection)
@@ -87,9 +88,14 @@ def _view(selection: Selection, view: View) -> None:
         try:
             session.parts(selection.source)
         except InputError as why:
-            st.error(markdown_plain(why), icon=":material/error:")
+            if selection.source.data == NONE:
+                data_trial.keep_wish(view.key)
+                st.info(f"“{view.title}” needs a predictions file. Open one, and this view shows it.")
+            else:
+                st.error(markdown_plain(why), icon=":material/error:")
             st.button("Choose data", on_click=lambda: widgets.change(view="data"))
             return
+        data_trial.keep_wish("")
         if view.reads == "rows" and sample_offered.whole_view(view.title):
             return
     if view.needs_data and view.of_models:

@@ -136,7 +136,7 @@ def cut_column(
         return _spans(name, values, _checked(edges, name, values))
     if values.dtype == object and not values.map(pd.api.types.is_hashable).all():
         raise NotAnswerable(f"the column {name[:80]!r} contains lists or similar values, which cannot define slices")
-    if (dated := _dated(name, values, every)) is not None:
+    if (dated := in_calendar(name, values, every)) is not None:
         return dated
     if is_number(values):
         known = _Ordered.of(values if every is None else every, rows)
@@ -252,7 +252,7 @@ def _spans(name: str, values: Column, inner: Sequence[float]) -> CutColumn:
     return CutColumn(tuple(conditions), _small(codes, len(conditions)))
 
 
-def _dated(name: str, values: Column, every: Column | None) -> CutColumn | None:
+def in_calendar(name: str, values: Column, every: Column | None = None) -> CutColumn | None:
     """The column cut into calendar periods; None if it has no dates, or few different ones."""
     found = dates_in(name, values).days
     whole = found if every is None else dates_in(name, every).days

@@ -288,15 +288,19 @@ class BinMarks:
             | {"customdata": [record for record, there in zip(self.records, which, strict=True) if there]},
         )
 
+    @property
+    def null_ends(self) -> tuple[Float64s, Float64s]:
+        """Ends of the bracket of each bin whose classes do not differ significantly; NaN for the others."""
+        says = self.frame["confidence"].to_numpy(np.float64)
+        side = np.where(self.signal, np.nan, np.where(self.frame["top_label"] > says, 1, -1))
+        low, high = (says + side * self.frame[name].to_numpy(np.float64) for name in ("null_low", "null_high"))
+        return low, high
+
     def _brackets(self, panel: Panel) -> list[go.Scatter]:
         """A thin bracket beside each pale plus: where it would be if the bin's classes did not differ."""
-        low, high = (self.frame[name].to_numpy() for name in ("null_low", "null_high"))
-        which = ~self.signal & ~np.isnan(low)
-        says, side = (
-            self.frame["confidence"].to_numpy(),
-            np.where(self.frame["top_label"] > self.frame["confidence"], 1, -1),
-        )
-        ends = self._place((says + side * low)[which]), self._place((says + side * high)[which])
+        low, high = self.null_ends
+        which, says = ~np.isnan(low), self.frame["confidence"].to_numpy()
+        ends = self._place(low[which]), self._place(high[which])
         beside = (_BESIDE_SMALL if self.small else _BESIDE) * (self.axis.high - self.axis.low)
         middle, half = (ends[0] + ends[1]) / 2, np.abs(ends[1] - ends[0]) / 2
         return [

@@ -18,7 +18,7 @@ from calib_core.text import count, plain
 
 _TOPS = (0.004, 0.01, 0.02, 0.04, 0.1, 0.2, 0.4)
 """Candidate ends of an axis for rare events."""
-_LINE, _LONGEST, _WIDE = 26, 30, 64
+_LINE, _LONGEST, _WIDE = 26, 40, 64
 """Pixels of a line, and maximum letters of a name and of a hover line."""
 
 
@@ -57,12 +57,13 @@ def findings(
         for i, (record, text) in enumerate(zip(marks, lines["finding"], strict=True))
     ]
     rows = {"x": 1, "xref": "paper", "xanchor": "right", "xshift": 58, "showarrow": False, "font": {"size": 12}}
+    heading = {**rows, "y": 1, "yref": "paper", "yanchor": "bottom", "text": "<b>rows</b>"}
     return finished(
         go.Figure([intervals, says, right]),
-        height=48 + _LINE * max(len(lines), 3),
-        margin={"l": 8, "r": 60, "t": 8, "b": 28},
+        height=84 + _LINE * max(len(lines), 3),
+        margin={"l": 8, "r": 60, "t": 24, "b": 48},
         showlegend=False,
-        xaxis=_axis(lines),
+        xaxis={**_axis(lines), "title": {"text": "tick: mean prediction; mark: observed"}},
         yaxis={
             "tickvals": y.tolist(),
             "ticktext": list(map(plain, names)),
@@ -70,7 +71,10 @@ def findings(
             "showgrid": False,
             "ticks": "",
         },
-        annotations=[{**rows, "y": i, "text": count(round(n))} for i, n in enumerate(lines["rows"].tolist())],
+        annotations=[
+            heading,
+            *({**rows, "y": i, "text": count(round(n))} for i, n in enumerate(lines["rows"].tolist())),
+        ],
         meta={"columns": columns, "exact": True},
         uirevision="findings",
     )

@@ -490,6 +490,8 @@ def _spans(each: BinMarks, plusses: str) -> list[tuple[Any, Any, Any]]:
         found.append((*star, each.frame["top_label"]))
     elif plusses != "none":
         found.append((*star, np.where(each.signal, each.ends, np.nan)))
+    if plusses == "all" and each.has_stems:
+        found.append((each.frame["confidence"], *each.null_ends))
     return found
 
 

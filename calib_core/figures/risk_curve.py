@@ -94,8 +94,14 @@ def risk_diagram(
     for each in models[::-1]:
         figure.add_traces([each.stars(whole=each is first), *each.beyond(y)])
     figure.add_traces([entry(each.title, each.number, uid=name_of("legend", each.title)) for each in models])
-    reach = np.sqrt(max(float(first.diagram.spikes[name].max()) for name in ("events", "others")))
-    strip = {"range": [-1.15 * reach, 1.15 * reach], "showgrid": False, "showticklabels": False, "ticks": ""}
+    up, down = (float(np.sqrt(first.diagram.spikes[name].max())) for name in ("events", "others"))
+    # Each half has the room of its spikes: that of a rare event would be empty, and its number far above.
+    strip = {
+        "range": [-1.15 * max(down, up / 4), 1.15 * max(up, down / 4)],
+        "showgrid": False,
+        "showticklabels": False,
+        "ticks": "",
+    }
     name = plain(event or first.diagram.event)
     finished(
         figure,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._base.arrays import Float64s
+from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.errors import NotAnswerable
 from calib_core._base.notebook_display import OneLine
-from calib_core._base.pandas_input import coded_texts, is_number
-from calib_core.columns.conditions import columns_of, metadata_column
-from calib_core.columns.cut import PARTS, coded, divided_by
+from calib_core._base.pandas_input import Column, coded_texts, is_number
+from calib_core.columns.conditions import Value, columns_of, metadata_column
+from calib_core.columns.cut import PARTS, coded, divided_by, in_calendar
 from calib_core.defaults import FEW_VALUES
 from calib_core.predictions.predictions import Predictions
 from calib_core.text import count, percent, score
@@ -62,7 +62,8 @@ def characteristics(predictions: Predictions, by: str = "", event: str = "the ev
 
     Characteristics are the number of rows, the events, the predicted risk of the event and every metadata column. Ids
     and texts with too many values are left out. A column of numbers has its mean and median; any other column has the
-    number of rows of each value. Columns of ``frame``:
+    number of rows of each value. More than 12 different dates are counted by periods of the calendar, as by ``cut``.
+    Columns of ``frame``:
 
     - characteristic; value ("numbers" of a column of numbers, "not given" for missing ones) and group;
     - rows (of the group), number (of them that have the value) and share = number / rows;
@@ -127,7 +128,7 @@ def _lines(rows: Predictions, places: NDArray[np.intp], group: str, by: str, eve
             yield start | _numbers(name, values[~missing].to_numpy(dtype=np.float64)) | {"rows": n}
             missed, some = int(missing.sum()), bool(every.isna().any())
         else:
-            codes, texts = coded_texts(every)
+            codes, texts = _values(name, every)
             for code, text in enumerate(texts):
                 yield start | _line_of(name, text, int((codes[places] == code).sum()), n)
             missed, some = int((codes[places] < 0).sum()), bool((codes < 0).any())
@@ -143,6 +144,15 @@ def _described(rows: Predictions, by: str) -> list[str]:
         left_out = {name for name, _ in divided_by(rows, None, PARTS)[1]}
         return [name for name in columns_of(rows) if name != by and name not in left_out]
     return []
+
+
+def _values(name: str, column: Column) -> tuple[Codes, Sequence[str]]:
+    """Codes (-1 if missing) and texts of the values of a column: periods of the calendar if it has many dates."""
+    dated = in_calendar(name, column)
+    if dated is None:
+        return coded_texts(column)
+    texts = [condition.short for condition in dated.conditions if condition != Value(name, None)]
+    return np.where(dated.codes < len(texts), dated.codes.astype(np.intp), -1), texts
 
 
 def _line_of(name: str, value: str, number: int, n: int) -> dict[str, object]:

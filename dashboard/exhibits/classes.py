@@ -114,6 +114,11 @@ class ByClass(Exhibit):
         codes, looks = cc.inference.standing_out(frame), int(frame["p_holm"].notna().sum())
         if not codes:
             together = jointly(self._jointly_off(scene))
+            if looks < len(frame):
+                enough = (
+                    f"{count(looks)} of {count(len(frame))} {'has' if looks == 1 else 'have'} enough rows for a test"
+                )
+                return f"No class is significantly off ({enough}; corrected for multiple testing){together}."
             return f"None of {count(looks)} classes is significantly off (corrected for multiple testing){together}."
         names = [called(str(frame["class"][code])) for code in codes[:3]]
         if (others := len(codes) - len(names)) > 0:

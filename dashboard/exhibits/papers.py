@@ -140,14 +140,10 @@ class Papers(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
-            of.text("place"),
-            of.text("paper"),
+            of.Column("paper and place", ("paper", "place"), "{}, {}".format, numeric=False),
             of.text("what", "title"),
-            of.whole("compared", "numbers"),
-            of.whole("agree", "within"),
-            of.whole("differ"),
-            of.Column("why", ("why",), _first, numeric=False),
-            of.text("needs"),
+            of.Column("agree, of those compared", ("within", "numbers"), _agreeing, numeric=False),
+            of.Column("reason", ("why", "needs"), _reason, numeric=False),
         )
 
     def words(self, scene: Scene) -> Words:
@@ -212,7 +208,7 @@ class Reproduced(Exhibit):
         return (
             of.text("compared", "what"),
             of.text("place"),
-            of.text("published"),
+            *((of.text("published"),) if frame["published"].astype(bool).any() else ()),
             of.Column("expected", ("relation", "target"), expected),
             of.number("here", "ours"),
             of.number("difference", "apart"),
@@ -237,6 +233,10 @@ def _verdict(within: Any, ours: Any) -> str:
     return AGREES if within else DIFFERS
 
 
-def _first(why: Any) -> str:
-    """Return the first of several reasons."""
-    return str(why).partition("; ")[0] or of.NOT_KNOWN
+def _agreeing(within: float, numbers: float) -> str:
+    return of.NOT_KNOWN if pd.isna(numbers) else f"{within:.0f} of {numbers:.0f}"
+
+
+def _reason(why: Any, needs: Any) -> str:
+    """Return the first reason for a difference, or why nothing could be compared."""
+    return str(why).partition("; ")[0] or (f"needs {needs}" if needs else of.NOT_KNOWN)

@@ -99,7 +99,8 @@ class RowCharacteristics(Exhibit):
         also = f" and {self.by}" if self.by else ""
         return Words(f"Characteristics of {scene.judged_rows}, {by}{also}.").also(
             "A column of numbers has its mean with the standard deviation (SD), and its median with the quartiles, of "
-            f"the known values. Numbers with at most {FEW_VALUES} different values are counted like words. Shares are "
-            "of all rows of the group; missing values are a line of their own.",
+            f"the known values. Numbers with at most {FEW_VALUES} different values are counted like words, and more "
+            "dates than that by periods of the calendar. Shares are of all rows of the group; missing values are a "
+            "line of their own.",
             NO_P,
         )

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from calib_core import Recipe
 from dashboard import extensions
-from dashboard.selection import Selection, Source
+from dashboard.selection import SHARED, STYLES, Selection, Source
 from dashboard.session.files import file, reading
 from dashboard.session.reading_changes import changed_fields
 from dashboard.session.result_cache import Missing
@@ -51,8 +51,8 @@ def report_line(selection: Selection, only: str = "") -> str:
     """Return the command that writes a report, or one section, with the numbers on screen for these choices."""
     file, *words = _data(selection)
     words = ["calib", "report", file, "-o", "report.html", *words]
-    words += _rest(selection)
-    query = selection.to_query()
+    threshold, query = _threshold(selection), selection.to_query()
+    words += _rest(selection, ("exhibits",) if threshold else ()) + threshold
     for flag in ("style", "title", "author"):
         words += [f"--{flag}", query[flag]] if flag in query else []
     sections = (("--leave-out", selection.left_out), ("--include", selection.added))
@@ -81,6 +81,14 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
     if any(changed for _, changed in selection.others):
         rest["others"] = query["others"]
     return [*words, "--choices", urlencode(rest)] if rest else words
+
+
+def _threshold(selection: Selection) -> list[str]:
+    """Return the argument for the threshold of a validation, if no other option of an exhibit is changed."""
+    chosen = {recipe.key: dict(recipe.params) for recipe in selection.exhibits}
+    values = [params.pop("threshold", None) for params in chosen.values()]
+    alone = chosen.keys() == set(SHARED["threshold"]) and not any(chosen.values())
+    return ["--threshold", str(values[0])] if alone and selection.style == STYLES[1] else []
 
 
 def _only_accepted(source: Source) -> tuple[str, ...]:

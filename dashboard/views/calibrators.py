@@ -179,35 +179,45 @@ def looked_at(scene: Scene) -> Model | None:
     return scene.model if scene.model in models else next(iter(models), None)
 
 
-_MORE = {
-    "fitted": "Fitted parameters",
-    "gains": "Gains and costs",
-    "choice": "Is recalibration worthwhile?",
-    "movement": "Before and after",
-    "numbers": "Every number",
-    "pairs": "Pairs",
-    "decisions": "Decisions",
-    "promises": "Guarantees",
-    "effects": "Side effects",
-    "maps": "Score in, score out",
-    "rates": "Attained and target rate",
-    "times": "Times",
+QUESTIONS = {
+    "Fitted map": {"fitted": "Fitted parameters", "maps": "Score in, score out", "times": "Times"},
+    "Benefit": {
+        "choice": "Is recalibration worthwhile?",
+        "gains": "Gains and costs",
+        "pairs": "Pairs",
+        "numbers": "Every number",
+    },
+    "Changes": {"movement": "Before and after", "effects": "Side effects", "decisions": "Decisions"},
+    "Guarantees": {"promises": "Guarantees", "rates": "Attained and target rate"},
 }
-"""Questions about the ticked calibrators, below: one at a time, computed on request."""
+"""Questions about the ticked calibrators, below, by topic: one at a time, computed on request."""
 
 
 def _more(scene: Scene, model: Model | None) -> None:
-    """Draw the chosen question, and its answer."""
-    keys = [key for key in _MORE if key != "rates" or keeping_rates(scene)]
+    """Draw the chosen topic, its questions, and the answer to the chosen one."""
+    topics = {
+        topic: {key: title for key, title in questions.items() if key != "rates" or keeping_rates(scene)}
+        for topic, questions in QUESTIONS.items()
+    }
     chosen = widgets.selection().question
-    # Without a ticked calibrator there are no fitted parameters.
-    chosen = chosen if chosen in keys else keys[0] if model else "choice"
-    st.segmented_control(
-        "More about the selected calibrators",
-        keys,
-        format_func=_MORE.__getitem__,
-        **widgets.tied_to(keys, "recalibrate.more", chosen, _ask),
-    )
+    if not any(chosen in questions for questions in topics.values()):
+        chosen = "fitted" if model else "choice"  # without a ticked calibrator there are no fitted parameters
+    topic = next(topic for topic, questions in topics.items() if chosen in questions)
+    questions = topics[topic]
+    with st.container(key="recalibrate-questions", horizontal=True, vertical_alignment="bottom"):
+        st.segmented_control(
+            "More about the selected calibrators",
+            tuple(topics),
+            **widgets.tied_to(topics, "recalibrate.topic", topic, lambda new: _ask(next(iter(topics[new])))),
+        )
+        if len(questions) > 1:
+            st.segmented_control(
+                "Question",
+                tuple(questions),
+                format_func=questions.__getitem__,
+                label_visibility="collapsed",
+                **widgets.tied_to(questions, "recalibrate.more", chosen, _ask),
+            )
     answers: dict[str, Callable[[], object]] = {
         "fitted": lambda: exhibited("fitted", _seen(scene, model)),
         "gains": lambda: exhibited("gains", scene),

@@ -67,13 +67,13 @@ def render() -> None:
             st.info(f"{begun(sentence)}.")
             return
         if ClassErrors.has_many(scene):
-            exhibited("class-errors", scene, title=None, folded=True, controls=False, limits=fixed["class-errors"])
+            exhibited("class-errors", scene, folded=True, controls=False, limits=fixed["class-errors"])
             with st.expander("Small diagrams", key="classes.panels", on_change="rerun") as box:
                 if box.open:
                     exhibited("class-panels", scene, title=None, controls=False, limits=fixed["class-panels"])
         else:
-            exhibited("class-panels", scene, title=None, controls=False, folded=True, limits=fixed["class-panels"])
-            exhibited("class-errors", scene, title=None, folded=True, controls=False, limits=fixed["class-errors"])
+            exhibited("class-panels", scene, controls=False, folded=True, limits=fixed["class-panels"])
+            exhibited("class-errors", scene, folded=True, controls=False, limits=fixed["class-errors"])
         if exhibit.curve == "kernel":
             _one_class(scene)
         exhibited("classes", scene, controls=False, limits=fixed["classes"])

@@ -20,7 +20,7 @@ from dashboard.selection import NONE
 from dashboard.theme import markdown_plain
 from dashboard.views import data_card, data_choice, data_findings, data_inspect, data_reading, data_rows
 from dashboard.views.data_choice import take
-from dashboard.views.data_trial import Role, in_use, sentence, trial
+from dashboard.views.data_trial import Role, destination, in_use, keep_wish, sentence, trial
 from dashboard.views.exhibited import exhibited
 
 _WIDGET = "data.labels"
@@ -62,7 +62,10 @@ def render() -> None:
 
 
 def open_launched() -> None:
-    """Read the files named on the command line, once per session, and use them if the link names no data."""
+    """Read the files named on the command line, once per session, and use them if the link names no data.
+
+    They open in the view that the link names, otherwise in the overview.
+    """
     paths = launch.launched_files()
     # The arguments of another program (a test runner) are not for us.
     if not paths or st.session_state.get(_OPENED) or Path(sys.argv[0]).name != launch.APP.name:
@@ -71,6 +74,9 @@ def open_launched() -> None:
     linked = "data" in st.query_params
     if linked and session.is_here(in_use("data")[0]):
         return
+    if not linked and "view" in st.query_params:
+        wanted = widgets.selection().view
+        keep_wish("" if wanted == "start" else wanted)
     for i, path in enumerate(paths):
         role: Role = "more" if i else "data"
         data_choice.take(role, partial(_named, path), use=not linked)
@@ -79,7 +85,7 @@ def open_launched() -> None:
             data_choice.to_settle(not i)
             return
     if not linked:
-        widgets.change(view="overview")
+        widgets.change(view=destination())
 
 
 def _named(path: Path) -> session.File:
@@ -134,7 +140,7 @@ def _in_use() -> None:
     if readable:
         with card:
             data_card.draw(key, changed)
-            exhibited("file", session.scene_of(widgets.selection().replace(calibrators=())), title=None)
+            exhibited("file", session.scene_of(widgets.selection().replace(calibrators=())), title=None, folded=True)
         with divided:
             data_rows.draw()
         with models:

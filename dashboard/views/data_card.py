@@ -86,7 +86,7 @@ def _shares(predictions: Predictions) -> None:
         # All rows visible for a dozen classes, a scroll bar for more.
         height=min(36 + 35 * len(frame), 400),
         column_config={
-            "rows": st.column_config.NumberColumn(width="small"),
+            "rows": st.column_config.NumberColumn(width="small", format="localized"),
             "share": st.column_config.ProgressColumn(format=PERCENT, min_value=0.0, max_value=100.0),
         },
         alt="Rows and share of each class",

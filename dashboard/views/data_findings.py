@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -78,7 +78,10 @@ def _buttons(group: list[Finding], key: str, change: Change, accept: Change | No
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         for i, finding in enumerate(offers):
             label = markdown_plain(finding.change_label or "Change")
-            st.button(label, key=f"{key}.{i}", on_click=change, args=(finding,))
+            # A file with a problem is used once it is settled, so its first remedy is the next step.
+            settles = finding.severity == "problem" and not i
+            look: Literal["primary", "secondary"] = "primary" if settles else "secondary"
+            st.button(label, key=f"{key}.{i}", on_click=change, args=(finding,), type=look)
         if accept is not None:
             st.button(
                 ACCEPT if offers or group[0].rule.settled_by else "Accept this warning",

@@ -57,8 +57,8 @@ def _status(role: Role, candidate: Trial) -> None:
     name = markdown_plain(session.file(candidate.key).title)
     what = f"This reading of **{name}** is" if candidate.key == key else f"**{name}** is"
     meanwhile = " The earlier reading stays in use." if candidate.key == key else f" In use: {_title(key)}."
-    if widgets.selection().view == "start":
-        meanwhile = ""  # a user who has opened nothing yet does not know of the preloaded demo
+    if not key or widgets.selection().view == "start":
+        meanwhile = ""  # nothing is in use, or the preloaded demo, which the user does not know of
     st.markdown(f"{what} not in use yet.{meanwhile}")
     if candidate.reason and not _problem_found(role, candidate):
         data_findings.sentence(candidate.reason)

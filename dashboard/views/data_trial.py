@@ -55,6 +55,9 @@ CONTROLS = {
 """Titles of the controls for columns."""
 
 
+_WISH = "calib.data.wish"
+
+
 @dataclass(frozen=True)
 class Trial:
     """Trial of a file, or of another reading of one, that is not in use.
@@ -73,6 +76,16 @@ class Trial:
     def changed(self) -> str:
         """Return the reading as it would be written in the selection."""
         return "" if self.reading is None else written_changes(session.file(self.key).proposal, self.reading)
+
+
+def keep_wish(view: str) -> None:
+    """Store the view that the user opened before there were data; an empty name clears it."""
+    st.session_state[_WISH] = view
+
+
+def destination() -> str:
+    """Return the view that new data open: the one opened before there were data, otherwise the overview."""
+    return str(st.session_state.get(_WISH) or "overview")
 
 
 def trial(role: Role) -> Trial | None:
@@ -284,7 +297,7 @@ def _take(source: Source, more: tuple[tuple[str, str], ...]) -> None:
     key, now = selection.source.data, _models_by(selection.source.data, selection.source.reading)
     kept = [each for each in selection.others if not now or not _same_models(each, key, now)]
     # For other data, or for models previously read as one, show the answer first.
-    first = {} if source.data == key and (now or not more) else {"view": "overview"}
+    first = {} if source.data == key and (now or not more) else {"view": destination()}
     others = (*more, *(kept if source.data == key else ()))
     widgets.change(**vars(source), **nothing, **first, others=others)
     widgets.change_exhibit(widgets.selection().exhibit("class-panels").without("page", "search"))

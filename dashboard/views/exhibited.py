@@ -28,6 +28,7 @@ from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.columns import NOT_KNOWN, Column, best_cells, written
 from dashboard.exhibits.exhibit import also_on
+from dashboard.exhibits.line_words import READING
 from dashboard.export import csv_bytes
 from dashboard.glossary import named_in
 from dashboard.glossary.popover import the_words
@@ -98,7 +99,7 @@ def grid(
         **heard,
     )
     if len(config) > MANY:
-        st.caption(f"{len(config)} columns; scroll sideways to see all.")
+        st.caption(f"{len(config)} columns; a narrow window scrolls sideways.")
     if len(frame) > SHOWN:
         st.caption(f"The first {count(SHOWN)} rows are shown; the download has all {count(len(frame))}.")
 
@@ -270,6 +271,8 @@ def exhibited(
         plain = exhibit.static or turned is not None
         _written(exhibit, frame, name, bool(turned), linked) if plain else grid(exhibit, frame, name, pick, least)
         _marks_told(exhibit, frame)
+    if READING in words.caption:  # the same below many tables, and longer than what is particular to this one
+        words = replace(words, caption=words.caption.replace(f" {READING}", ""), notes=(READING, *words.notes))
     # A headline is the one sentence of its picture; how its marks are read is in the menu, and below it in a line.
     notes = tuple(filter(None, (words.below_figure, *words.notes))) if words.headline else words.notes
     if not words.headline:

@@ -35,7 +35,7 @@ def render() -> None:
     with workspace(scene):
         exhibited("levels", scene, title=None, folded=True)
         exhibited("selective", scene, folded=True)
-        exhibited("skills", scene, turned=by_model(scene))
+        exhibited("skills", scene, controls=False, turned=by_model(scene))
         if len(scene.models.shown) > 1:
             exhibited("skill-pairs", scene, turned=False if by_model(scene) else None)
     widgets.refusals(scene.models.failed)

@@ -82,6 +82,7 @@ def _options(selection: Selection) -> None:
             STYLES,
             format_func=_STYLES.__getitem__,
             required=True,
+            wrap=True,
             help="For a paper, sections follow the items of TRIPOD+AI. What the file cannot answer is marked as a gap.",
             **widgets.bound("style"),
         )

@@ -11,7 +11,7 @@ from dashboard.hero import TILES, diagram_spark
 from dashboard.navigation import view
 from dashboard.theme import markdown_plain
 from dashboard.tour import enter
-from dashboard.views.data_trial import choose
+from dashboard.views.data_trial import choose, destination
 
 IN_A_ROW = 4
 
@@ -29,16 +29,17 @@ def headline() -> None:
 def render() -> None:
     """Draw the examples."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.markdown("## Or open an example", width="content")
-        st.button(
-            "New to this? Take the tour",
-            key="tour.begin",
-            type="tertiary",
-            icon=":material/school:",
-            help="Eight stops, one question each.",
-            on_click=enter,
-            args=(1,),
-        )
+        with st.container(horizontal=True, width="content", vertical_alignment="bottom"):
+            st.markdown("## Or open an example", width="content")
+            st.button(
+                "New to this? Take the tour",
+                key="tour.begin",
+                type="tertiary",
+                icon=":material/school:",
+                help="Eight stops, one question each.",
+                on_click=enter,
+                args=(1,),
+            )
         st.caption("Horizontal: confidence. Vertical: accuracy. They agree on the dashed line.", width="content")
     for first in range(0, len(DEMOS), IN_A_ROW):
         places = st.columns(IN_A_ROW, gap="small")
@@ -60,7 +61,7 @@ def _tile(demo: Demo) -> None:
     st.markdown(f"### {markdown_plain(moral)}")
     st.markdown(markdown_plain(begun(rest)))
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.caption(f"{markdown_plain(demo.title)} · {count(demo.rows)}\u00a0rows", width="stretch")
+        st.caption(f"{markdown_plain(demo.title)}  \n{count(demo.rows)}\u00a0rows", width="stretch")
         st.button(
             "Open",
             key=f"start.{demo.key}",
@@ -76,4 +77,4 @@ def _tile(demo: Demo) -> None:
 def _open(key: str) -> None:
     """Use a demo, without any changes to how another file was read, and show the answer."""
     choose("data", key)
-    widgets.change(view="overview")
+    widgets.change(view=destination())

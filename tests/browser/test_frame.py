@@ -209,7 +209,7 @@ def test_the_names_of_two_temperatures_do_not_touch_and_questions_are_one_line(o
     beside = page.locator(".calib-slider output").bounding_box()
     assert second["y"] + second["height"] <= beside["y"] + 1 or second["x"] + second["width"] <= beside["x"] + 1
     if width == 1280:
-        questions = page.locator(".st-key-recalibrate-more").get_by_role("radio")
+        questions = page.locator(".st-key-recalibrate-questions").get_by_role("radio")
         questions.first.wait_for()
         settled(page)
         assert len({each.bounding_box()["y"] for each in questions.all()}) == 1

@@ -328,7 +328,7 @@ def test_classes_with_too_few_rows_for_a_test_are_not_counted_among_those_tested
     exhibit = EXHIBITS.make("class-errors")
     frame = scene.get(exhibit.tested(scene))
     assert (len(frame), frame["p_holm"].notna().sum()) == (6, 5)
-    assert exhibit.outstanding(scene).startswith("None of 5 classes is significantly off")
+    assert exhibit.outstanding(scene).startswith("No class is significantly off (5 of 6 have enough rows")
 
 
 def test_a_click_on_a_bin_of_a_small_diagram_shows_its_class_and_its_rows() -> None:

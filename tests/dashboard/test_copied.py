@@ -17,6 +17,7 @@ from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS
 from dashboard.selection import Selection, Source
+from tests.dashboard.test_recalibrate import ask
 from tests.dashboard.test_views import opened
 
 TICKED = (Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb"))
@@ -44,9 +45,7 @@ def frames(shown: Any) -> list[Any]:
 
 def asked_for(app: AppTest, more: str) -> AppTest:
     """Return the room in which calibrators are chosen, with one of the questions about the ticked ones."""
-    app.segmented_control(key="recalibrate.more").set_value(more).run()
-    assert not app.exception
-    return app
+    return ask(app, more)
 
 
 SHOWN = {

@@ -149,6 +149,21 @@ def test_a_first_visit_is_asked_for_data_and_a_link_is_not() -> None:
     assert sound(app.run()).session_state["calib.selection"].view == "overview"
 
 
+def test_a_view_requested_without_data_opens_with_them() -> None:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.query_params.update({"view": "tests", "data": ""})
+    app = sound(app.run())
+    assert [info.value for info in app.info] == ["“Tests” needs a predictions file. Open one, and this view shows it."]
+    assert not app.error
+    app = dropped(app, "unlabelled.csv", "p_0,p_1\n0.5,0.5\n")
+    assert app.session_state["calib.selection"].view == "data", "this file needs a decision first"
+    app = dropped(app, "mine.csv", good())
+    assert app.session_state["calib.selection"].view == "tests"
+    assert app.session_state["calib.selection"].source.data
+    app = dropped(app, "other.csv", good(seed=1))
+    assert app.session_state["calib.selection"].view == "overview", "the wish was granted once"
+
+
 def test_all_demos_are_offered_with_lesson_size_and_origin() -> None:
     radio = opened().radio(key="data.choice.demo")
     captions = [plain(one) for one in radio.proto.captions]

@@ -230,11 +230,12 @@ def test_what_needs_files_says_how():
 
 def test_an_entry_that_differs_says_the_first_reason_in_the_table():
     shown = tables(opened(chosen()))[-1]
-    differing = [line["why"] for _, line in shown.iterrows() if line["differ"] > 0]
+    differing = [line["reason"] for _, line in shown.iterrows() if line["differ"] > 0]
     assert len(differing) == (overview()["differ"] > 0).sum()
     assert all(len(why) > 30 for why in differing)
     assert any(why.startswith("a misprint") for why in differing)
-    assert set(shown.loc[shown["differ"] == 0, "why"]) == {""}
+    assert shown.loc[shown["differ"] == 0, "reason"].isna().all()
+    assert set(shown.loc[shown["differ"].isna(), "reason"]) == {"needs predictions of the networks"}
 
 
 def test_the_view_opens_without_data():

@@ -27,6 +27,7 @@ from dashboard.selection import MOST_CALIBRATORS, Selection, Source, model_keys,
 from dashboard.session import Model
 from dashboard.theme import unbroken
 from dashboard.views import calibrator_cards, card_words
+from dashboard.views.calibrators import QUESTIONS
 from tests.dashboard.test_views import opened
 
 THREE = Source(data="demo:synthetic-three-class")
@@ -52,6 +53,11 @@ def pieces(app: AppTest) -> str:
 
 
 def ask(app: AppTest, what: str) -> AppTest:
+    """Choose a question about the ticked calibrators, after its topic."""
+    topic = next(topic for topic, questions in QUESTIONS.items() if what in questions)
+    sound(app.segmented_control(key="recalibrate.topic").set_value(topic).run())
+    if app.session_state["calib.selection"].question == what:
+        return app
     return sound(app.segmented_control(key="recalibrate.more").set_value(what).run())
 
 

@@ -24,6 +24,7 @@ from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
 from dashboard.views import VIEWS
+from tests.dashboard.test_recalibrate import ask
 from tests.dashboard.test_views import opened
 
 BAYES, FOREST, MLP = ("demo:digits-naive-bayes", "demo:digits-random-forest", "demo:digits-mlp")
@@ -124,9 +125,7 @@ def test_one_model_alone_has_no_pair() -> None:
 def asked_for_pairs(selection: Selection) -> AppTest:
     """Return the room in which calibrators are chosen, with its pairs."""
     app = opened(selection.replace(view="calibrators"))
-    app.segmented_control(key="recalibrate.more").set_value("pairs").run()
-    assert not app.exception
-    return app
+    return ask(app, "pairs")
 
 
 def reported(selection: Selection) -> list[Any]:

@@ -28,6 +28,7 @@ from dashboard.report.document import Blank, Bullets, Heading, Paragraph, Typese
 from dashboard.report.sections.validation.tripod import ANSWERED, AUTHOR, SECTIONS
 from dashboard.report.word import word_file
 from dashboard.selection import Selection, Source
+from dashboard.session.shell import report_line
 from dashboard.theme import unbroken
 from tests.support.named import HOSTILE
 
@@ -187,3 +188,13 @@ def test_groups_fewer_than_folds_are_divided_as_ever(tmp_path: Path) -> None:
     words = [str(file), "--read", "group=site", "--style", "validation", "--only", "again"]
     result = CliRunner().invoke(main, ["report", *words, "-o", str(tmp_path / "r.html")])
     assert result.exit_code == 0, result.output
+
+
+def test_the_command_has_the_threshold_as_an_option() -> None:
+    chosen = Selection(style="validation").with_exhibit(EXHIBITS.described("net-benefit", threshold=0.2))
+    assert "--threshold 0.2 --style validation" in report_line(chosen)
+    assert "--choices" not in report_line(chosen)
+    also = chosen.with_exhibit(EXHIBITS.described("estimators", slow=True))
+    assert "--choices" in report_line(also)
+    assert "--threshold" not in report_line(also)
+    assert "--threshold" not in report_line(chosen.replace(style="review"))

@@ -114,7 +114,7 @@ OF = {
     "miscalibration": "^miscalibration",
     "model": "model",
     "mse": "mean squared error",
-    "needs": "needs",
+    "needs": "needs|reason",
     "norm": "norm",
     "note": "note",
     "notion": "notion",

@@ -98,3 +98,18 @@ def test_the_flow_adds_up_from_the_file_to_the_rows_judged():
     assert flow["events"].tolist()[-1] == events
     everything = cc.calls.row_flow(read, how, cc.calls.divide(whole, folds=5))
     assert everything["step"].tolist()[-2:] == ["rows with a prediction and an outcome", "judged"]
+
+
+def test_many_dates_are_counted_by_the_calendar():
+    seen = pd.Series(pd.date_range("2026-01-01", "2026-03-31").strftime("%Y-%m-%d"))
+    seen[3] = None
+    p = np.linspace(0.1, 0.9, len(seen))
+    labels = np.arange(len(seen)) % 2
+    rows = Predictions(np.column_stack([1 - p, p]), labels, metadata=pd.DataFrame({"seen": seen}))
+    lines = characteristics(rows).frame().query("characteristic == 'seen'").set_index(["group", "value"])["number"]
+    months = ["January 2026", "February 2026", "March 2026"]
+    assert lines["all"].tolist() == [30, 28, 31, 1]
+    assert lines["all"].index.tolist() == [*months, "not given"]
+    assert (lines["with the event"] + lines["without the event"]).tolist() == lines["all"].tolist()
+    few = Predictions(rows.probs[:5], labels[:5], metadata=pd.DataFrame({"seen": seen[:5].tolist()}))
+    assert "2026-01-01" in characteristics(few).frame()["value"].tolist()
