@@ -86,6 +86,7 @@ simulations: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/promises.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/nested_errors.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/update_tests.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/calibrated_models.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/class_slopes.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/random_effects.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/watching.py

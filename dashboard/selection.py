@@ -34,12 +34,15 @@ STYLES = ("review", "validation")
 """Arrangements of a report: for reviewers of a model, or for a paper on its external validation."""
 SHARED = {
     "benchmark": ("arena", "arena-ranks"),
+    "costs": ("decisions", "recommendation"),
     "coverage": ("selective", "skills"),
     "threshold": ("decision-curve", "net-benefit"),
     "truth": ("lab-curve", "lab-errors"),
     "seed": ("lab-curve", "lab-errors"),
 }
 """Options shared by several exhibits: a choice in one applies to all."""
+ADVICE = "recommendation"
+"""Key of the exhibit whose options state what the probabilities are used for."""
 RATIOS = (1.01, 10.0)
 """Range of tolerances that can be chosen for the ratio of observed to expected events."""
 MIN_ROWS = (1, 100)

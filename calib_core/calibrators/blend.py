@@ -14,7 +14,7 @@ from calib_core._base.sklearn_api import check_is_fitted, clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.calibration_rows import dealt_out
 from calib_core.calibrators.identity import Identity
-from calib_core.calibrators.insides import Insides, Number, Profile
+from calib_core.calibrators.insides import Insides, MemberCurves, Number, Profile, class_names
 from calib_core.calibrators.scaling_map import PRIOR_ROWS
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
@@ -32,6 +32,8 @@ MOST = 30
 """Maximum number of members."""
 FEW_ROWS, FOLDS, FOLDS_OF_FEW = 1000, 5, 10
 """Number of rows up to which more folds are used to choose the weights, and the numbers of folds."""
+_POINTS = 201
+"""Number of points of a curve in a picture."""
 
 
 def default_members(classes: int) -> tuple[Recipe, ...]:
@@ -122,6 +124,8 @@ class Blend(Calibrator):
 
     Without ``members``, they are those that ``choose`` compares and that return whole rows (``default_members``). These
     are smooth maps, from temperature scaling to splines, and Venn-ABERS.
+
+    Single claims c are not blended. As rows (1 - c, c) of two classes, 0 (wrong) and 1 (right), they can be.
 
     ``weights_`` (M,) and ``members_`` are those of the fit. There is no guarantee. Raises InputError if a member does
     not return whole rows, or if there is not one weight per member. Raises NotAnswerable without rows that sum to one.
@@ -218,7 +222,18 @@ class Blend(Calibrator):
                 ),
             ],
             tuple(grid for member in inner for grid in member.grids),
+            curves=self._curves(titles, names),
         )
+
+    def _curves(self, titles: Sequence[str], names: Sequence[str]) -> MemberCurves | None:
+        """Curves of the members and of their average for the second of two classes; None if columns are read, too."""
+        if len(self.classes_) != 2 or any(member.columns for member in self.members_):
+            return None
+        scores = np.linspace(0.0, 1.0, _POINTS)
+        rows = Predictions(np.column_stack([1.0 - scores, scores]), np.zeros(_POINTS, dtype=np.intp))
+        outputs = np.array([member.apply(rows).rows.column(1) for member in self.members_], dtype=np.float64)
+        of = class_names(names, 2)[1]
+        return MemberCurves(scores, outputs, self.weights_ @ outputs, tuple(titles), self.weights_, of)
 
     def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         pieces = Pieces(progress, len(self.members_))

@@ -40,6 +40,22 @@ class NumberGrid:
     chosen: tuple[int, int] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class MemberCurves:
+    """Maps of the probability of one of two classes that a fit averages, at ``scores`` (m,).
+
+    ``outputs`` (M, m) are those of the members, by ``titles``, and ``average`` (m,) is their mean by ``weights`` (M,).
+    ``of`` is the class.
+    """
+
+    scores: Float64s
+    outputs: Float64s
+    average: Float64s
+    titles: tuple[str, ...]
+    weights: Float64s
+    of: str
+
+
 def _none() -> Iterable[Number]:
     return ()
 
@@ -50,7 +66,7 @@ class Insides:
 
     ``unit`` is the noun for one such fit ("table", "staircase"), for calibrators with one fit per class.
     ``temperature``: the one number that divides all log-probabilities, if it is the whole fit. ``numbers`` builds the
-    list on request, as there can be hundreds of thousands.
+    list on request, as there can be hundreds of thousands. ``curves`` are those of members that are averaged.
     """
 
     short: str = ""
@@ -59,6 +75,7 @@ class Insides:
     grids: tuple[NumberGrid, ...] = ()
     unit: str = "map"
     temperature: float | None = None
+    curves: MemberCurves | None = None
 
 
 PLACES = np.linspace(0.0, 1.0, 21)

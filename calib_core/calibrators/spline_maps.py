@@ -290,8 +290,8 @@ class _Loss:
     @cached_property
     def products(self) -> Float64s:
         """Products of two rows of the design, (p (p + 1) / 2, n)."""
-        first, second = np.triu_indices(len(self.design))
-        return np.asarray(self.design[first] * self.design[second])
+        each = [row * self.design[i:] for i, row in enumerate(self.design)]
+        return np.concatenate(each)
 
 
 def _knots(x: Float64s) -> Float64s:

@@ -10,7 +10,7 @@ import pandas as pd
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
-from calib_core.calibrators.insides import Number
+from calib_core.calibrators.insides import MemberCurves, Number
 from calib_core.calibrators.insides import NumberGrid as NumberGrid
 from calib_core.calibrators.reduced import Reduced
 from calib_core.diagrams.base import Diagram
@@ -23,13 +23,17 @@ __all__ = ["FittedParameters", "Number", "NumberGrid", "fitted_parameters"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedParameters(Diagram):
-    """The numbers of one fit: in few words (``short``), in a sentence, one by one, and as grids that can be drawn."""
+    """The numbers of one fit: in few words (``short``), in a sentence, one by one, and as grids that can be drawn.
+
+    A blend for two classes has the ``curves`` of its members.
+    """
 
     title: str
     short: str
     sentence: str
     numbers: tuple[Number, ...]
     grids: tuple[NumberGrid, ...]
+    curves: MemberCurves | None = None
 
     def frame(self) -> pd.DataFrame:
         """One line per number: what it is, its value, of which class or group, and where it applies."""
@@ -52,7 +56,7 @@ def fitted_parameters(calibrator: Calibrator, like: Predictions | None = None) -
     title = CALIBRATORS[CALIBRATORS.recipe(calibrator).key].title
     if not inside.short:
         raise NotAnswerable(f"{title} does not report its fitted parameters")
-    return FittedParameters(title, inside.short, inside.sentence, tuple(inside.numbers()), inside.grids)
+    return FittedParameters(title, inside.short, inside.sentence, tuple(inside.numbers()), inside.grids, inside.curves)
 
 
 GRID = 501

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -349,11 +350,15 @@ class FoldTrial:
         The mean over folds, as scores of two maps are not compared: a map that keeps the ranking, fitted in every fold,
         changes nothing. Folds of one outcome are left out. The AUROC of all rows together is another number.
         """
-        new, old = self._auroc(after), self._auroc(self.rows)
+        new, old = self._auroc(after), self._base_auroc
         rows, gain = ConfidenceRows.ranked(after), new - old
         enough = min(rows.right.sum(), (~rows.right).sum()) >= FEWEST
         ends = gain.ends(self.level) if enough else (float("nan"), float("nan"))
         return {"auroc": new.value, **_ends("auroc", gain.value, *ends)}
+
+    @cached_property
+    def _base_auroc(self) -> Influence:
+        return self._auroc(self.rows)
 
     def _auroc(self, after: Predictions) -> Influence:
         """The mean over folds."""

@@ -366,15 +366,16 @@ class _Tried:
         others = [trial.fold != f for f in range(trial.folds)]
         mixture = self._mixture(contest)
         picked = [contest.simplest(rows) for rows in others]
-        choosing, tested, why = self._of_picks(picked)
-        evidence, enough = float("nan"), choosing.low > 0
-        if self.pooled or trial.score == "log-loss":
-            evidence = mixture.evidence(trial.fold, self._worth)
-            enough = evidence > ENOUGH
-        chosen = [i for i in equals if i in picked]
+        by_likelihood = self.pooled or trial.score == "log-loss"
+        evidence = mixture.evidence(trial.fold, self._worth) if by_likelihood else float("nan")
+        enough = evidence > ENOUGH
         # A likelihood ratio replaces intervals in the table: it is asked only where the blend shows too little.
         by_blend = self.blended is not None and enough
-        found = 0 if why or by_blend else self._recommended(contest, chosen, picked, enough=enough)
+        if not by_blend:
+            choosing, tested, why = self._of_picks(picked)
+            enough = enough if by_likelihood else choosing.low > 0
+        chosen = [i for i in equals if i in picked]
+        found = 0 if by_blend or why else self._recommended(contest, chosen, picked, enough=enough)
         about = found or min(chosen, key=lambda i: contest.simplicity[i], default=winner)
         blended, times = self.blended is not None and not found, picked
         if self.blended is not None and not found:

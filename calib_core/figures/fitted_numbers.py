@@ -12,26 +12,33 @@ from numpy.typing import NDArray
 from PIL import Image
 from plotly.colors import sample_colorscale
 
+from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
+from calib_core.calibrators.insides import MemberCurves
 from calib_core.diagrams.fitted_numbers import BinaryMap, FittedParameters, NumberGrid
 from calib_core.figures.look import DIVERGING, REFERENCE, SEQUENTIAL, finished, style
 from calib_core.figures.marks import diagonal
 from calib_core.figures.shown import draws
-from calib_core.text import plain
+from calib_core.text import plain, short_percent
 
 CELLS = 1600
 """Maximum number of cells drawn separately with hover texts; larger grids are one image."""
 NAMES = 40
 """Maximum number of class names on an axis."""
 _STEPS = 256
+_FAINT = "#8C8C8C"
+"""Color of what is behind: members of a blend, and bars of scores."""
 
 
 @draws(FittedParameters)
 def fitted_parameters(diagram: FittedParameters) -> go.Figure:
     """Draw each matrix of the fit in its own panel: colors for matrices, dots for one number per class.
 
-    Raises NotAnswerable if the fit has none.
+    Of a blend for two classes, draw its curve, faint curves of its members, and their weights as bars. Raises
+    NotAnswerable if the fit has neither.
     """
+    if diagram.curves is not None:
+        return _blended(diagram.curves)
     if not diagram.grids:
         raise NotAnswerable(f"this fit has only {diagram.short}, so there is no figure")
     wide = [max(len(grid.columns), 3) for grid in diagram.grids]
@@ -59,6 +66,49 @@ def fitted_parameters(diagram: FittedParameters) -> go.Figure:
         uirevision=f"fitted {diagram.title}",
         height=int(np.clip(110 + 22 * lines, 220, 520)),
     )
+
+
+def _blended(curves: MemberCurves) -> go.Figure:
+    """Curves of members behind that of their average, and weights as bars, the largest on top."""
+    name, order = plain(curves.of), np.argsort(-curves.weights, kind="stable")
+    titles = [plain(curves.titles[i]) for i in order]
+    figure = go.Figure(diagonal())
+    for i, title in zip(order, titles, strict=True):
+        figure.add_trace(_curve(curves.scores, curves.outputs[i], title, {"color": _FAINT, "width": 1.2}))
+    figure.add_trace(_curve(curves.scores, curves.average, "blend", {"color": style(1).colour, "width": 3}))
+    figure.add_trace(
+        go.Bar(
+            x=curves.weights[order],
+            y=np.arange(len(order)),
+            width=0.4,
+            orientation="h",
+            xaxis="x2",
+            yaxis="y2",
+            marker={"color": _FAINT},
+            hovertext=titles,
+            hovertemplate="%{hovertext}: %{x:.0%}<extra></extra>",
+        )
+    )
+    for line, (i, title) in enumerate(zip(order, titles, strict=True)):
+        figure.add_annotation(
+            text=f"{short_percent(float(curves.weights[i]))} {title}", x=0, y=line - 0.25, xref="x2", yref="y2",
+            xanchor="left", yanchor="bottom", xshift=-3, showarrow=False,
+        )  # fmt: skip
+    return finished(
+        figure,
+        xaxis={"domain": [0, 0.56], "range": [-0.01, 1.01], "title": f"probability of {name} before"},
+        yaxis={"range": [-0.02, 1.02], "title": f"probability of {name} after"},
+        xaxis2={"domain": [0.64, 1], "anchor": "y2", "rangemode": "tozero", "tickformat": ".0%", "title": "weight"},
+        yaxis2={"anchor": "x2", "range": [len(order) - 0.5, -0.75], "visible": False},
+        showlegend=False,
+        uirevision="blend",
+        height=430,
+    )
+
+
+def _curve(scores: Float64s, outputs: Float64s, title: str, line: dict[str, object]) -> go.Scatter:
+    hover = f"{title}<br>%{{x:.1~%}} becomes %{{y:.1~%}}<extra></extra>"
+    return go.Scatter(x=scores, y=outputs, mode="lines", name=title, line=line, hovertemplate=hover)
 
 
 def _axes(i: int, grid: NumberGrid, domain: list[float], names: bool) -> dict[str, dict[str, object]]:
@@ -184,7 +234,7 @@ def binary_map(diagram: BinaryMap) -> go.Figure:
             y=diagram.density,
             width=1 / cells,
             name="share of test rows",
-            marker={"color": "#8C8C8C", "opacity": 0.45},
+            marker={"color": _FAINT, "opacity": 0.45},
             hovertemplate="%{y:.1~%} of the test rows have a score near %{x:.0%}<extra></extra>",
         )
     )

@@ -17,6 +17,8 @@ from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Model, Scene, call, in_sentence, truth
 
+_BLENDED = "the curve of the blend, the curves of its members, and their weights"
+
 
 @EXHIBITS.register("fitted", "Fitted parameters")
 @dataclass(frozen=True)
@@ -45,15 +47,18 @@ class FittedExhibit(Exhibit):
 
     def figure(self, scene: Scene) -> Call[Any] | None:
         diagram = _diagram(scene)
-        return call("figures.fitted_parameters", diagram) if scene.get(diagram).grids else None
+        found = scene.get(diagram)
+        return call("figures.fitted_parameters", diagram) if found.grids or found.curves else None
 
     def words(self, scene: Scene) -> Words:
         diagram = scene.get(_diagram(scene))
         title = recalibrated(scene).title
-        picture = ", ".join(inside(grid.title) for grid in diagram.grids)
-        chosen = any(grid.chosen is not None for grid in diagram.grids)
-        tables = [grid for grid in diagram.grids if len(grid.columns) > 1]
+        grids = () if diagram.curves else diagram.grids
+        picture = _BLENDED if diagram.curves else ", ".join(inside(grid.title) for grid in grids)
+        chosen = any(grid.chosen is not None for grid in grids)
+        tables = [grid for grid in grids if len(grid.columns) > 1]
         notes = [
+            " Curve: the blend; gray curves and bars: its members and their weights." if diagram.curves else "",
             " Orange: above 0; blue: below 0; darker: further from 0." if any(g.middle == 0 for g in tables) else "",
             " Brighter: larger loss. Framed: chosen values." if chosen else "",
         ]

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-FILES = "files"
-"""The benchmark of the loaded files."""
+FILES, FITTING = "files", "fitting"
+"""The benchmark of the loaded files, and the stored one with as many classes as the first of them: two, or more."""
 _BENCHMARKS = Choice(
-    (*BENCHMARKS, FILES),
-    titles=(*(f"Experiments of this project, {kind}" for kind in BENCHMARKS), "These files"),
+    (FITTING, *BENCHMARKS, FILES),
+    titles=(
+        "Experiments of this project, two or more classes as in your file",
+        *(f"Experiments of this project, {kind}" for kind in BENCHMARKS),
+        "These files",
+    ),
 )
 _HELP = "experiments of this project, or the loaded files"
 _ORDER = Choice(tuple(ORDERS), titles=tuple(map(begun, ORDERS.values())))
@@ -34,6 +38,9 @@ _ORDER = Choice(tuple(ORDERS), titles=tuple(map(begun, ORDERS.values())))
 
 def results(benchmark: str, scene: Scene) -> Call[Any]:
     """Return the results of a benchmark: stored ones, or those of all methods on the loaded files."""
+    if benchmark == FITTING:
+        classes = scene.get(scene.bases[0].predictions).n_classes if scene.bases else 2
+        benchmark = BENCHMARKS[(classes or 2) > 2]
     if benchmark != FILES:
         return call(cc.arena.project_results, benchmark)
     if not scene.bases:
@@ -54,7 +61,7 @@ class Arena(Exhibit):
     reads = "counts"
     printed = 40
 
-    benchmark: Annotated[str, _BENCHMARKS, "Benchmark", _HELP] = BENCHMARKS[0]
+    benchmark: Annotated[str, _BENCHMARKS, "Benchmark", _HELP] = FITTING
     order: Annotated[str, _ORDER, "Sort", "the column by which methods are sorted"] = next(iter(ORDERS))
 
     meanings = of.Meanings(
@@ -158,7 +165,7 @@ class ArenaRanks(Exhibit):
     reads = "counts"
     printed = 40
 
-    benchmark: Annotated[str, _BENCHMARKS, "Benchmark", _HELP] = BENCHMARKS[0]
+    benchmark: Annotated[str, _BENCHMARKS, "Benchmark", _HELP] = FITTING
 
     meanings = of.Meanings(
         {

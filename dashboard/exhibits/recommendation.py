@@ -92,11 +92,11 @@ class Recommendation(Exhibit):
 
     @classmethod
     def suited(cls, scene: Scene) -> Recommendation:
-        """Return the exhibit with a score that suits the first model; NotAnswerable without a model."""
+        """Return the exhibit for the stated use, or a score that suits the first model; NotAnswerable without one."""
         if not scene.models.shown:
             raise NotAnswerable("there is no model to advise on")
         kind = scene.get(scene.models.shown[0].division.part("fit")).kind
-        return cls("brier" if kind == "per-class" else "log-loss")
+        return cls(**{"score": "brier" if kind == "per-class" else "log-loss", **dict(scene.use.params)})
 
     def quick(self, scene: Scene) -> bool:
         """True if the choice is known already or takes only a few seconds."""
@@ -128,10 +128,18 @@ class Recommendation(Exhibit):
         """Return the recommended calibrator if already known; None if there is none or it is unknown."""
         exhibit = cls.suited(scene)
         wanted = exhibit.found(scene)
-        if not scene.knows(wanted) or scene.refusal(wanted) or rules_out_advice(scene):
+        if not scene.knows(wanted) or exhibit.refused(scene) or rules_out_advice(scene):
             return None
         found = scene.get(wanted)
         return found.recipe if found.recalibrate else None
+
+    def refused(self, scene: Scene) -> str:
+        """Return why there is no advice, such as a column of the stated use that the file does not have; else empty."""
+        try:
+            scene.get(self.found(scene))
+        except InputError as why:
+            return str(why)
+        return ""
 
     def advice(self, scene: Scene, found: cc.evaluation.choice.CalibratorChoice) -> tuple[str, ...]:
         """Return the advice in sentences for the chosen tolerance (``advice.sentences``), headline and effect first."""

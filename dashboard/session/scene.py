@@ -14,7 +14,7 @@ from calib_core.defaults import BINS, RATIO, TOLERANCE
 from calib_core.evaluation.cross_fitting import OF_ALL_ROWS
 from calib_core.inference import notion_looked_at
 from calib_core.text import count
-from dashboard.selection import Focus, Selection, Source
+from dashboard.selection import ADVICE, Focus, Selection, Source
 from dashboard.session import model_looks
 from dashboard.session.call import Call, call
 from dashboard.session.models import Model, Models, models, over, triangle
@@ -23,7 +23,7 @@ from dashboard.session.result_cache import EVERYBODY, RESULTS, Progress, ResultC
 T = TypeVar("T")
 DECLARED = f"one bin per value if a calibrator's outputs are discrete, otherwise {BINS} of equal width"
 """Description of the default binning."""
-_NOTHING = Focus()
+_NOTHING, _NO_USE = Focus(), Recipe("EXHIBITS", ADVICE)
 LARGE = 2_000_000
 """Number of probabilities above which one notion is evaluated instead of all."""
 
@@ -37,6 +37,7 @@ class Scene:
     - ``counting`` selects the rows of a table of several models if some abstain.
     - ``looks_of_all`` are the looks if this is a part of a scene (`among`).
     - ``partitions`` cut the triangle of ``three`` classes into cells (``written_corners``).
+    - ``use`` is the exhibit of the advice with the stated use of the probabilities, which every page follows.
     """
 
     models: Models
@@ -53,6 +54,7 @@ class Scene:
     risk: float | None = None
     ratio: float = RATIO
     looks_of_all: tuple[tuple[str, int], ...] = ()
+    use: Recipe = _NO_USE
 
     def get(self, wanted: Call[T]) -> T:
         """Return the result of a call, computed once."""
@@ -297,4 +299,5 @@ def scene_of(selection: Selection, progress: Progress | None = None) -> Scene:
         progress,
         risk=selection.risk,
         ratio=selection.ratio,
+        use=selection.exhibit(ADVICE),
     )

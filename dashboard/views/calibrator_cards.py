@@ -12,16 +12,17 @@ from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
 from calib_core.calibrators import FAMILY_TITLES, Contract
 from calib_core.evaluation.candidates import rarity
 from calib_core.evaluation.choice import CalibratorChoice
+from calib_core.evaluation.row_losses import name_of_score
 from calib_core.palette import COLOURS
 from calib_core.predictions.proper_scores import floored_note
 from calib_core.results.verdict_table import MISCALIBRATED
-from calib_core.text import between, score, short_percent
+from calib_core.text import begun, between, called, score, short_percent
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrators import first_named
 from dashboard.exhibits.doubt_words import doubts_of, rules_out_advice
 from dashboard.exhibits.recommendation import Recommendation
-from dashboard.selection import MOST_CALIBRATORS, Selection, model_keys, recommended
+from dashboard.selection import ADVICE, MOST_CALIBRATORS, Selection, model_keys, recommended
 from dashboard.session import Model, Scene, call
 from dashboard.session.model_looks import mark
 from dashboard.theme import label_plain, markdown_plain
@@ -46,7 +47,8 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
         found = next_step.chosen(exhibit, watched) if exhibit.quick(scene) and not doubted else None
         if frame.is_to_follow(found):
             st.rerun()
-        _headline(watched, recommended(base.kind, event=base.event is not None), found, doubted=doubted)
+        why = exhibit.refused(watched) if found is None and watched.use.params and exhibit.quick(watched) else ""
+        _headline(watched, recommended(base.kind, event=base.event is not None), found, doubted=doubted, why=why)
     drawn = _Drawer(scene, selection, lines, base, fit, looked_at, found)
     for key in drawn.advised:  # above all families: with two screens of cards they would be hard to find within theirs
         drawn.cards(key)
@@ -58,10 +60,11 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
     _closed({f: keys for f, keys in members.items() if f not in seen and not _is_open(f)})
 
 
-def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | None, *, doubted: bool) -> None:
+def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | None, *, doubted: bool, why: str) -> None:
     """Draw the question, the uncalibrated model's results, the recommendation, and a button for first calibrators.
 
-    If a doubt about the file rules out advice, its sentence comes first and no calibrator is offered.
+    If a doubt about the file rules out advice, its sentence comes first and no calibrator is offered. ``why`` is the
+    reason for which there is no advice for the stated use.
     """
     if doubted:
         for name, doubt in doubts_of(scene):
@@ -76,8 +79,11 @@ def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | No
         st.markdown(f"**{markdown_plain(of_model + advice)}**")
         with st.expander("How to read this", key="drawer.advice"):
             st.caption(markdown_plain(" ".join(filter(None, evidence))))
+    if why:
+        st.warning(markdown_plain(f"No calibrator is chosen for the stated use: {why}."))
     if doubted:
         return
+    _use(scene)
     with right.container(horizontal=True, horizontal_alignment="right"):
         st.button(
             f"Try the usual {_NUMBERS.get(len(first), len(first))}",
@@ -85,6 +91,36 @@ def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | No
             disabled=not first or set(first) <= ticked,
             key="drawer.recommended",
         )
+
+
+def _use(scene: Scene) -> None:
+    """Draw the controls that state what the probabilities are used for; every page follows them."""
+    exhibit = Recommendation.suited(scene)
+    name = begun(name_of_score(exhibit.score))
+    groups = f", groups of {called(exhibit.worst_of)} protected" if exhibit.worst_of.strip() else ""
+    with widgets.popover(st, label_plain(f"Chosen for: {name}{groups}"), icon=":material/target:", key="drawer.use"):
+        st.caption("State what you use the probabilities for. Without a use, all of them count, by log loss.")
+        options = [option for option in exhibit.used if option != _GROUPS]
+        widgets.recipe_controls(scene.use, key="drawer.use", changed=widgets.change_exhibit, only=options)
+        columns = cc.slices.columns_of(scene.get(scene.models.shown[0].division.part("fit")))
+        # A column of a link that the file does not have stays on show; the reason why it is not used is above.
+        names = list(dict.fromkeys(("", *columns, exhibit.worst_of)))
+        if names[1:]:
+            st.selectbox(
+                EXHIBITS[ADVICE].param(_GROUPS).label,
+                names,
+                format_func=lambda name: name or "none",
+                help="No group of this column may be harmed.",
+                **widgets.tied_to(names, f"drawer.use.{_GROUPS}", exhibit.worst_of, _protect),
+            )
+
+
+_GROUPS = "worst_of"
+
+
+def _protect(column: str) -> None:
+    params = {**dict(widgets.selection().exhibit(ADVICE).params), _GROUPS: column}
+    widgets.change_exhibit(EXHIBITS.described(ADVICE, **params))
 
 
 _NUMBERS = {0: "ones", 1: "one", 2: "two", 3: "three", 4: "four"}

@@ -25,6 +25,7 @@ from dashboard.exhibits.calibrators import effects
 from dashboard.exhibits.ranking import keeping_rates
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.navigation import view
+from dashboard.selection import ADVICE
 from dashboard.session import Model, Scene, call
 from dashboard.theme import markdown_plain
 from dashboard.views import calibrator_cards, decision_costs
@@ -244,7 +245,8 @@ def _seen(scene: Scene, model: Model | None) -> Scene:
 
 
 def _advice(scene: Scene) -> None:
-    exhibited("recommendation", scene)
+    # What it is chosen for is stated above the cards, for every page.
+    exhibited(ADVICE, scene, controls=False)
     if scene.claims == "event":
         exhibited("update-test", scene)
 

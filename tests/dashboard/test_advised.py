@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 import calib_core as cc
 from calib_core import Recipe
 from dashboard import session
+from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.report import CHAPTERS
 from dashboard.selection import Selection, Source
@@ -170,3 +171,29 @@ def test_a_link_opens_what_it_showed(risks: str) -> None:
         app.button_group("frame.room").set_value("recalibrate").run()
         assert ticked(app) == link.calibrators
         assert advised(app) not in link.calibrators
+
+
+def test_the_advice_follows_a_stated_use_everywhere(risks: str) -> None:
+    use = EXHIBITS.described("recommendation", score="cost", costs="0.2")
+    selection = Selection(source=Source(data=risks)).with_exhibit(use)
+    scene = session.scene_of(selection)
+    found = Recommendation.suited(scene).found(scene)
+    assert dict(found.options).items() >= {"score": "cost", "costs": "0.2"}.items()
+    assert dict(selection.exhibit("decisions").params) == {"costs": "0.2"}
+    assert "--set score=cost --set costs=0.2" in session.show_line(selection, use)
+    elsewhere = selection.with_exhibit(EXHIBITS.described("decisions", costs="0.3"))
+    assert dict(elsewhere.exhibit("recommendation").params) == {"score": "cost", "costs": "0.3"}
+
+
+def test_a_use_is_stated_in_the_drawer_and_refused_there(risks: str) -> None:
+    app = through("calibrators", risks)
+    app.selectbox(key="drawer.use.score").set_value("cost").run()
+    selection: Selection = app.session_state["calib.selection"]
+    assert dict(selection.exhibit("recommendation").params) == {"score": "cost"}
+    assert not any("No calibrator is chosen" in each.value for each in app.warning)
+    app.session_state["calib.selection"] = selection.with_exhibit(
+        EXHIBITS.described("recommendation", worst_of="hospital")
+    )
+    app.run()
+    assert [each.value for each in app.warning if "No calibrator is chosen for the stated use" in each.value]
+    assert ticked(app) == ()

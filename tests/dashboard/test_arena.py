@@ -28,11 +28,11 @@ def texts(app: AppTest) -> str:
     return " ".join(element.value for element in (*app.markdown, *app.caption)).replace("\\", "").replace("\xa0", " ")
 
 
-@pytest.mark.parametrize("source", [WINE, Source(data=NONE)])
-def test_stored_results_are_shown_at_once_with_or_without_data(source: Source) -> None:
+@pytest.mark.parametrize(("source", "kind"), [(WINE, "multiclass"), (Source(data=NONE), "binary")])
+def test_stored_results_are_shown_at_once_with_or_without_data(source: Source, kind: str) -> None:
     app = opened(Selection(source=source, view="arena"))
     assert not app.exception
-    board = table(project_results("binary"))
+    board = table(project_results(kind))
     figure = drawn(app)["arena"].figure
     assert [
         text.removeprefix("<b>").removesuffix("</b>") for text in figure["layout"]["yaxis"]["ticktext"]
@@ -46,16 +46,16 @@ def test_stored_results_are_shown_at_once_with_or_without_data(source: Source) -
 
 def test_the_order_and_the_benchmark_are_in_the_link_and_shared_by_both_pictures() -> None:
     app = opened(Selection(source=WINE, view="arena"))
-    app.selectbox(key="exhibit.arena.benchmark").select("multiclass").run()
+    app.selectbox(key="exhibit.arena.benchmark").select("binary").run()
     app.selectbox(key="exhibit.arena.order").select("worse").run()
-    board = table(project_results("multiclass"), by="worse")
+    board = table(project_results("binary"), by="worse")
     assert app.dataframe[0].value["title"].tolist() == board.frame()["title"].tolist()
-    assert board.frame()["title"].tolist() != table(project_results("multiclass")).frame()["title"].tolist()
+    assert board.frame()["title"].tolist() != table(project_results("binary")).frame()["title"].tolist()
     chosen, problems = Selection.from_query(
         {"view": "arena", "about": "arena-ranks", "exhibits": app.query_params["exhibits"]}
     )
     assert not problems
-    assert dict(chosen.exhibit("arena-ranks").params) == {"benchmark": "multiclass"}
+    assert dict(chosen.exhibit("arena-ranks").params) == {"benchmark": "binary"}
 
 
 def test_notes_of_the_leaderboard_are_below_it() -> None:

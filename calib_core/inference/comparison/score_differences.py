@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -269,6 +269,8 @@ NOTHING = 1e-12
 _NUMBERS = 1 << 16
 """Numbers that are worked on at a time."""
 _STEPS = 100
+_RECENT = 8
+"""Number of tilts that are kept, besides the one at 0."""
 _NEAR = 0.1
 """Distance to the observed value, in standard errors, below which the saddle point's correction is left out."""
 
@@ -347,6 +349,7 @@ class Outcomes:
 
     gains: Float64s
     logs: Float64s
+    _recent: dict[float, Tilted] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -360,6 +363,14 @@ class Outcomes:
         return cls(gains, logs)
 
     def tilted(self, t: float) -> Tilted:
+        """Outcomes at t; those at 0 and at the last few t are kept, as searches come back to them."""
+        if t not in self._recent:
+            if len(self._recent) > _RECENT:
+                del self._recent[next(filter(None, self._recent))]
+            self._recent[t] = self._tilted(t)
+        return self._recent[t]
+
+    def _tilted(self, t: float) -> Tilted:
         n, k = self.gains.shape
         means, log_total, variance, step = np.empty(n), 0.0, 0.0, max(_NUMBERS // k, 1)
         for start in range(0, n, step):

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sharp_rows import losses, rows
 
-from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, figures
 from calib_core.calibrators import Blend, Identity, Temperature, load_calibrator
 from calib_core.calibrators.blend import LEAST, blend_weights, default_members, without_small
 from calib_core.calibrators.calibration_rows import dealt_out
+from calib_core.diagrams import fitted_parameters
 from calib_core.exporting import python_source
 from calib_core.registry import Recipe
 
@@ -159,6 +160,24 @@ def test_it_says_its_members_and_their_weights():
     assert CALIBRATORS.make("blend", members=("identity",) * 5).fit_on(rows(300)).columns == ()
 
 
+def test_the_curves_of_two_classes_are_its_members_and_their_average():
+    blend = CALIBRATORS.make("blend", members=KEYS, weights=(2, 1, 5)).fit_on(rows(300, k=2))
+    drawn = fitted_parameters(blend)
+    curves = drawn.curves
+    at = np.column_stack([1 - curves.scores, curves.scores])
+    np.testing.assert_allclose(curves.outputs, [member.predict_proba(at)[:, 1] for member in blend.members_])
+    np.testing.assert_allclose(curves.average, blend.predict_proba(at)[:, 1])
+    assert (curves.titles, curves.weights.tolist()) == (
+        ("Temperature scaling", "Vector scaling", "Intra-order-preserving map"), [0.25, 0.125, 0.625],
+    )  # fmt: skip
+    lines = {trace.name: trace for trace in figures.fitted_parameters(drawn).data if trace.name}
+    assert lines.keys() >= {"blend", *curves.titles}
+    np.testing.assert_array_equal(lines["blend"].y, curves.average)
+    bars = next(trace for trace in figures.fitted_parameters(drawn).data if trace.type == "bar")
+    assert next(zip(bars.hovertext, bars.x, strict=True)) == ("Intra-order-preserving map", 0.625)
+    assert CALIBRATORS.make("blend", members=KEYS, weights=(2, 1, 5)).fit_on(rows(300)).insides().curves is None
+
+
 def test_columns_of_members_are_its_columns():
     site = pd.DataFrame({"site": np.where(np.arange(300) % 2, "A", "B")})
     p = rows(300, k=2, metadata=site)
@@ -167,3 +186,4 @@ def test_columns_of_members_are_its_columns():
     assert blend.columns == ("site",)
     halves = (update.fit_on(p).apply(p).probs + Temperature().fit_on(p).apply(p).probs) / 2
     np.testing.assert_allclose(blend.apply(p).probs, halves)
+    assert blend.insides().curves is None
