@@ -8,7 +8,7 @@ LOCK := requirements-dev.txt
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: house run test suite wide lint laws oldest newest lock release-check mutants bench bench-peers simulations scoreboard reproduce choices arena arena-kept trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
+.PHONY: house run test suite wide lint laws oldest newest lock release-check mutants bench bench-peers comparison simulations scoreboard reproduce choices arena arena-kept trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -75,6 +75,13 @@ bench-peers:
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install -q -e '.[dev,peers]'
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)-peers/bin/python -m tests.benchmarks.peers
+
+# Our numbers beside other packages' on the same rows, in the environment of `make bench-peers`: the table of
+# docs/explanation/comparison.md.
+comparison:
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install -q -e '.[parquet,peers]'
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)-peers/bin/python -m tests.benchmarks.comparison
 
 # What intervals, tests and verdicts promise, simulated: about four hours on one core. Each table keeps the lines it
 # has: interrupt it and run it again, or delete lines to make them anew.
