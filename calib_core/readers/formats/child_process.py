@@ -23,7 +23,7 @@ from calib_core.readers.messages import quoted
 from calib_core.readers.table import Array, Table, unique_names
 
 _UNSAFE = "could not be read safely (it is damaged, or needs too much memory or time); save it again, as NPZ or CSV"
-_FULL = "could not be read: the disk for temporary files is full; make room and try again, or save it as NPZ or CSV"
+_FULL = "could not be read: the disk for temporary files is full; make room and try again"
 
 
 @dataclass(frozen=True)
