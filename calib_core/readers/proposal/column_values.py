@@ -165,8 +165,8 @@ _EVENTS = frozenset(["events", "deaths", "cases", "positives", "failures", "defa
 _NUMBERS = frozenset(["n", "num", "number", "nr", "count", "anzahl", "nombre", "numero", "número"])
 _FREQUENCIES = frozenset(["observed", "frequency", "fraction", "share", "proportion", "actual", "empirical"])
 _UNGROUPED = (
-    "Write one line per prediction. Or write two per group: outcome 1 with the number of events as its weight, outcome 0 "
-    "with the number of the others"
+    "Write one line per prediction. Or write two per group: outcome 1 with the number of events as its weight, "
+    "outcome 0 with the rest"
 )
 
 
