@@ -8,7 +8,7 @@ LOCK := requirements-dev.txt
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: house run test suite wide lint laws oldest newest lock release-check mutants bench bench-peers comparison simulations scoreboard reproduce choices arena arena-kept trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
+.PHONY: house run test suite wide lint laws oldest newest lock release-check mutants bench bench-peers comparison simulations scoreboard hosting reproduce choices arena arena-kept trackers foreign-tools docs pictures contact-sheet billion-rows demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -108,6 +108,10 @@ simulations: $(VENV)/.dev-installed
 # ends of what there is, names that would be markup, faults, the same bits. Hours; its options take less.
 scoreboard: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.scoreboard
+
+# The server under slow clients, killed processes, a full disk (as root) and many visits: half an hour, half of it a soak.
+hosting: $(VENV)/.dev-installed
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.benchmarks.hosting
 
 # The five papers made again at full size, published values beside ours: about half an hour on one core. The table keeps
 # the entries it has: interrupt it and run it again.

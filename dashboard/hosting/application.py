@@ -130,27 +130,44 @@ _LOOK = 1.0
 """Seconds between two checks for shutdown: a file that takes minutes to arrive would delay it."""
 
 
-async def _arriving(receive: Receive) -> Message:
-    """Return the next part of a file; none any more once the server is about to end."""
+SLOWEST = 1000.0
+"""Bytes per second below which a file that is being sent is given up: its room is for others."""
+_GRACE = 60.0
+"""Seconds that a connection may stand still."""
+
+
+async def _arriving(receive: Receive, until: float) -> Message:
+    """Return the next part of a file; none any more after ``until``, or once the server is about to end."""
     part = asyncio.ensure_future(receive())
-    while not part.done():
+    while time.monotonic() < until and not part.done():
         await asyncio.wait({part}, timeout=_LOOK)
-        if ENDING.is_set() and not part.done():
-            part.cancel()
-            return {"type": "http.disconnect"}
-    return part.result()
+        if ENDING.is_set():
+            break
+    if part.done():
+        return part.result()
+    part.cancel()
+    return {"type": "http.disconnect"}
 
 
 class Intake:
-    """Middleware that admits a file once there is room for its bytes; until then the browser waits."""
+    """Middleware that admits a file once there is room for its bytes; until then the browser waits.
+
+    A sender slower than ``SLOWEST`` is cut off after ``grace`` seconds, so that its room is for others.
+    """
 
     def __init__(
-        self, app: ASGIApp, under: ServerLimits, waiting: Waiting = WAITING, patience: float = PATIENCE
+        self,
+        app: ASGIApp,
+        under: ServerLimits,
+        waiting: Waiting = WAITING,
+        patience: float = PATIENCE,
+        grace: float = _GRACE,
     ) -> None:
         self.app = app
         self.under = under
         self.waiting = waiting
         self.patience = patience
+        self.grace = grace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -176,8 +193,16 @@ class Intake:
 
         from starlette.requests import ClientDisconnect
 
+        begun, received = time.monotonic(), 0
+
+        async def arriving() -> Message:
+            nonlocal received
+            message = await _arriving(receive, begun + self.grace + received / SLOWEST)
+            received += len(message.get("body", b""))
+            return message
+
         try:
-            await self.app(scope, partial(_arriving, receive), noticed)
+            await self.app(scope, arriving, noticed)
         except ClientDisconnect:
             pass  # the sender has left: nobody needs an answer, and there is no error
         finally:

@@ -18,6 +18,7 @@ from dashboard.session.call import Call
 from dashboard.session.server_limits import terms
 from dashboard.session.visitors import stop_if_closed
 from dashboard.workers import turns
+from dashboard.workers.pool import Lost
 
 SMALL = 16 << 20
 """Largest size in bytes of work that never waits for room; its memory is negligible."""
@@ -237,7 +238,7 @@ class ResultCache:
         tell = None if progress is None else lambda percent: progress(call.step, percent)
         try:
             return call.run(lambda inner: self.get(inner, progress, scope), tell)
-        except Missing:
+        except (Missing, Lost):
             raise
         except InputError as why:
             return _Refusal(type(why), why.args)

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from calib_core import InputError
+from calib_core import NotAnswerable
 from calib_core.registry.registry import FAMILIES
 from dashboard import extensions
 from dashboard.workers import child, shared_arrays, turns
@@ -29,10 +29,15 @@ QUICK = 0.1
 """Seconds of processor time after which local work is moved to a process."""
 LOOK = 0.1
 """Seconds between two checks for whether anybody still waits."""
-STARTING = 60.0
+STARTING = 300.0
+"""Seconds until a process that does not start is given up; one that ends is noticed at once."""
 LOST = (
     "The worker process stopped twice: it ran out of memory or was ended. Use fewer rows or classes, or try again later"
 )
+
+
+class Lost(NotAnswerable):
+    """Error for work whose process ended twice; later it may succeed, so it is not kept as an answer."""
 
 
 class _Moved(BaseException):
@@ -152,7 +157,7 @@ class Pool:
             with contextlib.suppress(_Ended):
                 found, result = self._elsewhere(parcel, progress, work)
                 return result if found else function(*args, **options, progress=progress)
-        raise InputError(LOST)
+        raise Lost(LOST)
 
     def close(self) -> None:
         """End all processes."""

@@ -68,6 +68,7 @@ class Tab:
         self.widgets: dict[str, Any] = {}
         self.text: list[bytes] = []
         self.session = ""
+        self.link = ""
         address = urlsplit(self.url)
         self.socket = connect(
             f"ws://{address.netloc}{address.path}/_stcore/stream",
@@ -109,6 +110,8 @@ class Tab:
         message.ParseFromString(data)
         if message.WhichOneof("type") == "new_session":
             self.session = message.new_session.initialize.session_id
+        if message.WhichOneof("type") == "page_info_changed":
+            self.link = message.page_info_changed.query_string
         element = message.delta.new_element
         kind = element.WhichOneof("type")
         if kind in ("button_group", "file_uploader"):
@@ -258,7 +261,7 @@ def serving(options: argparse.Namespace) -> Iterator[tuple[str, subprocess.Popen
     environment = {**os.environ, "PYTHONPATH": str(options.tree), "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen([*command, "--port", str(options.port)], env=environment, cwd=options.tree)
     try:
-        for _ in range(600):
+        for _ in range(3000):  # on a loaded machine, minutes
             time.sleep(0.2)
             try:
                 urllib.request.urlopen(f"http://localhost:{options.port}/_stcore/health", timeout=5).read()

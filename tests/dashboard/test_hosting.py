@@ -264,6 +264,26 @@ def test_a_sender_who_leaves_in_the_middle_is_no_error_and_takes_no_room() -> No
     assert waiting.files("a") == 0
 
 
+@pytest.mark.parametrize(("grace", "heard"), [(0.0, "http.disconnect"), (60.0, "http.request")])
+def test_a_file_that_arrives_too_slowly_is_given_up(grace: float, heard: str) -> None:
+    waiting, parts = Waiting(), list[str]()
+
+    async def reads(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        parts.append((await receive())["type"])
+
+    async def drips() -> dict[str, Any]:
+        await asyncio.sleep(0.001)
+        return {"type": "http.request", "body": b"1", "more_body": True}
+
+    async def unheard(_: dict[str, Any]) -> None:
+        raise AssertionError
+
+    scope = {"type": "http", "method": "PUT", "path": UPLOAD.format("a", "1"), "headers": [(b"content-length", b"600")]}
+    run_in_own_loop(Intake(reads, MANY, waiting, grace=grace)(scope, drips, unheard))
+    assert parts == [heard]
+    assert waiting.files("a") == 0
+
+
 def test_large_arrays_go_back_to_the_system_where_it_can() -> None:
     assert machine.give_back() == machine.keep_memory_whole() == (sys.platform == "linux")
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing import Pipe
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import long_work
@@ -219,3 +220,18 @@ def test_a_parcel_keeps_what_may_be_written_to_and_what_may_not() -> None:
     with pytest.raises(EOFError):
         shared_arrays.received(there)
     there.close()
+
+
+def test_work_that_was_lost_is_tried_again_and_a_refusal_is_kept() -> None:
+    for why, times in ((pool.Lost(pool.LOST), 2), (InputError("no"), 1)):
+        cache, tried = ResultCache(1 << 20), list[int]()
+
+        def run(*_: Any, why: InputError = why, tried: list[int] = tried) -> None:
+            tried.append(1)
+            raise why
+
+        call: Any = SimpleNamespace(is_part=False, key="a", step="a", leaves=(), run=run)
+        for _ in range(2):
+            with pytest.raises(type(why)):
+                cache.get(call)
+        assert len(tried) == times

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import subprocess
@@ -22,6 +23,7 @@ from calib_core.readers.messages import quoted
 from calib_core.readers.table import Array, Table, unique_names
 
 _UNSAFE = "could not be read safely (it is damaged, or needs too much memory or time); save it again, as NPZ or CSV"
+_FULL = "could not be read: the disk for temporary files is full; make room and try again"
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ def _from_child(key: str, data: bytes, name: str) -> bytes:
             )
         except (subprocess.TimeoutExpired, OSError) as e:
             raise InputError(f"{name} {_UNSAFE}") from e
+        if child.returncode == errno.ENOSPC:
+            raise InputError(f"{name} {_FULL}")
         if child.returncode != 0:
             raise InputError(f"{name} {_UNSAFE}")
         out.seek(0)

@@ -238,6 +238,8 @@ _RARE = ("|", "^", "~", "\x01", "\x1f")
 """Delimiters of a header in which no other one occurs; the last two are those of Hive and of ASCII."""
 _DECLARED = re.compile(rb'\s*"?sep=(.)"?[\t ]*\r?\n', re.IGNORECASE)
 """First line by which Excel is told the delimiter."""
+_MINITAB = re.compile(rb"C\d+(?:-[TD])?(?:(?P<delimiter>[\t,;])C\d+(?:-[TD])?)+\s*")
+"""Minitab's own names of columns, above the names that its user gave them."""
 _WHOLE = re.compile(r"[+-]?\d+")
 _ORANGE = re.compile(r"[mciw]?[CDST]?#.+")
 """Name behind its use and type, as Orange writes them: mS#name, cD#species, C#age."""
@@ -488,7 +490,8 @@ def _from_header(data: bytes) -> tuple[bytes, list[str]]:
 def _lines_above(data: bytes) -> tuple[list[bytes], list[int]]:
     """Return the lines above the header, and the numbers of those that are not empty.
 
-    They are a line that declares a delimiter, comments that start with #, and titles: one text before delimiters.
+    They are a line that declares a delimiter, comments that start with #, Minitab's C1 to C9 above names, and titles:
+    one text before delimiters.
     """
     lines = data[: limits.SCAN_BYTES].split(b"\n", _LINES_ABOVE)[:-1]
     filled = [i for i, line in enumerate(lines) if line.strip(b" \r")]
@@ -502,6 +505,9 @@ def _is_above(line: bytes, below: bytes) -> bool:
     """True if a line is no header: the line below is, or is another such line."""
     if _DECLARED.match(line + b"\n"):
         return True
+    if places := _MINITAB.fullmatch(line):
+        names = below.decode("utf-8", "replace").split((places["delimiter"] or b"\t").decode())
+        return len(names) == line.count(b"C") and not any(map(_is_number, names))
     if line.startswith(b"#"):
         return below.startswith(b"#") or not _alike(line.removeprefix(b"#"), below)
     text = line.rstrip(b",;\t \r")

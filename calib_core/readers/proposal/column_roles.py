@@ -22,7 +22,7 @@ _ROLES: dict[str, str] = {
     "group": "group groups group_id cluster cluster_id patient patients patient_id subject subjects subject_id person "
     "person_id participant participant_id user user_id question question_id author author_id speaker speaker_id",
     "probabilities": "probs probabilities prob probability p proba predict_proba y_prob y_proba y_score softmax "
-    "y_pred_proba y_pred_prob y_pred_probability y_hat_prob y_hat_proba pred_probability predicted_prob "
+    "y_pred_proba y_pred_prob pred_probability predicted_prob "
     "scores score p_hat pred_probs pred_proba risk predicted_risk predicted_probability",
     "logits": "logits logit z raw_scores rawformulaval",
     "log-probabilities": "log_probs logprobs log_probabilities log_prob logprob log_softmax",

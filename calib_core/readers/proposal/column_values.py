@@ -141,12 +141,13 @@ def counted_groups(table: Table) -> str:
     values = {name: numbers(column) for name, column in table.columns.items() if looks_numeric(column)}
     sizes = [
         name for name, each in values.items()
-        if called_number(name) or called_count(name)
+        if called_number(name) or called_count(name) or set(words_of(name)) <= _COUNTED or _called_events(name)
         if np.isfinite(each).all() and whole(each) and each.min() >= 0 and each.max() > 1
     ]  # fmt: skip
     for size in sizes:
         for name in sizes:
-            if name != size and not called_count(name) and (values[name] <= values[size]).all():
+            events = called_number(name) or _called_events(name)
+            if name != size and events and (values[name] <= values[size]).all():
                 what = f"{quoted(name)} counts the events among the {quoted(size)} rows"
                 return f"each line is about a group: {what}. {_UNGROUPED}"
         for name, each in values.items() if called_count(size) else ():
@@ -156,11 +157,16 @@ def counted_groups(table: Table) -> str:
     return ""
 
 
+def _called_events(name: str) -> bool:
+    return bool(_EVENTS & set(words_of(name)))
+
+
+_EVENTS = frozenset(["events", "deaths", "cases", "positives", "failures", "defaults", "ereignisse", "todesfälle"])
 _NUMBERS = frozenset(["n", "num", "number", "nr", "count", "anzahl", "nombre", "numero", "número"])
 _FREQUENCIES = frozenset(["observed", "frequency", "fraction", "share", "proportion", "actual", "empirical"])
 _UNGROUPED = (
-    "Write one line per prediction, or two per group: outcome 1 with the number of events as its weight, and outcome 0 "
-    "with the number of the others"
+    "Write one line per prediction. Or write two per group: outcome 1 with the number of events as its weight, "
+    "outcome 0 with the rest"
 )
 
 

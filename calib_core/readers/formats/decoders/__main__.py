@@ -7,6 +7,7 @@ with its strings in the JSON.
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import os
@@ -20,12 +21,18 @@ _NAME = "decoders"
 
 
 def main() -> None:
-    """Limit this process, then read."""
+    """Limit this process, then read; if the disk is full, the exit code is that of the error."""
     key, bounds = sys.argv[1], json.loads(sys.argv[2])
     limit(bounds)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    for part in _package().decoded(key, sys.stdin.buffer.read(), bounds):
-        sys.stdout.buffer.write(part)
+    try:
+        for part in _package().decoded(key, sys.stdin.buffer.read(), bounds):
+            sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+    except OSError as why:
+        if why.errno != errno.ENOSPC:
+            raise
+        os._exit(errno.ENOSPC)  # at once: an orderly end would try to write the rest
 
 
 def _package() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import io
 import json
@@ -415,3 +416,14 @@ def test_every_registered_format_is_written_in_some_test() -> None:
     unwritten = {"sas"}  # no library writes it
     assert set(FILE_FORMATS) >= here | others | unwritten
     assert not {each for each in FILE_FORMATS if each != "wiki"} - here - others - unwritten
+
+
+@pytest.mark.skipif(not pathlib.Path("/dev/full").exists(), reason="a full disk is a device of Linux")
+@pytest.mark.usefixtures("apart")
+def test_a_full_disk_is_told_from_a_damaged_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = io.BytesIO()
+    pyarrow.feather.write_feather(WIDE, data)
+    full = functools.partial(open, "/dev/full", "r+b")
+    monkeypatch.setattr(child_process.tempfile, "TemporaryFile", full)
+    with pytest.raises(InputError, match=r"a.feather could not be read: the disk for temporary files is full"):
+        read_table(data.getvalue(), "a.feather")

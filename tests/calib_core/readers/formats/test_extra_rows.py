@@ -196,3 +196,10 @@ def _written(rows: list[list[object]], form: str) -> Table:
 def test_a_footnote_below_two_columns_is_left_out() -> None:
     for line in ("* at admission", "Note: at admission"):
         assert read_table(f"risk,event\n0.5,1\n0.25,0\n\n{line}\n".encode(), "a.csv").n_rows == 2
+
+
+def test_minitabs_own_names_above_the_users_are_left_out() -> None:
+    table = read_table(b"C1\tC2\tC3-T\nSubject\tFITS1\tOutcome\n1\t0.5\tYes\n2\t0.25\tNo\n", "a.txt")
+    assert table.names == ("Subject", "FITS1", "Outcome")
+    assert table.notes[0] == "Line 1, above the header, was left out."
+    assert read_table(b"C1,C2\n0.5,1\n0.25,0\n", "a.csv").names == ("C1", "C2")

@@ -325,8 +325,10 @@ def test_a_column_of_test_rows_only_divides_nothing(tmp_path: Path) -> None:
          '"n_events" counts the events among the "n" rows'),
         ({"forecast": [0.1, 0.4, 0.7], "observed_frequency": [0.15, 0.4, 0.6], "count": [20, 30, 20]},
          '"observed_frequency" is the share of events among the "count" rows'),
+        ({"decile": [1, 2, 3], "mean_risk": [0.1, 0.4, 0.7], "observed_events": [2, 9, 17], "patients": [25] * 3},
+         '"observed_events" counts the events among the "patients" rows'),
     ],
-    ids=["counts", "shares"],
+    ids=["counts", "shares", "events among patients"],
 )  # fmt: skip
 def test_groups_are_refused_in_one_sentence(rows: dict[str, Any], sentence: str) -> None:
     with pytest.raises(cc.InputError, match="each line is about a group") as refused:
