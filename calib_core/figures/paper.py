@@ -63,12 +63,14 @@ def on_paper(figure: go.Figure, width: str = "double") -> go.Figure:
     """
     if width not in WIDTHS:
         raise InputError(f"width is {width!r}; it must be one of {', '.join(WIDTHS)}")
-    return at_width(figure, WIDTHS[width])
+    return go.Figure(at_width(figure.to_plotly_json(), WIDTHS[width]), skip_invalid=True)
 
 
-def at_width(figure: go.Figure, column: ColumnWidth, legend: float = MOST_FOR_LEGEND) -> go.Figure:
-    """Return a figure for print in a column of any width; ``legend`` is the largest share of its height for that."""
-    spec = figure.to_plotly_json()
+def at_width(spec: dict[str, Any], column: ColumnWidth, legend: float = MOST_FOR_LEGEND) -> dict[str, Any]:
+    """Arrange a figure's plain values of JSON for print in a column of any width, and return them.
+
+    ``legend`` is the largest share of the figure's height for its legend.
+    """
     wide = column.inches * PER_INCH / column.scale
     layout = spec.setdefault("layout", {})
     layout.setdefault("height", HEIGHT)
@@ -86,7 +88,10 @@ def at_width(figure: go.Figure, column: ColumnWidth, legend: float = MOST_FOR_LE
     _type(spec, column)
     _scale(spec, column)
     layout["width"], layout["height"] = column.pixels, round(layout["height"])
-    return go.Figure(spec, skip_invalid=True)
+    for kind in ("annotations", "shapes"):
+        if layout.get(kind) == []:
+            del layout[kind]
+    return spec
 
 
 def _narrowed(spec: dict[str, Any], wide: float) -> None:
@@ -501,16 +506,19 @@ def _type(spec: dict[str, Any], column: ColumnWidth) -> None:
     for name, value in layout.items():
         if name.startswith(("xaxis", "yaxis")):
             value.pop("tickfont", None)
+            value.pop("ticklabelstandoff", None)  # in whole pixels, which a scaled length is not
             if "title" in value:
                 value["title"].pop("font", None)
     bars = layout["template"]["data"]["bar"]
     layout["template"]["data"]["bar"] = [bars[0] | {"constraintext": "none", "textfont": small}]
-    layout["template"]["data"]["scatter"] = [{"line": {"width": 2}, "marker": {"size": 6}, "textfont": small}]
+    layout["template"]["data"]["scatter"] = [
+        {"type": "scatter", "line": {"width": 2}, "marker": {"size": 6}, "textfont": small}
+    ]
 
 
 _LENGTHS = frozenset(
     {
-        *("standoff", "ticklen", "tickwidth", "linewidth", "gridwidth", "zerolinewidth", "ticklabelstandoff"),
+        *("standoff", "ticklen", "tickwidth", "linewidth", "gridwidth", "zerolinewidth"),
         *("thickness", "xshift", "yshift", "ax", "ay", "borderpad", "arrowwidth", "height"),
         *("l", "r", "t", "b", "pad", "xpad", "ypad"),
     }

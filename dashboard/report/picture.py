@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -54,33 +55,30 @@ def on_paper(figure: go.Figure, width: str) -> dict[str, Any]:
 
 def printed(figure: go.Figure, part: PagePart = FULL) -> dict[str, Any]:
     """Return the figure's data and layout for a part of the page, as plain values of JSON."""
-    if part.flat != 1 and not _keeps_shape(figure):
-        figure = _flattened(figure, part.flat)
-    spec: dict[str, Any] = paper.at_width(figure, part.column, LEGEND).to_plotly_json()
-    spaced_percent(spec)
+    spec: dict[str, Any] = figure.to_plotly_json()
+    if part.flat != 1 and not _keeps_shape(spec["layout"]):
+        _flatten(spec["layout"], part.flat)
+    spaced_percent(paper.at_width(spec, part.column, LEGEND))
     return spec
 
 
-def _flattened(figure: go.Figure, flat: float) -> go.Figure:
-    """Return a lower figure; a strip of bars below it and the space above the strip keep their pixels."""
-    flattened = go.Figure(figure)
-    layout = flattened.layout
-    around = sum(getattr(layout.margin, end) or 0 for end in ("t", "b"))
-    before = layout.height or paper.HEIGHT
-    layout.height = flat * before
-    strip, gap = (layout.meta or {}).get("strip", (0.0, 0))
+def _flatten(layout: dict[str, Any], flat: float) -> None:
+    """Lower a figure; a strip of bars below it and the space above the strip keep their pixels."""
+    around = sum(layout.get("margin", {}).get(end, 0) for end in ("t", "b"))
+    before = layout.get("height") or paper.HEIGHT
+    layout["height"] = flat * before
+    strip, gap = layout.get("meta", {}).get("strip", (0.0, 0))
     if gap:
-        share = strip * (before - around) / (layout.height - around)
-        layout.yaxis.domain = [share + _GAP * gap / (layout.height - around), 1]
-        layout.yaxis2.domain = [0, share]
-        for note in layout.annotations:
-            note.y = share if note.yref == "paper" and note.y == strip else note.y
-    return flattened
+        share = strip * (before - around) / (layout["height"] - around)
+        layout["yaxis"]["domain"] = [share + _GAP * gap / (layout["height"] - around), 1]
+        layout["yaxis2"]["domain"] = [0, share]
+        for note in layout.get("annotations", ()):
+            note["y"] = share if note.get("yref") == "paper" and note["y"] == strip else note["y"]
 
 
-def _keeps_shape(figure: go.Figure) -> bool:
+def _keeps_shape(layout: Mapping[str, Any]) -> bool:
     """Return True for pictures whose axes have one scale, as triangles have."""
-    return any(axis.scaleanchor for axis in (*figure.select_xaxes(), *figure.select_yaxes()))
+    return any("scaleanchor" in axis for name, axis in layout.items() if name.startswith(("xaxis", "yaxis")))
 
 
 def faces() -> dict[str, str]:
