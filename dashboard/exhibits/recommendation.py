@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -96,7 +96,8 @@ class Recommendation(Exhibit):
         if not scene.models.shown:
             raise NotAnswerable("there is no model to advise on")
         kind = scene.get(scene.models.shown[0].division.part("fit")).kind
-        return cls(**{"score": "brier" if kind == "per-class" else "log-loss", **dict(scene.use.params)})
+        stated: dict[str, Any] = {"score": "brier" if kind == "per-class" else "log-loss", **dict(scene.use.params)}
+        return cls(**stated)
 
     def quick(self, scene: Scene) -> bool:
         """True if the choice is known already or takes only a few seconds."""

@@ -2,13 +2,16 @@
 
 Run `python tests/simulations/calibrated_models.py [--minutes 60] [--processes 1]` with the package installed. It writes
 tests/simulations/calibrated_models.csv block by block and reuses existing blocks of ``RUNS`` runs. With `--check` it
-computes nothing and ends with 1 if the goal is missed: at least 95 % are left alone, up to the error of the runs, for
-each number of classes and of rows. Plain cross-validation is the falsified twin; it must miss the goal.
+computes nothing and ends with 1 if the goal is missed. The goal is that at least 95 % are left alone, up to the error
+of the runs, with every number of classes and of rows. Plain cross-validation is the falsified twin; it must miss it.
 
-Labels are drawn from the model's own probabilities. A model "sure" has logits with a standard deviation of 2, one of
-"even" is uniform on the simplex. left: runs in which the model stays (also where no advice is given); plain: runs in
-which no calibrator has a gain in cross-validation; harm: mean of the divergence from the truth on ``TEST`` further
-rows, in nats, over all runs; refused: runs without advice.
+Labels are drawn from the model's own probabilities. A model "sure" has logits with a standard deviation of 2. One that
+is "even" is uniform on the simplex.
+
+- left: runs in which the model stays, also where no advice is given;
+- plain: runs in which no calibrator has a gain in cross-validation;
+- refused: runs without advice;
+- harm: mean over all runs of the divergence from the truth, in nats, on ``TEST`` further rows.
 """
 
 import itertools
