@@ -14,7 +14,6 @@ from plotly.colors import sample_colorscale
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
-from calib_core.calibrators.insides import MemberCurves
 from calib_core.diagrams.fitted_numbers import BinaryMap, FittedParameters, NumberGrid
 from calib_core.figures.look import DIVERGING, REFERENCE, SEQUENTIAL, finished, style
 from calib_core.figures.marks import diagonal
@@ -38,7 +37,7 @@ def fitted_parameters(diagram: FittedParameters) -> go.Figure:
     NotAnswerable if the fit has neither.
     """
     if diagram.curves is not None:
-        return _blended(diagram.curves)
+        return _blended(diagram)
     if not diagram.grids:
         raise NotAnswerable(f"this fit has only {diagram.short}, so there is no figure")
     wide = [max(len(grid.columns), 3) for grid in diagram.grids]
@@ -68,8 +67,10 @@ def fitted_parameters(diagram: FittedParameters) -> go.Figure:
     )
 
 
-def _blended(curves: MemberCurves) -> go.Figure:
+def _blended(diagram: FittedParameters) -> go.Figure:
     """Curves of members behind that of their average, and weights as bars, the largest on top."""
+    curves = diagram.curves
+    assert curves is not None
     name, order = plain(curves.of), np.argsort(-curves.weights, kind="stable")
     titles = [plain(curves.titles[i]) for i in order]
     figure = go.Figure(diagonal())

@@ -8,7 +8,7 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -354,9 +354,14 @@ class Param:
             raise RegistryError(f"{self.name} is {value!r}; it must be {wanted}")
 
 
-@cache
 def params_of(cls: type[Any]) -> tuple[Param, ...]:
     """Return parameters of a dataclass: fields annotated with a domain, then a label and a help text, or only help."""
+    return _params_of(typing.cast("Hashable", cls))
+
+
+@cache
+def _params_of(cls: Any) -> tuple[Param, ...]:
+    """Return the same, read once: presets ask for the parameters of the same class again."""
     hints = typing.get_type_hints(cls, include_extras=True)
     return tuple(_param(f, hints[f.name]) for f in dataclasses.fields(cls) if f.init and _domain(hints[f.name]))
 

@@ -277,7 +277,7 @@ def _text(
 
 
 def _reading(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given]) -> list[str]:
-    """Return what the columns and the words of the advice mean, and how each choice was made."""
+    """Return what the columns and the advice mean, and how each choice was made."""
     from dashboard.exhibits.line_words import definitions_in
     from dashboard.exhibits.recommendation import about_table
 

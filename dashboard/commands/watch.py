@@ -37,8 +37,7 @@ _UNLABELED = "unlabelled"
               help="Add the batch although labels are missing: there will be no more. Without a file: forget the "
                    "batches of --period that wait for labels.")  # fmt: skip
 @click.option("--before-labels", "labeled_file", type=_shared_options.FILE, metavar="LABELED",
-              help="Say what a file without labels shows beside these labeled rows of the model; nothing is "
-                   "added.")  # fmt: skip
+              help="Compare a file without labels with these labeled rows of the model; nothing is added.")  # fmt: skip
 @click.option("--tolerance", type=click.FloatRange(0, 1, max_open=True),
               help="Error of a prediction that does not matter. Set with the first batch; default 0.02.")  # fmt: skip
 @click.option("--max-ratio", "ratio", type=click.FloatRange(1),

@@ -67,7 +67,7 @@ BRIEFLY = (
     "Estimates are corrected for noise where this is possible, raw values are not. Noise floor: 95 % of perfectly "
     "calibrated models have a better raw value."
 )
-"""What the columns mean, in short."""
+"""Meaning of the columns, in short."""
 WORDS = (
     "Within tolerance: the whole interval is below the tolerance. Miscalibrated: the whole interval is above it, and p "
     "is at most 5 %. Too close to call: the interval includes the tolerance, or it is above and p is more than 5 %. "

@@ -61,7 +61,7 @@ def test_a_title_in_words_finds_its_topic() -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("nose flor", "calib help: no topic is named 'nose flor'; did you mean noise-floor?\n"),
+        ("noise flo", "calib help: no topic is named 'noise flo'; did you mean noise-floor?\n"),
         ("zzzz", "calib help: no topic is named 'zzzz'; calib help lists all topics.\n"),
     ],
 )

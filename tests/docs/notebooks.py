@@ -1,8 +1,8 @@
 """Run notebooks of docs/notebooks without Jupyter, and save or compare what their cells show.
 
 A cell is Python, or lines ``!calib ...`` only. The value of its last line is shown as in Jupyter, by its text and its
-HTML, unless it ends with a semicolon; so are the figures of Matplotlib that it draws. Cells share one namespace and a
-temporary folder. Only text is compared: pictures and HTML depend on versions of other packages.
+HTML, unless it ends with a semicolon. Figures of Matplotlib that it draws are shown, too. Cells share one namespace and
+a temporary folder. Only text is compared: pictures and HTML depend on versions of other packages.
 
 Usage: python -m tests.docs.notebooks [--write] [NOTEBOOK...]. With --write, outputs are saved.
 """

@@ -143,7 +143,7 @@ def _subtotals(columns: Sequence[Array]) -> NDArray[np.intp]:
     found, data = np.flatnonzero(marks == 1), np.flatnonzero(marks == 0)
     if len(found) < 2 or found[-1] != len(marks) - 1 or len(found) + len(data) != len(marks):
         return np.empty(0, dtype=np.intp)
-    for before, row in zip([-1, *found], found, strict=False):
+    for before, row in zip([-1, *found.tolist()], found.tolist(), strict=False):
         own = data[(data > before) & (data < row)]
         if not any(_is_sum(column, own if len(own) else data, row) for column in columns):
             return np.empty(0, dtype=np.intp)
