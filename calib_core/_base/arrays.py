@@ -57,6 +57,18 @@ _SUMMED_IN_TURN = 7
 """Number of columns up to which numpy adds the entries of a row one after the other, however they are laid out."""
 
 
+def content_bits(values: ArrayLike) -> NDArray[np.uint64]:
+    """Whole numbers (as ``values``) that identify numbers up to rounding: those of a grid with steps of 2^-32.
+
+    Seeds and orders made of them do not depend on the last bits of numbers, which differ between processors.
+
+    >>> (content_bits([0.1 + 0.2, -0.0]) == content_bits([0.3, 0.0])).all(), content_bits(0.3) == content_bits(0.3001)
+    (np.True_, np.False_)
+    """
+    steps = np.rint(np.clip(np.asarray(values, dtype=np.float64), -(2.0**30), 2.0**30) * 2.0**32)
+    return steps.astype(np.int64).view(np.uint64)
+
+
 def widened(block: Floats) -> Float64s:
     """Return rows in float64, with few columns laid out column by column.
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.arrays import Codes, Float64s, content_bits
 from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.defaults import SEED
@@ -195,9 +195,8 @@ def _dealt(vectors: Vectors, seed: int) -> Codes:
     of_label = rng.integers(1, 2**63, size=k, dtype=np.uint64)
     key: NDArray[np.uint64] = np.empty(n, dtype=np.uint64)
     for where, rows in vectors.rows.part(slice(0, n)).blocks():
-        # The sum of whole numbers modulo 2^64 is the same in any order of summation; + 0.0 turns -0.0 into 0.0.
-        bits = (rows.astype(np.float64) + 0.0).view(np.uint64)
-        key[where] = (_mixed(bits) * factors).sum(axis=1, dtype=np.uint64)
+        # The sum of whole numbers modulo 2^64 is the same in any order of summation.
+        key[where] = (_mixed(content_bits(rows)) * factors).sum(axis=1, dtype=np.uint64)
     key = _mixed(key + of_label[vectors.labels])
     order = np.argsort(key, kind="stable")
     ranked = key[order]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr
 
-from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core._base.arrays import Bools, Codes, Float64s, content_bits
 from calib_core._base.distributions import norm
 from calib_core._base.errors import NotAnswerable
 from calib_core._base.notebook_display import OneLine
@@ -141,13 +141,14 @@ def absolute_difference(a: Residuals, b: Residuals, level: float, random_state: 
     Folds depend on the contents of rows, ``random_state`` and the outcomes, but not on the order of rows or of
     models. What can mislead: the interval is wide if there are many cells, because signs of noise cancel.
     """
-    if np.sort(a.values).tobytes() > np.sort(b.values).tobytes():
+    first, second = content_bits(a.values), content_bits(b.values)
+    if np.sort(first).tobytes() > np.sort(second).tobytes():
         swapped = absolute_difference(b, a, level, random_state)
         return Difference(-swapped.point, -swapped.high, -swapped.low, swapped.p_value)
-    order = np.lexsort((b.values, a.values, b.cell, a.cell))
+    order = np.lexsort((b.values, a.values, second, first, b.cell, a.cell))
     a, b = a.reordered(order), b.reordered(order)
     # Rows that are alike are put by their outcomes: only a deal that no outcome can foresee keeps folds independent.
-    seed = zlib.crc32(np.stack([a.values, b.values]).tobytes())
+    seed = zlib.crc32(np.stack([first, second])[:, order].tobytes())
     fold = np.random.default_rng([random_state, seed]).permutation(len(order)) % FOLDS
     low_mean, low_error = _aligned(a, b, fold)
     high_mean, high_error = _aligned(b, a, fold)

@@ -120,7 +120,8 @@ def _wild(question: Question, groups: RowGroups, values: Float64s, random_state:
         middle, off = float(losses.weight @ losses.expected), losses.weight * (losses.seen - losses.expected)
         moved = together(off, groups)
         yield middle + room * _wider(_length(moved), _length(off)) * (values - middle)
-        yield middle + room * (moved @ normals(groups, off, rng, len(values)))
+        # Logarithms differ in the last bit between processors; draws must not.
+        yield middle + room * (moved @ normals(groups, np.round(off, 9), rng, len(values)))
         return
     counted = of_counts(question.estimator, question.claims)
     if counted is None:

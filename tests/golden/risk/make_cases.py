@@ -17,10 +17,11 @@ def logistic(mean, spread, n):
     return 1 / (1 + np.exp(-rng.normal(mean, spread, n)))
 
 
-frames = [
-    case("calibrated", logistic(-1.0, 1.2, 300), 0.0, 1.0),
-    case("twice", logistic(-2.0, 1.0, 500), 0.7, 1.0),
-    case("too spread", rng.beta(0.8, 1.6, 400).clip(0.001, 0.999), 0.0, 0.6),
-    case("rounded", np.round(logistic(-1.0, 1.5, 350), 2).clip(0.01, 0.99), 0.2, 0.9),
-]
-pd.concat(frames).to_csv(Path(__file__).parent / "cases.csv", index=False, float_format="%.17g")
+if __name__ == "__main__":  # the doctest runner imports every module
+    frames = [
+        case("calibrated", logistic(-1.0, 1.2, 300), 0.0, 1.0),
+        case("twice", logistic(-2.0, 1.0, 500), 0.7, 1.0),
+        case("too spread", rng.beta(0.8, 1.6, 400).clip(0.001, 0.999), 0.0, 0.6),
+        case("rounded", np.round(logistic(-1.0, 1.5, 350), 2).clip(0.01, 0.99), 0.2, 0.9),
+    ]
+    pd.concat(frames).to_csv(Path(__file__).parent / "cases.csv", index=False, float_format="%.17g")

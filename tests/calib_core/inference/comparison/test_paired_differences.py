@@ -1,5 +1,6 @@
 """Differences of errors on the same rows: against slow twins, at their edges, and coverage of intervals."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -235,13 +236,24 @@ def test_the_absolute_difference_is_that_of_loops_over_folds():
 def _dealt(a, b, random_state):
     import zlib
 
-    if np.sort(a.values).tobytes() > np.sort(b.values).tobytes():
+    def steps(one):
+        return np.array([round(value * 2**32) for value in one.values]).view(np.uint64)
+
+    if np.sort(steps(a)).tobytes() > np.sort(steps(b)).tobytes():
         a, b = b, a
-    order = np.lexsort((b.values, a.values, b.cell, a.cell))
-    seed = zlib.crc32(np.stack([a.values[order], b.values[order]]).tobytes())
+    order = np.lexsort((b.values, a.values, steps(b), steps(a), b.cell, a.cell))
+    seed = zlib.crc32(np.stack([steps(a)[order], steps(b)[order]]).tobytes())
     fold = np.empty(len(order), int)
     fold[order] = np.random.default_rng([random_state, seed]).permutation(len(order)) % 5
     return fold
+
+
+def test_the_last_bit_of_a_number_does_not_change_the_deal_into_folds():
+    a, b = residuals(60)
+    nearly = replace(a, values=a.values * (1 + np.spacing(1.0) * np.resize([1, -1, 0], len(a.values))))
+    assert (nearly.values != a.values).any()
+    one, other = (absolute_difference(first, b, 0.9, 3) for first in (a, nearly))
+    assert (other.low, other.high) == pytest.approx((one.low, one.high), abs=1e-12)
 
 
 @pytest.mark.parametrize("key", ["debiased-l2", "ece", "debiased-ece"])
