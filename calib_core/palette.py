@@ -6,12 +6,25 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["COLOURS", "ON_DARK", "SYMBOLS", "Style", "dark_style", "looks", "outline", "preferred_look", "style"]
+__all__ = [
+    "COLOURS",
+    "ON_DARK",
+    "REFERENCE",
+    "SYMBOLS",
+    "Style",
+    "dark_style",
+    "looks",
+    "outline",
+    "preferred_look",
+    "style",
+]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B57A00", "#8F6BD9", "#C565A0", "#1A93AE")
 """Colors of series: each 3.4:1 or better on the light and on the dark page (W3C's contrast)."""
 ON_DARK = dict(zip(COLOURS, ("#56B4E9", "#F0883E", "#34C79A", "#E0A63A", "#B79CF2", "#E08FC2", "#4FC3D9"), strict=True))
 """Color of each series on the dark page, 4.5:1 or better there; paper and the light page keep the others."""
+REFERENCE = "#808080"
+"""Color of references (the diagonal, zero lines), with a contrast of 3.9:1 or better on both pages."""
 _SYMBOLS = (
     ("star", "★"),
     ("star-diamond", "✦"),

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from calib_core.palette import COLOURS, ON_DARK, Style, style
+from calib_core.palette import COLOURS, ON_DARK, REFERENCE, Style, style
 
 __all__ = [
     "CALIBRATED",
@@ -28,9 +28,6 @@ CELLS = (*COLOURS, "#8C8C8C", "#999933", "#A65E3A")
 
 DARK_PAGE = ON_DARK | {"#A65E3A": "#C97B54"}
 """Colors that are replaced on the dark page, with their replacements, each 4.5:1 or better there."""
-
-REFERENCE = "#808080"
-"""Color of references (the diagonal, zero lines), with a contrast of 3.9:1 or better on both pages."""
 
 CALIBRATED = "rgba(128, 128, 128, 0.28)"
 """Color of bands of calibrated models."""

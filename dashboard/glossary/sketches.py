@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from calib_core.figures.look import REFERENCE
-from calib_core.palette import outline, style
+from calib_core.palette import REFERENCE, outline, style
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, VERDICTS, WITHIN
 from dashboard.hero.sparks import DASHED, diagram_spark, dot, line, svg
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from calib_core.diagrams import ReliabilityDiagram, StandingOut
-from calib_core.figures.look import REFERENCE
-from calib_core.palette import dark_style, style
+from calib_core.palette import REFERENCE, dark_style, style
 
 _OPEN = '<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" fill="none">'
 DASHED = ' stroke-dasharray="4 3"'

@@ -17,7 +17,7 @@ from dashboard.exhibits.pairs import better
 from dashboard.exhibits.risk import ENDS, MEASURES
 from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.glossary.popover import term
-from dashboard.hero import hero
+from dashboard.hero.sentence_slider import hero
 from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain

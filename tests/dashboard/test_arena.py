@@ -93,7 +93,7 @@ def test_the_loaded_files_are_compared_on_request_fold_by_fold(monkeypatch: pyte
 
 def test_mean_ranks_count_the_methods_that_are_significantly_worse() -> None:
     app = opened(Selection(source=WINE, view="arena", about="arena-ranks"))
-    ranks = cc.arena.mean_ranks(project_results("binary"))
+    ranks = cc.arena.mean_ranks(project_results("multiclass"))
     lines = ranks.frame()
     clear = (lines["rank"] - lines["rank"].min() > ranks.critical_difference).sum()
     assert f"better than {clear} of {len(lines) - 1} other methods" in texts(app)

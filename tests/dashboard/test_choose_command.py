@@ -145,7 +145,7 @@ def steep(tmp_path_factory):
 
 def test_the_simpler_calibrator_and_the_blend_are_both_options(steep):
     record = json.loads(run(steep, "--json").stdout)
-    last = run(steep).stdout.splitlines()[-1]
+    last = next(line for line in run(steep).stdout.splitlines() if "--calibrator" in line)
     words = shlex.split(last)
     options = [words[i + 1] for i, word in enumerate(words) if word == "--calibrator"]
     assert options[0] == record["simple"]["key"] == "logistic-recalibration"
@@ -159,8 +159,8 @@ def test_the_rule_of_equals_is_that_of_the_score(steep):
              for lines in (by_loss, by_cost)]  # fmt: skip
     assert equal == [[False], [True]]
     bias, loss = "bias the mean prediction more than the best does", "have a clearly larger log loss"
-    assert f"Calibrators that {bias} or {loss} never count as equal." in run(steep).stdout
-    assert f"Calibrators that {bias} never count as equal." in run(steep, "--costs", 0.2).stdout
+    assert f"Calibrators that {bias} or {loss} never count as equal." in run(steep, "--details").stdout
+    assert f"Calibrators that {bias} never count as equal." in run(steep, "--costs", 0.2, "--details").stdout
 
 
 def test_the_closed_testing_procedure_is_named_only_where_its_updates_are_compared():

@@ -91,9 +91,10 @@ def _write_files(path: Path) -> None:
     table = pd.DataFrame(shares, columns=classes).assign(
         label=classes[labels], site=rng.choice(["north", "south"], ROWS)
     )
-    for name in ("predictions", "validation", "test", "old", "new", "released", "day-1", "day-2"):
+    for name in ("predictions", "validation", "test", "old", "new", "released", "day-1", "day-2", "october"):
         table.to_csv(path / f"{name}.csv", index=False)
     table.iloc[:40].to_csv(path / "few-rows.csv", index=False)
+    table.drop(columns="label").to_csv(path / "november.csv", index=False)
     table.drop(columns="label").assign(id=range(ROWS)).to_csv(path / "submission.csv", index=False)
     table[["label"]].assign(id=range(ROWS)).to_csv(path / "solution.csv", index=False)
     (path / "report.html").touch()

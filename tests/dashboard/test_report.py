@@ -331,8 +331,8 @@ def test_curves_that_cannot_be_made_say_why(monkeypatch: pytest.MonkeyPatch) -> 
         raise NotAnswerable("half of two rows is one")
 
     call = import_module("dashboard.session.call")
-    call._names()  # the names of functions are known before one is replaced
-    monkeypatch.setitem(call._public(), "diagrams.trade_off", refuse)
+    known = call.public
+    monkeypatch.setattr(call, "public", lambda name: refuse if name == "diagrams.trade_off" else known(name))
     rows = "p_a,p_b,label\n" + "0.7,0.3,a\n0.4,0.6,b\n" * 5
     selection = chosen(source=Source(data=session.hold(rows.encode(), "few.csv").key))
     selection = selection.with_exhibit(EXHIBITS.described("trade", curves=True))

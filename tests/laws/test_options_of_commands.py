@@ -288,6 +288,7 @@ BASE = {
     "dashboard": "dashboard",
     "serve": "serve --memory-gb 4 --processes 1",
     "reproduce": "reproduce p1-example-1 --kept --json",
+    "help": "help noise-floor",
     "watch": "watch FILE --state w.json --json",
 }
 """Quick call of each command."""
@@ -545,7 +546,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "watch --before-labels": (
         "watch bare.csv --state w.json --json",
         "--before-labels three.csv",
-        "--before-labels second.csv",
+        "--before-labels few.csv",
     ),
     "watch --by": ("watch three.csv --state w.json --json", "", "--by site"),
     "watch --github": ("watch three.csv --state w.json", "", "--github"),

@@ -9,11 +9,16 @@ from compared import twin
 
 import calib_core as cc
 
+KINDS = {"three": "multiclass", "risk": "binary"}
+"""The stored experiments with as many classes as a file."""
 
-def experiments():
+
+def experiments(kind):
     """Return the lines of every experiment by method; a failure has the losses of no calibration."""
     found = {}
-    for line in cc.arena.project_results("binary").to_dict("records"):
+    results = cc.arena.project_results(kind)
+    judged = set(results.loc[results["log_loss"].notna(), "method"])  # a method that always fails has no line
+    for line in results[results["method"].isin(judged)].to_dict("records"):
         found.setdefault((line["dataset"], line["model"]), {})[line["method"]] = line
     for lines in found.values():
         for name, line in lines.items():
@@ -31,7 +36,7 @@ def rank(lines, name):
 
 @twin("arena")
 def arena(compared, data):
-    frame, every = compared.frame, list(experiments().values())
+    frame, every = compared.frame, list(experiments(KINDS[data.name]).values())
     known = []
     for name in frame["method"]:
         pairs = [(lines[name], lines["identity"]) for lines in every]
@@ -69,7 +74,7 @@ def arena(compared, data):
 @twin("arena-ranks")
 def arena_ranks(compared, data):
     by_dataset = {}
-    for (dataset, _), lines in experiments().items():
+    for (dataset, _), lines in experiments(KINDS[data.name]).items():
         by_dataset.setdefault(dataset, []).append(lines)
     frame = compared.frame
     ranks = [

@@ -366,7 +366,7 @@ _BETS, _COUNT_BETS = np.geomspace(0.005, 0.5, 14), np.geomspace(0.01, 2.5, 16)
 def _evidence(months):
     """Return the evidence after each of these months by the definition: over starts, shifts, bets and rows."""
     every = len(months)
-    weights = [0.5 / every + (0.5 if k == 0 else 0) for k in range(every)]
+    weights = [0.75 / every + (0.25 if k == 0 else 0) for k in range(every)]
     found = []
     for last in range(every):
         total = 1 - sum(weights[: last + 1])
@@ -385,7 +385,9 @@ def _evidence(months):
             v, n = np.sum((y - s) ** 2), len(s)
             steady = np.exp(-_BETS * n * 0.02 + (np.log(1 - _BETS) + _BETS) * v)
             bounded = [share * np.prod(np.cosh(b * gaps)) for share, b in zip(steady, _BETS, strict=True)]
-            total += weights[k] * (np.mean(products) + np.mean(bounded)) / 2
+            odds = 1 / (1 + np.log(_SIZES / 0.25) ** 2)
+            shifted = np.average(products, weights=[*odds, *odds])
+            total += weights[k] * (0.75 * shifted + 0.25 * np.mean(bounded))
         found.append(total)
     return found
 
@@ -431,7 +433,7 @@ def over_time(compared, data):
     assert frame["e_value"].iloc[-1] > 20
     since = frame["since_gap"].notna().to_numpy().argmax()
     assert names[since] == "2026-04"
-    for kind, first, miss in (("mean", 0, 0.05), ("since", since, 0.05 * 0.5 / 6)):
+    for kind, first, miss in (("mean", 0, 0.05), ("since", since, 0.05 * 0.75 / 6)):
         gaps = []
         for place in range(first, 6):
             a, b = (np.concatenate([month[part] for month in rows[first : place + 1]]) for part in (0, 1))

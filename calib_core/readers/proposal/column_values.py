@@ -136,7 +136,7 @@ def counted_groups(table: Table) -> str:
 
     >>> columns = {"risk": [0.1, 0.7], "n": [40, 30], "n_events": [3, 20]}
     >>> counted_groups(Table("a.csv", "csv", {name: np.array(each) for name, each in columns.items()}))[:58]
-    'each line is about a group: "n_events" counts the events among'
+    'each line is about a group: "n_events" counts the events a'
     """
     values = {name: numbers(column) for name, column in table.columns.items() if looks_numeric(column)}
     sizes = [

@@ -589,7 +589,8 @@ def test_numbers_at_the_right_of_findings_are_rows_and_not_their_worth(predictio
     table = findings(predictions.replace(weights=weights / weights.mean()))
     shown = table[table["p"].notna()]
     assert (shown["worth"] < shown["rows"] - 1).all()
-    written = [each.text for each in figures.findings(table).layout.annotations]
+    heading, *written = [each.text for each in figures.findings(table).layout.annotations]
+    assert heading == "<b>rows</b>"
     assert written == [f"{rows:,}" for rows in shown["rows"].head(len(written))]
 
 

@@ -358,5 +358,5 @@ def test_constant_columns_and_row_numbers_are_no_labels() -> None:
 def test_usual_names_of_probabilities_and_of_right_answers() -> None:
     found, _ = read({"fold": np.arange(N) % 5, "y_true": EVENT, "y_pred_proba": RISK})
     assert np.array_equal(risk_of(found)[0], RISK)
-    for name in ("exact_match", "Richtig?"):
+    for name in ("accurate", "Richtig?"):
         assert read({"confidence": RISK, name: EVENT})[0].kind == "confidence"
