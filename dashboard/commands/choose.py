@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
@@ -117,10 +117,15 @@ def command(
     found = {name: _chosen(name, on, **how) for name, on in given.items()}
     options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows, **use,
                "chosen_on": next(iter(given.values())).sentence}  # fmt: skip
+
+    @cache
+    def advised(name: str) -> tuple[str, ...]:
+        return _advice(found[name], given[name]).sentences(found[name])
+
     _outputs.answer(
         form,
-        text=lambda: _text(found, given, first.file.title, score, details),
-        reading=lambda: _reading(found, given),
+        text=lambda: _text(found, given, advised, first.file.title, score, details),
+        reading=lambda: _reading(found, advised),
         details=details,
         frame=_frame(found),
         record=lambda: {"file": first.record(), "options": options} | _record(found, given),
@@ -256,7 +261,12 @@ _OF_THE_CHOICE = ("p_holm", "gain_in_folds", "picked", "rows_needed", "equal_to_
 
 
 def _text(
-    found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], file: str, score: str, details: bool
+    found: Mapping[str, CalibratorChoice],
+    given: Mapping[str, _Given],
+    advised: Callable[[str], tuple[str, ...]],
+    file: str,
+    score: str,
+    details: bool,
 ) -> list[str]:
     """Return the advice for each model, with side effects, and one line per calibrator."""
     from dashboard.exhibits.recommendation import Recommendation
@@ -265,7 +275,7 @@ def _text(
     for name, choice in found.items():
         frame = choice.frame()
         lines += ([""] if lines else []) + ([f"{name}:"] if name else []) + [f"{file}: {given[name].sentence}"]
-        lines += _advice(choice, given[name]).sentences(choice)
+        lines += advised(name)
         columns = Recommendation(score).columns_at(choice.level, frame)
         columns = columns if details else tuple(each for each in columns if each.made_of[0] not in _OF_THE_CHOICE)
         lines += ["", *_outputs.aligned(columns, frame)]
@@ -276,14 +286,12 @@ def _text(
     return lines
 
 
-def _reading(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given]) -> list[str]:
+def _reading(found: Mapping[str, CalibratorChoice], advised: Callable[[str], tuple[str, ...]]) -> list[str]:
     """Return what the columns and the advice mean, and how each choice was made."""
     from dashboard.exhibits.line_words import definitions_in
     from dashboard.exhibits.recommendation import about_table
 
     lines: list[str] = []
-    advised: list[str] = []
     for name, choice in found.items():
         lines += ([f"{name}:"] if name else []) + [about_table(choice), *choice.notes]
-        advised += _advice(choice, given[name]).sentences(choice)
-    return [*lines, *definitions_in([*advised, *lines])]
+    return [*lines, *definitions_in([*(text for name in found for text in advised(name)), *lines])]
