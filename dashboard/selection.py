@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Any, TypeGuard
 
 from calib_core import CALIBRATORS, REDUCTIONS, Recipe, RegistryError
+from calib_core.columns.conditions import Slice
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, JUDGED_FOLDS, RATIO, SEED, TOLERANCE
 from calib_core.predictions.three_classes import OTHERS
 from calib_core.registry.registry import Choice, Param, Text, UnknownKey
-from calib_core.slices import Slice
 from dashboard.navigation import STOPS, view_key
 from dashboard.schemes import AUTO, NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
 

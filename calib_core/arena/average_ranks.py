@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import as_share
 from calib_core.arena.contenders import title_of
 from calib_core.arena.leaderboard import Field
 from calib_core.arena.tournament import ArenaResults
 from calib_core.defaults import LEVEL
-from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import NotAnswerable
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import LOG_FLOOR, Bools, Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import as_share, as_whole
 from calib_core.arena.contenders import BASE, title_of
 from calib_core.arena.leaderboard_words import headline
 from calib_core.arena.tournament import ArenaResults
 from calib_core.defaults import LEVEL, SEED
-from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import InputError
 from calib_core.text import count, listed, several
 

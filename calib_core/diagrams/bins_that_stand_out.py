@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import InputError, as_share
 from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning
@@ -18,7 +19,6 @@ from calib_core.binning.bin_table import BinTable, tabulate, tabulate_at
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.exact_sums import copies
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, is_pooled, pooled_marks, reliability
 from calib_core.estimators.base import Question, claimed_rows, judged_notion
 from calib_core.estimators.debiased import worth

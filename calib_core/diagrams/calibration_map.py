@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.diagram import Diagram
 from calib_core.binning.simplex.cell_table import simplex_table
 from calib_core.calibrators.base import Calibrator
-from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions.base import Canonical
 from calib_core.text import percent

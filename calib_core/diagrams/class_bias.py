@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import as_share, as_whole
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.interval_schemes import bins_of
 from calib_core.defaults import LEVEL, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.elementary import share_ends, share_test
 from calib_core.inference.significance.count_tests import (

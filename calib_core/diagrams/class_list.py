@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import NotAnswerable
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.bin_table import tabulate
 from calib_core.binning.interval_schemes import bins_of
 from calib_core.defaults import LEVEL, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.estimators.binned import Binned
 from calib_core.inference.noise.outcome_draws import poisson_binomial
 from calib_core.inference.significance.class_differences import jointly_off

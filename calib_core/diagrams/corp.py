@@ -14,9 +14,9 @@ import pandas as pd
 import scipy
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.distributions import beta
 from calib_core.defaults import LEVEL
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import StandingOut
 from calib_core.diagrams.curve import BANDS, band_title, kernel_curve
 from calib_core.diagrams.local_accuracy import LocalAccuracy

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.diagram import Diagram
 from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.defaults import LEVEL
-from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import judged_notion
 from calib_core.estimators.kernel_ece import KernelECE, effective_rows_at, limits
 from calib_core.predictions.predictions import Predictions

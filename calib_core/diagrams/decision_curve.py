@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Bools, Codes, Float64s, rounding
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import as_share, as_whole
 from calib_core.defaults import LEVEL
-from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import GROUPED, shares_in_cells
 from calib_core.inference.intervals.elementary import COUNTED, WEIGHED, share_ends
 from calib_core.predictions.event_names import titles_of_classes

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.diagram import Diagram
 from calib_core.binning.base import BINNINGS, as_binning, cuts
 from calib_core.calibrators.options import Refits
 from calib_core.defaults import LEVEL, SEED
-from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import (
     ESTIMATORS,
     Estimator,

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import NotAnswerable
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.insides import MemberCurves, Number
 from calib_core.calibrators.insides import NumberGrid as NumberGrid
 from calib_core.calibrators.reduced import Reduced
-from calib_core.diagrams.base import Diagram
 from calib_core.predictions.event_names import titles_of_classes
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import claims_of

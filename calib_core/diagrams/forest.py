@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import as_share, as_whole
 from calib_core._base.pandas_input import Column
 from calib_core.defaults import LEVEL, SIGNIFICANCE, TOLERANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.inference.verdicts.other_measures import LEFT_OUT, verdict_and_others
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import InputError, NotAnswerable, as_share
 from calib_core.defaults import LEVEL, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import OVER, UNDER
 from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.clustered_rows import shares_in_cells

@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.levels import MOST_LEVELS
 from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.inference.intervals.clustered_rows import GROUPED, GroupsInCells, share_ends_of

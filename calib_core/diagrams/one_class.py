@@ -10,11 +10,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import tabulate
 from calib_core.claims.exact_sums import copies
 from calib_core.defaults import LEVEL
-from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, share_ends_of, shares_in_cells
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.predictions.predictions import NotAnswerable, Predictions, row_table

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from calib_core._base.diagram import Diagram
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.local_accuracy import points
 from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.clustered_rows import shares_in_cells

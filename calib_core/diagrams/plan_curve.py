@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.sklearn_api import clone
 from calib_core.binning.base import BinningScheme
 from calib_core.calibrators.base import Calibrator, as_calibrator
 from calib_core.defaults import RATIO, SEED, TOLERANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.planning.question import Plan, PlanAnswer, answer
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.special import expit
 
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import InputError
 from calib_core._base.parallel import chunks, shared_out
 from calib_core.binning import risk_bins
@@ -24,7 +25,6 @@ from calib_core.calibrators.fitting.softmax_loss import LogRows
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import ALPHA
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.diagrams.validity import ValidityPair, steps
 from calib_core.estimators.base import claimed_rows, notion_looked_at

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import BinTable, tabulate, tabulate_at
 from calib_core.binning.interval_schemes import Edges
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import validity_tables
 from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.estimators.debiased import worth

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import NotAnswerable
 from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.interval_schemes import bins_said
 from calib_core.defaults import LEVEL, SEED
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import reliability_bands
 from calib_core.diagrams.curve import kernel_curve
 from calib_core.diagrams.reliability import reliability

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL
-from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.elementary import COUNTED, WEIGHED, share_ends
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, counting

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import BinTable, tabulate
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import total_rows
 from calib_core.diagrams.curve import KERNEL_CURVE, KernelCurve, kernel_curve
 from calib_core.diagrams.validity import ValidityPlot, validity, validity_tables

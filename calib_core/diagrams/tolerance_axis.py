@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.diagram import Diagram
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, held_against
 from calib_core.inference.verdicts.verdict import on_tolerance_scale

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.distributions import norm
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.interval_schemes import Distinct
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.reduced import Reduced
 from calib_core.defaults import LEVEL, SEED
-from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import Estimator, Question, estimate
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import DebiasedL2

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.diagram import Diagram
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.binning.groups import tabulate_alike
 from calib_core.binning.interval_schemes import bins_of
-from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import Reduction, as_reduction, claims_of
 

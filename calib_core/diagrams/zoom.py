@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.defaults import LEVEL
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.estimators.base import claimed_rows
 from calib_core.estimators.debiased import worth

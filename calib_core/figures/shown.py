@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import InputError
-from calib_core.diagrams.base import Diagram
 
 Drawing = TypeVar("Drawing", bound=Callable[..., go.Figure])
 

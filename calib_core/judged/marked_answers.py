@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import as_share
 from calib_core.columns.cut import PARTS, divided_by
 from calib_core.defaults import LEVEL
-from calib_core.diagrams.base import Diagram
 from calib_core.judged.corrected_mean import JudgedMean, judged_gap, judged_share
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.readers.proposal.answer_words import as_read, marks_some, verdicts

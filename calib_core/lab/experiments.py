@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import InputError
 from calib_core._base.parallel import Progress
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import SEED
-from calib_core.diagrams.base import Diagram
 from calib_core.lab.repeats import SIZES, LabRun, repeated
 from calib_core.lab.truths import MODELS, Mixture, Truth, as_truth
 from calib_core.registry.registry import FAMILIES, Recipe

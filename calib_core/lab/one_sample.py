@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import InputError, NotAnswerable, as_whole
 from calib_core._base.parallel import Progress
 from calib_core.binning.bin_table import tabulate
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import BINS, LEVEL, SEED
-from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.lab.experiments import EXPERIMENTS, _experiment, _members
 from calib_core.lab.repeats import repeated

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Codes
+from calib_core._base.diagram import Diagram
 from calib_core.columns.periods import AUTO, Periods, periods
 from calib_core.defaults import LEVEL, SIGNIFICANCE, TOLERANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.monitoring.e_processes import alpha_of_start, gaps_so_far
 from calib_core.monitoring.watched_model import Watch, WatchAnswer, between_points, direction

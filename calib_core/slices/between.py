@@ -12,10 +12,10 @@ import pandas as pd
 from scipy.special import expit
 
 from calib_core._base.arrays import Codes
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import NotAnswerable, as_share
 from calib_core.columns.cut import PARTS, coded
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.observed_expected import (
     effective_events,

@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.distributions import norm
 from calib_core._base.errors import InputError, NotAnswerable, as_share, as_whole
 from calib_core.claims.binary_claims import Claims
 from calib_core.columns.cut import PARTS, divided_by
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import judged_notion
 from calib_core.inference.intervals.clustered_rows import few_groups, normals, poor, together, widened
 from calib_core.inference.intervals.elementary import around, beyond

@@ -14,12 +14,12 @@ import scipy
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import as_share, as_whole
 from calib_core._base.parallel import shared_out
 from calib_core.columns.conditions import Slice
 from calib_core.columns.cut import PARTS, CutColumn, divided_by
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.elementary import share_floor, share_test
 from calib_core.inference.significance.count_tests import SMALLEST, count_noise, counts_rows, node_counts, score_nodes

@@ -505,11 +505,12 @@ def _recipe_of_json(registry: Registry[Any], text: str) -> Recipe:
 def of_confidences(recipe: Recipe, predictions: Predictions) -> Iterator[None]:
     """Extend the error for a whole-row calibrator fitted on single claims by the name of the option that works."""
     from calib_core import NotAnswerable
-    from calib_core.evaluation.candidates import SINGLE, of_confidence
 
     try:
         yield
     except NotAnswerable as why:
+        from calib_core.evaluation.candidates import SINGLE, of_confidence
+
         works = of_confidence(recipe) if predictions.kind in SINGLE else None
         if works is None:
             raise

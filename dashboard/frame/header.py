@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from calib_core import InputError
-from calib_core.slices import Slice
+from calib_core.columns.conditions import Slice
 from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.frame import event

@@ -19,7 +19,6 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import calib_core as cc
 from calib_core import InputError, Predictions, Recipe
-from calib_core.evaluation.choice import MOST_NUMBERS
 from calib_core.evaluation.splitting import Division
 from calib_core.registry.registry import FAMILIES
 from dashboard.extensions import OWN, package_of
@@ -180,12 +179,9 @@ def _work(kind: str, args: Iterable[Any]) -> Work | None:
 def work_on(rows: Predictions, kind: str) -> Work:
     """Return the work of a kind, sized by the rows that it uses, for estimates of its duration."""
     classes = rows.n_classes or 2
-    most = _LOOKED_AT.get(kind.partition(" ")[0], rows.n_rows * classes)
+    # Of more numbers than these, a choice samples rows.
+    most = cc.evaluation.choice.MOST_NUMBERS if kind.partition(" ")[0] == "choose" else rows.n_rows * classes
     return Work(kind, min(rows.n_rows, most // classes), classes)
-
-
-_LOOKED_AT = {"choose": MOST_NUMBERS}
-"""Maximum amount of numbers that a function uses: of more it samples rows."""
 
 
 def _methods(part: Part) -> Iterator[str]:

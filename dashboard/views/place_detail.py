@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import NotAnswerable
-from calib_core.slices import Slice
+from calib_core.columns.conditions import Slice
 from calib_core.slices.findings import BIN, CELL, OVERALL, SLICE
 from calib_core.text import count, in_percent
 from dashboard import widgets

@@ -9,8 +9,7 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable
-from calib_core.columns.conditions import no_columns
-from calib_core.slices import Slice
+from calib_core.columns.conditions import Slice, no_columns
 from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.chart import waiting

@@ -205,7 +205,7 @@ TOGETHER = (
 """Calls with options that matter together."""
 LONG_CALLS = ("audit --slow", "audit --counting", "audit --folds", "audit --models-in", "summarise --scheduler",
               "choose --models-in", "show --test", "help --man")  # fmt: skip
-"""Calls that take long; and the manual page, which repeats the help of all commands: no answer, and read by its tests."""
+"""Calls that take long, and the manual page: it repeats the help of all commands, which is no answer."""
 READING = ("--debug", "--read", "--label", "--labels", "--key", "--by-place", "--rows", "--force", "-o", "--junit")
 """Options of reading, whose answers are those of other rows, and of writing; a JUnit file has durations."""
 

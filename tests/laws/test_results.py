@@ -20,12 +20,12 @@ from generated import ordinary_rows
 import calib_core as cc
 from calib_core import Logits, Predictions, diagrams, estimate, guarantees, inference, risk, slices
 from calib_core._base.arrays import Rows
+from calib_core._base.diagram import Diagram
 from calib_core._base.notebook_display import OneLine, Shown, no_formula
 from calib_core.binning import BinTable, SimplexTable
 from calib_core.claims import binary_claims
 from calib_core.claims.stacked_samples import Samples
 from calib_core.columns.periods import periods
-from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.evaluation import study
 from calib_core.evaluation.group_gains import GroupGains

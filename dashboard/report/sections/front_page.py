@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from calib_core import NotAnswerable, Recipe
+from calib_core.columns.conditions import Slice
 from calib_core.diagrams import LocalAnswer
 from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.evaluation.splitting import Division
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
 from calib_core.risk import InTheLarge
-from calib_core.slices import Slice
 from calib_core.text import begun, called, in_percent, inside, listed, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words

@@ -3,7 +3,7 @@
 import streamlit as st
 
 import calib_core as cc
-from calib_core.diagrams.base import Diagram
+from calib_core._base.diagram import Diagram
 
 FAMILIES = (cc.ESTIMATORS, cc.REDUCTIONS)
 FORMULAS = [family[key].formula for family in FAMILIES for key in family]
