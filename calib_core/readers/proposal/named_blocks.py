@@ -328,7 +328,7 @@ def results_of_scorers(table: Table) -> tuple[str, ...]:
     )
 
 
-_MATCHES = frozenset({"exactmatch", "em", "quasiexactmatch", "exactmatchscore"})
+_MATCHES = frozenset({"acc", "exactmatch", "em", "quasiexactmatch", "exactmatchscore"})
 
 
 def exact_matches(table: Table) -> tuple[str, ...]:

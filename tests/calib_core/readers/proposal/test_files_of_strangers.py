@@ -388,9 +388,10 @@ def test_grades_of_a_judge_are_no_risks_and_matches_no_confidence(columns: dict[
     [
         ({"score": P, "exact_match": Y}, "exact_match"),
         ({"confidence": P, "em": Y, "f1": P[::-1]}, "em"),
+        ({"max_prob": P, "acc": Y.astype(float)}, "acc"),
         ({"confidence": P, "exact_match": P[::-1], "correct": Y}, "correct"),
     ],
-    ids=["a score", "a confidence", "shares of matches"],
+    ids=["a score", "a confidence", "accuracy of a row", "shares of matches"],
 )
 def test_matches_of_answers_are_their_correctness(columns: dict[str, Any], right: str) -> None:
     table = read_table(pd.DataFrame(columns).to_csv(index=False).encode(), "a.csv")
