@@ -14,6 +14,7 @@ from dashboard.selection import NONE, Selection
 from dashboard.session import Scene, server_limits
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS, View, data, data_choice, data_trial, presenter, rows_judged, sample_offered, start
+from dashboard.workers.pool import Lost
 
 # Views on which a file can be opened. (Streamlit would print a docstring here on the page.)
 _OPENS = ("start", "data")
@@ -98,9 +99,13 @@ def _view(selection: Selection, view: View) -> None:
         data_trial.keep_wish("")
         if view.reads == "rows" and sample_offered.whole_view(view.title):
             return
-    if view.needs_data and view.of_models:
-        _doubts(session.scene_of(widgets.selection()))
-    (presenter.draw if presenter.presents(selection, view) else view.render)()
+    try:
+        if view.needs_data and view.of_models:
+            _doubts(session.scene_of(widgets.selection()))
+        (presenter.draw if presenter.presents(selection, view) else view.render)()
+    except Lost as why:
+        st.error(markdown_plain(f"{why}. Your data and choices are still here."), icon=":material/error:")
+        st.button("Try again", key="lost.again")
 
 
 def _doubts(scene: Scene) -> None:

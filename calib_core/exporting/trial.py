@@ -80,8 +80,8 @@ def run_module(source: str, rows: Floats, *options: str) -> Float64s:
     """Return the results of an exported module for rows, run as a program in a separate Python without packages."""
     with scratch() as folder:
         path = folder / "exported.py"
-        path.write_text(source, encoding="utf-8")
         try:
+            path.write_text(source, encoding="utf-8")
             done = subprocess.run(
                 [sys.executable, "-I", "-S", str(path), *options],
                 input=json.dumps(rows.tolist()),

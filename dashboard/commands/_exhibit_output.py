@@ -38,16 +38,18 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
         click.echo(exhibit.python(scene), nl=False)
         return
     frame = scene.get(exhibit.table(scene))
+    several = {"model"} if len(scene.bases) > 1 else set()
+    told = assumed(scene.models.shown[0].source, {*named, *several})
+    if form != "json":
+        _outputs.warn(told)
     if form == "text":
-        several = {"model"} if len(scene.bases) > 1 else set()
-        _outputs.warn(assumed(scene.models.shown[0].source, {*named, *several}))
         tell_rows(scene)
         _tell_model(exhibit, scene)
     _outputs.answer(
         form,
         text=lambda: _lines(exhibit, frame, exhibit.words(scene)),
         frame=frame,
-        record=lambda: _record(exhibit, frame, scene),
+        record=lambda: _record(exhibit, frame, scene) | {"assumptions": told},
     )
 
 

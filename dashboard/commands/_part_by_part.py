@@ -67,7 +67,7 @@ def recalibrate(
     writing starts again. Labels of an NPY matrix come from the file ``labels``.
     """
     kinds: dict[str, np.dtype[Any]] = {}
-    _first_rows(file, labels, fields)
+    first_rows(file, labels, fields)
     while True:
         applied = Applied()
         try:
@@ -78,7 +78,7 @@ def recalibrate(
         return applied
 
 
-def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> Reading:
+def first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> Reading:
     """Return how all rows are read, judged by the first of them; write the findings about these to stderr."""
     first = next(iter(streams.parts(file, labels=labels, **fields)))
     table, rows = first.run.table, first.predictions
@@ -93,7 +93,7 @@ def fit(
 
     ``rows`` are "all", those a column marks "calibration", or "auto": these where a column marks them.
     """
-    reading = _first_rows(file, labels, fields)
+    reading = first_rows(file, labels, fields)
     if rows == "auto":
         rows = "all" if reading.split is None else "calibration"
     watched = _Watched(file, {"labels": labels, "rows": rows, **fields})

@@ -91,7 +91,7 @@ def command(
         PLANS.described(key, **{name: value for name, value in given.items() if PLANS[key].has(name)})
         for key in ([question] if question else PLANS)
     ]
-    frame = answers(plans) if file is None else _of_file(plans, file, binning, read, form)
+    frame, told = (answers(plans), []) if file is None else _of_file(plans, file, binning, read, form)
     if question is not None and frame["note"][0]:
         _failures.fail(frame["note"][0])
     _outputs.answer(
@@ -101,6 +101,7 @@ def command(
         record=lambda: {
             "options": given,
             "file": file,
+            "assumptions": told,
             "lines": [
                 {**line, "plan": plan.to_dict()} for line, plan in zip(frame.to_dict("records"), plans, strict=True)
             ],
@@ -112,8 +113,10 @@ def _is_file(name: str) -> bool:
     return name.startswith("demo:") or Path(name).exists()
 
 
-def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOptions, form: str) -> pd.DataFrame:
-    """Return the plans filled in from a file, divided as on screen; stderr names the evaluated rows."""
+def _of_file(
+    plans: list[Any], file: str, binning: str | None, read: ReadingOptions, form: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the plans filled in from a file, divided as on screen, and what was assumed of it; also on stderr."""
     import calib_core as cc
     from dashboard.commands import _opened_models
     from dashboard.exhibits.plan_answers import data_in_use
@@ -121,10 +124,13 @@ def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOpti
 
     scene = scene_of(_opened_models.selection(file, read=read, binning=binning))
     _exhibit_output.tell_doubts(scene)
+    told = _opened_models.assumed(scene.models.shown[0].source, read.fields) if scene.models.shown else []
+    if form != "json":
+        _outputs.warn(told)
     if form == "text":
         _exhibit_output.tell_rows(scene, "; --rows plans for another number")
     found: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
-    return found
+    return found, told
 
 
 def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:

@@ -69,6 +69,7 @@ def command(
     import calib_core as cc
     from calib_core.summaries import count_in_duckdb, count_on_cluster, counting_sql, write_summary
     from calib_core.text import percent
+    from dashboard.commands import _part_by_part
 
     fields = _shared_options.reading_fields(read)
     paths = [path for file in files for path in _matching(file)]
@@ -91,6 +92,7 @@ def command(
         elif scheduler:
             found = count_on_cluster(paths, scheduler, labels=labels, rows=rows, **how)
         else:
+            _part_by_part.first_rows(paths[0], labels, fields)
             found = cc.summarise(paths, labels=labels, rows=rows, rows_of=rows_of, **how)
     write_summary(found, output)
     _outputs.warn(f"note: in some of the rows, {note}" for note in found.notes)

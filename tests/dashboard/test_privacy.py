@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
-from calib_core import InputError
+from calib_core import CALIBRATORS, InputError
 from calib_core.readers.file_format import unpacked_bytes
 from dashboard import session
 from dashboard.navigation import ROOMS
@@ -137,6 +137,18 @@ def test_the_same_person_comes_back_to_the_same_file_and_nobody_guesses_its_key(
     assert first.digest[:12] not in session.own_keys()[0]
     session.delete_own()
     assert session.hold(table(), "a.csv").key == first.key, "the link works again"
+
+
+def test_a_calibrator_chosen_in_one_tab_is_in_the_link_of_that_tab_only(people: list[str]) -> None:
+    keys = [session.hold(table(rows), name).key for rows, name in ((60, "a.csv"), (62, "b.csv"))]
+    one, two = (page("glossary", key) for key in keys)  # the glossary needs no model, so that none is recommended
+    one.session_state["calib.selection"] = one.session_state["calib.selection"].replace(
+        calibrators=(CALIBRATORS.recipe("temperature"),)
+    )
+    one.run()
+    two.run()
+    assert ["temperature" in str(dict(tab.query_params)) for tab in (one, two)] == [True, False]
+    assert all(key in str(dict(tab.query_params)) for tab, key in zip((one, two), keys, strict=True))
 
 
 def test_what_is_deleted_is_gone_with_all_that_was_made_of_it(people: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -17,10 +18,12 @@ from typing import Any
 import long_work
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import InputError, Recipe
-from dashboard.selection import Source
+from dashboard import session
+from dashboard.selection import Selection, Source
 from dashboard.session import Model, ResultCache
 from dashboard.workers import pool, shared_arrays
 from dashboard.workers.pool import Pool
@@ -197,6 +200,25 @@ def test_a_model_of_a_page_is_made_by_the_pool(
     assert computed == ["fitted", "recalibrated"], "what takes no progress is quick, and stays"
     monkeypatch.undo()
     assert np.array_equal(found.probs, ResultCache(1 << 28).get(model.predictions).probs)
+
+
+def test_a_page_whose_work_was_lost_is_a_sentence_with_data_and_choices_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: Any) -> None:
+        raise pool.Lost(pool.LOST)
+
+    monkeypatch.setattr(importlib.import_module("dashboard.session.call"), "compute", lost)
+    session.RESULTS.clear()
+    app = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=60)
+    given = {"view": "calibrators", "data": "demo:wine-logistic", "calibrators": '[{"key":"temperature"}]'}
+    for name, value in given.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    assert "Your data and choices are still here" in app.error[0].value
+    assert app.session_state["calib.selection"] == Selection.from_query(given)[0]
+    monkeypatch.undo()
+    app.button(key="lost.again").click().run()
+    assert not app.error
 
 
 def test_a_parcel_keeps_what_may_be_written_to_and_what_may_not() -> None:

@@ -219,6 +219,17 @@ def unsaid(pair: Pair, n: int) -> list[str]:
     return missing + ([] if f"{number} warning" in header._warnings(selection) else ["first screen"])
 
 
+COMMANDS = (
+    ("choose FILE --candidate temperature", "--json"),
+    ("compare FILE FILE", "--json"),
+    ("gate FILE --max-ece 0.5", "--format json"),
+    ("plan within FILE", "--json"),
+    ("show reliability FILE", "--format json"),
+    ("slices FILE --by site", "--json"),
+)
+"""Commands that report numbers of a file, next to audit: each answers with a JSON record, and as text."""
+
+
 def unsaid_by_commands(pair: Pair, n: int, folder: Path) -> list[str]:
     (path := folder / "a.csv").write_bytes(pair.data(n))
     table = read_table(pair.data(n), "a.csv")
@@ -244,6 +255,30 @@ def test_ten_rows_are_enough_for_many_pairs() -> None:
 @pytest.mark.parametrize("pair", PAIRS[:: max(1, len(PAIRS) // 8)], ids=lambda pair: pair.title)
 def test_commands_print_it_and_their_json_has_it(pair: Pair, tmp_path: Path) -> None:
     assert unsaid_by_commands(pair, 40, tmp_path) == []
+
+
+@pytest.mark.parametrize(("i", "line", "form"), [(i, *each) for i, each in enumerate(COMMANDS)])
+def test_every_command_prints_it_and_has_it_in_its_json(i: int, line: str, form: str, tmp_path: Path) -> None:
+    pair = PAIRS[6 * i % len(PAIRS)]
+    rows = pair.frame(40).assign(site=["a", "b"] * 20)
+    (path := tmp_path / "a.csv").write_bytes(
+        rows.assign(site=["a", "b"] * (len(rows) // 2)).to_csv(index=False).encode()
+    )
+    table = read_table(path)
+    (told, *_) = [each.message for each in examine(table, propose(table)) if each.code == pair.code]
+    words = line.replace("FILE", str(path)).split()
+    ended = CliRunner().invoke(main, words, prog_name="calib")
+    assert told in ended.stderr
+    ended = CliRunner().invoke(main, [*words, *form.split()], prog_name="calib")
+    assert json.dumps(told, ensure_ascii=False)[1:-1] in json.dumps(json.loads(ended.stdout), ensure_ascii=False)
+
+
+def test_a_summary_is_told_what_was_assumed(tmp_path: Path) -> None:
+    (path := tmp_path / "a.csv").write_bytes(PAIRS[0].data(40))
+    table = read_table(path)
+    (told, *_) = [each.message for each in examine(table, propose(table)) if each.code == PAIRS[0].code]
+    ended = CliRunner().invoke(main, ["summarise", str(path), "-o", str(tmp_path / "s.parquet")], prog_name="calib")
+    assert told in ended.stderr
 
 
 def test_without_the_checks_the_law_fails_for_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,6 +125,22 @@ def called_doubt(name: str) -> bool:
     return bool(parts(name) & _DOUBT)
 
 
+_GRADERS = frozenset({"judge", "judges", "grader", "graders", "rater", "raters", "rubric", "critic", "reward"})
+_NO_GRADE = frozenset(
+    {"confidence", "conf", "prob", "proba", "probability", "p", "logprob", "risk", "certainty", "correct"}
+)
+
+
+def called_grade(name: str) -> bool:
+    """True if a column is named like the grade that a judge gives to an answer, which is no probability.
+
+    >>> called_grade("judge.score"), called_grade("grader_confidence"), called_grade("score")
+    (True, False, False)
+    """
+    found = parts(name)
+    return bool(found & _GRADERS) and not found & _NO_GRADE
+
+
 def class_blocks(table: Table, free: Sequence[str]) -> list[ClassBlock]:
     """Return the score columns whose names differ only by the class; several if they could each be the scores.
 
@@ -298,7 +314,7 @@ _SCORERS = frozenset({"scores", "score", "feedback", "eval", "evaluation", "grad
 
 
 def results_of_scorers(table: Table) -> tuple[str, ...]:
-    """Return the columns of yes or no in an object of results, such as "scores.ExactMatch".
+    """Return the columns of yes or no in an object of results, such as "scores.ExactMatch", or from a judge.
 
     >>> columns = {"scores.Exact": np.array([0, 1]), "scores.Length": np.array([0.2, 1]), "metrics.n": np.array([0, 1])}
     >>> results_of_scorers(Table("a.jsonl", "jsonl", columns))
@@ -307,9 +323,23 @@ def results_of_scorers(table: Table) -> tuple[str, ...]:
     return tuple(
         name
         for name, column in table.columns.items()
-        if "." in name and _SCORERS & {part.casefold() for part in name.split(".")[:-1]}
+        if called_grade(name) or ("." in name and _SCORERS & {part.casefold() for part in name.split(".")[:-1]})
         if yes_or_no(two_values(column))
     )
+
+
+_MATCHES = frozenset({"acc", "exactmatch", "em", "quasiexactmatch", "exactmatchscore"})
+
+
+def exact_matches(table: Table) -> tuple[str, ...]:
+    """Return the columns of yes or no that are named like the match of an answer, of which some packages have shares.
+
+    >>> columns = {"exact_match": np.array([0, 1]), "EM": np.array([0.2, 1])}
+    >>> exact_matches(Table("a.csv", "csv", columns))
+    ('exact_match',)
+    """
+    named = (name for name in table.columns if re.sub(r"[\W_]+", "", name).casefold() in _MATCHES)
+    return tuple(name for name in named if yes_or_no(two_values(table.columns[name])))
 
 
 _VERDICTS = frozenset({"right", "wrong"}), frozenset({"correct", "incorrect"}), frozenset({"correct", "wrong"})

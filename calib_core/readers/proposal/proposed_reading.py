@@ -65,11 +65,13 @@ from calib_core.readers.proposal.named_blocks import (
     answers,
     called_answer,
     called_doubt,
+    called_grade,
     called_prediction,
     called_score,
     called_truth,
     class_blocks,
     class_decided,
+    exact_matches,
     label_candidates,
     ranked,
     results_of_scorers,
@@ -195,6 +197,14 @@ class _Proposal:
     def _of_one_score(self, correct: str | None, label: str | None) -> Reading:
         """Read a single column of scores: as the confidence of answers if the file has answers, else as a risk."""
         score = self.chosen.get("confidence") or self._single()
+        if "confidence" not in self.chosen and called_grade(score):
+            advice, field = ("give confidence=", "confidence") if correct and not label else ("give scores=", "scores")
+            raise InputError(
+                f"{self.table.name}: {quoted(score)} is named like the grade of a judge, which is no probability. "
+                f"Write the model's confidence in a column confidence; if the grades are probabilities, {advice}",
+                advice,
+                {field: (score,) if field == "scores" else score},
+            )
         if correct and (not label or self._only_answered(label, score)):
             if "confidence" not in self.chosen and called_doubt(score):
                 raise InputError(
@@ -358,6 +368,11 @@ class _Proposal:
         rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None and not self._counts_on(n)]
         if len(rest) == 1:
             return rest[0]
+        if (marks := self._column("correct")) and not rest:
+            raise InputError(
+                f"{self.table.name}: no columns are recognized as scores; {quoted(marks)} contains right and wrong "
+                "answers. Write the model's confidence in them in a column confidence"
+            )
         check_for_scores(self.table)
         if groups := counted_groups(self.table):
             raise InputError(f"{self.table.name}: {groups}")
@@ -389,7 +404,8 @@ class _Proposal:
     def _free_numeric(self) -> list[str]:
         roles = {"label", "predicted", "correct", "split", "weights", "group", "index", "class names"}
         # A one-hot label column is recognized by its name only if a score column has the same class.
-        return [n for n in self._numeric() if role(n) not in roles and not (one_hot_class(n) and not class_of(n))]
+        names = [n for n in self._numeric() if n not in self._matches]
+        return [n for n in names if role(n) not in roles and not (one_hot_class(n) and not class_of(n))]
 
     def _chosen_names(self) -> set[str]:
         names: set[str] = set()
@@ -493,6 +509,11 @@ class _Proposal:
         ]
         if len(likely) == 1:
             return (likely[0],)
+        if single_score and (grades := [name for name in self._numeric() if called_grade(name) and name not in scores]):
+            raise InputError(
+                f"{self.table.name}: {quoted(grades[0])} contains grades of a judge, but calibration needs right and "
+                "wrong answers. Write a column correct: 1 where the grade is high enough, else 0"
+            )
         raise self._ask(_NO_LABELS, "label", ", or also the file with the labels")
 
     def _among_classes(self, scores: tuple[str, ...], matrix: Array, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -673,6 +694,8 @@ class _Proposal:
         if not found and (wanted not in ("confidence", "correct") or not named(self.table.columns, "probabilities")):
             last = [name for name in named_last(self.table.columns, wanted) if name not in self._measured]
             found = last if len(last) == 1 else []
+        if not found and wanted == "correct" and len(self._matches) == 1:
+            return self._matches[0]
         return found[0] if found else None
 
     def _named(self, wanted: str) -> list[str]:
@@ -691,6 +714,10 @@ class _Proposal:
             if is_share(self.table, name) or (_names_rows(column, 2) and self._counts_on(name))
         ]  # fmt: skip
         return found if len(called) > 1 or (found and outcome_columns(self.table, found)) else []
+
+    @cached_property
+    def _matches(self) -> tuple[str, ...]:
+        return exact_matches(self.table)
 
     @cached_property
     def _told_apart(self) -> Answers | None:

@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 
 import calib_core as cc
+from calib_core import InputError
+from calib_core.readers import propose, read_table
 from calib_core.readers.proposal.named_blocks import class_decided
 
 N = 120
@@ -360,3 +362,42 @@ def test_usual_names_of_probabilities_and_of_right_answers() -> None:
     assert np.array_equal(risk_of(found)[0], RISK)
     for name in ("accurate", "Richtig?"):
         assert read({"confidence": RISK, name: EVENT})[0].kind == "confidence"
+
+
+P, Y = np.linspace(0.05, 0.95, 30).round(3), np.arange(30) % 3 % 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"judge.score": P, "exact_match": Y}, "grade of a judge"),
+        ({"judge_score": 1 + 4 * P, "correct": Y}, "grade of a judge"),
+        ({"reward": P, "label": Y}, "grade of a judge"),
+        ({"confidence": P, "judge.score": P[::-1]}, "needs right and wrong answers"),
+        ({"id": np.arange(30), "exact_match": Y}, "Write the model's confidence"),
+    ],
+    ids=["next to matches", "next to right answers", "next to a label", "in place of right answers", "matches alone"],
+)
+def test_grades_of_a_judge_are_no_risks_and_matches_no_confidence(columns: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        cc.read_predictions(pd.DataFrame(columns).to_csv(index=False).encode(), "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("columns", "right"),
+    [
+        ({"score": P, "exact_match": Y}, "exact_match"),
+        ({"confidence": P, "em": Y, "f1": P[::-1]}, "em"),
+        ({"max_prob": P, "acc": Y.astype(float)}, "acc"),
+        ({"confidence": P, "exact_match": P[::-1], "correct": Y}, "correct"),
+    ],
+    ids=["a score", "a confidence", "accuracy of a row", "shares of matches"],
+)
+def test_matches_of_answers_are_their_correctness(columns: dict[str, Any], right: str) -> None:
+    table = read_table(pd.DataFrame(columns).to_csv(index=False).encode(), "a.csv")
+    assert (propose(table).layout, propose(table).correct) == ("confidence", right)
+
+
+def test_grades_that_are_probabilities_are_read_on_request() -> None:
+    data = pd.DataFrame({"judge.score": P, "label": Y}).to_csv(index=False).encode()
+    assert cc.read_predictions(data, "a.csv", scores=("judge.score",)).n_classes == 2
