@@ -91,6 +91,8 @@ class IncompleteBatch(OneLine):
     @property
     def sentence(self) -> str:
         """Number of outcomes so far, in words."""
+        if not self.labeled:
+            return f"{self.period} waits: none of its {several(self.rows)} has a label so far."
         if self.labeled == self.rows:
             return f"{self.period} has all labels and waits for earlier batches: give it again after them."
         return (
@@ -418,6 +420,33 @@ class Watch(OneLine):
         if batch is None and unlabeled:
             raise InputError("a batch that lacks outcomes needs a name, by which it is known when it comes again")
         batch = _digest(rows) if batch is None else batch
+        label = self._label(batch, period)
+        if batch in self.batches:
+            return self
+        before = next(iter(self.waiting), batch)
+        if (unlabeled and not close) or before != batch:
+            waits = IncompleteBatch(label, len(rows.h) + unlabeled, len(rows.h))
+            return replace(self, event=event, waiting={**self.waiting, batch: waits})
+        return self._with(predictions, rows, event, label, batch, unlabeled)
+
+    def expect(self, rows: int, period: object = None, batch: str = "") -> Watch:
+        """Return the watch with a batch of ``rows`` that waits, as no outcome of it is known yet.
+
+        It is added by ``add`` with the same name ``batch`` when there are outcomes. The same watch if it has this batch
+        already. InputError for a name or a label that is not valid, or if the batch was given for another period.
+
+        >>> watch = Watch().expect(300, "2026-10", "october")
+        >>> watch.waiting["october"].sentence
+        '2026-10 waits: none of its 300 rows has a label so far.'
+        """
+        as_whole(rows, "rows", 1)
+        label = self._label(batch, period)
+        if batch in self.batches or batch in self.waiting:
+            return self
+        return replace(self, waiting={**self.waiting, batch: IncompleteBatch(label, rows, 0)})
+
+    def _label(self, batch: str, period: object) -> str:
+        """Return the label of a batch's period; InputError for another one than before, or for too many periods."""
         _check_text(batch, "name of the batch")
         known = self.waiting[batch].period if batch in self.waiting else self.batches.get(batch)
         label = (known or self._next()) if period is None else label_of(period)
@@ -426,15 +455,9 @@ class Watch(OneLine):
                 f"this batch was added to period {known} before, so it cannot be added to {label}; another batch with "
                 "the same rows needs a name of its own"
             )
-        if batch in self.batches:
-            return self
         if label not in self.counts and len(self.counts) == MOST_PERIODS:
             raise InputError(f"a watch has at most {MOST_PERIODS:,} periods; start a new one")
-        before = next(iter(self.waiting), batch)
-        if (unlabeled and not close) or before != batch:
-            waits = IncompleteBatch(label, len(rows.h) + unlabeled, len(rows.h))
-            return replace(self, event=event, waiting={**self.waiting, batch: waits})
-        return self._with(predictions, rows, event, label, batch, unlabeled)
+        return label
 
     def _with(
         self, predictions: Predictions, rows: ConfidenceRows, event: str, label: str, batch: str, unlabeled: int

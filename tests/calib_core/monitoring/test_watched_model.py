@@ -587,6 +587,23 @@ def test_a_watch_whose_batches_all_wait_says_so() -> None:
     assert watch.of_slices().empty
 
 
+def test_a_batch_without_any_outcome_waits_in_its_place() -> None:
+    watch = Watch().expect(60, 1, "october")
+    assert watch.expect(60, 1, "october") is watch
+    assert from_json(to_json(watch), "again").waiting == watch.waiting
+    both = watch.add(batch(1), 2, "november")
+    assert not both.counts
+    done = both.add(batch(0), 1, "october").add(batch(1), 2, "november")
+    assert to_json(done) == to_json(Watch().add(batch(0), 1, "october").add(batch(1), 2, "november"))
+    assert done.expect(60, 1, "october") is done
+    with pytest.raises(InputError, match="added to period 1 before"):
+        watch.expect(60, 2, "october")
+    with pytest.raises(InputError, match="rows is 0"):
+        Watch().expect(0, 1, "october")
+    with pytest.raises(InputError, match="name of the batch"):
+        Watch().expect(3)
+
+
 def test_waiting_in_order_keeps_the_promise_that_entering_early_breaks() -> None:
     """Deaths are known at once, survivals two periods later: rows added when known alarm, batches in order do not."""
     early, waiting = Watch(), Watch()
