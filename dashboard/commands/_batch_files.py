@@ -80,14 +80,14 @@ def _opened(file: Path, read: ReadingOptions, where: str) -> tuple[Opened, int]:
     except InputError:
         if "missing" in read.fields or str(file) == _outputs.STDIO:
             raise
-        held = _opened_models.opened_file(file, read)
-        reading = session.proposed(held.key, read.fields)
-        missing = session.label_counts(held.key, reading)[2] if reading.label else 0
+        joined = _opened_models.opened_file(file, read)
+        reading = session.proposed(joined.key, read.fields)
+        missing = session.label_counts(joined.key, reading)[2] if reading.label else 0
         if not missing:
             raise
         opened = _opened_models.opened(file, replace(read, read=(*read.read, "missing=exclude")), where)
         # A row without a score is an error, and no row whose label comes later.
-        if opened.whole.n_rows != held.table.n_rows - missing:
+        if opened.whole.n_rows != joined.table.n_rows - missing:
             raise
         return opened, missing
 

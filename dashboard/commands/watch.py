@@ -106,6 +106,9 @@ def command(
     Give it again with more labels in its column or in a file of --labels, or --close it. Files enter in the order in
     which they were given first. The year after the first begins anew.
 
+    With --max-ece or --baseline, FILE can be the summary of a period's rows (calib summarise): the sums are the same,
+    to the bit. Summaries have no likelihood ratios of single rows, which the other questions need.
+
     With --before-labels, nothing is added: the answer states what scores without labels show under assumptions. The
     exit code is then 1 if their distribution has changed. If every period is looked at once, the chance that it
     says so by mistake is at most --false-alarms in a year.
@@ -115,6 +118,7 @@ def command(
       calib watch predictions.csv --state watch.json --period 2026-10-12
       calib watch risks.csv --state risks.json --max-ratio 1.25 --false-alarms 0.01
       calib watch november.csv --state watch.json --before-labels october.csv
+      calib summarise predictions.csv -o day.parquet && calib watch day.parquet --state days.json --max-ece 0.02
       calib watch --state watch.json --json
     """
     from calib_core import InputError

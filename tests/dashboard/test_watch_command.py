@@ -367,3 +367,16 @@ def test_a_file_that_waits_by_mistake_is_named_or_forgotten(folder: Path) -> Non
     assert watch().exit_code == 2
     (folder / "notes.csv").write_text("a,b\nx,y\nz,w\n")
     assert watch("notes.csv").exit_code == 2
+
+
+def test_a_summary_of_a_period_has_the_state_of_its_rows(folder: Path) -> None:
+    for week in range(3):
+        made = CliRunner().invoke(main, ["summarise", f"week-{week}.csv", "-o", f"week-{week}.parquet"])
+        assert made.exit_code == 0
+        for ending in ("csv", "parquet"):
+            words = [f"week-{week}.{ending}", "--state", f"{ending}.json", "--max-ece", "0.05", "--batch", str(week)]
+            assert CliRunner().invoke(main, ["watch", *words]).exit_code == 0
+    assert (folder / "csv.json").read_bytes() == (folder / "parquet.json").read_bytes()
+    refused = watch("week-0.parquet")
+    assert refused.exit_code == 2
+    assert "no likelihood ratios of single rows" in refused.stderr

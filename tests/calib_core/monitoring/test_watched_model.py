@@ -20,6 +20,7 @@ from calib_core.monitoring import Watch, read_watch, state_file, write_watch
 from calib_core.monitoring.e_processes import SHIFTS, evidence, gap_ends, rejected, start_weights
 from calib_core.monitoring.state_file import alone, from_json, to_json
 from calib_core.monitoring.watched_model import place_of
+from calib_core.summaries import Summary
 
 
 def batch(seed: int, n: int = 60, odds: float = 1.0, groups: bool = False) -> Predictions:
@@ -473,6 +474,61 @@ def test_another_kind_of_baseline_is_refused(change: dict[str, object], said: st
     released = gate_check(batch(0, 500), 0.1, bins=8).kept
     with pytest.raises(InputError, match=said):
         Watch.against(replace(released, **change))  # type: ignore[arg-type]
+
+
+# ---- summaries ------------------------------------------------------------------------------------------------
+
+
+def scored(seed: int, classes: int, dtype: type = float, n: int = 4000) -> Predictions:
+    """Rows with many scores on or beside the edges of bins; columns site with an empty value."""
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.full(classes, 0.4), n)
+    if classes == 2:
+        edges = rng.integers(0, 11, n // 2) / 10
+        probs[: n // 2, 1] = np.nextafter(edges, rng.choice([0.0, 1.0], n // 2)).clip(0, 1)
+        probs[: n // 4, 1] = edges[: n // 4]
+        probs[:, 0] = 1 - probs[:, 1]
+    labels = (rng.random((n, 1)) > probs.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    site = pd.DataFrame({"site": rng.choice(["a", "b", ""], n)})
+    return Predictions(probs.astype(dtype), labels, metadata=site)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("classes", "bins", "by"), [(2, 10, ()), (2, 15, ()), (3, 10, ("site",)), (12, 100, ())])
+def test_the_state_of_summaries_is_that_of_their_rows_to_the_bit(
+    classes: int, bins: int, by: tuple[str, ...], dtype: type
+) -> None:
+    of_rows = of_summaries = Watch(limit=0.03, bins=bins, by=by)
+    for day in range(3):
+        rows = scored(day, classes, dtype)
+        of_rows = of_rows.add(rows, day + 1, str(day))
+        halves = [Summary.of(rows.take(part), by) for part in np.array_split(np.arange(4000), 2)]
+        of_summaries = of_summaries.add(halves[0].merge(halves[1]), day + 1, str(day))
+    assert to_json(of_summaries) == to_json(of_rows)
+    assert of_summaries.add(Summary.of(rows, by), 3, "2") is of_summaries
+
+
+def test_bins_of_a_watch_are_those_of_the_gate() -> None:
+    rows = Predictions([[0.71, 0.29], [0.42, 0.58], [0.86, 0.14]], [1, 0, 1])
+    # 0.29 * 100 is just below 29.
+    differences = Watch(limit=0.1, bins=100).add(rows).sums_by_period(["1"]).differences[0]
+    assert np.flatnonzero(differences).tolist() == [14, 29, 58]
+
+
+def test_a_summary_without_the_sums_that_are_needed_is_refused() -> None:
+    risks, classes = scored(0, 2), scored(0, 3)
+    for settings in ({}, {"ratio": 1.5}):
+        with pytest.raises(NotAnswerable, match=r"no likelihood ratios .* --max-ece"):
+            Watch(**settings).add(Summary.of(risks))
+    with pytest.raises(NotAnswerable, match="no slices by 'site': create it with calib summarise --column"):
+        Watch(limit=0.1, by=("site",)).add(Summary.of(classes))
+    with pytest.raises(NotAnswerable, match="about the confidence, not about the risk of an event"):
+        Watch(limit=0.1, by=("site",)).add(Summary.of(risks, ("site",)))
+    with pytest.raises(NotAnswerable, match="not on the grid"):
+        Watch(limit=0.1, bins=37).add(Summary.of(classes))
+    watch = Watch(limit=0.1).add(Summary.of(classes))
+    assert watch.add(Summary.of(classes)) is watch
+    assert len(watch.add(Summary.of(scored(1, 3))).batches) == 2
 
 
 # ---- slices ---------------------------------------------------------------------------------------------------
