@@ -884,6 +884,9 @@ def _means(values: Float64s, codes: Codes) -> Float64s:
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}\b.*")
+_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_MONTH = re.compile(rf"(?i)\b({_MONTHS}|{'|'.join(each[:3] for each in _MONTHS.split('|'))}|sept)\b")
+_ZONE = re.compile(r"\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)")
 
 
 def label_of(period: object) -> str:
@@ -896,6 +899,10 @@ def label_of(period: object) -> str:
     _check_text(label, "label of the period")
     if _DAY_FIRST.fullmatch(label):
         raise InputError(f"the period {label} may be day or month first: write dates as 2026-10-12")
+    if _MONTH.search(label):
+        raise InputError(f"the period {label} names a month, and periods are not in the order of names: write 2026-10")
+    if _ZONE.search(label):
+        raise InputError(f"the period {label} has a time zone: give the day or the hour in one time zone, without it")
     if label.lower() in ("nan", "nat", "none", "true", "false", "<na>"):
         raise InputError(f"the period {label} is no date and no number: give the label of the batch's period")
     return label

@@ -22,6 +22,8 @@ SCHEMA = "calib-watch-answer/1"
 """Schema name in the JSON of an answer; incremented by incompatible changes."""
 _UNLABELED = "unlabelled"
 """Code of the warning that predictions have no label in the file of labels."""
+_LATER = (_UNLABELED, "unpredicted")
+"""Codes of what a file of all labels so far says beside one batch; neither stops it."""
 
 
 @click.command("watch")
@@ -326,8 +328,6 @@ def _added(
     found = batch_file(file, read, where)
     known = (each for each in found.names if each in watch.batches or each in watch.waiting)
     name = next(known, found.names[0]) if batch is None else batch
-    if name in watch.batches:
-        _outputs.warn([f"{file.name} was added before and is not counted again."])
     if found.opened is None:
         if close:
             raise InputError(
@@ -341,10 +341,10 @@ def _added(
                 "(--labels FILE --key COLUMN). If it has labels already, name their column (--label COLUMN). Option "
                 "--before-labels FILE compares the scores with those of labeled rows."
             ])  # fmt: skip
-        return watch.expect(found.unlabeled, period, name)
+        return _told_again(file, watch, watch.expect(found.unlabeled, period, name), name)
     # Whether scores and outcomes belong together is what a watch is about: such doubts are told, and stop nothing.
     # A file without all labels waits.
-    reading = [each for each in found.opened.open_warnings if each.code not in (*DOUBTS, _UNLABELED, *accept)]
+    reading = [each for each in found.opened.open_warnings if each.code not in (*DOUBTS, *_LATER, *accept)]
     if reading:
         first = reading[0]
         remedy = f" {first.remedy.removesuffix('.')}." if first.remedy else ""
@@ -355,7 +355,14 @@ def _added(
     added = watch.add(found.rows, period, name, unlabeled=found.unlabeled, close=close or _UNLABELED in accept)
     if name not in added.waiting:
         found.opened.warn()
-    return added
+    return _told_again(file, watch, added, name)
+
+
+def _told_again(file: Path, before: Watch, after: Watch, name: str) -> Watch:
+    """Return the watch; a batch that was there before is named."""
+    if name in before.batches:
+        _outputs.warn([f"{file.name} was added before and is not counted again."])
+    return after
 
 
 # -- forms ----------------------------------------------------------------------------------------------------

@@ -354,6 +354,12 @@ def test_labels_that_come_into_the_file_itself_are_waited_for(folder: Path) -> N
         assert watch("broken.csv").exit_code == 2
 
 
+def test_a_file_of_all_labels_so_far_is_one_for_every_batch(folder: Path) -> None:
+    late_labels(folder, 1.0)
+    (folder / "labels.csv").write_text((folder / "labels.csv").read_text() + "\n900,1\n901,0")
+    assert "100 outcomes in 1 period." in watch(*JOINED).stdout
+
+
 def test_a_file_that_waits_by_mistake_is_named_or_forgotten(folder: Path) -> None:
     rows = (folder / "week-0.csv").read_text().splitlines()[1:]
     (folder / "odd.csv").write_text("\n".join(["risk,x7", *(f"{row}.5" for row in rows)]))

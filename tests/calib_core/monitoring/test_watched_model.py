@@ -287,7 +287,19 @@ def test_what_does_not_belong_is_refused() -> None:
         watch + Watch(alpha=0.1)
     with pytest.raises(InputError, match="no number follows"):
         Watch().add(batch(0), "2026-10-12").add(batch(1))
-    for label in ("", "  ", "12.10.2026", "10/12/2026", math.nan, True, "a\x1b[31m", "x" * 201):
+    for label in (
+        "October 12",
+        "Sep 2026",
+        "2026-10-12T06:00+02:00",
+        "",
+        "  ",
+        "12.10.2026",
+        "10/12/2026",
+        math.nan,
+        True,
+        "a\x1b[31m",
+        "x" * 201,
+    ):
         with pytest.raises(InputError, match=r"period|label"):
             Watch().add(batch(0), label)
     with pytest.raises(InputError, match="name of the batch"):
@@ -573,6 +585,12 @@ def test_a_slice_that_appears_later_is_watched_from_then_on() -> None:
     found = watch.answer()
     assert [each.name for each in found.slices] == ["site=d"]
     assert from_json(to_json(watch), "again").answer().sentence == found.sentence
+
+
+def test_all_rows_and_slices_have_half_of_the_false_alarms_each() -> None:
+    assert Watch(alpha=0.04).levels == (0.04, 0.0)
+    assert Watch(alpha=0.04, by=("site",)).levels == (0.02, 0.02)
+    assert Watch(by=("site",)).add(of_sites(0, {}), 1).answer().needed == pytest.approx(40)
 
 
 def test_e_bh_is_the_one_by_hand() -> None:
