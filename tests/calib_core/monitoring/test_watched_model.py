@@ -593,6 +593,14 @@ def test_all_rows_and_slices_have_half_of_the_false_alarms_each() -> None:
     assert Watch(by=("site",)).add(of_sites(0, {}), 1).answer().needed == pytest.approx(40)
 
 
+def test_ends_of_the_gaps_of_slices_are_valid_jointly() -> None:
+    whole = of_sites(0, {})
+    line = Watch(by=("site",)).add(whole, 1).of_slices().set_index("slice").loc["site=b"]
+    alone_ = Watch().add(whole.take(np.flatnonzero(whole.metadata["site"] == "b")), 1)
+    ends = gap_ends(alone_.sums_by_period(["1"]), 0.05 / 4)
+    assert (line["gap_low"], line["gap_high"]) == pytest.approx(ends)
+
+
 def test_e_bh_is_the_one_by_hand() -> None:
     # K = 4 and alpha = .1: the second largest has to be 20, the third 13.3. Only all three of 14 are enough.
     assert rejected(np.log([14.0, 14.0, 14.0, 1.0]), 0.1).tolist() == [True, True, True, False]
