@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,8 @@ def _watch(whole: dict[str, Any]) -> Watch:
     _check(all(settings[name] is None or _number(settings[name]) for name in ("ratio", "limit")))
     _check({type(settings[name]) for name in ("horizon", "bins")} == {int})
     _check({*map(type, settings["by"])} <= {str} and settings["notion"] in (None, "event", "confidence"))
-    _check(type(settings["event"]) is str if periods or waiting else settings["event"] is None)
+    # Before the first outcome, what is watched is not known.
+    _check(type(settings["event"]) is str if periods else type(settings["event"]) in (str, NoneType))
     _check({*map(type, batches.values())} <= {str} and set(batches.values()) == set(periods))
     _check(len(periods) <= MOST_PERIODS and len(slices) <= MOST_SLICES)
     _check(max(map(len, (*batches, *periods, *slices, *waiting)), default=0) <= LONGEST)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from types import NoneType
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.errors import InputError, as_share, as_whole
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import coded_texts
-from calib_core.claims.exact_sums import ExactSums, stacked, sums_of
+from calib_core.claims.exact_sums import ExactSums, places, rounded, stacked, sums_of
 from calib_core.columns.conditions import Value, metadata_column
 from calib_core.defaults import SIGNIFICANCE, TOLERANCE
 from calib_core.inference.comparison.model_differences import MARGIN
@@ -36,8 +37,12 @@ from calib_core.monitoring.e_processes import (
     log_factors,
     rejected,
 )
+from calib_core.monitoring.summed_batches import cells_by_value, cells_of_batch, inner_edges, sums_in_bins
 from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.reductions.base import counts
+from calib_core.summaries.cells import Cells
+from calib_core.summaries.mergeable import Summary
 from calib_core.text import in_points, listed, percent, points_of, several, short_percent
 
 BINS = 10
@@ -91,6 +96,8 @@ class IncompleteBatch(OneLine):
     @property
     def sentence(self) -> str:
         """Number of outcomes so far, in words."""
+        if not self.labeled:
+            return f"{self.period} waits: none of its {several(self.rows)} has a label so far."
         if self.labeled == self.rows:
             return f"{self.period} has all labels and waits for earlier batches: give it again after them."
         return (
@@ -384,7 +391,7 @@ class Watch(OneLine):
 
     def add(
         self,
-        predictions: Predictions,
+        predictions: Predictions | Summary,
         period: object = None,
         batch: str | None = None,
         *,
@@ -395,7 +402,8 @@ class Watch(OneLine):
 
         Parameters
         ----------
-        predictions : rows whose outcomes are known; no weights.
+        predictions : rows whose outcomes are known; no weights. Or a summary of one period's rows, which has the sums
+            for an error in bins (``limit`` or a baseline). The state is that of the rows, to the bit.
         period : label of the batch's period, such as a date or a number; None: the number after the last one. Numbers
             are in their order, also within other labels: 2026-9-30 comes before 2026-10-12, and week 9 before week 10.
         batch : name that identifies the batch; None: a digest of its rows. Give a name if batches can be equal, such as
@@ -411,13 +419,40 @@ class Watch(OneLine):
         ------
         InputError : the batch is about another event than those before, has no rows, or was added to another period. A
             label is not valid, or a batch that lacks outcomes has no name.
-        NotAnswerable : the predictions have weights, or are a summary of counts.
+        NotAnswerable : the predictions have weights, or are a summary without the sums that this watch needs.
         """
-        rows, event = self._watched(predictions)
+        event, n = self._event_of(predictions), predictions.answered.n_rows
         as_whole(unlabeled, "unlabeled", 0)
         if batch is None and unlabeled:
             raise InputError("a batch that lacks outcomes needs a name, by which it is known when it comes again")
-        batch = _digest(rows) if batch is None else batch
+        batch = _digest(predictions) if batch is None else batch
+        label = self._label(batch, period)
+        if batch in self.batches:
+            return self
+        before = next(iter(self.waiting), batch)
+        if (unlabeled and not close) or before != batch:
+            waits = IncompleteBatch(label, n + unlabeled, n)
+            return replace(self, event=event, waiting={**self.waiting, batch: waits})
+        return self._with(predictions, event, label, batch, unlabeled)
+
+    def expect(self, rows: int, period: object = None, batch: str = "") -> Watch:
+        """Return the watch with a batch of ``rows`` that waits, as no outcome of it is known yet.
+
+        It is added by ``add`` with the same name ``batch`` when there are outcomes. The same watch if it has this batch
+        already. InputError for a name or a label that is not valid, or if the batch was given for another period.
+
+        >>> watch = Watch().expect(300, "2026-10", "october")
+        >>> watch.waiting["october"].sentence
+        '2026-10 waits: none of its 300 rows has a label so far.'
+        """
+        as_whole(rows, "rows", 1)
+        label = self._label(batch, period)
+        if batch in self.batches or batch in self.waiting:
+            return self
+        return replace(self, waiting={**self.waiting, batch: IncompleteBatch(label, rows, 0)})
+
+    def _label(self, batch: str, period: object) -> str:
+        """Return the label of a batch's period; InputError for another one than before, or for too many periods."""
         _check_text(batch, "name of the batch")
         known = self.waiting[batch].period if batch in self.waiting else self.batches.get(batch)
         label = (known or self._next()) if period is None else label_of(period)
@@ -426,28 +461,20 @@ class Watch(OneLine):
                 f"this batch was added to period {known} before, so it cannot be added to {label}; another batch with "
                 "the same rows needs a name of its own"
             )
-        if batch in self.batches:
-            return self
         if label not in self.counts and len(self.counts) == MOST_PERIODS:
             raise InputError(f"a watch has at most {MOST_PERIODS:,} periods; start a new one")
-        before = next(iter(self.waiting), batch)
-        if (unlabeled and not close) or before != batch:
-            waits = IncompleteBatch(label, len(rows.h) + unlabeled, len(rows.h))
-            return replace(self, event=event, waiting={**self.waiting, batch: waits})
-        return self._with(predictions, rows, event, label, batch, unlabeled)
+        return label
 
-    def _with(
-        self, predictions: Predictions, rows: ConfidenceRows, event: str, label: str, batch: str, unlabeled: int
-    ) -> Watch:
+    def _with(self, predictions: Predictions | Summary, event: str, label: str, batch: str, unlabeled: int) -> Watch:
         """Return the watch with a batch that is complete."""
-        whole = self._counted(rows, np.zeros(len(rows.h), dtype=np.intp), 1)[0]
+        summary = counts(predictions)
+        found = self._of_rows(cast(Predictions, predictions)) if summary is None else self._of_summary(summary)
+        whole, of_slices = found
         whole = replace(whole, unlabeled=unlabeled)
         slices = {name: dict(each) for name, each in self.slices.items()}
-        for column in self.by:
-            codes, names = _slices_of(predictions, column)
-            for name, part in zip(names, self._counted(rows, codes, len(names)), strict=True):
-                before = slices.setdefault(name, {})
-                before[label] = before[label] + part if label in before else part
+        for name, part in of_slices.items():
+            before = slices.setdefault(name, {})
+            before[label] = before[label] + part if label in before else part
         if len(slices) > MOST_SLICES:
             raise InputError(
                 f"{listed(self.by)} has more than {MOST_SLICES} values, too many for slices: use a column with values "
@@ -730,25 +757,51 @@ class Watch(OneLine):
         """Number of sums of a period."""
         return 3 + self.bins + (len(SHIFTS) if self.limit is None else 0)
 
-    def _watched(self, predictions: Predictions) -> tuple[ConfidenceRows, str]:
-        """Return the rows as predicted and observed, and the name of the event."""
-        if predictions.grain == "counts":
-            raise NotAnswerable("a watch needs rows, not a summary of counts")
+    def _event_of(self, predictions: Predictions | Summary) -> str:
+        """Return the name of the event, "" without one; an error if the batch cannot be watched."""
+        if not predictions.answered.n_rows:
+            raise InputError("the batch has no rows")
         if predictions.weights is not None:
             raise NotAnswerable("a watch takes rows without weights: its promise is for rows as they arrive")
-        rows = ConfidenceRows.ranked(predictions)
-        event = "" if predictions.event is None else title_of_event(predictions)
+        if counts(predictions) is not None and self.limit is None:
+            raise NotAnswerable(
+                "a summary has no likelihood ratios of single rows, which a tolerance or a ratio needs. Watch "
+                "the error in bins (limit=, --max-ece) or a baseline, or add the rows"
+            )
+        event = title_of_event(predictions)
         if self.event is not None and event != self.event:
             before, now = (f"the event {name}" if name else "the confidence" for name in (self.event, event))
             raise InputError(f"the batches before are about {before}, this one is about {now}")
         if self.notion is not None and _EVENTS[self.notion] != bool(event):
             now = "an event" if event else "the confidence"
             raise InputError(f"the baseline is of the notion {self.notion}, and these rows are about {now}")
-        if not len(rows.h):
-            raise InputError("the batch has no rows")
-        return rows, event
+        return event
 
-    def _counted(self, rows: ConfidenceRows, cells: NDArray[np.intp], size: int) -> list[PeriodCounts]:
+    def _of_rows(self, predictions: Predictions) -> tuple[PeriodCounts, dict[str, PeriodCounts]]:
+        """Return the sums of rows, and those of their slices by name."""
+        rows, edges = ConfidenceRows.ranked(predictions), inner_edges(self.bins, predictions.confidence.dtype)
+        whole = self._counted(rows, edges, np.zeros(len(rows.h), dtype=np.intp), 1)[0]
+        slices: dict[str, PeriodCounts] = {}
+        for column in self.by:
+            codes, names = _slices_of(predictions, column)
+            slices |= zip(names, self._counted(rows, edges, codes, len(names)), strict=True)
+        return whole, slices
+
+    def _of_summary(self, summary: Summary) -> tuple[PeriodCounts, dict[str, PeriodCounts]]:
+        """Return the same from a summary, to the bit."""
+
+        def counted(cells: Cells) -> PeriodCounts:
+            rows, sums = sums_in_bins(cells, self.bins, summary.dtype)
+            return PeriodCounts(rows, rows, sums)
+
+        slices = {
+            str(Value(column, text or None)): counted(cells)
+            for column in self.by
+            for text, cells in cells_by_value(summary, column).items()
+        }
+        return counted(cells_of_batch(summary)), slices
+
+    def _counted(self, rows: ConfidenceRows, edges: Float64s, cells: NDArray[np.intp], size: int) -> list[PeriodCounts]:
         """Return the exact sums of the rows in each of some cells, over independent units."""
         counts = np.bincount(cells, minlength=size)
         groups = rows.groups
@@ -756,22 +809,23 @@ class Watch(OneLine):
             sums, units = ExactSums.zeros((self.width, size)), counts
             for first in range(0, len(cells), _AT_ONCE):
                 part = slice(first, first + _AT_ONCE)
-                sums += self._summed(*self._terms(rows.h[part], rows.right[part]), cells[part], size)
+                sums += self._summed(*self._terms(rows.h[part], rows.right[part], edges), cells[part], size)
         else:
             # The mean of a group's rows is one bounded unit, and the mean of their factors one e-value.
             pairs, codes = np.unique(groups.codes.astype(np.intp) * size + cells, return_inverse=True)
-            columns, factors = self._terms(rows.h, rows.right)
+            columns, factors = self._terms(rows.h, rows.right, edges)
             columns, factors = _means(columns, codes), np.log(_means(np.exp(factors), codes))
             cell_of = (pairs % size).astype(np.intp)
             sums, units = self._summed(columns, factors, cell_of, size), np.bincount(cell_of, minlength=size)
         return [PeriodCounts(int(counts[cell]), int(units[cell]), sums[:, cell]) for cell in range(size)]
 
-    def _terms(self, scores: Float64s, right: Bools) -> tuple[Float64s, Float64s]:
+    def _terms(self, scores: Float64s, right: Bools, edges: Float64s) -> tuple[Float64s, Float64s]:
         """Return each row's score, outcome, size of the difference and differences by bin; and its log factors."""
         outcomes = right.astype(np.float64)
         differences = outcomes - scores
         placed = np.zeros((len(scores), self.bins))
-        placed[np.arange(len(scores)), np.minimum((scores * self.bins).astype(np.intp), self.bins - 1)] = differences
+        # Outcomes less rounded scores have the sums that a summary has.
+        placed[np.arange(len(scores)), places(edges, scores)] = outcomes - rounded(scores)
         columns = np.column_stack([scores, outcomes, np.abs(differences), placed])
         if self.limit is not None:
             return columns, np.empty((len(scores), 0))
@@ -830,6 +884,9 @@ def _means(values: Float64s, codes: Codes) -> Float64s:
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}\b.*")
+_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_MONTH = re.compile(rf"(?i)\b({_MONTHS}|{'|'.join(each[:3] for each in _MONTHS.split('|'))}|sept)\b")
+_ZONE = re.compile(r"\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)")
 
 
 def label_of(period: object) -> str:
@@ -842,6 +899,10 @@ def label_of(period: object) -> str:
     _check_text(label, "label of the period")
     if _DAY_FIRST.fullmatch(label):
         raise InputError(f"the period {label} may be day or month first: write dates as 2026-10-12")
+    if _MONTH.search(label):
+        raise InputError(f"the period {label} names a month, and periods are not in the order of names: write 2026-10")
+    if _ZONE.search(label):
+        raise InputError(f"the period {label} has a time zone: give the day or the hour in one time zone, without it")
     if label.lower() in ("nan", "nat", "none", "true", "false", "<na>"):
         raise InputError(f"the period {label} is no date and no number: give the label of the batch's period")
     return label
@@ -864,5 +925,14 @@ def place_of(label: str) -> tuple[int, float, tuple[str | int, ...], str]:
     return 1, 0.0, tuple(int(part) if place % 2 else part for place, part in enumerate(parts)), label
 
 
-def _digest(rows: ConfidenceRows) -> str:
-    return hashlib.sha256(rows.h.tobytes() + rows.right.tobytes()).hexdigest()
+def _digest(predictions: Predictions | Summary) -> str:
+    """Return the digest of what is watched of a batch."""
+    summary = counts(predictions)
+    parts: tuple[NDArray[Any], ...]
+    if summary is not None:
+        cells = cells_of_batch(summary)
+        parts = cells.place, cells.count, cells.outcome, cells.whole, cells.part
+    else:
+        rows = ConfidenceRows.ranked(cast(Predictions, predictions))
+        parts = rows.h, rows.right
+    return hashlib.sha256(b"".join(each.tobytes() for each in parts)).hexdigest()

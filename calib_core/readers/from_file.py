@@ -42,6 +42,10 @@ _TRUTHS = frozenset({"label", "correct"})
 _NO_KEY = frozenset({"label", "predicted", "confidence", "correct", "weights", "probabilities", "logits"})
 
 
+class NothingJoined(InputError):
+    """Predictions of which none has a label in the other file: the keys differ, or no outcome is known yet."""
+
+
 def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = None) -> Table:
     """Join predictions with the columns of a file of labels by a key.
 
@@ -78,7 +82,9 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
     where, rows = _by_key(table, labels, columns) if columns else _by_place(table, labels)
     met = _met(table, labels, columns, where, rows)
     if not len(rows):
-        raise InputError(f"no row of {table.name} has a label in {labels.name}; check the values of {listed(columns)}")
+        raise NothingJoined(
+            f"no row of {table.name} has a label in {labels.name}; check the values of {listed(columns)}"
+        )
     kept, others = table.take(rows), _others(table, labels, columns, where)
     return replace(
         kept,

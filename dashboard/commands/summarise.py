@@ -50,8 +50,8 @@ def command(
 
     Rows are read a few hundred thousand at a time and checked as usual. The summary stores counts on a fine grid of
     scores, exact sums of the scores, and a sample of rows. It opens wherever predictions do: calib audit, gate,
-    compare, slices, report, and the dashboard. FILES may include summaries: parts can be counted separately, in any
-    order.
+    watch, compare, slices, report, and the dashboard. FILES may include summaries: parts can be counted separately, in
+    any order.
 
     FILES may be quoted patterns. With --engine duckdb, DuckDB counts on this machine (for files with one confidence,
     and whether it was correct or predicted class and label). With --scheduler, the workers of a Dask cluster count;

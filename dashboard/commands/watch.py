@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calib_core.text import several
 from dashboard.commands import _failures, _outputs, _shared_options, _test_reports
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
@@ -21,6 +22,8 @@ SCHEMA = "calib-watch-answer/1"
 """Schema name in the JSON of an answer; incremented by incompatible changes."""
 _UNLABELED = "unlabelled"
 """Code of the warning that predictions have no label in the file of labels."""
+_LATER = (_UNLABELED, "unpredicted")
+"""Codes of what a file of all labels so far says beside one batch; neither stops it."""
 
 
 @click.command("watch")
@@ -101,12 +104,15 @@ def command(
     rows and the slices have half of the false alarms each, and the answer names the slices that are significantly off.
 
     Add a period when all its outcomes are known. If some outcomes are known sooner than others (deaths before
-    discharges), a period that is added too early causes false alarms. With --labels, a file that lacks labels waits.
-    Give it again with more labels, or --close it. Files enter in the order in which they were given first. The year
-    after the first begins anew.
+    discharges), a period that is added too early causes false alarms. So a file that lacks some labels, or all, waits.
+    Give it again with more labels in its column or in a file of --labels, or --close it. Files enter in the order in
+    which they were given first. The year after the first begins anew.
 
-    A file without labels is not added. With --before-labels, the answer states what its scores show under assumptions.
-    The exit code is then 1 if their distribution has changed. If every period is looked at once, the chance that it
+    With --max-ece or --baseline, FILE can be the summary of a period's rows (calib summarise): the sums are the same,
+    to the bit. Summaries have no likelihood ratios of single rows, which the other questions need.
+
+    With --before-labels, nothing is added: the answer states what scores without labels show under assumptions. The
+    exit code is then 1 if their distribution has changed. If every period is looked at once, the chance that it
     says so by mistake is at most --false-alarms in a year.
 
     \b
@@ -114,6 +120,7 @@ def command(
       calib watch predictions.csv --state watch.json --period 2026-10-12
       calib watch risks.csv --state risks.json --max-ratio 1.25 --false-alarms 0.01
       calib watch november.csv --state watch.json --before-labels october.csv
+      calib summarise predictions.csv -o day.parquet && calib watch day.parquet --state days.json --max-ece 0.02
       calib watch --state watch.json --json
     """
     from calib_core import InputError
@@ -146,9 +153,7 @@ def command(
                 watch = _added(before, file, period, batch, close, read, where, accept)
             if watch is not before:
                 write_watch(watch, state_file)
-            elif file is not None:
-                _outputs.warn([f"{file.name} was added before and is not counted again."])
-    if early is None and not watch.counts and not watch.waiting:
+    if early is None and not watch.counts and not watch.waiting and not close:
         raise InputError(f"{state_file.name} has no batch yet")
     sentence, alarm = _told(watch) if early is None else _told_early(early, watch)
     if junit_file is not None:
@@ -173,7 +178,9 @@ def command(
 def _told(watch: Watch) -> tuple[str, bool]:
     """Return the answer as a sentence, and whether it is an alarm; nothing is wrong while all batches wait."""
     if not watch.counts:
-        return " ".join(each.sentence for each in watch.waiting.values()), False
+        return " ".join(
+            each.sentence for each in watch.waiting.values()
+        ) or "No batch was added yet, and none waits.", False
     found = watch.answer()
     return found.sentence, found.alarm
 
@@ -316,22 +323,28 @@ def _added(
     """Return the watch with the rows of the file; a failure if a warning about them is open."""
     from calib_core import InputError
     from calib_core.predictions.plausibility import DOUBTS
-    from dashboard.commands import _opened_models
+    from dashboard.commands._batch_files import batch_file
 
-    try:
-        opened = _opened_models.opened(file, read, where)
-    except InputError as why:
-        if (
-            read.labels is not None
-            or str(file) == _outputs.STDIO
-            or _opened_models.opened_file(file).proposal is not None
-        ):
-            raise
-        early = "If its outcomes are not known yet, add --before-labels with a file of labeled rows of the model"
-        raise InputError(f"{why}. {early}", why.advice, why.reading) from why
+    found = batch_file(file, read, where)
+    known = (each for each in found.names if each in watch.batches or each in watch.waiting)
+    name = next(known, found.names[0]) if batch is None else batch
+    if found.opened is None:
+        if close:
+            raise InputError(
+                f"no row of {file.name} has a label, so there is nothing to add. To wait for it no longer, give "
+                "--close with --period and without a file"
+            )
+        if name not in watch.batches:
+            rows = several(found.unlabeled)
+            _outputs.warn([
+                f"{file.name} has no labels: its {rows} wait. Give it again with labels in a column, or in a file "
+                "(--labels FILE --key COLUMN). If it has labels already, name their column (--label COLUMN). Option "
+                "--before-labels FILE compares the scores with those of labeled rows."
+            ])  # fmt: skip
+        return _told_again(file, watch, watch.expect(found.unlabeled, period, name), name)
     # Whether scores and outcomes belong together is what a watch is about: such doubts are told, and stop nothing.
     # A file without all labels waits.
-    reading = [each for each in opened.open_warnings if each.code not in (*DOUBTS, _UNLABELED, *accept)]
+    reading = [each for each in found.opened.open_warnings if each.code not in (*DOUBTS, *_LATER, *accept)]
     if reading:
         first = reading[0]
         remedy = f" {first.remedy.removesuffix('.')}." if first.remedy else ""
@@ -339,20 +352,17 @@ def _added(
             f"{file.name} was not added, because of a warning: {first.message}{remedy} To add it nevertheless, add "
             f"--accept {first.code}."
         )
-    scene = _opened_models.scene(_opened_models.divided({"": opened}, "all"))
-    met = opened.file.table.joined
-    # Another slice of the same file is another batch.
-    name = " ".join(filter(None, (opened.file.digest, opened.source.within))) if batch is None else batch
-    added = watch.add(
-        scene.get(scene.models.shown[0].predictions),
-        period,
-        name,
-        unlabeled=0 if met is None else met.left_out,
-        close=close or _UNLABELED in accept,
-    )
+    added = watch.add(found.rows, period, name, unlabeled=found.unlabeled, close=close or _UNLABELED in accept)
     if name not in added.waiting:
-        opened.warn()
-    return added
+        found.opened.warn()
+    return _told_again(file, watch, added, name)
+
+
+def _told_again(file: Path, before: Watch, after: Watch, name: str) -> Watch:
+    """Return the watch; a batch that was there before is named."""
+    if name in before.batches:
+        _outputs.warn([f"{file.name} was added before and is not counted again."])
+    return after
 
 
 # -- forms ----------------------------------------------------------------------------------------------------

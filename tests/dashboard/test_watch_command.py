@@ -302,14 +302,87 @@ def test_a_file_without_labels_is_looked_at_and_not_added(folder: Path) -> None:
     assert not (folder / "none.json").exists()
 
 
-def test_a_file_without_labels_needs_labeled_rows_beside_it(folder: Path) -> None:
+def test_labeled_rows_beside_a_file_have_no_place_elsewhere(folder: Path) -> None:
     (folder / "bare.csv").write_text("risk\n0.1\n0.4\n0.3\n")
-    refused = watch("bare.csv")
-    assert refused.exit_code == 2
-    assert "If its outcomes are not known yet, add --before-labels" in refused.stderr
     labeled = watch("week-1.csv", "--before-labels", "week-0.csv")
     assert labeled.exit_code == 2
     assert "week-1.csv has labels: leave out --before-labels to add it" in labeled.stderr
     for more in (["--close"], ["--batch", "a"], ["--where", "risk=0..1"]):
         assert watch("bare.csv", "--before-labels", "week-0.csv", *more).exit_code == 2
     assert watch("--before-labels", "week-0.csv").exit_code == 2
+
+
+# ---- files without any label ----------------------------------------------------------------------------------
+
+
+def test_a_file_without_any_label_waits_and_is_known_by_its_key_later(folder: Path) -> None:
+    late_labels(folder, 1.0)
+    labels = (folder / "labels.csv").read_text().splitlines()
+    waits = watch("scores.csv", "--period", "2026-10")
+    assert waits.exit_code == 0
+    assert waits.stdout == "2026-10 waits: none of its 100 rows has a label so far.\n"
+    assert "scores.csv has no labels: its 100 rows wait." in waits.stderr
+    before = (folder / "watch.json").read_bytes()
+    assert watch("scores.csv", "--period", "2026-10").exit_code == 0
+    (folder / "labels.csv").write_text("id,label\n900,1\n901,0\n")  # of another month
+    assert watch(*JOINED).stdout == waits.stdout
+    assert (folder / "watch.json").read_bytes() == before
+    SCHEMA.validate(json.loads(watch("--json").stdout))
+    (folder / "labels.csv").write_text("\n".join(labels[:2]))
+    assert "labels of 1 % so far (1 of 100 rows)" in watch(*JOINED).stdout
+    (folder / "labels.csv").write_text("\n".join(labels))
+    assert "100 outcomes in 1 period." in watch(*JOINED).stdout
+    again = watch("scores.csv", "--period", "2026-10")
+    assert "is not counted again" in again.stderr
+    assert "100 outcomes in 1 period." in again.stdout
+
+
+def test_labels_that_come_into_the_file_itself_are_waited_for(folder: Path) -> None:
+    rows = (folder / "week-0.csv").read_text().splitlines()[1:]
+    for known, said in ((0, "none of its 300 rows has a label"), (90, "labels of 30 % so far (90 of 300 rows)")):
+        lines = [row if place < known else row.split(",")[0] + "," for place, row in enumerate(rows)]
+        (folder / "october.csv").write_text("\n".join(["risk,died", *lines]))
+        assert said in watch("october.csv", "--period", "2026-10").stdout
+    done = watch("week-0.csv", "--period", "2026-10")
+    assert "300 outcomes in 1 period." in done.stdout
+    for name in ("week-0.csv", "october.csv"):
+        assert "is not counted again" in watch(name, "--period", "2026-10").stderr
+    assert watch().stdout == done.stdout
+    # A row without a score is an error, with labels and without.
+    for row in (",1", ",", "much,"):
+        (folder / "broken.csv").write_text("\n".join(["risk,died", *rows[:20], row, "0.3,"]))
+        assert watch("broken.csv").exit_code == 2
+
+
+def test_a_file_of_all_labels_so_far_is_one_for_every_batch(folder: Path) -> None:
+    late_labels(folder, 1.0)
+    (folder / "labels.csv").write_text((folder / "labels.csv").read_text() + "\n900,1\n901,0")
+    assert "100 outcomes in 1 period." in watch(*JOINED).stdout
+
+
+def test_a_file_that_waits_by_mistake_is_named_or_forgotten(folder: Path) -> None:
+    rows = (folder / "week-0.csv").read_text().splitlines()[1:]
+    (folder / "odd.csv").write_text("\n".join(["risk,x7", *(f"{row}.5" for row in rows)]))
+    assert "If it has labels already, name their column (--label COLUMN)." in watch("odd.csv").stderr
+    assert "there is nothing to add" in watch("odd.csv", "--close").stderr
+    assert "300 outcomes in 1 period." in watch("odd.csv", "--label", "x7").stdout
+    (folder / "watch.json").unlink()
+    watch("odd.csv")
+    closed = watch("--period", "1", "--close")
+    assert (closed.exit_code, closed.stdout) == (0, "No batch was added yet, and none waits.\n")
+    assert watch().exit_code == 2
+    (folder / "notes.csv").write_text("a,b\nx,y\nz,w\n")
+    assert watch("notes.csv").exit_code == 2
+
+
+def test_a_summary_of_a_period_has_the_state_of_its_rows(folder: Path) -> None:
+    for week in range(3):
+        made = CliRunner().invoke(main, ["summarise", f"week-{week}.csv", "-o", f"week-{week}.parquet"])
+        assert made.exit_code == 0
+        for ending in ("csv", "parquet"):
+            words = [f"week-{week}.{ending}", "--state", f"{ending}.json", "--max-ece", "0.05", "--batch", str(week)]
+            assert CliRunner().invoke(main, ["watch", *words]).exit_code == 0
+    assert (folder / "csv.json").read_bytes() == (folder / "parquet.json").read_bytes()
+    refused = watch("week-0.parquet")
+    assert refused.exit_code == 2
+    assert "no likelihood ratios of single rows" in refused.stderr

@@ -1,7 +1,7 @@
 """False alarms of watches over 1,000 looks, coverage at all of them, and delay of an alarm beside other methods.
 
-Run `python tests/simulations/watching.py [--runs 1000]` with the package installed. It writes watching.csv line by line
-and reuses existing lines. 1,000 runs take half an hour on one core. Each look has 50 rows.
+Run `python tests/simulations/watching.py [--runs 1000] [--only "K = 100"]` with the package installed. It writes
+watching.csv line by line and reuses existing lines. 1,000 runs take an hour on one core. Each look has 50 rows.
 
 false alarms: the share of runs with an alarm in 1,000 looks. Laws are calibrated and the tolerance is 0, except for one
 law at the edge of a tolerance of 2 points. `ours` is at most 5 %. The falsified twins alarm in most runs: a z-test at
@@ -15,7 +15,8 @@ twin is a fixed 95 % interval, looked at as often.
 delay: median number of looks from the start of a drift to the alarm, for runs without one before it; 1,000 if none
 comes. CUSUM of observed less expected knows the size of a drift of 4 points, and has a limit that is simulated for the
 law. So it is an oracle that nobody has. Beside `ours`, with a tolerance of 2 points, stands `cusum, tolerance`, whose
-limit is simulated at the edge of the same tolerance.
+limit is simulated at the edge of the same tolerance. The drift is a step, a slope, a season of 52 looks, or a step in
+one of five slices, which `ours, slices` watches, too.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class Sums:
         bins = np.bincount(cell.ravel(), gaps.ravel(), BINS * LOOKS).reshape(LOOKS, BINS) / size
         largest = np.abs(gaps).reshape(LOOKS, -1, size).mean(axis=2)
         return cls(
-            np.full(LOOKS, ROWS / size),
+            np.full(LOOKS, scores.shape[1] / size),
             np.stack([_log_factors(scores, happened, tolerance, size, shift) for shift in SHIFTS], axis=1),
             bins,
             (largest**2).sum(axis=1),
@@ -268,21 +269,49 @@ def coverage(name: str, runs: int) -> dict[str, float]:
 
 
 DRIFTS = {"4 points from 0": (0, 0.04), "8 points from 0": (0, 0.08), "4 points from 200": (200, 0.04),
-          "8 points from 200": (200, 0.08), "both ways from 200": (200, math.nan)}  # fmt: skip
+          "8 points from 200": (200, 0.08), "both ways from 200": (200, math.nan),
+          "slope to 8 points over 200": (200, 0.08), "season of 8 points from 200": (200, 0.08),
+          "8 points in one of five slices": (200, 0.08)}  # fmt: skip
+SLICES = 5
+"""Slices of equal size, in the law in which one of them drifts."""
+
+
+def _drift(name: str, scores: np.ndarray) -> np.ndarray:
+    """Return how far each true probability is above its score, (looks, rows)."""
+    start, size = DRIFTS[name]
+    since = np.maximum(np.arange(LOOKS)[:, None] - start, 0)
+    if math.isnan(size):
+        # An error in both directions: too low below the median score, too high above it.
+        size = np.where(scores < np.median(scores), 0.08, -0.08)
+    if name.startswith("slope"):
+        size = size * np.minimum(since / 200, 1)
+    elif name.startswith("season"):
+        size = size * np.sin(2 * np.pi * since / 52)
+    elif name.endswith("slices"):
+        size = np.where(np.arange(ROWS) % SLICES == 0, size, 0.0)
+    return np.where(np.arange(LOOKS)[:, None] >= start, size, 0.0) + 0 * scores
+
+
+def _of_slices(scores: np.ndarray, happened: np.ndarray) -> int:
+    """The first alarm of all rows or of a slice, each with half of the false alarms (all slices by Bonferroni)."""
+    found = first_alarm(Sums.of(scores, happened, 0.0, 1), 0.0, 2 / ALPHA)
+    for each in range(SLICES):
+        part = slice(each, None, SLICES)
+        alone = Sums.of(scores[:, part], happened[:, part], 0.0, 1)
+        found = min(found, first_alarm(alone, 0.0, 2 * SLICES / ALPHA))
+    return found
 
 
 def delay(name: str, runs: int) -> dict[str, float]:
     """Median looks from the start of a drift to the alarm."""
-    start, size = DRIFTS[name]
+    start, _ = DRIFTS[name]
     law, found = LAWS["K = 2"], []
     limit, most = limits(law)
     _, most_tolerated = limits(LAWS["edge of the tolerance"])
     for seed in range(runs):
         rng = np.random.default_rng([3, seed, *map(ord, name[:3])])
         scores, _, _ = law.draw(rng)
-        # An error in both directions: too low below the median score, too high above it.
-        drift = np.where(scores < np.median(scores), 0.08, -0.08) if math.isnan(size) else size
-        true = np.clip(scores + np.where(np.arange(LOOKS)[:, None] >= start, drift, 0.0), 0, 1)
+        true = np.clip(scores + _drift(name, scores), 0, 1)
         happened = rng.random(true.shape) < true
         found.append((
             first_alarm(Sums.of(scores, happened, 0.02, 1), 0.02),
@@ -292,12 +321,22 @@ def delay(name: str, runs: int) -> dict[str, float]:
             _first(eces(scores, happened) > limit),
             _first(cusum(scores, happened) > most),
             _first(cusum(scores, happened, 0.03) > most_tolerated),
+            *([_of_slices(scores, happened)] if name.endswith("slices") else []),
         ))  # fmt: skip
     looks = np.array(found, dtype=float)
     # An alarm before the drift is false, and no delay.
     waited = np.where(looks < start, np.nan, np.where(looks == LOOKS, LOOKS, looks - start + 1))
-    names = ("ours", "ours, tolerance 0", "bonferroni", "cumulative", "ece", "cusum", "cusum, tolerance")
-    return dict(zip(names, np.nanmedian(waited, axis=0), strict=True))
+    names = (
+        "ours",
+        "ours, tolerance 0",
+        "bonferroni",
+        "cumulative",
+        "ece",
+        "cusum",
+        "cusum, tolerance",
+        "ours, slices",
+    )
+    return dict(zip(names, np.nanmedian(waited, axis=0), strict=False))
 
 
 LINES = (
@@ -316,17 +355,20 @@ def main() -> None:
     """Simulate the lines that are not there yet."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=1000)
-    runs = parser.parse_args().runs
-    known = frame() if TABLE.exists() else pd.DataFrame(columns=["kind", "case"])
+    parser.add_argument("--only", action="append", metavar="CASE", help="a case, such as 'K = 100' (repeatable)")
+    given = parser.parse_args()
+    runs = given.runs
     for kind, case, simulated in LINES:
-        if ((known["kind"] == kind) & (known["case"] == case)).any():
+        known = frame() if TABLE.exists() else pd.DataFrame(columns=["kind", "case"])
+        if (given.only and case not in given.only) or ((known["kind"] == kind) & (known["case"] == case)).any():
             continue
         number = runs if kind != "delay" else max(runs // 4, 10)
         lines = [
             {"kind": kind, "case": case, "runs": number, "method": method, "value": round(float(value), 4)}
             for method, value in simulated(case, number).items()
         ]
-        known = pd.concat([known, pd.DataFrame(lines)])
+        # Another process may have written other lines meanwhile.
+        known = pd.concat([frame(), pd.DataFrame(lines)]) if TABLE.exists() else pd.DataFrame(lines)
         known.to_csv(TABLE, index=False)
         values = ", ".join(f"{line['method']} {line['value']}" for line in lines)
         sys.stderr.write(f"{kind}, {case}: {values}\n")

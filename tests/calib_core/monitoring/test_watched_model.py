@@ -20,6 +20,7 @@ from calib_core.monitoring import Watch, read_watch, state_file, write_watch
 from calib_core.monitoring.e_processes import SHIFTS, evidence, gap_ends, rejected, start_weights
 from calib_core.monitoring.state_file import alone, from_json, to_json
 from calib_core.monitoring.watched_model import place_of
+from calib_core.summaries import Summary
 
 
 def batch(seed: int, n: int = 60, odds: float = 1.0, groups: bool = False) -> Predictions:
@@ -286,7 +287,19 @@ def test_what_does_not_belong_is_refused() -> None:
         watch + Watch(alpha=0.1)
     with pytest.raises(InputError, match="no number follows"):
         Watch().add(batch(0), "2026-10-12").add(batch(1))
-    for label in ("", "  ", "12.10.2026", "10/12/2026", math.nan, True, "a\x1b[31m", "x" * 201):
+    for label in (
+        "October 12",
+        "Sep 2026",
+        "2026-10-12T06:00+02:00",
+        "",
+        "  ",
+        "12.10.2026",
+        "10/12/2026",
+        math.nan,
+        True,
+        "a\x1b[31m",
+        "x" * 201,
+    ):
         with pytest.raises(InputError, match=r"period|label"):
             Watch().add(batch(0), label)
     with pytest.raises(InputError, match="name of the batch"):
@@ -475,6 +488,61 @@ def test_another_kind_of_baseline_is_refused(change: dict[str, object], said: st
         Watch.against(replace(released, **change))  # type: ignore[arg-type]
 
 
+# ---- summaries ------------------------------------------------------------------------------------------------
+
+
+def scored(seed: int, classes: int, dtype: type = float, n: int = 4000) -> Predictions:
+    """Rows with many scores on or beside the edges of bins; columns site with an empty value."""
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.full(classes, 0.4), n)
+    if classes == 2:
+        edges = rng.integers(0, 11, n // 2) / 10
+        probs[: n // 2, 1] = np.nextafter(edges, rng.choice([0.0, 1.0], n // 2)).clip(0, 1)
+        probs[: n // 4, 1] = edges[: n // 4]
+        probs[:, 0] = 1 - probs[:, 1]
+    labels = (rng.random((n, 1)) > probs.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    site = pd.DataFrame({"site": rng.choice(["a", "b", ""], n)})
+    return Predictions(probs.astype(dtype), labels, metadata=site)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("classes", "bins", "by"), [(2, 10, ()), (2, 15, ()), (3, 10, ("site",)), (12, 100, ())])
+def test_the_state_of_summaries_is_that_of_their_rows_to_the_bit(
+    classes: int, bins: int, by: tuple[str, ...], dtype: type
+) -> None:
+    of_rows = of_summaries = Watch(limit=0.03, bins=bins, by=by)
+    for day in range(3):
+        rows = scored(day, classes, dtype)
+        of_rows = of_rows.add(rows, day + 1, str(day))
+        halves = [Summary.of(rows.take(part), by) for part in np.array_split(np.arange(4000), 2)]
+        of_summaries = of_summaries.add(halves[0].merge(halves[1]), day + 1, str(day))
+    assert to_json(of_summaries) == to_json(of_rows)
+    assert of_summaries.add(Summary.of(rows, by), 3, "2") is of_summaries
+
+
+def test_bins_of_a_watch_are_those_of_the_gate() -> None:
+    rows = Predictions([[0.71, 0.29], [0.42, 0.58], [0.86, 0.14]], [1, 0, 1])
+    # 0.29 * 100 is just below 29.
+    differences = Watch(limit=0.1, bins=100).add(rows).sums_by_period(["1"]).differences[0]
+    assert np.flatnonzero(differences).tolist() == [14, 29, 58]
+
+
+def test_a_summary_without_the_sums_that_are_needed_is_refused() -> None:
+    risks, classes = scored(0, 2), scored(0, 3)
+    for settings in ({}, {"ratio": 1.5}):
+        with pytest.raises(NotAnswerable, match=r"no likelihood ratios .* --max-ece"):
+            Watch(**settings).add(Summary.of(risks))
+    with pytest.raises(NotAnswerable, match="no slices by 'site': create it with calib summarise --column"):
+        Watch(limit=0.1, by=("site",)).add(Summary.of(classes))
+    with pytest.raises(NotAnswerable, match="about the confidence, not about the risk of an event"):
+        Watch(limit=0.1, by=("site",)).add(Summary.of(risks, ("site",)))
+    with pytest.raises(NotAnswerable, match="not on the grid"):
+        Watch(limit=0.1, bins=37).add(Summary.of(classes))
+    watch = Watch(limit=0.1).add(Summary.of(classes))
+    assert watch.add(Summary.of(classes)) is watch
+    assert len(watch.add(Summary.of(scored(1, 3))).batches) == 2
+
+
 # ---- slices ---------------------------------------------------------------------------------------------------
 
 
@@ -517,6 +585,20 @@ def test_a_slice_that_appears_later_is_watched_from_then_on() -> None:
     found = watch.answer()
     assert [each.name for each in found.slices] == ["site=d"]
     assert from_json(to_json(watch), "again").answer().sentence == found.sentence
+
+
+def test_all_rows_and_slices_have_half_of_the_false_alarms_each() -> None:
+    assert Watch(alpha=0.04).levels == (0.04, 0.0)
+    assert Watch(alpha=0.04, by=("site",)).levels == (0.02, 0.02)
+    assert Watch(by=("site",)).add(of_sites(0, {}), 1).answer().needed == pytest.approx(40)
+
+
+def test_ends_of_the_gaps_of_slices_are_valid_jointly() -> None:
+    whole = of_sites(0, {})
+    line = Watch(by=("site",)).add(whole, 1).of_slices().set_index("slice").loc["site=b"]
+    alone_ = Watch().add(whole.take(np.flatnonzero(whole.metadata["site"] == "b")), 1)
+    ends = gap_ends(alone_.sums_by_period(["1"]), 0.05 / 4)
+    assert (line["gap_low"], line["gap_high"]) == pytest.approx(ends)
 
 
 def test_e_bh_is_the_one_by_hand() -> None:
@@ -585,6 +667,23 @@ def test_a_watch_whose_batches_all_wait_says_so() -> None:
     assert from_json(to_json(watch), "again").waiting == watch.waiting
     assert watch.frame().empty
     assert watch.of_slices().empty
+
+
+def test_a_batch_without_any_outcome_waits_in_its_place() -> None:
+    watch = Watch().expect(60, 1, "october")
+    assert watch.expect(60, 1, "october") is watch
+    assert from_json(to_json(watch), "again").waiting == watch.waiting
+    both = watch.add(batch(1), 2, "november")
+    assert not both.counts
+    done = both.add(batch(0), 1, "october").add(batch(1), 2, "november")
+    assert to_json(done) == to_json(Watch().add(batch(0), 1, "october").add(batch(1), 2, "november"))
+    assert done.expect(60, 1, "october") is done
+    with pytest.raises(InputError, match="added to period 1 before"):
+        watch.expect(60, 2, "october")
+    with pytest.raises(InputError, match="rows is 0"):
+        Watch().expect(0, 1, "october")
+    with pytest.raises(InputError, match="name of the batch"):
+        Watch().expect(3)
 
 
 def test_waiting_in_order_keeps_the_promise_that_entering_early_breaks() -> None:
