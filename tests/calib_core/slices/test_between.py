@@ -165,8 +165,8 @@ def test_a_site_differs_at_a_level_that_is_shared_by_all_sites():
 
 
 def test_rows_without_an_answer_play_no_part_at_any_site():
-    rows = rows_of({"a": 60, "b": 40}, n=200)
-    silent = np.arange(400) % 4 == 0
+    rows = rows_of({"a": 60, "b": 40, "silent": 40}, n=200)
+    silent = (np.arange(600) % 4 == 0) | (np.arange(600) >= 400)
     some = Predictions(rows.probs, rows.labels, metadata=rows.metadata, abstained=silent)
     pd.testing.assert_frame_equal(
         between(some, "site").frame(), between(rows.take(np.flatnonzero(~silent)), "site").frame()
