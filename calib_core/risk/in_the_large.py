@@ -46,7 +46,7 @@ from calib_core.text import score
 FEWEST_EVENTS = 5
 """Events, and rows without one, from which on a slope has a point: below it is biased by .7 and more."""
 UNDERSAMPLED = (
-    "rows with the event have larger weights than others of the same risk, as after sampling by outcome: intervals of "
+    "rows with the event have larger weights than others of the same risk, as after sampling by outcome. Intervals of "
     "errors in bins and of the smooth curve can be too narrow"
 )
 """Limitation of rows of which those with the event were sampled less."""
@@ -409,7 +409,7 @@ def _of_auroc(
 
 
 def _few_for_sandwich(rows: EventRows) -> str:
-    """Why weighted or grouped rows are too few for the slope's variance by linearization; empty otherwise."""
+    """Return the reason if weighted or grouped rows are too few for the slope's variance; empty otherwise."""
     if rows.groups is not None:
         return _few(_answers(rows)[0])
     if rows.copies or rows.weights is None:

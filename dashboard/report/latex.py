@@ -43,7 +43,7 @@ _PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 _SEPARATION, _POINTS = 2, 505
 """Points on both sides of each column, and of a line of the page."""
 _SIDES = {False: r"\raggedright", True: r"\raggedleft"}
-"""How cells of words, and of numbers, are set."""
+"""Alignment of cells of words, and of numbers."""
 
 
 def latex_file(document: Document) -> str:

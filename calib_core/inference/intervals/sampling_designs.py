@@ -15,10 +15,10 @@ from calib_core.predictions.row_groups import RowGroups
 def event_variance(scores: Float64s, outcomes: Bools, weights: Float64s, moved: Float64s) -> float:
     """Variance of the weighted number of events compared with its expectation, (n,) each; ``moved``: see below.
 
-    The largest of the sums of w^2 (y - q)^2 for three q: R s with the ratio R = O / E, s + gap, and ``moved``, the
-    risks with the calibration intercept added to their log-odds. These are the linearizations of the ratio, the gap and
-    the intercept. For a calibrated model they are equal. Weights may depend on the outcome, as in a case-cohort sample:
-    what a row adds is squared as it is, not by its chance.
+    It is the largest of the sums of w^2 (y - q)^2 for three q. They are R s with the ratio R = O / E, s + gap, and
+    ``moved``: the risks with the calibration intercept added to their log-odds. These are the linearizations of the
+    ratio, the gap and the intercept. For a calibrated model they are equal. Weights may depend on the outcome, as in a
+    case-cohort sample: each row adds its own square, not the expected one.
 
     What can mislead: the sampling fractions are treated as known, and rows as sampled independently. Sampling without
     replacement and matching reduce the variance a little.
@@ -50,10 +50,11 @@ def slope_effect(
 ) -> float:
     """Factor by which the variance of a logistic slope exceeds that of as many independent rows as weights add up to.
 
-    With the design X = [1, x], fitted chances p, the information H = sum w p (1 - p) X X' and the scores U = w (y - p)
-    X of a row, or their sum over a group, the variance is V = H^-1 (sum U~ U~') H^-1, U~ = (I - H_g H^-1)^-1 U, with
-    H_g the part of the information of the row or group. The factor is V / H^-1, the elements of the slope, times (t /
-    z)^2, Student's point over the normal one at ``level``, with one degree of freedom less than groups of like size.
+    The design is X = [1, x], with fitted chances p. The information is H = sum w p (1 - p) X X'. The scores are U = w
+    (y - p) X of a row, or their sum over a group. The variance is V = H^-1 (sum U~ U~') H^-1. Here U~ = (I - H_g
+    H^-1)^-1 U, and H_g is the information of the row or group. The factor is V / H^-1 of the slope, times (t / z)^2.
+    This is Student's point over the normal one at ``level``. It has one degree of freedom less than groups of like
+    size.
 
     References: Binder 1983; Bell & McCaffrey 2002 (U~, the jackknife's correction); Cameron & Miller 2015.
     """

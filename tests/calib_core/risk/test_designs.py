@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import norm, t
 
 import calib_core as cc
 from calib_core import Predictions, risk
+from calib_core.inference.intervals.sampling_designs import event_variance, shifted, slope_effect
 from calib_core.risk.in_the_large import UNDERSAMPLED
 
 sys.path[:0] = [str(Path(__file__).parents[2] / part) for part in ("simulations", "support")]
@@ -138,11 +140,11 @@ def test_widths_are_those_of_the_sandwich_by_hand(design):
 
 def test_net_benefit_of_weighted_rows_has_at_least_the_width_of_its_linearization():
     s, y, w, g = designs.DESIGNS["clustered_cohort"](np.random.default_rng(8), 3000, 0.1)
-    t = 0.15
-    terms = np.where(s > t, np.where(y, 1, -t / (1 - t)), 0.0)
+    threshold = 0.15
+    terms = np.where(s > threshold, np.where(y, 1, -threshold / (1 - threshold)), 0.0)
     for groups in (None, g):
         rows = Predictions(np.column_stack([1 - s, s]), y.astype(int), weights=w * (1 + 1e-7), groups=groups)
-        curve = cc.diagrams.decision_curve(rows, thresholds=(t,))
+        curve = cc.diagrams.decision_curve(rows, thresholds=(threshold,))
         benefit = (w @ terms) / w.sum()
         assert curve.benefit[0] == pytest.approx(benefit)
         half = 1.6449 * by_hand(terms - benefit, w, groups)
@@ -168,3 +170,29 @@ def test_sites_refuse_groups_in_a_sentence():
     grouped = Predictions(np.column_stack([1 - s, s]), np.arange(100) % 2, groups=np.arange(100) // 4, metadata=site)
     with pytest.raises(cc.NotAnswerable, match="comparison of sites needs independent rows"):
         cc.slices.between(grouped, "site")
+
+
+def test_the_widest_linearization_counts():
+    risks, died, weights = np.full(4, 0.5), np.array([True, True, False, False]), np.array([1.0, 1.0, 3.0, 3.0])
+    assert event_variance(risks, died, weights, risks) == 2 * 0.25 + 2 * 9 * 0.25
+    assert event_variance(risks, died, weights, risks / 2) == 2 * 0.75**2 + 2 * 9 * 0.25**2
+    assert shifted(np.array([0.0, 0.5, 1.0]), np.log(3)).tolist() == pytest.approx([0, 0.75, 1])
+
+
+def test_the_slope_of_groups_adds_what_their_rows_have_with_signs():
+    rng = np.random.default_rng(3)
+    x, codes = rng.normal(size=60), np.arange(60) // 3
+    y, p, w = rng.random(60) < 0.4, expit(x - 0.5), rng.uniform(0.5, 2, 60)
+    groups = Predictions(np.full((60, 2), 0.5), y.astype(int), groups=codes).row_groups
+    design = np.column_stack([np.ones(60), x])
+    bread = np.linalg.inv(design.T @ (design * (w * p * (1 - p))[:, None]))
+    middle = np.zeros((2, 2))
+    for g in range(20):
+        mine = codes == g
+        own = design[mine].T @ (design[mine] * (w * p * (1 - p))[mine][:, None])
+        score = np.linalg.inv(np.eye(2) - own @ bread) @ (design[mine].T @ (w * (y - p))[mine])
+        middle += np.outer(score, score)
+    like = np.bincount(codes, w).sum() ** 2 / np.square(np.bincount(codes, w)).sum()
+    wide = (t.ppf(0.95, like - 1) / norm.ppf(0.95)) ** 2
+    found = slope_effect(x, y, w, p, groups, 0.9)
+    assert found == pytest.approx((bread @ middle @ bread)[1, 1] / bread[1, 1] * wide, rel=1e-6)

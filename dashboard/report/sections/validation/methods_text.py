@@ -45,15 +45,15 @@ def measures(request: Request) -> Iterator[Paragraph]:
     yield Paragraph(
         f"Intervals have a level of {level}, unless a table gives another. Those of O:E and of the intercept are exact "
         "for the number of events (Clopper and Pearson, 1934). They are about the outcomes of these rows, given their "
-        f"risks.{_rows_counted(request)} The interval of the slope is Firth's profile likelihood (Firth, 1993)."
-        f"{_design(request)} "
+        f"risks.{_rows_counted(request)} The interval of the slope is Firth's profile likelihood (Firth, 1993). "
         "The interval of the AUROC is the widest of three: DeLong et al. (1988) on the log-odds scale, a score "
         f"interval, and a limit for few events. Intervals of the distances use {DRAWS} draws of the fitted "
-        f"coefficients (seed {SEED}). They are corrected for the noise that raises such distances.",
+        f"coefficients (seed {SEED}). They are corrected for the noise that raises such distances."
+        f"{_design(request)}",
         lead="Intervals.",
     )
     yield Paragraph(
-        "The calibration error is the expected calibration error (ECE) of the risk: the mean absolute difference "
+        "The calibration error is the expected calibration error (ECE) of the risk. It is the mean absolute difference "
         "between risk and observed frequency over bins of the risk. Its "
         f"tolerance is {exact_tolerance(scene.tolerance)}; that of O:E is {tolerated_ratios(scene.ratio)}. The verdict "
         "is “within” if both intervals are inside. It is “miscalibrated” if one is outside and the error is "

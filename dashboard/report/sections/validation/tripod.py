@@ -62,7 +62,7 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
         Item(
             "8a",
             "Outcome",
-            "The definition of the outcome, why it was chosen, its time horizon, how and when it was assessed, and "
+            "The definition of the outcome, why it was chosen, and its time horizon. How and when it was assessed, and "
             "whether in the same way in all groups.",
         ),
         Item(
