@@ -80,7 +80,7 @@ OF_ERROR = (
     "expected events to be within its tolerance."
 )
 OF_BOTH = (
-    "The verdict on the event uses two tolerances: one for the calibration error (ECE of the risk), one for the "
+    "The verdict on the event uses two tolerances. One is for the calibration error (ECE of the risk), the other for the "
     "ratio of observed to expected events. A model passes only if it is within both."
 )
 
