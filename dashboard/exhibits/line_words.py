@@ -80,8 +80,8 @@ OF_ERROR = (
     "expected events to be within its tolerance."
 )
 OF_BOTH = (
-    "The verdict on the event uses two tolerances. One is for the calibration error (ECE of the risk), the other for the "
-    "ratio of observed to expected events. A model passes only if it is within both."
+    "The verdict on the event uses two tolerances. One is for the calibration error (ECE of the risk), the other for "
+    "the ratio of observed to expected events. A model passes only if it is within both."
 )
 
 

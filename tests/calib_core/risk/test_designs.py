@@ -196,3 +196,11 @@ def test_the_slope_of_groups_adds_what_their_rows_have_with_signs():
     wide = (t.ppf(0.95, like - 1) / norm.ppf(0.95)) ** 2
     found = slope_effect(x, y, w, p, groups, 0.9)
     assert found == pytest.approx((bread @ middle @ bread)[1, 1] / bread[1, 1] * wide, rel=1e-6)
+
+
+def test_the_share_of_weighted_groups_has_the_width_of_its_linearization():
+    s, y, w, g = designs.DESIGNS["clustered_cohort"](np.random.default_rng(9), 2000, 0.02)
+    rows = Predictions(np.column_stack([1 - s, s]), y.astype(int), weights=w * (1 + 1e-7), groups=g)
+    found = risk.in_the_large(rows)
+    width = 2 * t.ppf(0.95, 38) * by_hand(y - found.observed, w, g)
+    assert found.observed_high - found.observed_low == pytest.approx(width, rel=0.15)
