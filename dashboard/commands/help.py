@@ -52,7 +52,7 @@ def command(topic: tuple[str, ...], man: bool) -> None:
 
 
 def _explained(words: str, found: dict[str, Topic]) -> list[str]:
-    """Return a topic by its name or title as lines; fail with similar names if there is none."""
+    """Return a topic by its name or title as lines; fail with near ones if there is none."""
     import difflib
 
     from calib_core.text import listed
@@ -63,10 +63,12 @@ def _explained(words: str, found: dict[str, Topic]) -> list[str]:
     if topic is None:
         near = difflib.get_close_matches(name[:200], by_name, n=3)
         names = dict.fromkeys(by_name[each].name for each in near)
-        hints = [f"did you mean {' or '.join(names)}?"] if names else []
-        if mentioned := _mentioning(name, found):
-            hints.append(f"topics that mention it: {listed(mentioned)}")
-        fail(f"no topic is named {words!r}; {'; '.join(hints) or 'calib help lists all topics.'}")
+        mentioned = listed(_mentioning(name, found))
+        if names:
+            hint = f"did you mean {' or '.join(names)}?{f' It is mentioned in {mentioned}.' if mentioned else ''}"
+        else:
+            hint = f"it is mentioned in {mentioned}." if mentioned else "calib help lists all topics."
+        fail(f"no topic is named {words!r}; {hint}")
     return [topic.title, "", *topic.text.splitlines()]
 
 
