@@ -11,16 +11,26 @@ import pandas as pd
 
 from calib_core._base.arrays import Bools, Codes, Float64s, rounding
 from calib_core._base.diagram import Diagram
+from calib_core._base.distributions import t as student
 from calib_core._base.errors import as_share, as_whole
 from calib_core.defaults import LEVEL
-from calib_core.inference.intervals.clustered_rows import GROUPED, shares_in_cells
-from calib_core.inference.intervals.elementary import COUNTED, WEIGHED, share_ends
+from calib_core.inference.intervals.clustered_rows import (
+    GROUPED,
+    drawn_apart,
+    of_like_size,
+    shares_in_cells,
+    together,
+)
+from calib_core.inference.intervals.elementary import COUNTED, clopper_pearson, share_ends
 from calib_core.predictions.event_names import titles_of_classes
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 
 THRESHOLDS = tuple(np.arange(1, 100) / 100)
 
 
+LINEARIZED = "linearization, weights as known inverse sampling fractions (Binder 1983)"
+LINEARIZED_GROUPS = f"{GROUPED}, and {LINEARIZED}"
+"""Methods for weights that are not numbers of copies."""
 _WITH_ENDS = ("treat_all", "over_all", "hits", "standardized", "avoided")
 
 
@@ -111,10 +121,12 @@ def decision_curve(
     InputError for thresholds not between 0 and 1. What can mislead: only thresholds that somebody would use matter, and
     intervals are not corrected for multiple testing. A benefit above both acting on all and acting on none means that
     the model helps there, not that it is calibrated. Rows with an abstention are left out. Rows in groups count as
-    their effective sample size.
+    their effective sample size. Weights that are not whole numbers are treated as known inverse sampling fractions that
+    can depend on the outcome. Intervals are then the wider of two: Clopper and Pearson's at the effective size of the
+    share, and Student's by linearization.
 
     References: Vickers & Elkin 2006; Clopper & Pearson 1934; Kerr et al. 2016 (standardized net benefit); Zou & Donner
-    2008.
+    2008; Binder 1983 (linearization).
 
     >>> p = Predictions([[0.1, 0.9]] * 4 + [[0.8, 0.2]] * 6, [1, 1, 1, 0] + [0] * 5 + [1])
     >>> found = decision_curve(p, thresholds=(0.1, 0.5))
@@ -197,18 +209,26 @@ class _Shares:
 
     @property
     def method(self) -> str:
-        if self.rows.row_groups is not None and self.counted:
-            return GROUPED
-        return COUNTED if self.counted else WEIGHED
+        if self.rows.row_groups is not None:
+            return GROUPED if self.counted else LINEARIZED_GROUPS
+        return COUNTED if self.counted else LINEARIZED
 
     @cached_property
-    def sums(self) -> tuple[Float64s, Float64s, Float64s]:
-        """Running sums of the weights, of those with the class, and of their squares, each beginning with 0."""
+    def sums(self) -> tuple[Float64s, Float64s, Float64s, Float64s]:
+        """Running sums of weights, and of those with the class; and of the squares of both. Each begins with 0."""
         n = len(self.order)
         weight = np.ones(n) if self.rows.weights is None else self.rows.weights[self.order].astype(np.float64)
-        parts = (weight, weight * self.true[self.order], np.square(weight))
-        mass, hits, squares = (np.append(0.0, np.cumsum(part)) for part in parts)
-        return mass, hits, squares
+        true = self.true[self.order]
+        parts = (weight, weight * true, np.square(weight), np.square(weight) * true)
+        mass, hits, squares, of_hits = (np.append(0.0, np.cumsum(part)) for part in parts)
+        return mass, hits, squares, of_hits
+
+    @cached_property
+    def heaviest(self) -> tuple[float, float]:
+        """The largest weight of a row with the class, and of one without it; 0 where there is none."""
+        weight = np.ones(len(self.order)) if self.rows.weights is None else self.rows.weights
+        with_class, without = (float(weight[part].max(initial=0.0)) for part in (self.true, ~self.true))
+        return with_class, without
 
     def mass(self, start: Codes, stop: Codes) -> Float64s:
         """The share of all rows in each run."""
@@ -217,17 +237,55 @@ class _Shares:
 
     def benefit(self, start: Codes, stop: Codes, odds: Float64s) -> tuple[Float64s, Float64s, Float64s]:
         """Net benefit of acting on each run, with its interval; empty without rows."""
-        mass, hits, squares = (part[stop] - part[start] for part in self.sums)
+        mass, hits, squares, of_hits = (part[stop] - part[start] for part in self.sums)
         some = mass > 0
         share = np.divide(hits, mass, out=np.zeros(len(odds)), where=some)
-        if self.rows.row_groups is None:
-            kish = np.divide(np.square(mass), squares, out=np.zeros(len(odds)), where=some)
-            ends = share_ends(share, mass if self.counted else kish, self.counted, self.level)
-        else:
+        if self.rows.row_groups is not None:
             ends = self._of_groups(start, stop)
+        elif self.counted:
+            ends = share_ends(share, mass, True, self.level)
+        else:
+            worth = np.where(some, self._worth(mass, share, squares, of_hits), 1.0)
+            ends = clopper_pearson(share * worth, worth, self.level)
         low, high = (np.where(some, end, 0.0) for end in ends)
         value, least, most = (self.mass(start, stop) * (s - (1 - s) * odds) for s in (share, low, high))
-        return value, least, most
+        if self.counted:
+            return value, least, most
+        # Where weights depend on the outcome, the share of rows acted on is not known from the scores.
+        half = self._half(value, start, stop, odds)
+        return value, np.minimum(least, value - half), np.maximum(most, value + half)
+
+    def _worth(self, mass: Float64s, share: Float64s, squares: Float64s, of_hits: Float64s) -> Float64s:
+        """Effective sample size of the share with the class in each run: mass s (1 - s) / sum w^2 (y - s)^2 a unit."""
+        variance = np.square(1 - share) * of_hits + np.square(share) * (squares - of_hits)
+        alone = mass * share * (1 - share)
+        factor = np.divide(variance, alone, out=np.zeros(len(mass)), where=alone > 0)
+        plain = np.divide(squares, mass, out=np.ones(len(mass)), where=mass > 0)
+        # If all rows of a run have one outcome, one with the other would have at most the weight of such rows.
+        unseen = np.where(share > 0, self.heaviest[1], self.heaviest[0])
+        return np.asarray(mass / np.where(alone > 0, factor, np.maximum(plain, unseen)))
+
+    def _half(self, value: Float64s, start: Codes, stop: Codes, odds: Float64s) -> Float64s:
+        """Student's half width by linearization: rows add w (a - benefit), a = 1, -odds or, outside the run, 0."""
+        total, *_ = (part[-1] for part in self.sums)
+        groups = self.rows.row_groups
+        if groups is None:
+            _, _, squares, of_hits = (part[stop] - part[start] for part in self.sums)
+            others, every = squares - of_hits, self.sums[2][-1]
+            sums = of_hits + np.square(odds) * others - 2 * value * (of_hits - odds * others) + np.square(value) * every
+            count = float(total**2 / every)
+            sums = sums * count / max(count - 1, 1)
+        else:
+            assert self.rows.weights is not None
+            weight, sums = self.rows.weights.astype(np.float64), np.zeros(len(odds))
+            for i in range(len(odds)):
+                added = np.full(len(weight), -value[i])
+                run = self.order[start[i] : stop[i]]
+                added[run] += np.where(self.true[run], 1.0, -odds[i])
+                sums[i] = np.square(drawn_apart(together(weight * added, groups), groups, weight)).sum()
+            count = of_like_size(groups, weight)
+        point = float(student.isf((1 - self.level) / 2, max(count - 1, 1)))
+        return np.asarray(point * np.sqrt(np.maximum(sums, 0.0)) / total)
 
     def _of_groups(self, start: Codes, stop: Codes) -> tuple[Float64s, Float64s]:
         """Ends of the share with the class in each run, for grouped rows."""

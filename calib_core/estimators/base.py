@@ -389,10 +389,10 @@ def titled(reduction: Recipe | None, estimator: Recipe, *, of_event: bool = Fals
     """An error by the names of its notion and its estimator; a score by what it scores.
 
     A score of the claim to be right is another quantity than the score of whole predictions, except that both have one
-    accuracy. For an event it has the score's own name. The Brier score of whole predictions that have an event
-    (``of_event``) is twice as much, and its title states this. The share of rows that have the event is no accuracy.
-    Classes only matter to a score that averages over them, so that confidence and top-label share a name as they share
-    the value.
+    accuracy. For an event it has the score's own name, and an error is that of the risk. The Brier score of whole
+    predictions that have an event (``of_event``) is twice as much, and its title states this. The share of rows that
+    have the event is no accuracy. Classes only matter to a score that averages over them, so that confidence and
+    top-label share a name as they share the value.
 
     >>> from calib_core.reductions import REDUCTIONS
     >>> notions, score = map(REDUCTIONS.recipe, ("confidence", "event", "class-wise")), ESTIMATORS.recipe("log-loss")
@@ -400,6 +400,8 @@ def titled(reduction: Recipe | None, estimator: Recipe, *, of_event: bool = Fals
     ['Log loss', 'Log loss of the confidence', 'Log loss', 'Class-wise log loss']
     >>> titled(REDUCTIONS.recipe("top-label"), ESTIMATORS.recipe("ece"))
     'Top-label ECE'
+    >>> titled(REDUCTIONS.recipe("event"), ESTIMATORS.recipe("ece"))
+    'ECE of the risk'
     >>> titled(None, ESTIMATORS.recipe("brier"), of_event=True)
     'Brier score, summed over classes'
     """
@@ -411,6 +413,8 @@ def titled(reduction: Recipe | None, estimator: Recipe, *, of_event: bool = Fals
     if is_score(estimator.key) and of in ("event", "top"):
         of_claims = of == "top" and ESTIMATORS[estimator.key].flags.judged == "losses"
         return f"{estimator.title} of the confidence" if of_claims else estimator.title
+    if of == "event":
+        return f"{estimator.title} of the risk"
     return f"{reduction.title} {inside(estimator.title)}"
 
 

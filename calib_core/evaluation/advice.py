@@ -194,7 +194,7 @@ def error_tests(
     References: Holm 1979.
 
     >>> error_tests(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50)).partition(": ")[2]
-    "mean gap p = 1, Event ECE p = 1, Spiegelhalter's test p = 1. None is significant after correction."
+    "mean gap p = 1, ECE of the risk p = 1, Spiegelhalter's test p = 1. None is significant after correction."
     """
     rows = ErrorTests(predictions, "", eps, ratio, bins, level)
     if not rows.corrected:

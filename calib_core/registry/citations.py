@@ -20,6 +20,8 @@ WORKS = {
     "calibration. 2025; AISTATS 2026.",
     "Berta et al. (2026)": "Berta E, Holzmüller D, Bach F, Jordan MI. CalArena: a large-scale post-hoc calibration "
     "benchmark. 2026.",
+    "Binder (1983)": "Binder DA. On the variances of asymptotically normal estimators from complex surveys. "
+    "International Statistical Review 51, 1983.",
     "Błasiok and Nakkiran (2023)": "Błasiok J, Nakkiran P. Smooth ECE: principled reliability diagrams via kernel "
     "smoothing. 2023; ICLR 2024.",
     "Bröcker and Smith (2007)": "Bröcker J, Smith LA. Increasing the reliability of reliability diagrams. Weather and "
@@ -72,6 +74,8 @@ WORKS = {
     "Statistics 6, 1979.",
     "Kent (1964)": "Kent S. Words of estimative probability. Studies in Intelligence 8(4), 1964.",
     "Kish (1965)": "Kish L. Survey sampling. Wiley 1965.",
+    "Korn and Graubard (1998)": "Korn EL, Graubard BI. Confidence intervals for proportions with small expected "
+    "number of positive counts estimated from survey data. Survey Methodology 24, 1998.",
     "Kull et al. (2017)": "Kull M, Silva Filho T, Flach P. Beta calibration: a well-founded and easily implemented "
     "improvement on logistic calibration for binary classifiers. AISTATS 2017.",
     "Kull et al. (2019)": "Kull M, Perello Nieto M, Kängsepp M, Silva Filho T, Song H, Flach P. Beyond temperature "

@@ -29,6 +29,7 @@ from calib_core.inference.intervals.influence_functions import (
 )
 from calib_core.inference.intervals.observed_expected import (
     ONE_RISK,
+    effect_on_slope,
     events_undersampled,
     intercept_at,
     over,
@@ -45,11 +46,10 @@ from calib_core.text import score
 FEWEST_EVENTS = 5
 """Events, and rows without one, from which on a slope has a point: below it is biased by .7 and more."""
 UNDERSAMPLED = (
-    "rows with the event have larger weights than others of the same risk, as after sampling by outcome: intervals "
-    "can be too narrow"
+    "rows with the event have larger weights than others of the same risk, as after sampling by outcome. Intervals of "
+    "errors in bins and of the smooth curve can be too narrow"
 )
-"""Limitation of rows that were sampled by their outcome."""
-GROUPED_SLOPE = "no interval, because rows belong to groups, and the slope's interval needs independent rows"
+"""Limitation of rows of which those with the event were sampled less."""
 COLUMNS = ("measure", "title", "value", "low", "high", "floor", "reference", "note")
 """Columns of every table of measures of a risk."""
 
@@ -151,11 +151,14 @@ def in_the_large(
 
     What can mislead: no gap on average is not calibration, since gaps of opposite sign cancel. Risks of 0 and 1 are
     moved to 2.2e-16 from there before their log-odds are taken, and decide the slope; the note counts them. Weights
-    that are not whole numbers enter by Kish's number of rows, which was not simulated. Where rows belong to groups the
-    slope has no interval. NotAnswerable without two classes with a probability each.
+    that are not whole numbers are treated as known inverse sampling fractions. They can depend on the outcome, as in a
+    case-cohort or nested case-control sample: intervals use the variance by linearization (``event_variance``,
+    ``slope_effect``), simulated in ``designs.csv``. For rows in groups, Korn and Graubard's ends replace the first four
+    intervals, and the slope's variance is that of whole groups. NotAnswerable without two classes with a probability
+    each.
 
     References: Cox 1958; Van Calster et al. 2016, Journal of Clinical Epidemiology 74; Clopper & Pearson 1934; Firth
-    1993; Heinze & Schemper 2002.
+    1993; Heinze & Schemper 2002; Binder 1983 and Lin 2000 (weights); Korn & Graubard 1998 (groups).
 
     >>> p = Predictions([[0.8, 0.2]] * 100, [1] * 40 + [0] * 60)
     >>> found = in_the_large(p)
@@ -218,18 +221,19 @@ def _slope(rows: EventRows, level: float) -> tuple[float, float, float, float, s
     trials = trials_of_fit(rows.trials)
     if not np.ptp(trials.x) > 0:
         return np.nan, np.nan, np.nan, np.nan, ONE_RISK
-    if not rows.copies and rows.weights is not None:
-        trials = trials.scaled(float(rows.weights.sum() / np.square(rows.weights).sum()))
+    trials = trials.scaled(1 / effect_on_slope(rows, level))
     try:
         penalized, low, high = slope_profile(trials.x, trials.rows, trials.events, level)
         p = slope_p_value(trials.x, trials.rows, trials.events)
     except NotAnswerable as why:
         return np.nan, np.nan, np.nan, np.nan, str(why)
-    fewer = min(trials.observed, trials.total - trials.observed)
+    share = rows.trials.observed / rows.trials.total
+    fewer = min(share, 1 - share) * effective_rows(len(rows.scores), None if rows.copies else rows.weights)
+    fewer = min(rows.trials.observed, rows.trials.total - rows.trials.observed) if rows.copies else fewer
     notes = []
-    if rows.groups is not None:
+    if few := _few_for_sandwich(rows):
         low = high = p = np.nan
-        notes.append(GROUPED_SLOPE)
+        notes.append(few)
     if fewer < FEWEST_EVENTS:
         few = "events" if trials.observed <= trials.total - trials.observed else "rows without the event"
         notes.append(f"needs at least {FEWEST_EVENTS} {few}: with fewer a slope is biased")
@@ -402,6 +406,16 @@ def _of_auroc(
     if not why:
         low, high = auroc_ends(measure, answers, level)
     return key, title, measure.value, low, high, np.nan, np.nan, "; ".join(filter(None, [why, rows.note]))
+
+
+def _few_for_sandwich(rows: EventRows) -> str:
+    """Return the reason if weighted or grouped rows are too few for the slope's variance; empty otherwise."""
+    if rows.groups is not None:
+        return _few(_answers(rows)[0])
+    if rows.copies or rows.weights is None:
+        return ""
+    parts = (rows.weights[rows.outcomes], rows.weights[~rows.outcomes])
+    return _TOO_FEW if min(effective_rows(len(part), part) for part in parts) < FEWEST else ""
 
 
 def _few(rows: ConfidenceRows) -> str:

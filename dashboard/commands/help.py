@@ -52,8 +52,10 @@ def command(topic: tuple[str, ...], man: bool) -> None:
 
 
 def _explained(words: str, found: dict[str, Topic]) -> list[str]:
-    """Return a topic by its name or title as lines; fail with similar names if there is none."""
+    """Return a topic by its name or title as lines; fail with near ones if there is none."""
     import difflib
+
+    from calib_core.text import listed
 
     by_name = {topic.title.casefold(): topic for topic in found.values()} | dict(found)
     name = words.casefold()
@@ -61,9 +63,24 @@ def _explained(words: str, found: dict[str, Topic]) -> list[str]:
     if topic is None:
         near = difflib.get_close_matches(name[:200], by_name, n=3)
         names = dict.fromkeys(by_name[each].name for each in near)
-        hint = f"did you mean {' or '.join(names)}?" if names else "calib help lists all topics."
+        mentioned = listed(_mentioning(name, found))
+        if names:
+            hint = f"did you mean {' or '.join(names)}?{f' It is mentioned in {mentioned}.' if mentioned else ''}"
+        else:
+            hint = f"it is mentioned in {mentioned}." if mentioned else "calib help lists all topics."
         fail(f"no topic is named {words!r}; {hint}")
     return [topic.title, "", *topic.text.splitlines()]
+
+
+def _mentioning(name: str, found: dict[str, Topic]) -> list[str]:
+    """Return the names of the three topics with most mentions of these words, with or without hyphens."""
+    import re
+
+    words = r"[\s-]+".join(map(re.escape, re.split(r"[\s-]+", name)))
+    mentions = {
+        each.name: len(re.findall(rf"(?<!\w){words}(?!\w)", each.text, re.IGNORECASE)) for each in found.values()
+    }
+    return [each for each in sorted(mentions, key=lambda each: -mentions[each]) if mentions[each]][:3]
 
 
 def _listed(found: dict[str, Topic]) -> list[str]:

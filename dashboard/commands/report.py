@@ -44,6 +44,8 @@ _STEPS = 1000
               help="Use the choices of this earlier report. FILE, --test and --other must be its files.")  # fmt: skip
 @click.option("--pdf", type=_shared_options.OUTPUT, help="Also write the report as PDF (needs Chromium).")
 @click.option("--word", type=_shared_options.OUTPUT, help="Also write the report as a Word document (DOCX).")
+@click.option("--latex", type=_shared_options.OUTPUT,
+              help="Also write the whole report as a LaTeX file, with places for figure-01.pdf, ...")  # fmt: skip
 @click.option("--tables", type=_shared_options.OUTPUT,
               help="Also write every table as CSV and LaTeX, into this ZIP file.")  # fmt: skip
 @click.option("--figures", type=_shared_options.OUTPUT,
@@ -68,6 +70,7 @@ def command(
     like: Path | None,
     pdf: Path | None,
     word: Path | None,
+    latex: Path | None,
     tables: Path | None,
     figures: Path | None,
     card: Path | None,
@@ -123,6 +126,8 @@ def command(
         _outputs.write(pdf, chromium.pdf(report.html))
     if word:
         _outputs.write(word, report.word())
+    if latex:
+        _outputs.write(latex, report.latex())
     if tables:
         _outputs.write(tables, report.table_files())
     if card:

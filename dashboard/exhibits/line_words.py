@@ -80,8 +80,8 @@ OF_ERROR = (
     "expected events to be within its tolerance."
 )
 OF_BOTH = (
-    "The verdict on the event uses two tolerances: one for the calibration error (Event ECE), one for the ratio of "
-    "observed to expected events. A model passes only if it is within both."
+    "The verdict on the event uses two tolerances. One is for the calibration error (ECE of the risk), the other for "
+    "the ratio of observed to expected events. A model passes only if it is within both."
 )
 
 
@@ -159,14 +159,21 @@ Debiased ECE: ECE minus the contribution of noise in the bins' outcomes, by a no
 def definitions_in(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the definitions of the errors in running text, and of the notions in front of errors.
 
-    >>> [note.partition(":")[0] for note in definitions_in(["Event ECE estimated at 17 %", "the confidence"])]
+    >>> [note.partition(":")[0] for note in definitions_in(["ECE of the risk estimated at 17 %", "the confidence"])]
     ['ECE', 'Event']
     """
     text = " ".join(texts)
     errors = [each for each in map(cc.ESTIMATORS.__getitem__, cc.ESTIMATORS) if each.title in text]
     titles = "|".join(re.escape(each.title) for each in errors)
     notions = map(cc.REDUCTIONS.__getitem__, cc.REDUCTIONS) if errors else ()
-    return _defined(errors, (each for each in notions if re.search(rf"(?i)\b{each.title} ({titles})\b", text)))
+    named = (
+        each for each in notions if re.search(rf"(?i)\b{each.title} ({titles})\b", text) or _of_risk(each, titles, text)
+    )
+    return _defined(errors, named)
+
+
+def _of_risk(notion: Entry[Any], titles: str, text: str) -> bool:
+    return notion.flags.of == "event" and re.search(rf"\b({titles}) of the risk\b", text) is not None
 
 
 def _defined(errors: Iterable[Entry[Any]], notions: Iterable[Entry[Any]]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from dashboard.exhibits import event_words
 from dashboard.export import zipped
 from dashboard.report import chromium, recipe
 from dashboard.report.document import Block, Document, Section, TypesetTable, within
+from dashboard.report.latex import latex_file
 from dashboard.report.page import html_page
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import chapters, wanted
@@ -55,6 +56,10 @@ class Report:
         from dashboard.report.word import word_file  # an extra
 
         return word_file(self.document, chromium.on_page(self.document))
+
+    def latex(self) -> bytes:
+        """Return the whole report as a LaTeX file: text, gaps and tables, with a place for each figure."""
+        return latex_file(self.document).encode()
 
     def table_files(self) -> bytes:
         """Return both as a ZIP archive."""

@@ -165,6 +165,23 @@ class Figure:
     width: str = "full"
 
 
+@dataclass(frozen=True)
+class FlowStep:
+    """Box of a flow of rows: its ``title``, its ``lines``, and what is ``left_out`` before the next box."""
+
+    title: str
+    lines: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FlowChart:
+    """Boxes from top to bottom, with what is left out between them to the right. It consists of text only."""
+
+    caption: str
+    steps: tuple[FlowStep, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Beside:
     """Blocks in two columns: of equal width, or with ``main`` the left one twice as wide."""
@@ -183,7 +200,18 @@ class Folded:
 
 
 Block: TypeAlias = (
-    Headline | Paragraph | Blank | Bullets | FactList | Code | Heading | TypesetTable | Figure | Beside | Folded
+    Headline
+    | Paragraph
+    | Blank
+    | Bullets
+    | FactList
+    | Code
+    | Heading
+    | TypesetTable
+    | Figure
+    | FlowChart
+    | Beside
+    | Folded
 )
 
 

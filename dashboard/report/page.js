@@ -30,6 +30,7 @@
   // a page without figures, the next figure shrinks a little and fits; where that is not enough, rows of the page's
   // tables are further apart.
   const PAGE = (269 / 25.4) * 96; // pixels of a page between the margins of page.css
+  const SHAPE = 0.8; // height of the diagram of page one as a share of its width
   const BLANK = 0.2, MOST = 1.75, LEAST = 0.8; // share of a page, growth and shrinking of a figure
   const SPARE = 12, AIR = 8, MARGIN = 8; // pixels: below a figure, between rows, the empty end of page one
   async function fill() {
@@ -51,13 +52,17 @@
       await Plotly.relayout(place, { height });
     }
   }
-  // How much the diagram of page one grows into the room below it.
+  // How much the diagram of page one grows into the room below it: to its shape on screen, or, if much is left, farther.
   function firstPage(second) {
     const columns = second.parentElement.querySelector(".beside.main");
     const place = columns && columns.querySelector("[data-figure]");
     if (!place) return [];
-    const room = second.getBoundingClientRect().top - columns.getBoundingClientRect().bottom;
-    return room > BLANK * PAGE ? shared([[place]], room - SPARE) : [];
+    const below = place.closest(".beside.main > div").lastElementChild.getBoundingClientRect().bottom;
+    const room = second.getBoundingClientRect().top - below - SPARE;
+    const { width, height } = specs[place.dataset.figure].layout;
+    const most = room > BLANK * PAGE ? (MOST - 1) * height : SHAPE * width - height;
+    const more = Math.floor(Math.min(room, most));
+    return more > 0 ? [{ place, more }] : [];
   }
   function keepsShape(layout) {
     return Object.values(layout).some((axis) => axis && axis.scaleanchor);

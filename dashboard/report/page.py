@@ -82,8 +82,8 @@ def _escaped(cell: str, bold: bool) -> str:
     return f"<b>{text}</b>" if bold else text
 
 
-_SENTENCE = 110
-"""Pixels in which a cell of words may be wrapped."""
+_SENTENCE, _NAME = 110, 84
+"""Pixels in which a cell of words may be wrapped, and a name of a line in a table that needs all of the page."""
 LONGEST_WORD = 40
 """Letters of a word that is not broken in a table."""
 
@@ -108,9 +108,7 @@ def table_parts(table: TypesetTable) -> TableParts:
         if sum(widths) <= _PAGE:
             return TableParts((tuple(range(len(widths))),), size == _DENSE, tuple(widths), wrapped=not sentence)
     widths = _widths(table, _DENSE, _SENTENCE)
-    naming = 0
-    while naming < min(2, len(widths)) and (naming == 0 or not table.columns[naming].numeric):
-        naming += 1
+    naming = _naming(table)
     own, rest = sum(widths[:naming]), widths[naming:]
     # Parts of about one width; where words are so long that this fails, each has one column more than those names.
     number = math.ceil(sum(rest) / max(_PAGE - own - max(rest), 1))
@@ -123,18 +121,25 @@ def table_parts(table: TypesetTable) -> TableParts:
     return TableParts(tuple(parts), True, tuple(widths))
 
 
+def _naming(table: TypesetTable) -> int:
+    """Return the number of first columns that name the lines: one, or two if the second has words as well."""
+    return 1 + (len(table.columns) > 1 and not table.columns[1].numeric)
+
+
 def _widths(table: TypesetTable, size: float, sentence: float) -> list[float]:
     """Return the least pixels of each column: numbers are not wrapped, and of words only what is longer than this."""
-    cells = table.cells
+    cells, naming = table.cells, _naming(table)
     found = []
     for i, column in enumerate(table.columns):
         heading = (f"<b>{word}</b>" for word in column.heading.split())
+        # A table whose lines cannot be told by their first columns is not read: these are not squeezed.
+        longest = sentence if sentence or i >= naming else _NAME
         own = {_escaped(line[i], j in table.bold) for j, line in enumerate(cells)}
         words = {word for cell in own for word in cell.split() if len(word) <= LONGEST_WORD}
         if column.numeric and not sentence:  # what a number is for can be below it
             own = {cell.partition(" (")[0] for cell in own}
         whole = (text_width(cell, size) for cell in own)
-        least = whole if column.numeric else (min(each, sentence) for each in whole)
+        least = whole if column.numeric else (min(each, longest) for each in whole)
         found.append(max(*least, *(text_width(word, size) for word in (*heading, *words)), 0.0) + _PADDING[size])
     return found
 

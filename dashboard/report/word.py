@@ -27,6 +27,7 @@ from dashboard.report.document import (
     Document,
     FactList,
     Figure,
+    FlowChart,
     Folded,
     Heading,
     Headline,
@@ -144,6 +145,8 @@ class _Writer:
                 self.table(block)
             case Figure():
                 self.figure(block)
+            case FlowChart():
+                self.flow(block)
             case Beside():
                 self.blocks((*block.left, *block.right))
             case Folded():
@@ -226,6 +229,41 @@ class _Writer:
                     _bottom(cell)
         self.file.add_paragraph().paragraph_format.space_after = Pt(2)
 
+    def flow(self, block: FlowChart) -> None:
+        """Write boxes of a flow of rows as cells with borders: steps on the left, rows left out on the right."""
+        lines = [(step, out) for step in block.steps for out in (False, True) if not out or step is not block.steps[-1]]
+        table = self.file.add_table(rows=0, cols=2)
+        table.autofit = False
+        for step, out in lines:
+            row = table.add_row()
+            _whole(row)
+            for cell, inches in zip(row.cells, (3.2, 3.8), strict=True):
+                cell.width = Inches(inches)
+                cell.paragraphs[0].paragraph_format.keep_with_next = True
+            if out:
+                self.box(row.cells[0], "", ("\N{DOWNWARDS ARROW}",))
+            if not out or step.left_out:
+                title, texts = ("Left out", step.left_out) if out else (step.title, step.lines)
+                self.box(row.cells[out], title, texts)
+                _boxed(row.cells[out])
+        self.caption(block.caption)
+
+    def box(self, cell: Any, title: str, lines: Iterable[str]) -> None:
+        """Write a bold title and lines below it into a cell."""
+        paragraph = cell.paragraphs[0]
+        paragraph.paragraph_format.space_after = Pt(2)
+        if not title or title != "Left out":
+            paragraph.alignment = WD_ALIGN_PARAGRAPH.CENTER
+        if title:
+            paragraph.add_run(_plain(title)).bold = True
+        for i, line in enumerate(lines):
+            run = paragraph.add_run()
+            if title or i:
+                run.add_break()
+            run.add_text(_plain(line))
+        for run in paragraph.runs:
+            run.font.size = Pt(9)
+
     def figure(self, block: Figure) -> None:
         """Write a figure with its description for screen readers, and its caption below."""
         number = next(number for number, figure in self.document.figures if figure is block)
@@ -286,6 +324,12 @@ def _margins(table: Any, twips: int) -> None:
 def _bottom(cell: Any) -> None:
     borders = _element("w:tcBorders")
     borders.append(_rule("bottom", 4))
+    cell._tc.get_or_add_tcPr().append(borders)
+
+
+def _boxed(cell: Any) -> None:
+    borders = _element("w:tcBorders")
+    borders.extend(_rule(side, 8) for side in ("top", "left", "bottom", "right"))
     cell._tc.get_or_add_tcPr().append(borders)
 
 

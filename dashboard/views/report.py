@@ -265,6 +265,7 @@ def _take_home(selection: Selection, report: Report) -> None:
             widgets.download("PDF", f"{report.stem}.pdf", lambda: chromium.pdf(report.html))
         if find_spec("docx"):
             widgets.download("Word", f"{report.stem}.docx", report.word)
+        widgets.download("LaTeX", f"{report.stem}.tex", report.latex)
         widgets.download("Tables (CSV and LaTeX)", f"{report.stem}-tables.zip", report.table_files)
         if chromium.found():
             width = selection.column

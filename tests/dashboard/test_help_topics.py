@@ -63,6 +63,11 @@ def test_a_title_in_words_finds_its_topic() -> None:
     [
         ("noise flo", "calib help: no topic is named 'noise flo'; did you mean noise-floor?\n"),
         ("zzzz", "calib help: no topic is named 'zzzz'; calib help lists all topics.\n"),
+        ("DCA", "calib help: no topic is named 'DCA'; it is mentioned in validate-a-risk.\n"),
+        (
+            "tripod",
+            "calib help: no topic is named 'tripod'; did you mean grid? It is mentioned in validate-a-risk.\n",
+        ),
     ],
 )
 def test_an_unknown_topic_is_one_sentence_with_near_names(words: str, sentence: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from base64 import b64decode
 from pathlib import Path
 
 import docx
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from docx.enum.text import WD_COLOR_INDEX
@@ -18,13 +20,28 @@ from calib_core.defaults import LEVEL, SEED
 from calib_core.inference.noise.noise_floor import RESAMPLES
 from calib_core.registry.citations import WORKS
 from calib_core.risk.smooth_curve import DRAWS
-from calib_core.text import in_percent, score
+from calib_core.text import in_percent, latex_escaped, score
 from dashboard import report, session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import Options, Report
 from dashboard.report.chromium import Picture
-from dashboard.report.document import Blank, Bullets, Heading, Paragraph, TypesetTable, within
+from dashboard.report.document import (
+    Blank,
+    Bullets,
+    Code,
+    Document,
+    FlowChart,
+    FlowStep,
+    Heading,
+    Paragraph,
+    Section,
+    TypesetTable,
+    within,
+)
+from dashboard.report.latex import latex_file
+from dashboard.report.page import html_page
+from dashboard.report.sections.validation.items import flow_chart
 from dashboard.report.sections.validation.tripod import ANSWERED, AUTHOR, SECTIONS
 from dashboard.report.word import word_file
 from dashboard.selection import Selection, Source
@@ -198,3 +215,87 @@ def test_the_command_has_the_threshold_as_an_option() -> None:
     assert "--choices" in report_line(also)
     assert "--threshold" not in report_line(also)
     assert "--threshold" not in report_line(chosen.replace(style="review"))
+
+
+# -- flow and LaTeX -------------------------------------------------------------------------------------------
+
+
+def test_the_flow_has_boxes_with_and_without_the_event_and_reasons_to_their_right() -> None:
+    flow = pd.DataFrame(
+        [
+            ("rows in the file", "", 10, math.nan),
+            ("left out", "no value in p", 1, math.nan),
+            ("left out", "no value in died", 2, math.nan),
+            ("rows with a prediction and an outcome", "", 7, 3.0),
+            ("left out", "other than age=40..", 3, 1.0),
+            ("judged", "", 4, 2.0),
+        ],
+        columns=["step", "reason", "rows", "events"],
+    )
+    found = flow_chart(flow, "“died”")
+    assert [step.title for step in found.steps] == [
+        "Rows in the file",
+        "Rows with a prediction and an outcome",
+        "Judged",
+    ]
+    assert [step.lines for step in found.steps] == [
+        ("10 rows",),
+        ("7 rows", "with “died”: 3; without: 4"),
+        ("4 rows", "with “died”: 2; without: 2"),
+    ]
+    assert [step.left_out for step in found.steps] == [
+        ("no value in p: 1 row", "no value in died: 2 rows"),
+        ("other than age=40..: 3 rows",),
+        (),
+    ]
+    made = Document("T", "", "", "", (Section("flow", "Flow", (found,)),))
+    page = html_page(made, "0").decode()
+    assert page.count('<p class="box') == 5
+    assert "<b>Left out</b><br>no value in p: 1 row<br>no value in died: 2 rows" in page.replace("\u00a0", " ")
+    (table,) = docx.Document(io.BytesIO(word_file(made, {}))).tables
+    cells = [[cell.text for cell in row.cells] for row in table.rows]
+    assert cells[1] == ["\N{DOWNWARDS ARROW}", "Left out\nno value in p: 1 row\nno value in died: 2 rows"]
+    assert cells[2][0] == "Rows with a prediction and an outcome\n7 rows\nwith “died”: 3; without: 4"
+    assert len(cells) == 5
+
+
+KNOWN = """
+documentclass usepackage setlength setcounter newcommand DeclareUnicodeCharacter begin end par gap drawn section
+subsection textbf small Large bfseries footnotesize scriptsize ttfamily item toprule midrule bottomrule endhead
+endfoot raggedright raggedleft arraybackslash linewidth tabcolsep fbox parbox centering hspace downarrow rightarrow
+nopagebreak ensuremath ge le approx tau colorbox IfFileExists includegraphics parindent parskip emergencystretch
+textless textgreater textbackslash textbar textasciitilde textasciicircum char
+"""
+
+
+def test_the_latex_file_has_the_text_the_gaps_and_every_table(made: Report) -> None:
+    text = made.latex().decode()
+    plain = re.sub(r"\\[{}]", "", text)
+    assert plain.count("{") == plain.count("}")
+    opened, closed = (re.findall(rf"\\{word}\{{(\w+)\}}", text) for word in ("begin", "end"))
+    assert sorted(opened) == sorted(closed)
+    assert set(re.findall(r"\\([a-zA-Z]+)", text)) <= set(KNOWN.split())
+    # What pdfTeX's input encoding lacks is declared in the file.
+    declared = {chr(int(code, 16)) for code in re.findall(r"DeclareUnicodeCharacter\{(\w+)\}", text)}
+    assert {letter for letter in text if ord(letter) > 126} <= declared | set("“”‘’…²·×±é")
+    assert text.count(r"\gap{") == len(blocks(made, Blank))
+    for item in ITEMS:
+        assert f"(item {item.number})}}" in text
+    printed = [number for number, table in made.document.tables if table.cells and not number.startswith("S")]
+    assert re.findall(r"\\textbf\{Table (\w+)\.\}", text) == printed
+    assert re.findall(r"\\drawn\{figure-(\d+)\.pdf\}", text) == [f"{i:02d}" for i, _ in made.document.figures]
+    for table in re.findall(r"\\begin\{longtable\}(.*?)\\end\{longtable\}", text, re.DOTALL):
+        columns = table.splitlines()[0].count("p{")
+        lines = [line for line in table.splitlines() if line.endswith(r" \\")]
+        assert {len(re.findall(r"(?<!\\)&", line)) + 1 for line in lines} == {columns}
+        widths = [float(width) for width in re.findall(r"p\{([\d.]+)", table.splitlines()[0])]
+        assert 0.6 < sum(widths) < 1
+
+
+def test_names_are_text_in_the_latex_file() -> None:
+    evil = "\\input{x} $1 & 50 % #_^~"
+    parts = (Heading(evil), Paragraph(evil, evil), Bullets((evil,)), Code(evil, evil), Blank(evil, "1"))
+    steps = FlowChart(evil, (FlowStep(evil, (evil,), (evil,)), FlowStep(evil, (evil,))))
+    text = latex_file(Document(evil, evil, evil, evil, (Section("k", evil, (*parts, steps)),)))
+    assert text.count(latex_escaped(evil)) == 4 + 1 + 2 + 1 + 1 + 2 + 1 + 6
+    assert not re.search(r"\\(?!text)input", text.split("begin{document}")[1])

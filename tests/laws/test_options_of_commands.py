@@ -206,7 +206,9 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def made(selection: Any, options: Any) -> Any:
         found.append((selection, options))
-        return SimpleNamespace(html=b"html", document=None, table_files=lambda: b"tables", word=lambda: b"word")
+        return SimpleNamespace(
+            html=b"html", document=None, table_files=lambda: b"tables", word=lambda: b"word", latex=lambda: b"latex"
+        )
 
     monkeypatch.setattr(report, "_made", made)
 
@@ -443,6 +445,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     },
     "report --style": ("report risk.csv --label died -o r.html", "", "--style validation"),
     "report --threshold": ("report risk.csv --label died -o r.html --style validation", "", "--threshold 0.2"),
+    "report --latex": ("report three.csv -o r.html", "", "--latex r.tex"),
     "report --word": ("report three.csv -o r.html", "", "--word r.docx"),
     "report --width": ("report three.csv -o r.html --figures f.zip", "", "--width single"),
     "reproduce --files": ("reproduce p1-table-2 --json --splits 1", "--files nets", "--files others"),

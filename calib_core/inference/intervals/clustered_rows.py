@@ -185,14 +185,15 @@ class GroupsInCells:
         squares = _sums(self.cell, np.square(self.weight), self.cells)
         return np.asarray(np.divide(np.square(total), squares, out=np.zeros(self.cells), where=squares > 0))
 
-    def worth(self, level: float) -> Float64s:
+    def worth(self, level: float, counted: bool = True) -> Float64s:
         """Effective sample size of each cell's share, (cells,), with a margin for few groups.
 
         n* = n / max(1, V / V0) (z / t)^2. V = sum_g ((O_g - o W_g) / (1 - W_g / n))^2 is the variance observed
         between groups, with O_g outcomes of group g among W_g and o their share. (A large group attracts the share.)
         For independent rows it is V0 = n o (1 - o). The point t has one degree of freedom less than ``fewest``. The
         result n* is ``fewest`` if that is below ``FEWEST``, or if fewer than ``SEEN`` groups have a right row, or a
-        wrong one. It is never less than ``fewest``.
+        wrong one. It is never less than ``fewest`` if weights are numbers of copies (``counted``); other weights can
+        depend on the outcome.
 
         References: Korn & Graubard 1998, Survey Methodology 24; Kish 1965, §11.7; Bell & McCaffrey 2002.
         """
@@ -201,13 +202,20 @@ class GroupsInCells:
         rest = np.maximum(1.0 - self.weight / np.maximum(total[self.cell], 1e-300), 1e-9)
         seen = _sums(self.cell, np.square((self.outcome - share[self.cell] * self.weight) / rest), self.cells)
         alone = total * share * (1.0 - share)
-        effect = np.maximum(np.divide(seen, alone, out=np.ones(self.cells), where=alone > 0), 1.0)
+        # Samples by the outcome can have less noise than as many rows of one weight.
+        effect = np.divide(seen, alone, out=np.ones(self.cells), where=alone > 0)
+        effect = np.maximum(effect, 1.0 if counted else 1e-9)
         tail, fewest = (1.0 - level) / 2, self.fewest
         room = np.square(norm.isf(tail) / student.isf(tail, np.maximum(fewest - 1, 1)))
+        least = fewest if counted else 0.0
+        return np.where(self.seen, np.maximum(total / effect * room, least), fewest)
+
+    @property
+    def seen(self) -> Bools:
+        """Cells in which enough groups show their variance, (cells,)."""
         with_right = np.bincount(self.cell, self.outcome > 0, self.cells)
         with_wrong = np.bincount(self.cell, self.weight - self.outcome > 0, self.cells)
-        enough = (np.minimum(with_right, with_wrong) >= SEEN) & (fewest >= FEWEST)
-        return np.where(enough, np.maximum(total / effect * room, fewest), fewest)
+        return np.asarray((np.minimum(with_right, with_wrong) >= SEEN) & (self.fewest >= FEWEST))
 
 
 _ENTRIES = ("cell", "group", "weight", "score", "outcome", "square")
@@ -228,7 +236,7 @@ def shares_in_cells(
 
     ``cell`` and ``right`` are those of the chosen ``rows`` (positions) of the predictions. Independent rows use
     ``share_ends``. Grouped rows use Clopper and Pearson's ends for their effective sample size (``worth``); with
-    weights, Hoeffding's for the effective number of groups.
+    weights and few groups, Hoeffding's for the effective number of groups.
     """
     weight = np.ones(len(rows)) if predictions.weights is None else predictions.weights[rows]
     counted = predictions.weights is None or whole(predictions.weights)
@@ -241,7 +249,7 @@ def shares_in_cells(
         return *share_ends(share, worth, counted, level), COUNTED if counted else WEIGHED
     mine = groups.take(rows)
     sums = GroupsInCells.of_rows(cell, mine, np.zeros(len(rows)), right, weight, cells)
-    return *share_ends_of(sums, counted, level), GROUPED if counted else WEIGHED
+    return *share_ends_of(sums, counted, level), GROUPED if counted or sums.seen.all() else WEIGHED
 
 
 def share_ends_of(sums: GroupsInCells, counted: bool, level: float) -> tuple[Float64s, Float64s]:
@@ -250,8 +258,10 @@ def share_ends_of(sums: GroupsInCells, counted: bool, level: float) -> tuple[Flo
     share = np.divide(
         _sums(sums.cell, sums.outcome, sums.cells), total, out=np.full(sums.cells, np.nan), where=total > 0
     )
-    if not counted:
-        return share_ends(share, sums.fewest, False, level)
-    n = np.where(total > 0, sums.worth(level), 1.0)
+    n = np.where(total > 0, sums.worth(level, counted), 1.0)
     low, high = clopper_pearson(np.nan_to_num(share) * n, n, level)
+    if not counted:
+        # Unseen noise of few groups with weights has no law: Hoeffding's ends need none.
+        least, most = share_ends(share, sums.fewest, False, level)
+        low, high = (np.where(sums.seen, end, other) for end, other in ((low, least), (high, most)))
     return np.where(total > 0, low, np.nan), np.where(total > 0, high, np.nan)

@@ -17,7 +17,8 @@ from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.distributions import beta, norm
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, share_ends_of, shares_in_cells
 from calib_core.inference.intervals.elementary import WEIGHED
-from calib_core.inference.intervals.event_rows import EventRows, Trials, grid_of
+from calib_core.inference.intervals.event_rows import EventRows, Trials, grid_of, log_odds
+from calib_core.inference.intervals.sampling_designs import event_variance, shifted, slope_effect
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 
 ONE_RISK = "all predicted risks are equal: a slope needs at least two different ones"
@@ -246,8 +247,8 @@ def ratio_ends(scores: Float64s, outcomes: Bools, weights: Float64s | None, tail
 
     The function B is the quantile of a beta distribution. These are Clopper and Pearson's ends for N' rows, because the
     variance of O is O (1 - sum p^2 / sum p). N' = N if the scores do not separate rows, and without any event. For
-    fractional weights, rows and events are divided by c = sum w^2 v / sum w v, v = p^ (1 - p^). This is Kish's factor
-    for the variance of the events; it was not simulated like the rest.
+    fractional weights, rows and events are divided by c = V / sum w v, v = p^ (1 - p^). V is the variance by
+    linearization, sum w^2 (y - q)^2 (``event_variance``), so weights may depend on the outcome.
 
     Rows are read on the fine grid of summaries, every cell at its mean score, so counts of rows give the same result.
 
@@ -371,25 +372,51 @@ def fitted_chance(trials: Trials) -> Float64s:
 
 
 def _inflation(scores: Float64s, outcomes: Bools, weights: Float64s) -> float:
-    """sum w^2 v / sum w v: by how much weights make events vary more than as many rows of weight 1."""
+    """By how much weights make events vary more than as many rows of weight 1: ``event_variance`` / sum w v.
+
+    v = p^ (1 - p^) are the variances at the recalibrated risks; at the observed share with few events. Without an
+    event, or with nothing else, the variance is not seen: then Kish's factor sum w^2 / sum w.
+    """
     plain = float(np.square(weights).sum() / weights.sum())
-    trials = Trials.of(scores, outcomes, weights).scaled(1 / plain)
-    if min(trials.observed, trials.total - trials.observed) <= TRUSTED:
+    every = Trials.of(scores, outcomes, weights)
+    moved = shifted(scores, intercept_at(every, every.observed))
+    variance = event_variance(scores, outcomes, weights, moved)
+    if not 0 < every.observed < every.total or not variance > 0:
         return plain
+    trials = every.scaled(1 / plain)
+    share = trials.observed / trials.total
+    if min(trials.observed, trials.total - trials.observed) <= TRUSTED:
+        return variance / (every.total * share * (1 - share))
     used = trials_of_fit(trials)
     # Chances are monotone in scores, so those of rows are between those of their neighbors.
     chance = np.interp(scores, used.score, fitted_chance(trials))
-    variance = chance * (1 - chance)
-    return float(np.square(weights) @ variance / (weights @ variance))
+    return variance / float(weights @ (chance * (1 - chance)))
+
+
+def effect_on_slope(rows: EventRows, level: float) -> float:
+    """Factor of the slope's variance at ``level`` for weighted or grouped rows, compared with the rows' weights.
+
+    1 for independent rows and copies of them. See ``slope_effect``. The fit is Firth's, on the scale of Kish's number
+    of rows.
+    """
+    if rows.groups is None and rows.copies:
+        return 1.0
+    weights = np.ones(len(rows.scores)) if rows.weights is None else rows.weights
+    plain = 1.0 if rows.copies else float(np.square(weights).sum() / weights.sum())
+    used = trials_of_fit(rows.trials.scaled(1 / plain))
+    line = FirthLine.of(used.x, used.rows, used.events)
+    intercept, slope = line.fit().coefficients
+    x = (log_odds(rows.scores) - line.middle) / line.spread
+    return slope_effect(x, rows.outcomes, weights, expit(intercept + slope * x), rows.groups, level)
 
 
 def events_undersampled(rows: EventRows) -> bool:
     """True if rows with the event have significantly larger weights than others of the same risk.
 
     Inverse sampling fractions do so where rows were sampled by their outcome. With p the recalibrated risk, the
-    variance of the events is then sum w^2 (y - p)^2. Intervals use sum w^2 p (1 - p), that of weights that do not
-    depend on the outcome given the risk. True if the former is 1.25 times the latter, and the difference 4 times
-    its standard deviation.
+    variance of the events is then sum w^2 (y - p)^2. Noise of errors in bins is that of sum w^2 p (1 - p), of weights
+    that do not depend on the outcome given the risk. True if the former is 1.25 times the latter, and the difference 4
+    times its standard deviation.
     """
     if rows.weights is None or rows.copies or rows.groups is not None:
         return False

@@ -105,8 +105,8 @@ class EstimateLine(OneLine):
     def as_measured(self) -> str:
         """The value of the estimator's formula and its bins, in a sentence.
 
-        >>> EstimateLine("event", "ece", "Event ECE", 400, "15 equal width", 0.1683).as_measured
-        'Event ECE, raw value: 17 % (bins: 15 equal width).'
+        >>> EstimateLine("event", "ece", "ECE of the risk", 400, "15 equal width", 0.1683).as_measured
+        'ECE of the risk, raw value: 17 % (bins: 15 equal width).'
         """
         return measured_in(self.title, self.written(self.value), self.bins)
 
@@ -114,7 +114,7 @@ class EstimateLine(OneLine):
     def cells(self) -> str:
         """The groups that the interval is about, or the bins.
 
-        >>> EstimateLine("event", "ece", "Event ECE", 400, "15 equal width", 0.1683).cells
+        >>> EstimateLine("event", "ece", "ECE of the risk", 400, "15 equal width", 0.1683).cells
         'bins: 15 equal width'
         """
         _, over, cells = self.about.partition(" over ")

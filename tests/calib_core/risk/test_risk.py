@@ -277,15 +277,16 @@ def test_weights_widen_the_ratio_by_where_the_events_are(heavy):
     assert (found.ratio_high - found.ratio_low) / 2 == pytest.approx(half, rel=0.05)
 
 
-def test_rows_of_a_group_widen_the_ratio_and_have_no_interval_of_the_slope():
+def test_rows_of_a_group_widen_the_ratio_and_the_slope():
     s, y = sample(40, seed=14)
     alone = risk.in_the_large(predictions(np.repeat(s, 6), np.repeat(y, 6)))
     grouped = risk.in_the_large(predictions(np.repeat(s, 6), np.repeat(y, 6), groups=np.repeat(np.arange(40), 6)))
     assert grouped.ratio == alone.ratio
     assert grouped.ratio_high - grouped.ratio_low > 1.5 * (alone.ratio_high - alone.ratio_low)
-    assert np.isnan([grouped.slope_low, grouped.slope_high]).all()
+    assert grouped.slope_high - grouped.slope_low > 1.5 * (alone.slope_high - alone.slope_low)
     assert grouped.p_value > alone.p_value
-    assert "groups" in grouped.slope_note
+    single = risk.in_the_large(predictions(s, y))
+    assert grouped.slope_high - grouped.slope_low > 0.8 * (single.slope_high - single.slope_low)
     curve = risk.smooth_curve(predictions(np.repeat(s, 6), np.repeat(y, 6), groups=np.repeat(np.arange(40), 6)))
     assert np.isnan(curve.low).all()
     assert "groups" in curve.note
@@ -464,12 +465,13 @@ def test_rows_of_no_weight_are_no_rows():
     assert np.isfinite(risk.in_the_large(both).ratio_low)
 
 
-def test_a_slope_of_rows_in_groups_has_neither_interval_nor_p_value():
+def test_a_slope_of_few_groups_has_neither_interval_nor_p_value():
     rng = np.random.default_rng(0)
     x = rng.normal(-1.0, 1.5, 600)
     stated = expit(2.0 * x)
     died = (rng.random(600) < expit(x)).astype(int)
     probs = np.column_stack([1 - stated, stated])
-    alone, grouped = (risk.in_the_large(Predictions(probs, died, groups=g)) for g in (None, np.arange(600) // 3))
+    alone, grouped = (risk.in_the_large(Predictions(probs, died, groups=g)) for g in (None, np.arange(600) // 75))
     assert alone.slope_p < 1e-6
     assert [np.isnan(number) for number in (grouped.slope_low, grouped.slope_high, grouped.slope_p)] == [True] * 3
+    assert "fewer than 10 groups" in grouped.slope_note

@@ -149,3 +149,37 @@ def test_a_forest_plot_draws_the_table():
     two = cc.figures.sites(between(rows_of({"a": 200, "b": 0}), "site"))
     assert "a new one" not in {trace.name for trace in two.data}
     assert np.isfinite(np.concatenate([np.array(trace.x, float) for trace in two.data])).all()
+
+
+def test_a_site_differs_at_a_level_that_is_shared_by_all_sites():
+    """54 events where 40 are expected differ at 5 % in one site, but not as one of four."""
+    events = dict.fromkeys(["two", "three", "four"], 40)
+    rows = rows_of({"one": 54} | events, n=200)
+    one = rows.take(np.flatnonzero(rows.metadata["site"] == "one"))
+    joint, single = (
+        cc.risk.ratio_ends(one.probs[:, 1].astype(float), one.labels == 1, None, miss / 2)[0] for miss in (0.0125, 0.05)
+    )
+    assert joint < 1 < single
+    assert not between(rows, "site").frame()["differs"].any()
+    assert between(rows_of({"one": 56} | events, n=200), "site").frame()["differs"].sum() == 1
+
+
+def test_rows_without_an_answer_play_no_part_at_any_site():
+    rows = rows_of({"a": 60, "b": 40, "silent": 40}, n=200)
+    silent = (np.arange(600) % 4 == 0) | (np.arange(600) >= 400)
+    some = Predictions(rows.probs, rows.labels, metadata=rows.metadata, abstained=silent)
+    pd.testing.assert_frame_equal(
+        between(some, "site").frame(), between(rows.take(np.flatnonzero(~silent)), "site").frame()
+    )
+
+
+def test_which_sites_are_pooled_is_known_before_the_outcomes():
+    """4 expected events are too few, however many are observed; 6 expected ones are enough if none is."""
+    p = np.repeat([0.02, 0.03, 0.1, 0.1], 200)
+    died = np.concatenate([np.arange(200) < number for number in (12, 0, 20, 30)]).astype(int)
+    sites = pd.DataFrame({"site": np.repeat(list("abcd"), 200)})
+    found = between(Predictions(np.column_stack([1 - p, p]), died, metadata=sites), "site")
+    assert found.frame().set_index("where")["pooled"].to_dict() == {
+        "site=a": False, "site=b": True, "site=c": True, "site=d": True
+    }  # fmt: skip
+    assert found.pooled.set_index("measure").loc["ratio", "sites"] == 3

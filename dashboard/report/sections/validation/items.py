@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
@@ -9,7 +10,9 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
+from calib_core.evaluation.row_flow import LEFT_OUT
 from calib_core.planning import PLANS
+from calib_core.predictions.predictions import whole
 from calib_core.registry.citations import bibliography
 from calib_core.text import at_level, begun, called, count, listed, measured_between, percent, score
 from dashboard import session
@@ -20,7 +23,7 @@ from dashboard.exhibits.plan_answers import data_in_use
 from dashboard.exhibits.risk import InTheLargeExhibit
 from dashboard.exhibits.slices import columns_of
 from dashboard.report import document
-from dashboard.report.document import Blank, Block, Bullets, Heading, Paragraph, TypesetTable
+from dashboard.report.document import Blank, Block, Bullets, FlowChart, FlowStep, Heading, Paragraph, TypesetTable
 from dashboard.report.exhibited import blocks as exhibited
 from dashboard.report.exhibited import shown
 from dashboard.report.request import Request
@@ -223,7 +226,25 @@ def _code(request: Request) -> Iterator[Block]:
                     "under “Measures of performance”.")  # fmt: skip
 
 
+def flow_chart(flow: pd.DataFrame, event: str) -> FlowChart:
+    """Return the boxes of a flow of rows (``calls.row_flow``): rows of each step, and reasons for leaving rows out."""
+    steps: list[FlowStep] = []
+    for line in flow.to_dict("records"):
+        rows = f"{count(line['rows'])} rows" if line["rows"] != 1 else "1 row"
+        if line["step"] == LEFT_OUT:
+            reasons = (*steps[-1].left_out, f"{line['reason']}: {rows}")
+            steps[-1] = dataclasses.replace(steps[-1], left_out=reasons)
+            continue
+        lines = [rows]
+        if line["events"] == line["events"]:
+            events = int(line["events"])
+            lines.append(f"with {event}: {count(events)}; without: {count(line['rows'] - events)}")
+        steps.append(FlowStep(begun(line["step"]), tuple(lines)))
+    return FlowChart(f"Flow of the rows from the file to the evaluation. Event: {event}.", tuple(steps))
+
+
 def _flow_shown(request: Request) -> Iterator[Block | None]:
+    yield flow_chart(_flow(request), _event(request))
     yield from exhibited(Recipe("EXHIBITS", "row-flow"), request.scene, title=None)
 
 
@@ -347,8 +368,10 @@ def checklist(request: Request) -> Iterator[Block]:
     ]
     frame = pd.DataFrame(lines, columns=["item", "topic", "section", "answered"])
     yield Paragraph(
-        "Items of TRIPOD+AI (Collins et al., 2024) that apply to an evaluation, in our words. Items 9a, 12a to 12c, "
-        "15, 22, 27a and 27b are about the development of a model. The published checklist has the original words."
+        "Items of TRIPOD+AI (Collins et al., 2024) for the evaluation of a model, in our words. Items 9a, 12a to 12c, "
+        "15, 22, 27a and 27b are about development only. Item 2 has a checklist of its own, TRIPOD+AI for Abstracts. "
+        "“From the file” means that numbers or text are given here; whether they are enough is for the author and "
+        "the reviewer. The published checklist has the original words."
     )
     yield TypesetTable(
         "tripod",
@@ -367,5 +390,8 @@ def _who(item: Item) -> str:
 def references(request: Request) -> Iterator[Block]:
     """Yield the works cited by the text on methods."""
     cited = [*methods_text.CITED, *methods_text.OF_SIZE, *methods_text.OF_UPDATES]
+    rows = request.scene.get(request.chosen.predictions)
+    cited += () if rows.weights is None or whole(rows.weights) else methods_text.OF_WEIGHTS
+    cited += () if rows.row_groups is None else methods_text.OF_GROUPS
     cited += methods_text.OF_SITES if column_of(request) else ()
     yield Bullets(bibliography(cited))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.inference.noise.noise_floor import RESAMPLES
 from calib_core.inference.verdicts.verdict import tolerated_ratios
+from calib_core.predictions.predictions import whole
 from calib_core.risk.smooth_curve import DRAWS
 from calib_core.text import exact_tolerance, in_percent
 from dashboard import session
@@ -22,6 +23,7 @@ CITED = (
 )
 """References of every such report."""
 OF_SITES = ("Debray et al. 2017", "Hartung and Knapp 2001", "Viechtbauer 2005", "Nagashima et al. 2019")
+OF_WEIGHTS, OF_GROUPS = ("Binder 1983",), ("Korn and Graubard 1998",)
 OF_SIZE, OF_UPDATES = ("Riley et al. 2021",), ("Vergouwe et al. 2017",)
 
 
@@ -46,11 +48,13 @@ def measures(request: Request) -> Iterator[Paragraph]:
         f"risks.{_rows_counted(request)} The interval of the slope is Firth's profile likelihood (Firth, 1993). "
         "The interval of the AUROC is the widest of three: DeLong et al. (1988) on the log-odds scale, a score "
         f"interval, and a limit for few events. Intervals of the distances use {DRAWS} draws of the fitted "
-        f"coefficients (seed {SEED}). They are corrected for the noise that raises such distances.",
+        f"coefficients (seed {SEED}). They are corrected for the noise that raises such distances."
+        f"{_design(request)}",
         lead="Intervals.",
     )
     yield Paragraph(
-        "The calibration error is the mean distance between risk and observed frequency in bins of the risk. Its "
+        "The calibration error is the expected calibration error (ECE) of the risk. It is the mean absolute difference "
+        "between risk and observed frequency over bins of the risk. Its "
         f"tolerance is {exact_tolerance(scene.tolerance)}; that of O:E is {tolerated_ratios(scene.ratio)}. The verdict "
         "is “within” if both intervals are inside. It is “miscalibrated” if one is outside and the error is "
         f"significant. Otherwise it is open. Noise floors are 95 % points of {RESAMPLES:,} draws of the outcomes from "
@@ -78,6 +82,23 @@ def _rows_counted(request: Request) -> str:
     """Return how rows count in the intervals of these rows; the method in use, as in their table."""
     found = for_event.large_of(request.scene)
     return "" if found is None else f" Method: {found.method}."
+
+
+def _design(request: Request) -> str:
+    """Return how weights and groups enter intervals; empty for independent rows of one weight."""
+    rows = request.scene.get(request.chosen.predictions)
+    parts = []
+    if rows.weights is not None and not whole(rows.weights):
+        parts.append(
+            "Weights are treated as known inverse sampling fractions, which can depend on the outcome. Variances of "
+            "O:E, slope, AUROC and net benefit are linearized with these weights (Binder, 1983)."
+        )
+    if rows.row_groups is not None:
+        parts.append(
+            f"Rows belong to {rows.row_groups.words}. Their sums are taken as independent, not single rows (Korn and "
+            "Graubard, 1998)."
+        )
+    return "".join(f" {part}" for part in parts)
 
 
 def sites(by: str) -> Paragraph:

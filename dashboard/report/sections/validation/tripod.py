@@ -47,7 +47,8 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
         Item(
             "5a",
             "Source of the data",
-            "The source (cohort, trial, registry, routine care), why it was chosen, and whom it represents.",
+            "The source (cohort, trial, registry, routine care), also of the development data, why it was chosen, and "
+            "whom it represents.",
         ),
         Item("5b", "Dates", "Start and end of accrual, and the end of follow-up."),
         Item("6a", "Setting", "The kind of care, and the number and places of the centers."),
@@ -61,19 +62,33 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
         Item(
             "8a",
             "Outcome",
-            "The definition of the outcome, its time horizon, how and when it was assessed, and whether in the same "
-            "way in all groups.",
+            "The definition of the outcome, why it was chosen, and its time horizon. How and when it was assessed, and "
+            "whether in the same way in all groups.",
         ),
         Item(
             "8b",
             "Outcome assessors",
-            "Their qualifications, if the outcome needs judgment; otherwise that it does not.",
+            "Their qualifications and demographic characteristics, if the outcome needs judgment; otherwise that it "
+            "does not.",
         ),
-        Item("8c", "Blinding of the outcome", "Whether assessors knew the predictions or the predictors."),
-        Item("9b", "Predictors", "The definition of each predictor, and how and when it was measured."),
-        Item("9c", "Predictor assessors", "Their qualifications, if a predictor needs judgment."),
         Item(
-            "10", "Sample size", "How the size was arrived at: a calculation before the study, or all data available."
+            "8c", "Blinding of the outcome", "What was done so that assessors did not know predictions or predictors."
+        ),
+        Item(
+            "9b",
+            "Predictors",
+            "The definition of each predictor, how and when it was measured, and whether blind to the outcome.",
+        ),
+        Item(
+            "9c",
+            "Predictor assessors",
+            "Their qualifications and demographic characteristics, if a predictor needs judgment.",
+        ),
+        Item(
+            "10",
+            "Sample size",
+            "How the size was arrived at (a calculation before the study, or all data available), and why it is enough "
+            "for the question.",
         ),
         Item(
             "11",
@@ -94,7 +109,7 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
         Item(
             "16",
             "Differences from the development",
-            "Differences in setting, eligibility, outcome, predictors and dates from the rows of the development.",
+            "Differences from the development data in setting, eligibility, outcome and predictors.",
         ),
         Item("17", "Ethical approval", "The committee that approved the study, and consent or its waiver."),
     ),
@@ -104,13 +119,17 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
         Item("18c", "Protocol", "Where the protocol is, or that there is none."),
         Item("18d", "Registration", "The registry and number, or that the study was not registered."),
         Item("18e", "Sharing of the data", "Whether and how others can get the data."),
-        Item("18f", "Sharing of the code", "Whether and how others can get the code of the model."),
+        Item("18f", "Sharing of the code", "Whether and how others can get all code of the analysis."),
         Item("19", "Patients and the public", "How patients and the public were involved, or that they were not."),
     ),
     "results": (
-        Item("20a", "Flow of participants", "Numbers before this file was made, and the follow-up time."),
+        Item("20a", "Flow of participants", "Numbers before this file was made, and a summary of the follow-up time."),
         Item("20b", "Characteristics", "Key dates, predictors and treatments that are not columns of this file."),
-        Item("20c", "Comparison with the development", "The same characteristics of the rows of the development."),
+        Item(
+            "20c",
+            "Comparison with the development",
+            "The distribution of the important predictors and of the outcome in the development data.",
+        ),
         Item("21", "Numbers in each analysis", ""),
         Item("23a", "Performance", ""),
         Item("23b", "Differences between clusters", ""),

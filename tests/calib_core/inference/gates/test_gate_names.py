@@ -22,7 +22,7 @@ def test_estimate_and_value_as_measured_are_both_named(n: int) -> None:
     estimated, measured = short_percent(known.interval().point), short_percent(known.value)
     assert f"estimated at {estimated}" in check.headline
     assert f"raw value {measured}" in check.headline
-    assert check.about.startswith(f"Event ECE, raw value: {measured} (bins: {known.in_bins})")
+    assert check.about.startswith(f"ECE of the risk, raw value: {measured} (bins: {known.in_bins})")
     assert check.record()["line"]["value"] == known.value
 
 
