@@ -89,12 +89,12 @@ class BetweenSites(Diagram):
         differ = "differ" if line["p"] <= SIGNIFICANCE else "do not differ"
         text = (
             f"The pooled ratio of {line['sites']} values is {score(line['mean'])} ({at_level(self.level)} interval "
-            f"{ends}). Their ratios {differ} significantly ({chance(line['p'])})"
+            f"{ends}). The ratios of the values {differ} significantly ({chance(line['p'])})"
         )
         if not math.isfinite(line["new_high"]):
             return f"{text}."
         new = measured_between(line["new_low"], line["new_high"], "score")
-        return f"{text}. That of a new one is predicted to be {new}."
+        return f"{text}. For a new value, the predicted ratio is {new}."
 
     def _line(self) -> str:
         return self.sentence

@@ -193,13 +193,13 @@ read = click.option(
     metavar="NAME=VALUE",
     help="Set how the file is read (repeatable): kind=logits, scores=cat,dog, classes=cat,dog, weights=w, "
     "weighting=sampling, group=patient, missing=exclude, split= (ignores a split column), words='quite sure=0.8'. "
-    "A wrong name lists all.",
+    "A name that does not exist prints the list of names.",
 )
 models_in = click.option(
     "--models-in",
     metavar="COLUMN",
     help="Column that names the model, if FILE contains several. All are judged on the rows they share. A table "
-    "that covers a single model says which one.",
+    "about a single model names it.",
 )
 key = click.option(
     "--key",
@@ -354,7 +354,8 @@ counting = click.option(
     type=click.Choice(["answered", "all"]),
     default="answered",
     show_default=True,
-    help="If a calibrator abstains: judge all models on the rows that every model answers, or on all rows.",
+    help="If a calibrator abstains (gives no answer in some rows): judge all models on the rows that every model "
+    "answers, or on all rows.",
 )
 
 
@@ -403,11 +404,11 @@ def ratio(name: str) -> Option:
 
 
 bins: Option = several(
-    click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins, of equal width without --binning."),
+    click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins, equal-width unless --binning is given."),
     click.option("--points", type=click.IntRange(1), help="Rows per bin, with --binning points-per-bin."),
     member("BINNINGS", "--binning", default="auto", show_default=True,
                  help="Binning scheme: equal-width, equal-mass, distinct, ... auto: 15 bins of equal width, or one bin "
-                      "per value if a calibrator has few."),
+                      "per value after a calibrator with few distinct outputs."),
 )  # fmt: skip
 
 
@@ -453,7 +454,7 @@ of_rows: Option = several(
     click.option("--other", "others", multiple=True,
                  help="File of another model on the same rows (repeatable)."),
     click.option("--choices", default="", metavar="QUERY",
-                 help="Further choices, as in a link of the dashboard: notion=class-wise&bin=9."),
+                 help="Further settings, written as in the dashboard's URL: notion=class-wise&bin=9."),
 )  # fmt: skip
 """Options for the models and rows of a page, for output that depends on neither bins nor tolerances."""
 of_page: Option = several(of_rows, bins, counting, tolerance, ratio("--ratio"))

@@ -91,11 +91,11 @@ def command(
 ) -> None:
     """Measure calibration errors, with intervals and verdicts.
 
-    The answer opens with the verdict on one primary measure, chosen without looking at the outcomes, and with the
-    evidence of any error, however small. A table follows. Its rows are pairs of a notion (which claims are judged) and
-    an estimator (how the error is computed). Each row has the estimate with its interval, the raw value, the noise
-    floor, the p-value, and the verdict at the tolerance. The noise floor is the raw value that 95 % of perfectly
-    calibrated models are below.
+    The output begins with the verdict on one primary measure, chosen without looking at the outcomes. It also states
+    whether there is evidence of an error of any size. A table follows, with one row per notion (which probabilities are
+    compared with what happened) and estimator (how the error is computed). Each row has the estimate with its interval,
+    the raw value, the noise floor, the p-value, and the verdict at the tolerance. The noise floor is an upper limit of
+    what chance produces: 95 % of perfectly calibrated models have a smaller raw value.
 
     \b
     Examples:

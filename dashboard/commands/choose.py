@@ -41,11 +41,13 @@ if TYPE_CHECKING:
     type=click.Choice(["log-loss", "brier", "confidence", "cost"]),
     default=None,
     show_default="log-loss, or cost with --costs",
-    help="Score or use to choose for: confidence is the log loss of the confidence, cost that of decisions.",
+    help="Score to minimize: log loss, Brier score, log loss of the confidence, or mean cost of decisions.",
 )
-@click.option("--costs", default="", metavar="COSTS", help="Costs of decisions: a threshold of two classes, such as "
-              "0.2, or one line per decision with one cost per true class, such as '0 5; 1 0'.")  # fmt: skip
-@click.option("--worst-of", default="", metavar="COLUMN", help="Column whose groups must not be harmed.")
+@click.option("--costs", default="", metavar="COSTS", help="Costs of decisions. For two classes, the risk above "
+              "which you act, such as 0.2. Or one row per decision, one cost per true class: '0 5; 1 0'.")  # fmt: skip
+@click.option(
+    "--worst-of", default="", metavar="COLUMN", help="Do not recommend a calibrator that harms a group of this column."
+)
 @click.option(
     "--folds", type=click.IntRange(3, 20), default=None, show_default="7", help="Number of cross-validation folds."
 )
@@ -82,14 +84,13 @@ def command(
 ) -> None:
     """Decide whether to recalibrate, and with what.
 
-    Calibrators are compared by cross-validation. The advice is to leave the model unchanged unless the rows clearly
-    show a gain. The table has the p-value of each gain, corrected for their number (Holm). If a column marks
-    calibration and test rows, the calibrator is chosen on the former and its gain measured on the latter. Otherwise,
-    half of more than 1,000 rows are held out for this. In Python, cc.choose(predictions) chooses on all rows, like
-    --judge all here, and can recommend another calibrator.
+    Calibrators are compared by cross-validation. The gain of a calibrator is the decrease of the score, by default the
+    log loss. The advice is to leave the model unchanged unless the rows clearly show a gain. The first lines are the
+    advice, with the gain, its interval and the side effects. A table with one row per calibrator follows.
 
-    The first lines are the advice, with the gain, its interval and the side effects. A table with one row per
-    calibrator follows.
+    The gain is measured on rows that played no part in the choice: the test rows, if a column marks them. Otherwise, a
+    file with more than 1,000 rows is split at random, and the gain is measured on one half. In Python,
+    cc.choose(predictions) chooses on all rows, like --judge all here, and can recommend another calibrator.
 
     \b
     Examples:

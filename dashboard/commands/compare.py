@@ -93,14 +93,15 @@ def command(
     models: the column of --models-in names the model. Or each model has columns of its own, such as two risks of one
     event.
 
-    For every pair, the table has both values and their difference, the first minus the second. Below 0 the first is
-    better, or above 0 for accuracy. The difference has an interval, a p-value, and one corrected for the number of
-    pairs (Holm). The verdict is better, worse, equivalent, not worse, or cannot tell; --details defines these words.
-    Unless you choose bins, errors by class are measured in groups of rows with similar predictions.
+    For every pair, the table has both values and their difference, the first minus the second. A difference below 0
+    means that the first model is better; for accuracy, a difference above 0. The difference has an interval, a p-value,
+    and a p-value corrected for the number of pairs (Holm). The verdict is better, worse, equivalent, not worse, or
+    cannot tell; --details defines these words. Unless you choose bins, errors by class are measured in groups of rows
+    with similar predictions.
 
-    For summaries there are two answers. One covers all rows and uses each model's own interval; it is valid whichever
-    rows the models share. The other is paired, over the sampled rows, if these are the same (calib summarise --rows-of
-    NAME).
+    FILE can also be a summary written by calib summarise: exact counts and a sample of rows. Summaries get two answers.
+    One covers all rows and uses each model's own interval; it is valid for any overlap of the rows. The other is paired
+    and covers the sampled rows, if these are the same for all models (calib summarise --rows-of NAME).
 
     To compare calibrators of one model, use calib show pairs FILE --calibrator KEY.
 

@@ -50,15 +50,16 @@ def command(
 ) -> None:
     """Fit a calibrator and save it.
 
-    Judge the calibrator on rows other than these: on the rows it was fitted on, it looks better than it is.
+    Afterwards, judge the calibrator on other rows than those of FILE. On the rows it was fitted on, it looks better
+    than it is.
 
     FILE may be a summary written by calib summarise, for calibrators that need only counts. These are histogram
-    binning, isotonic regression, and scaling of log-odds if no score is near 0 or 1. Other calibrators need the rows
-    sampled in it: --read layout=kept-rows.
+    binning, isotonic regression, and scaling of log-odds if no score is near 0 or 1. To fit any other calibrator, use
+    the sample of rows in the summary: --read layout=kept-rows.
 
-    A file too large for memory is read in parts, several times. Temperature, vector,
-    matrix and Dirichlet scaling give the same fit as on the whole file. Calibrators that need only counts are fitted on
-    a summary, and any others are refused.
+    A file too large for memory is read in parts, several times. Temperature, vector, matrix and Dirichlet scaling give
+    the same fit as on the whole file. Calibrators that need only counts are fitted on counts. Other calibrators cannot
+    be fitted on such a file.
 
     \b
     Examples:

@@ -32,13 +32,14 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
               help="Maximum allowed increase over the --baseline.")  # fmt: skip
 @click.option("--overlap", type=click.Choice(["auto", "none", "any"]), default="auto", show_default=True,
-              help="Rows shared with the baseline's file: any, or none (a narrower interval). auto: none if their "
-                   "numbers of rows or labels differ.")  # fmt: skip
+              help="Rows in common with the baseline's file: any or none. With none, the interval is narrower. auto: "
+                   "none if the files differ in the number of rows or labels.")  # fmt: skip
 @_shared_options.member(
     "REDUCTIONS",
     "--notion",
-    help="Notion of calibration. By default that of the baseline. Without one: event for two classes; top-label if "
-    "rows suffice to judge classes separately, or if only its error is above the maximum; else confidence.",
+    help="Notion of calibration. By default that of the baseline. Without one: event for two classes. For more, "
+    "top-label if there are enough rows for separate classes, or if only the top-label error is above the maximum; "
+    "else confidence.",
 )
 @_shared_options.member(
     "ESTIMATORS", "--estimator", show_default="ece, or the baseline's", help="Estimator of the error."
@@ -85,21 +86,22 @@ def command(
     interval of a perfectly calibrated model would usually include the limit. Too close to call: all other cases. The
     estimate itself never decides.
 
-    The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning is open
-    (undecided). It is about the file, the bins, or a group of rows that is significantly off by more than the limit.
-    The output names the option that settles each warning. --accept lets the file pass with it.
+    The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning needs a
+    decision (undecided). Warnings are about the file, the bins, or a group of rows that is significantly off by more
+    than the limit. The output names the option that settles each warning. --accept lets the file pass despite it.
 
-    The error is that of one notion, chosen without looking at the outcomes (--notion). Two classes have a second limit,
-    for the ratio of observed to expected events. Of several files, all must pass.
+    Calibration can be measured in several ways, called notions. The gate uses one, chosen without looking at the
+    outcomes (--notion). Two classes have a second limit, for the ratio of observed to expected events. If several files
+    are given, all must pass.
 
     The gate judges the same rows as calib audit and the dashboard: all rows if there are at most 1,000, else a held-out
     half. With --judge all it judges every row.
 
-    With a baseline, the interval of the increase decides. If the two files may share rows, it is valid whichever they
-    share, and therefore wide (--overlap). With few rows, even an unchanged model fails at the default of 0.01 (one
-    percentage point). To find a limit that it would pass, run the gate on the released file with its own baseline. Then
-    set --max-increase above the upper end of the interval that is printed. To compare models on the same rows, use
-    calib compare.
+    A baseline is the saved result of an earlier model. With it, the gate passes if the whole interval of the increase
+    is below --max-increase. If the two files may have rows in common, the interval has to be wide (--overlap). With few
+    rows, even an unchanged model fails at the default of 0.01 (one percentage point). To find a limit that an unchanged
+    model passes, run the gate on the released file, with the baseline saved from the same file. Then set --max-increase
+    above the upper end of the printed interval. To compare models on the same rows, use calib compare.
 
     A baseline that was edited is refused. If the environment variable CALIB_GATE_KEY is set, JSON results are signed
     with it, and a baseline has to be signed with the same key.

@@ -29,7 +29,7 @@ _STEPS = 1000
 @click.option("--threshold", type=_shared_options.Share(max_open=True),
               help="Risk above which someone would act, for the net benefit of --style validation.")  # fmt: skip
 @click.option("--title", default="", help="Title of the report.")
-@click.option("--author", default="", help="Subtitle.")
+@click.option("--author", default="", help="Author or other text below the title.")
 @click.option("--date", default="", help="Date to print (default: today).")
 @click.option("--leave-out", "left_out", multiple=True, metavar="SECTION", help="Leave this section out (repeatable).")
 @click.option(

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 @click.option(
     "--between",
     is_flag=True,
-    help="With --by: compare the values as sites: observed : expected, intercept and slope of a risk, with verdicts.",
+    help="With --by: compare the values as sites of a study. The measures are observed : expected events, "
+    "intercept and slope of the risk, with verdicts.",
 )
 @click.option("--by-time", is_flag=True,
-              help="Compare periods of the column of dates, or of --by: predicted, observed, and when an error "
-                   "began.")  # fmt: skip
+              help="Compare periods, by the column of dates or by --by: predicted and observed frequency, and "
+                   "when an error began.")  # fmt: skip
 @click.option("--every", type=click.Choice(("auto", "day", "week", "month", "quarter", "year")), default="auto",
               show_default=True, help="With --by-time: length of a period.")  # fmt: skip
 @click.option("--min-rows", type=click.IntRange(10, 100_000), default=50, show_default=True,

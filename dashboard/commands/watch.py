@@ -34,8 +34,8 @@ _LATER = (_UNLABELED, "unpredicted")
               help="Period of the batch: a date such as 2026-10-12, or a number. Default: the number after the "
                    "last.")  # fmt: skip
 @click.option("--batch", metavar="NAME",
-              help="Name of the batch. Default: the content of the file, so that equal files are one "
-                   "batch.")  # fmt: skip
+              help="Name of the batch. Default: identified by the content of the file, so that equal "
+                   "files are added once.")  # fmt: skip
 @click.option("--close", is_flag=True,
               help="Add the batch although labels are missing: there will be no more. Without a file: forget the "
                    "batches of --period that wait for labels.")  # fmt: skip
@@ -93,27 +93,29 @@ def command(
 ) -> None:
     """Watch a released model batch by batch (exit code 0, 1 or 2).
 
-    Each run adds the rows of a file to the state. The exit code is 1 from the period on at which the evidence against
-    calibration is strong enough (alarm), else 0. It is 2 if the batch could not be added; the state is then as before.
-    Without a file, the state is read only.
+    Each run adds the rows of a file, one batch, to the state: a small file that sums up all batches so far. The exit
+    code is 0 until the evidence against calibration is strong enough for an alarm. From that period on it is 1. It is 2
+    if the batch could not be added; the state is then unchanged. Without a file, the current state is printed.
 
     If every prediction is within the tolerance, the chance of an alarm in a year is at most 5 %, however often you look
     (--false-alarms sets it). A file, or a slice of it (--where), that was added before is not counted again.
 
-    With --baseline, the error in bins may be larger than that of the released model by --max-increase. With --by, all
-    rows and the slices have half of the false alarms each, and the answer names the slices that are significantly off.
+    With --baseline, the error in bins may exceed that of the released model by up to --max-increase. With --by, each
+    value of a column is watched, too. Half of the false alarms are then allowed for all rows, half for the slices. The
+    answer names the slices that are significantly off.
 
     Add a period when all its outcomes are known. If some outcomes are known sooner than others (deaths before
     discharges), a period that is added too early causes false alarms. So a file that lacks some labels, or all, waits.
-    Give it again with more labels in its column or in a file of --labels, or --close it. Files enter in the order in
-    which they were given first. The year after the first begins anew.
+    Run the command again with more labels, in the file or in a file of --labels, or with --close. Batches are counted
+    in the order of their first run. After a year, the evidence is reset and a new year begins.
 
     With --max-ece or --baseline, FILE can be the summary of a period's rows (calib summarise): the sums are the same,
     to the bit. Summaries have no likelihood ratios of single rows, which the other questions need.
 
-    With --before-labels, nothing is added: the answer states what scores without labels show under assumptions. The
-    exit code is then 1 if their distribution has changed. If every period is looked at once, the chance that it
-    says so by mistake is at most --false-alarms in a year.
+    With --before-labels, nothing is added, and the scores are compared with those of labeled rows. The exit code is
+    then 1 if the distribution of scores has changed. The answer also estimates how often each class occurs, under
+    assumptions that it states. If each period is checked once, the chance of a false change in a year is at most
+    --false-alarms.
 
     \b
     Examples:

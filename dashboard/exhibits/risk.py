@@ -33,10 +33,10 @@ MEASURES = "Measures of the risk"
 GIVEN = "Intervals of observed frequency, ratio and intercept are for these rows: only their outcomes vary."
 """Short form of ``ENDS``, below a few of these intervals."""
 ENDS = (
-    "The intervals of observed frequency, gap, ratio and intercept include only the chance in the outcomes of these "
-    "very rows, given their predicted risks. So they are often narrower than the usual interval of a frequency. They "
-    "are not intervals of the event rate in new rows. The interval of a slice's observed frequency is the usual exact "
-    "one, for new rows like these (Clopper and Pearson 1934)."
+    "The intervals of observed frequency, gap, ratio and intercept take the rows and their predicted risks as fixed: "
+    "only the outcomes vary by chance. So they are often narrower than the usual interval of a frequency, and do not "
+    "apply to the event rate in new rows. The interval of a slice's observed frequency does: it is the usual exact one "
+    "(Clopper and Pearson 1934)."
 )
 """Explains what the intervals of a risk are for."""
 DISTANCES = (

@@ -61,8 +61,8 @@ TERMS = {
         Term(
             "noise-floor",
             "Noise floor",
-            "With these predictions, 95 % of perfectly calibrated models show a smaller raw error. A raw error below "
-            "the noise floor can be chance.",
+            "With the same predictions, 95 % of perfectly calibrated models show, by chance, a raw error below the "
+            "noise floor. A raw error below it can be chance.",
             sketches.noise_floor(),
             "A hatched bar from zero; nineteen of twenty dots are within its length, one is beyond.",
             r"\inf\bigl\{t : P(T^* \le t) \ge 0.95\bigr\}, \quad z^*_i \sim \mathrm{Bernoulli}(s_i)",

@@ -460,7 +460,7 @@ RULES: list[tuple[str, Collect, str]] = [
                                             r"{as_predicted} can"),
     ("sites|pooled-sites|slices", of_sites, r"pooled ratio of {pooled} values is {mean} \({level} % interval {low} to "
                                             r"{high}\)|significantly \(p [=<] {p}\)|pooled {mean} \({low} to "
-                                            r"{high}\)|predicted to be {new_low} to {new_high}"),
+                                            r"{high}\)|predicted ratio is {new_low} to {new_high}"),
     ("class-slopes|classes", of_class_slopes, r"from {none} and {slope} \(p [=<] {joint}\)|from {slope} \(p [=<] "
                                               r"{joint}\)|from {slope}:|[Ii]ntercepts of {none} and slopes of {slope}|"
                                               r"A slope below {slope}|An intercept above {none}"),

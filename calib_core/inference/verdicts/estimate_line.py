@@ -30,7 +30,7 @@ from calib_core.predictions.validation import rows_and_copies
 from calib_core.reductions.base import REDUCTIONS, Reduction
 from calib_core.results.uncertainty import RatioWord, Verdict
 from calib_core.results.verdict_table import Word
-from calib_core.text import Unit, at_level, begun, chance, measured, measured_between
+from calib_core.text import Unit, at_level, chance, measured, measured_between
 
 ONE_SIDED = "as bad or worse"
 """Marks the one-sided p-values of accuracy and scores; Spiegelhalter's test on the Brier score is two-sided."""
@@ -320,7 +320,9 @@ def _without_repeats(abouts: list[str]) -> tuple[list[str], str]:
     for pattern, sentence in _ALTERNATIVES:
         abouts = [re.sub(pattern, sentence, about) for about in abouts]
     fixed = "The intervals of errors take these predictions as fixed; only the labels vary." if given else ""
-    unmeasured = f"{begun(CANCELLING.removeprefix('; '))}." if grouped else ""
+    unmeasured = (
+        "Errors that cancel within a group of rows with similar predictions are not measured." if grouped else ""
+    )
     return abouts, f"{fixed} {unmeasured}".strip()
 
 

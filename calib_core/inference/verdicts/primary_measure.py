@@ -34,7 +34,7 @@ MOST_NOISE = TOLERANCE
 MOST_POOLED = 0.5
 """... and at most this share of the rows is in classes that are pooled."""
 
-_FIXED = "The measure was fixed before looking at the outcomes: the {}, because {}."
+_FIXED = "The verdict is on the {}, because {}. This was fixed before looking at the outcomes."
 """Reason for a notion chosen by power; other notions can still show an error (``other_notions``)."""
 _BY_CLASS = (
     "Two measures were fixed before looking at the outcomes. The first is the confidence error, because {}. The second "
@@ -164,7 +164,10 @@ def primary(
     if noise is None:
         return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
     if noise < MOST_NOISE and pooled <= MOST_POOLED:
-        small = f"with separate classes, a calibrated model has an expected error below {short_percent(MOST_NOISE)}"
+        small = (
+            "the rows suffice to measure predicted classes separately "
+            f"(expected error by noise alone: below {short_percent(MOST_NOISE)})"
+        )
         return PrimaryLine("top-label", _FIXED.format("top-label error", small), strict, eps, level)
     first = "confidence error"
     if pooled > MOST_POOLED:

@@ -296,9 +296,9 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
         mean = ratio.expected / ratio.rows
         decides = " and determines the verdict" if error.word == WITHIN or ratio.word != "within" else ""
         scale = (
-            f" The ratio has the stricter tolerance for the mean gap{decides}: {tolerated} allows a mean gap of "
-            f"{points((1 / ratio.tolerance - 1) * mean).partition(' ')[0]} to {points((ratio.tolerance - 1) * mean)}; "
-            f"the error may be up to {exact_tolerance(error.eps)}."
+            f" The ratio has the stricter tolerance{decides}: {tolerated} allows a mean gap of "
+            f"{points((1 / ratio.tolerance - 1) * mean).partition(' ')[0]} to {points((ratio.tolerance - 1) * mean)} "
+            f"(observed - predicted); the limit for the calibration error is {exact_tolerance(error.eps)}."
         )
     by_error = error.sentence.partition(": ")[2]
     few = f"To show that a correct model is within it, about {events(ratio.needed)} expected events are needed"

@@ -463,7 +463,7 @@ def zeros(subject: Subject) -> Iterator[Finding]:
             "zeros",
             f"The true class has probability exactly 0 in {len(rows):,} of {len(codes):,} rows: "
             f"{subject.table.places(rows)}. Each log loss is capped at {FLOOR_LOSS}, as for any probability that is "
-            "nearly 0. It and temperature scaling depend strongly on these rows; use logits if possible.",
+            "nearly 0. Log loss and temperature scaling depend strongly on these rows; use logits if possible.",
         )
 
 
