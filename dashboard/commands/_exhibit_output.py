@@ -39,9 +39,9 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
         return
     frame = scene.get(exhibit.table(scene))
     several = {"model"} if len(scene.bases) > 1 else set()
-    told = assumed(scene.models.shown[0].source, {*named, *several})
+    assumptions = assumed(scene.models.shown[0].source, {*named, *several})
     if form != "json":
-        _outputs.warn(told)
+        _outputs.warn(assumptions)
     if form == "text":
         tell_rows(scene)
         _tell_model(exhibit, scene)
@@ -49,7 +49,7 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
         form,
         text=lambda: _lines(exhibit, frame, exhibit.words(scene)),
         frame=frame,
-        record=lambda: _record(exhibit, frame, scene) | {"assumptions": told},
+        record=lambda: _record(exhibit, frame, scene) | {"assumptions": assumptions},
     )
 
 

@@ -94,7 +94,7 @@ def command(
         PLANS.described(key, **{name: value for name, value in given.items() if PLANS[key].has(name)})
         for key in ([question] if question else PLANS)
     ]
-    frame, told = (answers(plans), []) if file is None else _of_file(plans, file, binning, read, form)
+    frame, assumptions = (answers(plans), []) if file is None else _of_file(plans, file, binning, read, form)
     if question is not None and frame["note"][0]:
         _failures.fail(frame["note"][0])
     _outputs.answer(
@@ -104,7 +104,7 @@ def command(
         record=lambda: {
             "options": given,
             "file": file,
-            "assumptions": told,
+            "assumptions": assumptions,
             "lines": [
                 {**line, "plan": plan.to_dict()} for line, plan in zip(frame.to_dict("records"), plans, strict=True)
             ],
@@ -127,13 +127,13 @@ def _of_file(
 
     scene = scene_of(_opened_models.selection(file, read=read, binning=binning))
     _exhibit_output.tell_doubts(scene)
-    told = _opened_models.assumed(scene.models.shown[0].source, read.fields) if scene.models.shown else []
+    assumptions = _opened_models.assumed(scene.models.shown[0].source, read.fields) if scene.models.shown else []
     if form != "json":
-        _outputs.warn(told)
+        _outputs.warn(assumptions)
     if form == "text":
         _exhibit_output.tell_rows(scene, "; --rows plans for another number")
     found: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
-    return found, told
+    return found, assumptions
 
 
 def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:

@@ -1,7 +1,7 @@
-"""Where a disk takes no more bytes, every output of every command leaves all files as they were, and one sentence.
+"""Outputs of commands on a full disk: all files stay as they were, and one sentence names the output.
 
-Outputs are found in the commands, so that a new one without a case fails. A limit of the process on the size of files
-stands for the full disk: it holds for every writer, also for those written in C.
+Outputs are found in the commands, so that a new one without a case fails. A limit on the size of files stands for the
+full disk. It holds for every writer, also for those written in C.
 """
 
 from __future__ import annotations
