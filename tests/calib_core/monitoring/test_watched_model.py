@@ -19,7 +19,7 @@ from calib_core.inference.gate_checks import gate_check
 from calib_core.monitoring import Watch, read_watch, state_file, write_watch
 from calib_core.monitoring.e_processes import SHIFTS, evidence, gap_ends, rejected, start_weights
 from calib_core.monitoring.state_file import alone, from_json, to_json
-from calib_core.monitoring.watched_model import place_of
+from calib_core.monitoring.watched_model import YearRecord, place_of
 from calib_core.summaries import Summary
 
 
@@ -205,6 +205,20 @@ def test_copies_of_a_row_are_one_unit() -> None:
     assert grouped.answer().rows == 180
     alone_ = Watch().add(Predictions(three.probs, three.labels))
     assert alone_.answer().gap_low > once.answer().gap_low
+
+
+def test_the_factor_of_a_group_is_the_mean_of_its_rows_factors() -> None:
+    probs, labels = np.array([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]]), [1, 0, 0]
+    first, second, third = (
+        np.exp(Watch().add(Predictions(probs[[k]], [labels[k]])).sums_by_period(["1"]).log_factors[0]) for k in range(3)
+    )
+    together = Watch().add(Predictions(probs, labels, groups=[0, 0, 1])).sums_by_period(["1"]).log_factors[0]
+    assert together == pytest.approx(np.log((first + second) / 2 * third), abs=1e-9)
+
+
+def test_an_alarm_of_a_slice_stays_in_the_record_of_its_year() -> None:
+    seen = Watch(by=("site",))._seen(YearRecord(0.0, slices="3"), 0.0, np.zeros(1), "5")
+    assert seen.slices == seen.first == "3"
 
 
 def test_a_year_begins_anew() -> None:
