@@ -17,7 +17,14 @@ from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import binary_map, fitted_parameters
 from calib_core.figures.forest import forest, slice_dots
 from calib_core.figures.judged_parts import judged_answers
-from calib_core.figures.lab import coverage_map, error_curves, error_distances, rejection_map, truth_curve
+from calib_core.figures.lab import (
+    coverage_map,
+    drift_delays,
+    error_curves,
+    error_distances,
+    rejection_map,
+    truth_curve,
+)
 from calib_core.figures.levels import levels, selective, validity, validity_pair
 from calib_core.figures.mean_ranks import mean_ranks
 from calib_core.figures.movement import movement
@@ -60,6 +67,7 @@ __all__ = [
     "coverage_map",
     "decision_curve",
     "draw",
+    "drift_delays",
     "error_curves",
     "error_distances",
     "error_sweep",

@@ -15,6 +15,8 @@ from calib_core.figures.probability_axis import ProbabilityAxis
 from calib_core.figures.shown import draws
 from calib_core.lab.experiments import MEASURES, ErrorCurves
 from calib_core.lab.one_sample import ErrorDistances, TruthCurve
+from calib_core.monitoring.drift_delays import DriftDelays
+from calib_core.palette import COLOURS
 from calib_core.text import percent, plain
 
 _LINE_FROM = 5
@@ -190,6 +192,60 @@ def error_distances(distances: ErrorDistances) -> go.Figure:
         uirevision=f"distances {distances.title}",
         height=400,
     )
+
+
+@draws(DriftDelays)
+def drift_delays(found: DriftDelays) -> go.Figure:
+    """Draw when each method raised its first alarm: the median, and 80 % of the years; false alarms on the right.
+
+    The shaded time is that of the drift. A mark before it is a false alarm. A line to the edge ends in no alarm.
+    """
+    lines = found.frame()
+    place, colours = np.arange(len(lines)), [COLOURS[0], *[REFERENCE] * (len(lines) - 1)]
+    end = found.periods + 1
+    figure = go.Figure()
+    for y, line, colour in zip(place.tolist(), lines.to_dict("records"), colours, strict=True):
+        if line["early"] == line["early"]:
+            late = line["late"] if line["late"] == line["late"] else end
+            figure.add_scatter(
+                x=[line["early"], late], y=[y, y], mode="lines", line={"color": colour, "width": 3}, hoverinfo="skip",
+                showlegend=False,
+            )  # fmt: skip
+    known = lines["median"].notna()
+    figure.add_scatter(
+        x=lines.loc[known, "median"], y=place[known], mode="markers", name="median",
+        marker={"size": 12, "color": [colour for colour, here in zip(colours, known, strict=True) if here]},
+        customdata=records(lines[known]),
+        hovertemplate="<b>%{customdata.method}</b><br>first alarm at period %{x} (median)<br>false alarms in "
+        "%{customdata.false_alarms:.1~%} of the years<extra></extra>",
+        showlegend=False,
+    )  # fmt: skip
+    shares = [
+        {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 8, "y": y, "showarrow": False,
+         "text": percent(share, 0)} for y, share in zip(place.tolist(), lines["false_alarms"], strict=True)
+    ]  # fmt: skip
+    head = {
+        "x": 1,
+        "xref": "paper",
+        "xanchor": "left",
+        "xshift": 8,
+        "y": -0.8,
+        "showarrow": False,
+        "text": "<b>false</b>",
+    }
+    drift = {"type": "rect", "x0": found.start - 0.5, "x1": end, "yref": "paper", "y0": 0, "y1": 1,
+             "fillcolor": "rgba(213, 94, 0, 0.07)", "line": {"width": 0}, "layer": "below"}  # fmt: skip
+    return finished(
+        figure,
+        height=90 + 40 * len(lines),
+        margin={"r": 64, "t": 24},
+        annotations=[*shares, head],
+        shapes=[] if found.shape == "none" else [drift],
+        xaxis={"title": "period of the first alarm", "range": [0, end], "zeroline": False},
+        yaxis={"tickvals": place.tolist(), "ticktext": lines["method"].tolist(), "range": [len(lines) - 0.5, -1.1],
+               "showgrid": False, "zeroline": False, "automargin": True},
+        uirevision="drifts",
+    )  # fmt: skip
 
 
 _GROUNDS = ("rgba(0, 114, 178, 0.3)", "rgba(128, 128, 128, 0.2)", "rgba(213, 94, 0, 0.4)")

@@ -20,6 +20,9 @@ from calib_core.lab import (
     distance_experiments,
     measures_of,
 )
+from calib_core.monitoring import DriftDelays
+from calib_core.monitoring.drift_delays import DRIFTS
+from calib_core.monitoring.watched_model import HORIZON
 from calib_core.registry.citations import cited
 from calib_core.registry.registry import Choice, Part, Range
 from calib_core.text import at_level, begun, between, count, inside, measured, rows, short_percent
@@ -307,3 +310,70 @@ class LabDistances(Exhibit):
         )
         left_out = distances.unanswered
         return words.also(f"Left out: {count(left_out)} samples without an estimate." if left_out else "")
+
+
+@EXHIBITS.register("lab-drift", "A known drift and when it is found", reference="Ramdas et al. 2023")
+@dataclass(frozen=True)
+class LabDrift(Exhibit):
+    """First alarms of a watch and of other methods in simulated years in which a calibrated model begins to drift."""
+
+    reads = "counts"
+
+    shape: Annotated[str, Choice(tuple(DRIFTS), titles=tuple(DRIFTS.values())), "Drift", "its course over time"] = (
+        "step"
+    )
+    size: Annotated[
+        float, Range(0.01, 0.3, step=0.01), "Size", "difference of the true risk from the predicted one"
+    ] = 0.08
+    start: Annotated[int, Range(1, HORIZON), "Begins at period", "the first of 52 periods with the drift"] = 14
+    n: Annotated[int, Range(10, 2000, log=True), "Rows of a period", "outcomes of each period"] = 100
+    draws: Annotated[int, Range(2, 500, log=True), "Years", "number of simulated years"] = 20
+    seed: Annotated[int, Range(0, MOST_SEED), "Which years (number)", "another number draws different years"] = SEED
+
+    meanings = of.Meanings(
+        {
+            "method": "way of watching the model",
+            "of_year": "whether false alarms are limited to 5 % of the years, and not of the periods",
+            "false_alarms": "share of the years with an alarm before the drift",
+            "found": "share of the other years with an alarm from then on",
+            "early": "10 % quantile of the period of the first alarm; missing: no alarm",
+            "median": "median of the period of the first alarm; missing: no alarm in half of the years",
+            "late": "90 % quantile of the period of the first alarm; missing: no alarm in a tenth of the years",
+        }
+    )
+
+    def found(self) -> Call[DriftDelays]:
+        """Return the alarms of every method."""
+        return call(cc.monitoring.drift_delays, self.shape, self.size, self.start, rows=self.n, draws=self.draws,
+                    random_state=self.seed, stem="drifts")  # fmt: skip
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found().part("frame()")
+
+    def figure(self, scene: Scene) -> Call[go.Figure]:
+        return call("figures.drift_delays", self.found())
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("method"),
+            of.flag("5 % a year", "of_year"),
+            of.share("false alarms", "false_alarms", best="low"),
+            of.share("found", best="high"),
+            of.whole("first alarm, 10 %", "early"),
+            of.whole("first alarm, median", "median"),
+            of.whole("first alarm, 90 %", "late"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.found())
+        drift = f"The drift ({inside(DRIFTS[self.shape])}) begins at period {self.start}."
+        return Words(
+            f"{'' if self.shape == 'none' else drift} {count(self.draws)} years of 52 periods with {rows(self.n)} rows "
+            "each.".strip(),
+            alt=f"Period of the first alarm of each method. {found.sentence}",
+            headline=(found.sentence,),
+            key="Mark: median. Line: 80 % of the years. Shaded: the drift. On the right: years with a false alarm.",
+        ).also(
+            "CUSUM is an oracle: its limit is simulated for this law, which nobody knows in practice. With a drift in "
+            "one slice, the watch and the tests with Bonferroni's correction look at each slice.",
+        )

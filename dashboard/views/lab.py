@@ -11,7 +11,7 @@ from calib_core.lab import TRUTHS, distance_experiments
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.lab import MOST_SEED, LabCurve, LabErrors
+from dashboard.exhibits.lab import MOST_SEED, LabCurve, LabDrift, LabErrors
 from dashboard.export import csv_bytes
 from dashboard.navigation import view
 from dashboard.selection import Selection
@@ -21,7 +21,7 @@ from dashboard.views import data_choice
 from dashboard.views.exhibited import exhibited
 from dashboard.views.on_request import wanted
 
-CURVE, ERRORS, DISTANCES = "lab-curve", "lab-errors", "lab-distances"
+CURVE, ERRORS, DISTANCES, DRIFT = "lab-curve", "lab-errors", "lab-distances", "lab-drift"
 SAMPLE = "lab_sample.csv"
 PLANNED = (
     "Opens the planner with this sample as the data. It shows the width of the interval of its calibration error, and "
@@ -53,6 +53,7 @@ def render() -> None:
         exhibited(CURVE, scene, title=None, controls=False, folded=True)
     _errors(scene)
     _distances(scene)
+    _drift(scene)
 
 
 def _scene() -> Scene:
@@ -121,3 +122,21 @@ def _distances(scene: Scene) -> None:
     if errors.experiment in distance_experiments() and scene.knows(errors.found()):
         same = {name: getattr(errors, name) for name in ("experiment", "truth", "draws", "seed")}
         exhibited(DISTANCES, scene, folded=True, limits=same)
+
+
+def _drift(scene: Scene) -> None:
+    """Draw when a known drift is found, on request: a year takes a twentieth of a second, with slices a quarter."""
+    recipe = widgets.selection().exhibit(DRIFT)
+    exhibit: LabDrift = recipe.build()
+    st.markdown(f"#### {markdown_plain(EXHIBITS[DRIFT].title)}")
+    bar = st.empty()
+    with st.container(horizontal=True):
+        widgets.recipe_controls(recipe, key=f"exhibit.{DRIFT}", changed=widgets.change_exhibit)
+    place = st.empty()
+    with place.container():
+        known = scene.knows(exhibit.found())
+        why = f"{exhibit.draws} simulated years; takes a few seconds."
+        if not known and not wanted(f"{DRIFT} {exhibit.found().key}", why):
+            return
+    exhibited(DRIFT, scene, title=None, controls=False, folded=True, bar=None if known else bar)
+    place.empty()

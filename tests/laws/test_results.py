@@ -134,6 +134,7 @@ def examples(rows):
         cc.monitoring.over_time(two.replace(metadata=weeks), "week"),
         periods(two.replace(metadata=weeks), "week"),
         cc.monitoring.update_after_alarm(wrong, "week"),
+        cc.monitoring.drift_delays(periods=12, start=4, draws=2),
         (watch := cc.Watch().add(two)),
         watch.answer(),
         watch.evidence,

@@ -19,7 +19,7 @@ from calib_core.inference.gate_checks import gate_check
 from calib_core.monitoring import Watch, read_watch, state_file, write_watch
 from calib_core.monitoring.e_processes import SHIFTS, evidence, gap_ends, rejected, start_weights
 from calib_core.monitoring.state_file import alone, from_json, to_json
-from calib_core.monitoring.watched_model import place_of
+from calib_core.monitoring.watched_model import YearRecord, place_of
 from calib_core.summaries import Summary
 
 
@@ -132,6 +132,23 @@ def test_the_mean_of_a_tolerated_row_factor_is_at_most_one(outcome: bool) -> Non
     assert (beyond * factors[1] + (1 - beyond) * factors[0]).max() > 1.01
 
 
+@pytest.mark.parametrize("risk", [0.02, 0.3, 0.9])
+def test_a_ratio_tolerates_as_many_times_the_risk_and_as_many_times_less(risk: float) -> None:
+    """The mean of the factors is at most 1 up to the tolerated ratio, reaches 1 there, and is above 1 beyond it."""
+    factors = [
+        np.exp(Watch(ratio=1.5).add(Predictions([[1 - risk, risk]], [label])).sums_by_period(["1"]).log_factors[0])
+        for label in (0, 1)
+    ]
+
+    def largest(p: float, shifts: np.ndarray) -> float:
+        return float((p * factors[1] + (1 - p) * factors[0])[shifts].max())
+
+    for end, beyond, shifts in ((1.5, 1.65, SHIFTS > 0), (1 / 1.5, 1 / 1.65, SHIFTS < 0)):
+        if risk * beyond < 1:
+            assert largest(risk, shifts) < largest(risk * end, shifts) == pytest.approx(1, abs=1e-9)
+            assert largest(risk * beyond, shifts) > 1 + 1e-6
+
+
 # ---- the promise ----------------------------------------------------------------------------------------------
 
 
@@ -188,6 +205,20 @@ def test_copies_of_a_row_are_one_unit() -> None:
     assert grouped.answer().rows == 180
     alone_ = Watch().add(Predictions(three.probs, three.labels))
     assert alone_.answer().gap_low > once.answer().gap_low
+
+
+def test_the_factor_of_a_group_is_the_mean_of_its_rows_factors() -> None:
+    probs, labels = np.array([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]]), [1, 0, 0]
+    first, second, third = (
+        np.exp(Watch().add(Predictions(probs[[k]], [labels[k]])).sums_by_period(["1"]).log_factors[0]) for k in range(3)
+    )
+    together = Watch().add(Predictions(probs, labels, groups=[0, 0, 1])).sums_by_period(["1"]).log_factors[0]
+    assert together == pytest.approx(np.log((first + second) / 2 * third), abs=1e-9)
+
+
+def test_an_alarm_of_a_slice_stays_in_the_record_of_its_year() -> None:
+    seen = Watch(by=("site",))._seen(YearRecord(0.0, slices="3"), 0.0, np.zeros(1), "5")
+    assert seen.slices == seen.first == "3"
 
 
 def test_a_year_begins_anew() -> None:
@@ -569,11 +600,18 @@ def test_slices_have_the_evidence_of_a_watch_of_their_rows() -> None:
     assert line["e_value"] == pytest.approx(math.exp(alone_.evidence.log_e[-1]))
     assert line["stands_out"]
     assert not watch.of_slices().set_index("slice").loc[["site=a", "site=c", "site=d"], "stands_out"].any()
+    # The ends are valid for all six slices jointly.
+    of_a = watch._sums(watch.year, watch.slices["site=a"])
+    ends = watch.of_slices().set_index("slice").loc["site=a", ["gap_low", "gap_high"]]
+    assert ends.tolist() == pytest.approx(gap_ends(of_a, 0.05 / 6))
     found = watch.answer()
     assert found.of_slices
     assert [each.name for each in found.slices] == ["site=b"]
     assert found.slices[0].gap_low > 0
     assert "predictions for site=b are too low by" in found.sentence
+    # All rows and the slices have half of the false alarms each.
+    assert watch.levels == (0.025, 0.025)
+    assert found.needed == pytest.approx(40)
 
 
 def test_a_slice_that_appears_later_is_watched_from_then_on() -> None:
