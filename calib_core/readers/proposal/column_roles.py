@@ -16,7 +16,8 @@ _ROLES: dict[str, str] = {
     "pred_class guess",
     "confidence": "confidence confidences conf max_prob top_prob max_probability "
     "certainty sicherheit konfidenz confianza confiance",
-    "correct": "correct is_correct hit hits correctness right accurate matched richtig korrekt correcto",
+    "correct": "correct is_correct hit hits correctness right accurate matched exact_match exactmatch is_exact_match "
+    "richtig korrekt correcto",
     "split": "split fold subset partition set",
     "weights": "weight weights sample_weight sample_weights",
     "group": "group groups group_id cluster cluster_id patient patients patient_id subject subjects subject_id person "

@@ -72,6 +72,19 @@ def called_score(name: str) -> bool:
     return bool(parts(name) & _SCORES)
 
 
+_JUDGES = frozenset({"judge", "judges", "judged", "judgment", "judgement", "grader", "grading", "rater", "evaluator"})
+_GRADES = frozenset({"score", "scores", "grade", "rating", "points", "value"})
+
+
+def called_grade(name: str) -> bool:
+    """True if a column is named like what a judge thinks of an answer, such as "judge.score".
+
+    >>> called_grade("judge.score"), called_grade("llm_judge_rating"), called_grade("judge_confidence")
+    (True, True, False)
+    """
+    return bool(parts(name) & _JUDGES) and bool(parts(name) & _GRADES)
+
+
 _LEVEL = "_LEVEL_"
 """Name of PROC LOGISTIC's column with the class that its probabilities belong to."""
 

@@ -65,6 +65,7 @@ from calib_core.readers.proposal.named_blocks import (
     answers,
     called_answer,
     called_doubt,
+    called_grade,
     called_prediction,
     called_score,
     called_truth,
@@ -194,7 +195,15 @@ class _Proposal:
 
     def _of_one_score(self, correct: str | None, label: str | None) -> Reading:
         """Read a single column of scores: as the confidence of answers if the file has answers, else as a risk."""
-        score = self.chosen.get("confidence") or self._single()
+        score = self.chosen.get("confidence") or self._single(correct)
+        if called_grade(score) and "confidence" not in self.chosen:
+            advice = f"give confidence={score}"
+            raise InputError(
+                f"{self.table.name}: {quoted(score)} is named like a judge's grade of the answers, which is not the "
+                f"model's confidence. If it is the probability that an answer is right, {advice}",
+                advice,
+                {"confidence": score},
+            )
         if correct and (not label or self._only_answered(label, score)):
             if "confidence" not in self.chosen and called_doubt(score):
                 raise InputError(
@@ -343,8 +352,8 @@ class _Proposal:
         ]  # fmt: skip
         return found[0] if len(found) == 1 else None
 
-    def _single(self) -> str:
-        """Return the only column of P(y = 1)."""
+    def _single(self, correct: str | None) -> str:
+        """Return the only column of P(y = 1), or of confidences of answers that ``correct`` marks."""
         free = self._free_numeric()
         for wanted in ("probabilities", "logits", "log-probabilities", "confidence"):
             best = named(self._numeric(), wanted)
@@ -369,6 +378,9 @@ class _Proposal:
             models = f"if {listed(shares)} are probabilities from different models, {advice}"
             message = f"{self.table.name}: no columns are recognized as scores; {models}"
             raise InputError(message, advice, {"score_sets": shares})
+        if correct and not rest:
+            why = f"{quoted(correct)} marks right answers, but no column is recognized as their confidence"
+            raise self._ask(why, "confidence")
         raise self._ask("no columns are recognized as scores", "scores")
 
     def _counts_on(self, name: str) -> bool:

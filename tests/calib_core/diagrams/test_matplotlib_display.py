@@ -244,7 +244,7 @@ def test_on_paper_no_text_meets_another_or_leaves_the_figure(rows, width, inches
 
 
 def test_a_figure_that_cannot_be_written_leaves_the_earlier_file(binary, tmp_path, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     shown = ReliabilityDisplay.from_predictions(*binary)

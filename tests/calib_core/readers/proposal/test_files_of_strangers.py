@@ -105,7 +105,7 @@ def test_rates_per_thousand_are_no_percentages() -> None:
 
 
 def test_numbers_of_rows_are_no_confidence() -> None:
-    with pytest.raises(cc.InputError, match="no columns are recognized as scores"):
+    with pytest.raises(cc.InputError, match='"correct" marks right answers, but no column is recognized'):
         read({"q": range(N), "response": ["Confidence: 80%"] * N, "correct": EVENT})
 
 
@@ -360,3 +360,23 @@ def test_usual_names_of_probabilities_and_of_right_answers() -> None:
     assert np.array_equal(risk_of(found)[0], RISK)
     for name in ("accurate", "Richtig?"):
         assert read({"confidence": RISK, name: EVENT})[0].kind == "confidence"
+
+
+@pytest.mark.parametrize("name", ["judge.score", "llm_judge_rating", "grader-score"])
+def test_a_judges_grade_is_no_confidence_of_the_model(name: str) -> None:
+    rows = {"id": range(N), name: RISK, "exact_match": EVENT}
+    with pytest.raises(cc.InputError, match="named like a judge's grade of the answers, which is not the model's"):
+        read(rows)
+    found, said = read(rows, confidence=name)
+    np.testing.assert_allclose(found.confidence, RISK)
+    assert (found.kind, found.correct.tolist(), said) == ("confidence", (EVENT == 1).tolist(), "")
+    # Where the model states its own confidence, the grade is another column.
+    found, said = read({**rows, "confidence": RISK[::-1]})
+    np.testing.assert_allclose(found.confidence, RISK[::-1])
+
+
+def test_exact_match_marks_right_answers() -> None:
+    found, said = read({"id": range(N), "prediction": ["x"] * N, "confidence": RISK, "exact_match": EVENT})
+    assert (found.kind, found.correct.tolist(), said) == ("confidence", (EVENT == 1).tolist(), "")
+    with pytest.raises(cc.InputError, match='"exact_match" marks right answers, but no column is recognized'):
+        read({"id": range(N), "prediction": ["x"] * N, "exact_match": EVENT})
