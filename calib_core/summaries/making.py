@@ -13,7 +13,7 @@ from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers.from_file import assumptions, warnings_of
 from calib_core.readers.streams import FilePart, chosen_parts, holds_summary
-from calib_core.readers.table import SUMMARY, file_label
+from calib_core.readers.table import ASSUMED, SUMMARY, file_label
 from calib_core.summaries.mergeable import Summary, merged
 from calib_core.summaries.on_disk import read_summary
 
@@ -99,12 +99,16 @@ def _of_file(path: Paths, seed: int, how: dict[str, Any], source: str) -> Summar
 
 
 def _assumed(first: FilePart, how: Collection[str]) -> list[str]:
-    """Return the warnings about the first rows of a file, and warn."""
+    """Return the warnings about the first rows of a file as notes, and warn.
+
+    Of a longer file, only those that another reading would settle: the first rows may all have the same label.
+    """
     table = first.run.table
-    found = [] if SUMMARY in table.columns else warnings_of(assumptions(table, first.reading, how))
+    worth = () if SUMMARY in table.columns else assumptions(table, first.reading, how)
+    found = warnings_of(each for each in worth if first.run.share == 1 or each.change)
     for message in found:
         warnings.warn(f"{table.name}: {message}", stacklevel=4)
-    return found
+    return [f"{ASSUMED}{table.name}: {message}" for message in found]
 
 
 _PATIENCE = "15s"

@@ -68,6 +68,7 @@ def command(
       calib summarise few-rows.parquet --sql warehouse.predictions
     """
     import calib_core as cc
+    from calib_core.readers.table import ASSUMED
     from calib_core.summaries import count_in_duckdb, count_on_cluster, counting_sql, write_summary
     from calib_core.text import percent
 
@@ -98,7 +99,7 @@ def command(
     write_summary(found, output)
     assumed = [str(each.message) for each in told if each.category is UserWarning]
     _outputs.warn(f"warning: {sentence}" for sentence in assumed)
-    others = [note for note in found.notes if not any(sentence.endswith(note) for sentence in assumed)]
+    others = [note for note in found.notes if note.removeprefix(ASSUMED) not in assumed]
     _outputs.warn(f"note: in some of the rows, {note}" for note in others)
     classes = "" if found.n_classes is None else f" of {found.n_classes:,} classes"
     _outputs.say([f"{output.name}: {found.n_rows:,} rows{classes}, accuracy {percent(found.accuracy, 2)}"])

@@ -25,6 +25,7 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core.readers import Finding, examine, predictions, propose, read_table
 from calib_core.readers.checks import examination
+from calib_core.summaries import write_summary
 from dashboard import session
 from dashboard.cli import main
 from dashboard.report.sections import data as data_section
@@ -314,7 +315,12 @@ def test_a_summary_contains_what_was_assumed_of_its_files(tmp_path: Path) -> Non
     (path := tmp_path / "a.csv").write_bytes(pair.data(60))
     with pytest.warns(UserWarning, match="high") as caught:
         kept = cc.summarise(path)
-    assert [f"a.csv: {note}" for note in kept.notes] == [str(each.message) for each in caught]
+    assert list(kept.notes) == [f"Assumed of {each.message}" for each in caught]
+    write_summary(kept, tmp_path / "a.parquet")
+    ended = CliRunner().invoke(main, ["gate", str(tmp_path / "a.parquet"), "--max-ece", "0.9"], prog_name="calib")
+    assert (ended.exit_code, ended.stdout.split(":")[0]) == (2, "UNDECIDED")
+    assert "--accept counted." in ended.stdout
+    assert kept.notes[0] in ended.stdout
     assert cc.summarise(path, kind="words", **pair.other).notes == ()
 
 

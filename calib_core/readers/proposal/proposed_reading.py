@@ -43,7 +43,7 @@ from calib_core.readers.proposal.column_roles import (
     one_hot_class,
     role,
 )
-from calib_core.readers.proposal.column_values import counted_groups, part_of
+from calib_core.readers.proposal.column_values import counted_groups, measured_classes, part_of
 from calib_core.readers.proposal.label_codes import (
     classes_of_both,
     codes_inside,
@@ -65,6 +65,7 @@ from calib_core.readers.proposal.named_blocks import (
     answers,
     called_answer,
     called_doubt,
+    called_expense,
     called_grade,
     called_prediction,
     called_score,
@@ -195,6 +196,8 @@ class _Proposal:
 
     def _of_one_score(self, correct: str | None, label: str | None) -> Reading:
         """Read a single column of scores: as the confidence of answers if the file has answers, else as a risk."""
+        if not {"confidence", "label", "scores"} & self.chosen.keys() and (measures := measured_classes(self.table)):
+            raise InputError(f"{self.table.name}: {measures}")
         score = self.chosen.get("confidence") or self._single(correct)
         if called_grade(score) and "confidence" not in self.chosen:
             advice = f"give confidence={score}"
@@ -206,9 +209,11 @@ class _Proposal:
             )
         if correct and (not label or self._only_answered(label, score)):
             if "confidence" not in self.chosen and called_doubt(score):
+                inside = is_share(self.table, score)
+                write = "1 minus its values" if inside else "the probability that the answer is right"
                 raise InputError(
-                    f"{self.table.name}: {quoted(score)} is named like the opposite of a confidence. Write 1 minus its "
-                    "values in a column confidence"
+                    f"{self.table.name}: {quoted(score)} is named like the opposite of a confidence. Write {write} in "
+                    "a column confidence"
                 )
             return self._with(confidence=score, correct=correct)._of_confidence("confidence")
         errors = [name for name in outcome_columns(self.table, {score}) if called_doubt(name)]
@@ -354,7 +359,7 @@ class _Proposal:
 
     def _single(self, correct: str | None) -> str:
         """Return the only column of P(y = 1), or of confidences of answers that ``correct`` marks."""
-        free = self._free_numeric()
+        free = [name for name in self._free_numeric() if not called_expense(name)]
         for wanted in ("probabilities", "logits", "log-probabilities", "confidence"):
             best = named(self._numeric(), wanted)
             if len(best) == 1 and not self._points(best[0], free):

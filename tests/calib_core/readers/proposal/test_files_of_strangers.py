@@ -380,3 +380,31 @@ def test_exact_match_marks_right_answers() -> None:
     assert (found.kind, found.correct.tolist(), said) == ("confidence", (EVENT == 1).tolist(), "")
     with pytest.raises(cc.InputError, match='"exact_match" marks right answers, but no column is recognized'):
         read({"id": range(N), "prediction": ["x"] * N, "exact_match": EVENT})
+
+
+@pytest.mark.parametrize("more", [{}, {"latency_s": RISK + 1}, {"tokens": (500 * RISK).round()}], ids=str)
+def test_what_an_answer_cost_is_no_confidence(more: dict[str, Any]) -> None:
+    with pytest.raises(cc.InputError, match='"exact_match" marks right answers, but no column is recognized'):
+        read({"id": range(N), "cost_usd": (0.01 + RISK / 50).round(4), "exact_match": EVENT, **more})
+
+
+def test_measures_of_classes_are_no_predictions() -> None:
+    table = {"class": ["a", "b"], "precision": [0.9, 0.8], "recall": [0.7, 0.9], "f1-score": [0.8, 0.85]}
+    with pytest.raises(cc.InputError, match="each line is about a class or a model, with its precision and recall"):
+        read(table)
+
+
+def test_marks_of_hallucinations_are_marks_of_wrong_answers() -> None:
+    with pytest.raises(cc.InputError, match='"is_hallucination" is named like marks of wrong answers'):
+        read({"id": range(N), "confidence": RISK, "is_hallucination": words(EVENT, "True", "False")})
+
+
+def test_the_probability_of_being_right_is_no_mark() -> None:
+    found, said = read({"id": range(N), "p_correct": RISK, "grade": words(EVENT, "INCORRECT", "CORRECT")})
+    np.testing.assert_allclose(found.confidence, RISK)
+    assert (found.correct.tolist(), said) == ((EVENT == 1).tolist(), "")
+
+
+def test_a_perplexity_is_the_opposite_of_a_confidence() -> None:
+    with pytest.raises(cc.InputError, match="Write the probability that the answer is right in a column confidence"):
+        read({"id": range(N), "perplexity": (1 / RISK).round(3), "correct": EVENT})
