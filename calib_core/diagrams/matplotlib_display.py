@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.atomic_files import aside
 from calib_core._base.errors import InputError, as_share
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
@@ -185,10 +186,11 @@ class ReliabilityDisplay:
     def save(self, path: str | Path) -> None:
         """Write the figure to a file of this ending, such as .pdf or .svg, with its typeface in it.
 
-        A PDF has TrueType fonts, as journals ask for; an SVG has letters as outlines, which every program draws.
+        A PDF has TrueType fonts, as journals ask for; an SVG has letters as outlines, which every program draws. An
+        earlier file is replaced once the new one is complete.
         """
-        with _pyplot().rc_context(_FILES):
-            self.figure_.savefig(path)
+        with _pyplot().rc_context(_FILES), aside(path) as file:
+            self.figure_.savefig(file, format=Path(path).suffix.removeprefix(".").lower() or None)
 
     def _drawn(
         self,

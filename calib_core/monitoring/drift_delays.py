@@ -9,9 +9,9 @@ import pandas as pd
 from scipy.stats import norm
 
 from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.diagram import Diagram
 from calib_core._base.errors import InputError, as_share, as_whole
 from calib_core.defaults import SEED, SIGNIFICANCE
-from calib_core.diagrams.base import Diagram
 from calib_core.monitoring.e_processes import PeriodSums, evidence, log_factors, rejected
 from calib_core.monitoring.watched_model import BINS, HORIZON, MOST_PERIODS
 from calib_core.text import listed, points_of, several, short_percent

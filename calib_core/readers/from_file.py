@@ -360,15 +360,24 @@ def _handed_over(
     """Return predictions with the assumptions in their notes, and warn of probable mistakes."""
     if reading.layout == "summary":
         return found
-    worth = [each for each in findings_about(table, reading, chosen) if each.worth_saying(chosen)]
-    doubtful = [each.message for each in worth if each.severity == "warning" and each.code not in BY_CHOICE]
-    messages = [each.message for each in worth]
+    worth = assumptions(table, reading, chosen)
+    messages, doubtful = [each.message for each in worth], warnings_of(worth)
     if pooled and reading.split is not None and not any(each.code == "split" for each in worth):
         doubtful.append(_POOLED.format(quoted(reading.split), several(found.n_rows)))
         messages.append(doubtful[-1])
     for message in doubtful:
         warnings.warn(f"{table.name}: {message}", stacklevel=3)
     return found._with({"notes": tuple(dict.fromkeys((*found.notes, *messages)))})
+
+
+def assumptions(table: Table, reading: Reading, chosen: Collection[str]) -> tuple[Finding, ...]:
+    """Return what is worth saying about a file of which the user set only the ``chosen`` fields of the reading."""
+    return tuple(each for each in findings_about(table, reading, chosen) if each.worth_saying(chosen))
+
+
+def warnings_of(worth: Iterable[Finding]) -> list[str]:
+    """Return the sentences of which Python warns."""
+    return [each.message for each in worth if each.severity == "warning" and each.code not in BY_CHOICE]
 
 
 _POOLED = (

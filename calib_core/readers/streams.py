@@ -75,12 +75,17 @@ def streamed(
 
     The first run determines the reading; names of classes that first occur later need ``classes=``.
     """
-    for part in parts(path, labels=labels, columns=columns, **changes):
-        table, reading, predicted = part.run.table, part.reading, part.predictions
-        kept = rows_of_part(table, reading, rows)
+    for part in chosen_parts(path, rows, progress, labels=labels, columns=columns, **changes):
+        yield part.predictions
+
+
+def chosen_parts(path: str | os.PathLike[str], rows: str, progress: Progress, **how: Any) -> Iterator[FilePart]:
+    """Yield the runs of a file with the predictions of the chosen rows, if there are any; arguments as above."""
+    for part in parts(path, **how):
+        kept = rows_of_part(part.run.table, part.reading, rows)
         progress(part.run.share)
         if kept is None or len(kept):
-            yield predicted if kept is None else predicted.take(kept)
+            yield part if kept is None else replace(part, predictions=part.predictions.take(kept))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,8 @@ Array = NDArray[Any]
 
 SUMMARY = "calib summary"
 """First column of a summary's file; tables of rows never have it."""
+ASSUMED = "Assumed of "
+"""Beginning of the notes of a summary that state what was assumed of a file."""
 _MATRIX_COLUMN = re.compile(r"(?P<name>.*)\[:, (?P<column>\d{1,6})\]", re.DOTALL)
 
 

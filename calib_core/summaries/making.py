@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Predictions
-from calib_core.readers.streams import holds_summary, streamed
-from calib_core.readers.table import file_label
+from calib_core.readers.from_file import assumptions, warnings_of
+from calib_core.readers.streams import FilePart, chosen_parts, holds_summary
+from calib_core.readers.table import ASSUMED, SUMMARY, file_label
 from calib_core.summaries.mergeable import Summary, merged
 from calib_core.summaries.on_disk import read_summary
 
@@ -45,8 +48,9 @@ def summarise(
     progress : function that receives the share of the input that was read, from 0 to 1.
     changes : fields of Reading, as in ``read_predictions``.
 
-    Every row passes the same checks as predictions; InputError names the file, the row and the remedy. What can
-    mislead: the first rows determine how a file is read; give ``classes=`` if class names can first occur later.
+    Every row passes the same checks as predictions; InputError names the file, the row and the remedy. What the reader
+    assumed is in ``notes``; probable mistakes also cause a UserWarning. What can mislead: the first rows determine how
+    a file is read; give ``classes=`` if class names can first occur later.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -80,14 +84,31 @@ def _name(rows_of: str, place: int) -> str:
 def _of_file(path: Paths, seed: int, how: dict[str, Any], source: str) -> Summary:
     name, first = file_label(os.fspath(path)), 0
     parts: list[Summary] = []
-    for rows in streamed(path, **how):
+    told: list[str] | None = None
+    for part in chosen_parts(path, **how):
+        rows = part.predictions
+        told = _assumed(part, how) if told is None else told
         parts.append(Summary.of(rows, how["columns"], seed=seed, source=source or name, first_row=first))
         first += rows.n_rows
         if len(parts) >= _TOGETHER:
             parts = [merged(parts)]
     if not parts:
         raise InputError(f"{name} has no rows to count for rows={how['rows']}; choose other rows")
-    return merged(parts)
+    whole = merged(parts)
+    return replace(whole, notes=tuple(dict.fromkeys((*(told or ()), *whole.notes))))
+
+
+def _assumed(first: FilePart, how: Collection[str]) -> list[str]:
+    """Return the warnings about the first rows of a file as notes, and warn.
+
+    Of a longer file, only those that another reading would settle: the first rows may all have the same label.
+    """
+    table = first.run.table
+    worth = () if SUMMARY in table.columns else assumptions(table, first.reading, how)
+    found = warnings_of(each for each in worth if first.run.share == 1 or each.change)
+    for message in found:
+        warnings.warn(f"{table.name}: {message}", stacklevel=4)
+    return [f"{ASSUMED}{table.name}: {message}" for message in found]
 
 
 _PATIENCE = "15s"

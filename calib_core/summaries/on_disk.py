@@ -23,8 +23,8 @@ from calib_core.predictions.storage import is_kind
 from calib_core.readers.formats.detection import read_table
 from calib_core.readers.formats.npy import parse_npz
 from calib_core.readers.messages import quoted
+from calib_core.readers.table import ASSUMED, Array, Table, file_label
 from calib_core.readers.table import SUMMARY as WHAT
-from calib_core.readers.table import Array, Table, file_label
 from calib_core.summaries.cells import CELLS, NUMBERS, SUMS, WANTED, Cells, PairCells, edges_of
 from calib_core.summaries.counted_claims import LOSS_SUMS, LossSums
 from calib_core.summaries.mergeable import Sample, Summary
@@ -107,7 +107,10 @@ def _frame(summary: Summary) -> pd.DataFrame:
         _line("kind", summary.kind),
         _line("dtype", summary.dtype.name),
         _line("sample size", count=summary.kept_rows.size),
-        *(_line("note", note) for note in summary.notes[:_NOTES]),
+        *(
+            _line("note", note)
+            for note in sorted(summary.notes, key=lambda note: note[: len(ASSUMED)] != ASSUMED)[:_NOTES]
+        ),
         *(_line("class", name, i) for i, name in enumerate(summary.class_names or ())),
         *([_line("outcome", summary.outcome)] if summary.outcome else []),  # older files had none
     ]

@@ -23,25 +23,26 @@ FORMS = ("text", "json", "csv", "python")
 def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str] = ()) -> None:
     """Write the exhibit in one of the forms, after the doubts about the file.
 
-    The text also contains what was assumed of the file but for what options ``named``, and which rows are judged.
+    The record contains what was assumed of the file but for what options ``named``; other forms have it on stderr. The
+    text also states which rows are judged.
 
     NotAnswerable is the command's sentence, as is why there is no model.
     """
     from calib_core import InputError
-    from dashboard.commands._opened_models import assumed
+    from dashboard.commands._opened_models import assumed, assumed_record
 
     tell_doubts(scene)
     if not scene.models.shown:
         raise InputError(scene.models.refused[0][1])
     exhibit.check(scene)
+    source = scene.models.shown[0].source
+    known = {*named, *({"model"} if len(scene.bases) > 1 else ())}
+    if form != "json":
+        _outputs.warn(assumed(source, known))
     if form == "python":
         click.echo(exhibit.python(scene), nl=False)
         return
     frame = scene.get(exhibit.table(scene))
-    several = {"model"} if len(scene.bases) > 1 else set()
-    assumptions = assumed(scene.models.shown[0].source, {*named, *several})
-    if form != "json":
-        _outputs.warn(assumptions)
     if form == "text":
         tell_rows(scene)
         _tell_model(exhibit, scene)
@@ -49,7 +50,7 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
         form,
         text=lambda: _lines(exhibit, frame, exhibit.words(scene)),
         frame=frame,
-        record=lambda: _record(exhibit, frame, scene) | {"assumptions": assumptions},
+        record=lambda: _record(exhibit, frame, scene) | {"findings": assumed_record(source, known)},
     )
 
 

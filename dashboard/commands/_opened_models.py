@@ -200,17 +200,7 @@ class Opened:
             "kind": rows.kind,
             "reading": self.reading.to_json(),
             **({} if (met := table.joined) is None else {"labels": {"name": met.labels, "key": met.key}}),
-            "findings": [
-                {
-                    "severity": found.severity,
-                    "code": found.code,
-                    "title": found.rule.title,
-                    "message": found.message,
-                    "remedy": found.rule.remedy,
-                    "term": found.rule.term,
-                }
-                for found in self.findings
-            ],
+            "findings": list(map(_record_of, self.findings)),
             "doubts": [vars(doubt) for doubt in self.doubts],
             "checks": [
                 {"title": each.title, "outcome": each.outcome, "why": each.why} for each in session.checks(*self._read)
@@ -222,6 +212,12 @@ class Opened:
     @property
     def _read(self) -> tuple[str, str]:
         return self.source.data, self.source.reading
+
+
+def _record_of(found: Finding) -> dict[str, Any]:
+    rule = found.rule
+    return {"severity": found.severity, "code": found.code, "title": rule.title, "message": found.message,
+            "remedy": rule.remedy, "term": rule.term}  # fmt: skip
 
 
 def of_all(source: Source, judged: int, every: int) -> str:
@@ -490,11 +486,23 @@ def selection(
 
 def assumed(source: Source, named: Iterable[str]) -> list[str]:
     """Return the findings and assumptions about a file that the options did not ``name``."""
-    table, chosen = session.file(source.data).table, frozenset(named)
+    chosen = frozenset(named)
+    table = session.file(source.data).table
+    return [] if table is None else remarks(table, (), _found(source, chosen), chosen)
+
+
+def assumed_record(source: Source, named: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the same findings for a record."""
+    chosen = frozenset(named)
+    return [_record_of(each) for each in _found(source, chosen) if each.worth_saying(chosen)]
+
+
+def _found(source: Source, chosen: frozenset[str]) -> tuple[Finding, ...]:
+    table = session.file(source.data).table
     if table is None:
-        return []
-    how, found = session.reading(source.data, source.reading), session.findings(source.data, source.reading)
-    return remarks(table, (), findings_about(table, how, chosen, found), chosen)
+        return ()
+    found = session.findings(source.data, source.reading)
+    return findings_about(table, session.reading(source.data, source.reading), chosen, found)
 
 
 def _check_named(rows: str, calibrators: Sequence[str], test: Path | None) -> None:

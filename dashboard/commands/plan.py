@@ -94,7 +94,8 @@ def command(
         PLANS.described(key, **{name: value for name, value in given.items() if PLANS[key].has(name)})
         for key in ([question] if question else PLANS)
     ]
-    frame, assumptions = (answers(plans), []) if file is None else _of_file(plans, file, binning, read, form)
+    found: list[dict[str, Any]] = []
+    frame = answers(plans) if file is None else _of_file(plans, file, binning, read, form, found)
     if question is not None and frame["note"][0]:
         _failures.fail(frame["note"][0])
     _outputs.answer(
@@ -104,7 +105,7 @@ def command(
         record=lambda: {
             "options": given,
             "file": file,
-            "assumptions": assumptions,
+            "findings": found,
             "lines": [
                 {**line, "plan": plan.to_dict()} for line, plan in zip(frame.to_dict("records"), plans, strict=True)
             ],
@@ -117,9 +118,12 @@ def _is_file(name: str) -> bool:
 
 
 def _of_file(
-    plans: list[Any], file: str, binning: str | None, read: ReadingOptions, form: str
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return the plans filled in from a file, divided as on screen, and what was assumed of it; also on stderr."""
+    plans: list[Any], file: str, binning: str | None, read: ReadingOptions, form: str, found: list[dict[str, Any]]
+) -> pd.DataFrame:
+    """Return the plans filled in from a file, divided as on screen; stderr names the evaluated rows.
+
+    What was assumed of the file is printed to stderr, or for a record added to ``found``.
+    """
     import calib_core as cc
     from dashboard.commands import _opened_models
     from dashboard.exhibits.plan_answers import data_in_use
@@ -127,13 +131,15 @@ def _of_file(
 
     scene = scene_of(_opened_models.selection(file, read=read, binning=binning))
     _exhibit_output.tell_doubts(scene)
-    assumptions = _opened_models.assumed(scene.models.shown[0].source, read.fields) if scene.models.shown else []
-    if form != "json":
-        _outputs.warn(assumptions)
+    source, named = scene.models.shown[0].source, _shared_options.named_fields({"read": read})
+    if form == "json":
+        found += _opened_models.assumed_record(source, named)
+    else:
+        _outputs.warn(_opened_models.assumed(source, named))
     if form == "text":
         _exhibit_output.tell_rows(scene, "; --rows plans for another number")
-    found: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
-    return found, assumptions
+    answered: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
+    return answered
 
 
 def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:

@@ -119,6 +119,7 @@ def command(
         if threshold is not None:
             selection = selection.with_exhibit(EXHIBITS.described("net-benefit", threshold=threshold))
     session.parts(selection.source)
+    _outputs.warn(_opened_models.assumed(selection.source, _shared_options.named_fields(given)))
     _outputs.warn(f"doubt: {sentence}" for sentence in doubt_words.sentences(session.scene_of(selection)))
     report = _made(selection, options)
     _outputs.write(output, report.html)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,9 @@ def command(
       calib summarise few-rows.parquet --sql warehouse.predictions
     """
     import calib_core as cc
+    from calib_core.readers.table import ASSUMED
     from calib_core.summaries import count_in_duckdb, count_on_cluster, counting_sql, write_summary
     from calib_core.text import percent
-    from dashboard.commands import _part_by_part
 
     fields = _shared_options.reading_fields(read)
     paths = [path for file in files for path in _matching(file)]
@@ -87,15 +88,19 @@ def command(
     with _outputs.progress("Counting rows", 1000) as bar:
         how: dict[str, Any] = {"columns": columns, "seed": seed, **fields}
         how["progress"] = lambda share: bar.update(int(1000 * share) - bar.pos)
-        if engine:
-            found = count_in_duckdb(paths, **how)
-        elif scheduler:
-            found = count_on_cluster(paths, scheduler, labels=labels, rows=rows, **how)
-        else:
-            _part_by_part.first_rows(paths[0], labels, fields)
-            found = cc.summarise(paths, labels=labels, rows=rows, rows_of=rows_of, **how)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", UserWarning)
+            if engine:
+                found = count_in_duckdb(paths, **how)
+            elif scheduler:
+                found = count_on_cluster(paths, scheduler, labels=labels, rows=rows, **how)
+            else:
+                found = cc.summarise(paths, labels=labels, rows=rows, rows_of=rows_of, **how)
     write_summary(found, output)
-    _outputs.warn(f"note: in some of the rows, {note}" for note in found.notes)
+    assumed = [str(each.message) for each in told if each.category is UserWarning]
+    _outputs.warn(f"warning: {sentence}" for sentence in assumed)
+    others = [note for note in found.notes if note.removeprefix(ASSUMED) not in assumed]
+    _outputs.warn(f"note: in some of the rows, {note}" for note in others)
     classes = "" if found.n_classes is None else f" of {found.n_classes:,} classes"
     _outputs.say([f"{output.name}: {found.n_rows:,} rows{classes}, accuracy {percent(found.accuracy, 2)}"])
 

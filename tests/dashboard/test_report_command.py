@@ -45,9 +45,12 @@ def refused(*words: str) -> str:
     return ended.stderr
 
 
-def test_it_writes_the_report_and_the_tables_and_says_nothing(here: Path) -> None:
+def test_it_writes_the_report_and_the_tables_and_only_warns_of_the_file(here: Path) -> None:
     ended = run("p.csv", "--calibrator", "temperature", "--bins", "7", "--tables", "t.zip", "--title", "A & B", *FEW)
-    assert (ended.exit_code, ended.output) == (0, "")
+    assert (ended.exit_code, ended.stdout) == (0, "")
+    assert ended.stderr.splitlines() == [
+        'p.csv: warning: The name "cat\\u202egod" contains invisible characters: U+202E.'
+    ]
     held = read_recipe((here / "report.html").read_bytes())
     assert held.selection.bins == 7
     assert [recipe.key for recipe in held.selection.calibrators] == ["temperature"]

@@ -37,7 +37,7 @@ from calib_core.readers.conversion import predictions
 from calib_core.readers.proposal.long_form import prediction_rows
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import OF_SUMMARIES, Reading
-from calib_core.readers.table import Table
+from calib_core.readers.table import ASSUMED, SUMMARY, Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import shape_findings
 
@@ -257,11 +257,21 @@ def _of_summary(table: Table, reading: Reading) -> tuple[Finding, ...]:
         n, whole = predictions(table, reading).n_rows, predictions(table, Reading("summary")).n_rows
     except InputError as e:
         return (Finding("problem", "unreadable", str(e)),)
+    return (*_assumed_of(table), _kind_of_summary(n, whole, reading))
+
+
+def _assumed_of(table: Table) -> tuple[Finding, ...]:
+    """Return a warning for each assumption about the files that were counted."""
+    notes = table.columns["text"][table.columns[SUMMARY] == "note"]
+    return tuple(Finding("warning", "counted", str(note)) for note in notes if str(note).startswith(ASSUMED))
+
+
+def _kind_of_summary(n: int, whole: int, reading: Reading) -> Finding:
     if reading.layout == "kept-rows":
         message = f"These are the {n:,} sampled rows stored in a summary of {whole:,} rows."
-        return (Finding("note", "kept-rows", message, {"layout": "summary"}, "Use the counts of all rows"),)
+        return Finding("note", "kept-rows", message, {"layout": "summary"}, "Use the counts of all rows")
     message = (
         f"This is a summary: counts of {n:,} rows, written by calib summarise. Analyses that need rows are not "
         "available."
     )
-    return (Finding("note", "summary", message, {"layout": "kept-rows"}, "Use the sampled rows"),)
+    return Finding("note", "summary", message, {"layout": "kept-rows"}, "Use the sampled rows")

@@ -276,7 +276,9 @@ class UncertaintyTable(ShapeOfColumns):
                 f"{table.name} has several confidences for each response, one from each scorer of uqlm. Choose "
                 f"confidence from {listed(scorers)}"
             )
-        correct = chosen.get("correct") or next(iter(named_last(table.columns, "correct")), None)
+        marks = named_last(table.columns, "correct")
+        marks = [name for name in marks if name not in scorers] or marks
+        correct = chosen.get("correct") or next(iter(marks), None)
         if correct is None:
             raise InputError(
                 f"{table.name} has scores of uqlm, but not which responses are right. Add a column correct with 1 or "

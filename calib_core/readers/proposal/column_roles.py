@@ -15,7 +15,7 @@ _ROLES: dict[str, str] = {
     "predicted": "predicted prediction predictions pred preds y_pred ypred predicted_class predicted_label pred_label "
     "pred_class guess",
     "confidence": "confidence confidences conf max_prob top_prob max_probability "
-    "certainty sicherheit konfidenz confianza confiance",
+    "p_correct prob_correct probability_correct certainty sicherheit konfidenz confianza confiance",
     "correct": "correct is_correct hit hits correctness right accurate matched richtig korrekt correcto",
     "split": "split fold subset partition set",
     "weights": "weight weights sample_weight sample_weights",
@@ -80,7 +80,8 @@ def named_last(names: Iterable[str], wanted: str) -> list[str]:
     found = [name for name, last in lasts.items() if len(last) > 1 and role(last) == wanted]
     if found or wanted not in _BY_LAST_WORD:
         return found
-    return [name for name in every if role(re.split(r"[\s_\-.]+", name.strip())[-1]) == wanted]
+    words = {name: re.split(r"[\s_\-.]+", name.strip()) for name in every if role(name) is None}
+    return [name for name, each in words.items() if role(each[-1]) == wanted]
 
 
 def class_of(name: str) -> tuple[str, str] | None:

@@ -157,6 +157,18 @@ def counted_groups(table: Table) -> str:
     return ""
 
 
+def measured_classes(table: Table) -> str:
+    """Return a sentence for a table of measures of classifiers, one line per class or model; else nothing.
+
+    >>> columns = {"class": ["a", "b"], "precision": [0.9, 0.8], "recall": [0.7, 0.9]}
+    >>> measured_classes(Table("a.csv", "csv", {name: np.array(each) for name, each in columns.items()}))[:57]
+    'each line is about a class or a model, with its precision'
+    """
+    measures = {"precision", "recall"} <= {name.strip().casefold() for name in table.columns}
+    remedy = "Write one line per prediction, with its probability and its label"
+    return f"each line is about a class or a model, with its precision and recall. {remedy}" if measures else ""
+
+
 def _called_events(name: str) -> bool:
     return bool(_EVENTS & set(words_of(name)))
 

@@ -72,6 +72,19 @@ def called_score(name: str) -> bool:
     return bool(parts(name) & _SCORES)
 
 
+_EXPENSES = frozenset({"cost", "costs", "price", "latency", "duration", "elapsed", "runtime", "seconds", "secs", "ms",
+                       "tokens", "usd", "eur"})  # fmt: skip
+
+
+def called_expense(name: str) -> bool:
+    """True if a column is named like the time or the money that an answer took.
+
+    >>> called_expense("cost_usd"), called_expense("latency"), called_expense("cost_overrun_prob")
+    (True, True, False)
+    """
+    return bool(parts(name) & _EXPENSES) and not called_score(name)
+
+
 _LEVEL = "_LEVEL_"
 """Name of PROC LOGISTIC's column with the class that its probabilities belong to."""
 
@@ -113,7 +126,8 @@ def class_decided(table: Table, score: str, label: str, names: Sequence[str]) ->
 
 
 _DOUBT = frozenset({"uncertainty", "doubt", "entropy", "error", "err", "wrong", "incorrect", "loss", "unsicherheit",
-                    "incertitude", "incertidumbre"})  # fmt: skip
+                    "incertitude", "incertidumbre", "hallucination", "hallucinated", "hallucinating",
+                    "perplexity", "ppl"})  # fmt: skip
 
 
 def called_doubt(name: str) -> bool:

@@ -43,7 +43,7 @@ from calib_core.readers.proposal.column_roles import (
     one_hot_class,
     role,
 )
-from calib_core.readers.proposal.column_values import counted_groups, part_of
+from calib_core.readers.proposal.column_values import counted_groups, measured_classes, part_of
 from calib_core.readers.proposal.label_codes import (
     classes_of_both,
     codes_inside,
@@ -65,6 +65,7 @@ from calib_core.readers.proposal.named_blocks import (
     answers,
     called_answer,
     called_doubt,
+    called_expense,
     called_grade,
     called_prediction,
     called_score,
@@ -196,7 +197,9 @@ class _Proposal:
 
     def _of_one_score(self, correct: str | None, label: str | None) -> Reading:
         """Read a single column of scores: as the confidence of answers if the file has answers, else as a risk."""
-        score = self.chosen.get("confidence") or self._single()
+        if not {"confidence", "label", "scores"} & self.chosen.keys() and (measures := measured_classes(self.table)):
+            raise InputError(f"{self.table.name}: {measures}")
+        score = self.chosen.get("confidence") or self._single(correct)
         if "confidence" not in self.chosen and called_grade(score):
             advice, field = ("give confidence=", "confidence") if correct and not label else ("give scores=", "scores")
             raise InputError(
@@ -207,9 +210,11 @@ class _Proposal:
             )
         if correct and (not label or self._only_answered(label, score)):
             if "confidence" not in self.chosen and called_doubt(score):
+                inside = is_share(self.table, score)
+                write = "1 minus its values" if inside else "the probability that the answer is right"
                 raise InputError(
-                    f"{self.table.name}: {quoted(score)} is named like the opposite of a confidence. Write 1 minus its "
-                    "values in a column confidence"
+                    f"{self.table.name}: {quoted(score)} is named like the opposite of a confidence. Write {write} in "
+                    "a column confidence"
                 )
             return self._with(confidence=score, correct=correct)._of_confidence("confidence")
         errors = [name for name in outcome_columns(self.table, {score}) if called_doubt(name)]
@@ -353,9 +358,9 @@ class _Proposal:
         ]  # fmt: skip
         return found[0] if len(found) == 1 else None
 
-    def _single(self) -> str:
-        """Return the only column of P(y = 1)."""
-        free = self._free_numeric()
+    def _single(self, correct: str | None) -> str:
+        """Return the only column of P(y = 1), or of confidences of answers that ``correct`` marks."""
+        free = [name for name in self._free_numeric() if not called_expense(name)]
         for wanted in ("probabilities", "logits", "log-probabilities", "confidence"):
             best = named(self._numeric(), wanted)
             if len(best) == 1 and not self._points(best[0], free):
@@ -368,11 +373,6 @@ class _Proposal:
         rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None and not self._counts_on(n)]
         if len(rest) == 1:
             return rest[0]
-        if (marks := self._column("correct")) and not rest:
-            raise InputError(
-                f"{self.table.name}: no columns are recognized as scores; {quoted(marks)} contains right and wrong "
-                "answers. Write the model's confidence in them in a column confidence"
-            )
         check_for_scores(self.table)
         if groups := counted_groups(self.table):
             raise InputError(f"{self.table.name}: {groups}")
@@ -384,6 +384,9 @@ class _Proposal:
             models = f"if {listed(shares)} are probabilities from different models, {advice}"
             message = f"{self.table.name}: no columns are recognized as scores; {models}"
             raise InputError(message, advice, {"score_sets": shares})
+        if correct and not rest:
+            why = f"{quoted(correct)} marks right answers, but no column is recognized as their confidence"
+            raise self._ask(why, "confidence")
         raise self._ask("no columns are recognized as scores", "scores")
 
     def _counts_on(self, name: str) -> bool:

@@ -1,5 +1,7 @@
 """Displays against scikit-learn's on the same data, against our diagrams, and against scikit-learn's contract."""
 
+import errno
+import os
 import runpy
 import sys
 
@@ -239,6 +241,19 @@ def test_on_paper_no_text_meets_another_or_leaves_the_figure(rows, width, inches
     assert b"Arimo" in (tmp_path / "figure.pdf").read_bytes()
     shown.save(tmp_path / "figure.svg")
     assert "<text" not in (tmp_path / "figure.svg").read_text()
+
+
+def test_a_figure_that_cannot_be_written_leaves_the_earlier_file(binary, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    shown = ReliabilityDisplay.from_predictions(*binary)
+    (tmp_path / "figure.pdf").write_bytes(b"old")
+    monkeypatch.setattr(pyplot.Figure, "savefig", full)
+    with pytest.raises(OSError, match="No space left on device") as why:
+        shown.save(tmp_path / "figure.pdf")
+    assert why.value.filename == str(tmp_path / "figure.pdf")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 
 
 def test_a_width_that_no_column_has_is_refused(binary):

@@ -39,6 +39,7 @@ def drawn(seed: int, kind: str, n: int, dtype: str) -> pd.DataFrame:
     return pd.DataFrame({"confidence": h, "predicted": predicted, "label": label, "site": site})
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of labels that are drawn, or of few rows
 @settings(max_examples=6, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -56,6 +57,7 @@ def test_it_is_the_summary_to_the_last_bit(tmp_path_factory, seed, kind, dtype, 
     assert found.dtype == dtype
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of labels that are drawn, or of few rows
 def test_more_rows_than_a_sample_holds(tmp_path, monkeypatch):
     monkeypatch.setattr("calib_core.summaries.in_duckdb._KEYS", 5000)
     drawn(0, "names", 13_000, "float64").to_parquet(tmp_path / "a.parquet")

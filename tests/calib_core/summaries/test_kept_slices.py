@@ -158,6 +158,7 @@ def test_rows_kept_together_are_those_of_one_name_and_pair_as_rows_do():
         kept_together({"rows": both["true"], "counts": cc.Summary.of(both["true"])})
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of labels that are drawn, or of few rows
 def test_what_is_summarised_under_one_name_keeps_the_same_rows(tmp_path, monkeypatch):
     for name in ("old", "new"):
         (tmp_path / f"{name}.csv").write_text("p,label\n" + "".join(f"0.{i % 9 + 1},{i % 2}\n" for i in range(200)))

@@ -96,6 +96,7 @@ def test_lines_may_break_inside_quotes(tmp_path):
     assert sorted(found.slices["site"]) == ["a\n0", "a\n1", "a\n2"]
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of labels that are drawn, or of few rows
 def test_strings_of_json_may_hold_quotes(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "TEXT_BYTES", 300)
     path = tmp_path / "a.jsonl"
@@ -104,6 +105,7 @@ def test_strings_of_json_may_hold_quotes(tmp_path, monkeypatch):
     assert summarise(path).n_rows == 40
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of labels that are drawn, or of few rows
 def test_a_quote_left_open_in_a_long_text_is_refused_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "TEXT_BYTES", 1 << 20)
     path = tmp_path / "a.csv"

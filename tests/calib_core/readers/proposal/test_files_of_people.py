@@ -46,7 +46,7 @@ def test_marks_of_errors_are_no_outcome_of_a_confidence() -> None:
 
 
 def test_a_confidence_by_elimination_and_one_in_reverse_are_warnings() -> None:
-    found, said = read({"latency": 1 - RISK, "correct": EVENT})
+    found, said = read({"loudness": 1 - RISK, "correct": EVENT})
     assert found.kind == "confidence"
     assert "only because no other column can be one" in said
     assert "Is it an uncertainty" in said

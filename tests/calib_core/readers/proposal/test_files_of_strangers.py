@@ -107,7 +107,7 @@ def test_rates_per_thousand_are_no_percentages() -> None:
 
 
 def test_numbers_of_rows_are_no_confidence() -> None:
-    with pytest.raises(cc.InputError, match="no columns are recognized as scores"):
+    with pytest.raises(cc.InputError, match='"correct" marks right answers, but no column is recognized'):
         read({"q": range(N), "response": ["Confidence: 80%"] * N, "correct": EVENT})
 
 
@@ -374,7 +374,7 @@ P, Y = np.linspace(0.05, 0.95, 30).round(3), np.arange(30) % 3 % 2
         ({"judge_score": 1 + 4 * P, "correct": Y}, "grade of a judge"),
         ({"reward": P, "label": Y}, "grade of a judge"),
         ({"confidence": P, "judge.score": P[::-1]}, "needs right and wrong answers"),
-        ({"id": np.arange(30), "exact_match": Y}, "Write the model's confidence"),
+        ({"id": np.arange(30), "exact_match": Y}, "marks right answers, but no column is recognized"),
     ],
     ids=["next to matches", "next to right answers", "next to a label", "in place of right answers", "matches alone"],
 )
@@ -401,3 +401,51 @@ def test_matches_of_answers_are_their_correctness(columns: dict[str, Any], right
 def test_grades_that_are_probabilities_are_read_on_request() -> None:
     data = pd.DataFrame({"judge.score": P, "label": Y}).to_csv(index=False).encode()
     assert cc.read_predictions(data, "a.csv", scores=("judge.score",)).n_classes == 2
+
+
+@pytest.mark.parametrize("name", ["judge.score", "llm_judge_rating", "grader-score"])
+def test_a_judges_grade_is_no_confidence_of_the_model(name: str) -> None:
+    rows = {"id": range(N), name: RISK, "exact_match": EVENT}
+    with pytest.raises(cc.InputError, match="named like the grade of a judge, which is no probability"):
+        read(rows)
+    found, said = read(rows, confidence=name)
+    np.testing.assert_allclose(found.confidence, RISK)
+    assert (found.kind, found.correct.tolist(), said) == ("confidence", (EVENT == 1).tolist(), "")
+    # Where the model states its own confidence, the grade is another column.
+    found, said = read({**rows, "confidence": RISK[::-1]})
+    np.testing.assert_allclose(found.confidence, RISK[::-1])
+
+
+def test_exact_match_marks_right_answers() -> None:
+    found, said = read({"id": range(N), "prediction": ["x"] * N, "confidence": RISK, "exact_match": EVENT})
+    assert (found.kind, found.correct.tolist(), said) == ("confidence", (EVENT == 1).tolist(), "")
+    with pytest.raises(cc.InputError, match='"exact_match" marks right answers, but no column is recognized'):
+        read({"id": range(N), "prediction": ["x"] * N, "exact_match": EVENT})
+
+
+@pytest.mark.parametrize("more", [{}, {"latency_s": RISK + 1}, {"tokens": (500 * RISK).round()}], ids=str)
+def test_what_an_answer_cost_is_no_confidence(more: dict[str, Any]) -> None:
+    with pytest.raises(cc.InputError, match='"exact_match" marks right answers, but no column is recognized'):
+        read({"id": range(N), "cost_usd": (0.01 + RISK / 50).round(4), "exact_match": EVENT, **more})
+
+
+def test_measures_of_classes_are_no_predictions() -> None:
+    table = {"class": ["a", "b"], "precision": [0.9, 0.8], "recall": [0.7, 0.9], "f1-score": [0.8, 0.85]}
+    with pytest.raises(cc.InputError, match="each line is about a class or a model, with its precision and recall"):
+        read(table)
+
+
+def test_marks_of_hallucinations_are_marks_of_wrong_answers() -> None:
+    with pytest.raises(cc.InputError, match='"is_hallucination" is named like marks of wrong answers'):
+        read({"id": range(N), "confidence": RISK, "is_hallucination": words(EVENT, "True", "False")})
+
+
+def test_the_probability_of_being_right_is_no_mark() -> None:
+    found, said = read({"id": range(N), "p_correct": RISK, "grade": words(EVENT, "INCORRECT", "CORRECT")})
+    np.testing.assert_allclose(found.confidence, RISK)
+    assert (found.correct.tolist(), said) == ((EVENT == 1).tolist(), "")
+
+
+def test_a_perplexity_is_the_opposite_of_a_confidence() -> None:
+    with pytest.raises(cc.InputError, match="Write the probability that the answer is right in a column confidence"):
+        read({"id": range(N), "perplexity": (1 / RISK).round(3), "correct": EVENT})
