@@ -108,8 +108,8 @@ def command(
 
     A file without labels is not added. With --before-labels, its scores are compared with those of labeled rows. The
     exit code is then 1 if the distribution of scores has changed. The answer also estimates how often each class
-    occurs, under assumptions that it states. If each period is checked once, the chance of a false change in a year is at most
-    --false-alarms.
+    occurs, under assumptions that it states. If each period is checked once, the chance of a false change in a year is
+    at most --false-alarms.
 
     \b
     Examples:
