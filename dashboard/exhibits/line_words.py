@@ -289,10 +289,17 @@ def intervals(frame: pd.DataFrame) -> tuple[str, ...]:
     return marked(zip(frame["about"], frame["tested"], strict=True))[1]
 
 
-def starred(frame: pd.DataFrame) -> tuple[list[str], tuple[str, ...]]:
-    """Return a star for each interval that is a rough guide, and the note on these."""
-    marks = [mark.lstrip(ascii_lowercase) for mark in marked(zip(frame["about"], frame["tested"], strict=True))[0]]
-    return marks, (ROUGH_GUIDE,) if any(marks) else ()
+def marks_in(frame: pd.DataFrame, details: bool) -> tuple[list[str], tuple[str, ...]]:
+    """Return the mark of each interval, and the note on stars.
+
+    With ``details``, marks have letters, which the notes below the table explain. Otherwise only a star is left, at
+    intervals that are a rough guide.
+    """
+    marks = marked(zip(frame["about"], frame["tested"], strict=True))[0]
+    if details:
+        return marks, ()
+    stars = [mark.lstrip(ascii_lowercase) for mark in marks]
+    return stars, (ROUGH_GUIDE,) if any(stars) else ()
 
 
 def caption(described: Callable[..., object]) -> str:
