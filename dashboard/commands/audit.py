@@ -424,10 +424,10 @@ def _text(found: _Audit, lines: pd.DataFrame, details: bool) -> list[str]:
     texts += _large_lines(found.large, found.verdicts, found.tests)
     answered = lines[lines["value"].notna()]
     names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))
-    stars, rough = line_words.starred(answered)
-    printed = answered if details else answered.assign(mark=stars)
+    marks, rough = line_words.marks_in(answered, details)
+    printed = answered.assign(mark=marks)
     texts += _outputs.aligned((*names, *line_words.columns(printed)), printed)
-    texts += () if details else rough
+    texts += rough
     for name, coverage in found.coverage.items():
         if coverage < 1:
             texts.append(f"{name} answers {percent(coverage)} of the rows.")

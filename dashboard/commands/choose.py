@@ -88,9 +88,10 @@ def command(
     log loss. The advice is to leave the model unchanged unless the rows clearly show a gain. The first lines are the
     advice, with the gain, its interval and the side effects. A table with one row per calibrator follows.
 
-    The gain is measured on rows that played no part in the choice: the test rows, if a column marks them. Otherwise, a
-    file with more than 1,000 rows is split at random, and the gain is measured on one half. In Python,
-    cc.choose(predictions) chooses on all rows, like --judge all here, and can recommend another calibrator.
+    If a column marks test rows, the gain is measured on these; they play no part in the choice. Without such a column,
+    a random half of the rows is held out for this, if there are more than 1,000. Smaller files are used whole, by
+    cross-validation. In Python, cc.choose(predictions) uses all rows, like --judge all here, and can recommend another
+    calibrator.
 
     \b
     Examples:

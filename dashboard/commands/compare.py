@@ -254,14 +254,13 @@ def _questions(
 def _table(frame: pd.DataFrame, level: float, details: bool) -> list[str]:
     """Return the lines of the table, with marks for ``details``, and the reasons for missing lines."""
     from calib_core import REDUCTIONS
-    from calib_core.inference import marked, unit_of
+    from calib_core.inference import unit_of
     from calib_core.text import at_level
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.line_words import starred
+    from dashboard.exhibits.line_words import marks_in
 
     answered = frame[frame["note"] == ""]
-    stars, rough = starred(answered)
-    marks = marked(zip(answered["about"], answered["tested"], strict=True))[0] if details else stars
+    marks, rough = marks_in(answered, details)
     columns: tuple[of.Column, ...] = (
         of.titled("notion", REDUCTIONS),
         of.text("error or score", "title"),
@@ -282,7 +281,7 @@ def _table(frame: pd.DataFrame, level: float, details: bool) -> list[str]:
     )
     titles = [_title(*question) for question in zip(answered["notion"], answered["estimator"], strict=True)]
     lines = _outputs.aligned(columns, answered.assign(about=marks, unit=units, title=titles))
-    return [*lines, *refused, *(() if details else rough)]
+    return [*lines, *refused, *rough]
 
 
 def _reading(frame: pd.DataFrame, margin: float) -> list[str]:

@@ -88,7 +88,7 @@ def command(
     with _outputs.progress("Counting rows", 1000) as bar:
         how: dict[str, Any] = {"columns": columns, "seed": seed, **fields}
         how["progress"] = lambda share: bar.update(int(1000 * share) - bar.pos)
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             if engine:
                 found = count_in_duckdb(paths, **how)
@@ -97,7 +97,7 @@ def command(
             else:
                 found = cc.summarise(paths, labels=labels, rows=rows, rows_of=rows_of, **how)
     write_summary(found, output)
-    assumed = [str(each.message) for each in told if each.category is UserWarning]
+    assumed = [str(each.message) for each in caught if each.category is UserWarning]
     _outputs.warn(f"warning: {sentence}" for sentence in assumed)
     others = [note for note in found.notes if note.removeprefix(ASSUMED) not in assumed]
     _outputs.warn(f"note: in some of the rows, {note}" for note in others)

@@ -31,22 +31,22 @@ INFLATED = (
 )
 """Effect of noise on a raw value."""
 VALUE = (
-    "Estimate: corrected for noise, and always in the interval. That of a maximum error (MCE) is not corrected: it is "
-    "the largest gap in the bins or groups of its interval. Its raw value is the largest gap in its own bins, so the "
-    f"two can differ. Raw value: the result of the estimator's formula. {INFLATED}"
+    f"Raw value: the result of the estimator's formula. {INFLATED} Estimate: corrected for noise, and always in the "
+    "interval. A maximum error (MCE) is not corrected: its estimate is the largest gap in the bins or groups that its "
+    "interval is about. Its raw value is the largest gap in the estimator's own bins, so the two can differ."
 )
 FLOOR = (
     "Noise floor: labels are drawn from these predictions, so that the model is perfectly calibrated. In 95 % of "
     "draws, the raw value is at most the noise floor. The p-value (p) is the share of draws with a raw value at least "
     "as large. If the name of an error follows p in parentheses, such as “(mean gap)”, p is from the test of that "
-    "error. The line's error is at least as large as that error. If that error is significant, the line's error is, "
-    "too. The mean gap is the observed frequency minus the mean prediction. If a line has several tests, "
-    "its p is the smallest, corrected for the choice among them, but not for the number of lines."
+    "error. The line's own error is at least as large, so it is significant whenever the error in parentheses is. The "
+    "mean gap is the observed frequency minus the mean prediction. If a line has several tests, its p is the smallest, "
+    "corrected for the choice among them, but not for the number of lines."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. “As bad or worse” after p: the share of "
-    "calibrated models with an accuracy or score as bad or worse. Spiegelhalter's test of the verdict is "
-    "two-sided, unlike the p of the Brier score here. A score that is better than expected is evidence of an error, "
+    "calibrated models with an accuracy or score as bad or worse. In this table the p of the Brier score is one-sided; "
+    "Spiegelhalter's test in the verdict is two-sided. A score that is better than expected is evidence of an error, "
     "too: probabilities that are too cautious score better, for example."
 )
 GAP_ABOVE = (
@@ -296,10 +296,17 @@ def intervals(frame: pd.DataFrame) -> tuple[str, ...]:
     return marked(zip(frame["about"], frame["tested"], strict=True))[1]
 
 
-def starred(frame: pd.DataFrame) -> tuple[list[str], tuple[str, ...]]:
-    """Return a star for each interval that is a rough guide, and the note on these."""
-    marks = [mark.lstrip(ascii_lowercase) for mark in marked(zip(frame["about"], frame["tested"], strict=True))[0]]
-    return marks, (ROUGH_GUIDE,) if any(marks) else ()
+def marks_in(frame: pd.DataFrame, details: bool) -> tuple[list[str], tuple[str, ...]]:
+    """Return the mark of each interval, and the note on stars.
+
+    With ``details``, marks have letters, which the notes below the table explain. Otherwise only a star is left, at
+    intervals that are a rough guide.
+    """
+    marks = marked(zip(frame["about"], frame["tested"], strict=True))[0]
+    if details:
+        return marks, ()
+    stars = [mark.lstrip(ascii_lowercase) for mark in marks]
+    return stars, (ROUGH_GUIDE,) if any(stars) else ()
 
 
 def caption(described: Callable[..., object]) -> str:
