@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calib_core.text import several
 from dashboard.commands import _failures, _outputs, _shared_options, _test_reports
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
@@ -325,6 +324,7 @@ def _added(
     """Return the watch with the rows of the file; a failure if a warning about them is open."""
     from calib_core import InputError
     from calib_core.predictions.plausibility import DOUBTS
+    from calib_core.text import several
     from dashboard.commands._batch_files import batch_file
 
     found = batch_file(file, read, where)

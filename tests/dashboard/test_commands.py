@@ -130,8 +130,13 @@ def test_a_short_audit_of_a_risk_says_the_same_numbers_as_one_with_details(tmp_p
     for line in table[1 : table.index(next(line for line in table if line.startswith("These ")))]:
         left = iter(starts[line.split("  ")[0]])  # a column of marks stands between the others
         assert all(cell in left for cell in line.split()), line
-    for notion, printed in (("Event", True), ("Confidence", True), ("Top-label", False), ("Class-wise", False)):
-        assert [any(line.startswith(f"{notion} ECE") for line in lines) for lines in (short, whole)] == [printed, True]
+    for error, printed in (
+        ("ECE of the risk", True),
+        ("Confidence ECE", True),
+        ("Top-label ECE", False),
+        ("Class-wise ECE", False),
+    ):
+        assert [any(line.startswith(error) for line in lines) for lines in (short, whole)] == [printed, True]
     assert short[:3] == whole[:3]
     assert len(short) < len(whole) / 1.5
     assert line_words.WORDS in whole

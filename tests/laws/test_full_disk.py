@@ -35,6 +35,7 @@ CASES = {
     "join -o": ["join scores.csv labels.csv --key id -o old.csv"],
     "report -o": ["report rows.csv -o old.html"],
     "report --pdf": ["report rows.csv -o written.html --pdf old.pdf"],
+    "report --latex": ["report rows.csv -o written.html --latex old.tex"],
     "report --word": ["report rows.csv -o written.html --word old.docx"],
     "report --tables": ["report rows.csv -o written.html --tables old.zip"],
     "report --figures": ["report rows.csv -o written.html --figures old.zip"],
@@ -92,9 +93,12 @@ def full_disk() -> Iterator[None]:
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, before[1]))
+    # Python does not see that the bytecode of a module it imports here is cut off.
+    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         yield
     finally:
+        sys.dont_write_bytecode = writes_none
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
@@ -110,7 +114,7 @@ class Made:
     def word(self) -> bytes:
         return self.html
 
-    table_files = word
+    table_files = latex = word
 
 
 @pytest.fixture

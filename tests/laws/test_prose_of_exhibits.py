@@ -35,6 +35,7 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrators import effects
 from dashboard.exhibits.findings import SHOWN
 from dashboard.exhibits.fitted_curves import isotonic
+from dashboard.exhibits.lab import LabDrift
 from dashboard.exhibits.risk import InTheLargeExhibit
 from dashboard.exhibits.stars import stars
 from dashboard.report.build import build
@@ -176,6 +177,20 @@ def of_two_ends(w: World, frame: Frame) -> dict[str, float]:
     """Return the levels of the ends of the event's interval: the one towards the predicted frequency misses less."""
     found = w.scene.get(InTheLargeExhibit().first(w.scene)[1]).found
     return {"towards": 100 * round(1 - 2 * found.tail, 3), "level": 100 * defaults.LEVEL}
+
+
+def of_drift(w: World, frame: Frame) -> dict[str, float]:
+    """Return what is simulated, and the periods from the beginning of the drift to the first alarm of a watch."""
+    asked, (watch, *_) = LabDrift(), frame["median"]
+    return {
+        "start": asked.start,
+        "years": asked.draws,
+        "periods": 52,
+        "rows": asked.n,
+        "most": 90 - 10,
+        "size": 100 * asked.size,
+        "delay": watch - asked.start + 1,
+    }
 
 
 def of_own_lines(w: World, frame: Frame) -> dict[str, float]:
@@ -465,6 +480,8 @@ RULES: list[tuple[str, Collect, str]] = [
                                               r"{joint}\)|from {slope}:|[Ii]ntercepts of {none} and slopes of {slope}|"
                                               r"A slope below {slope}|An intercept above {none}"),
     ("update-test|calibrators", of_settings, r"\(p above {alpha}\) is enough|at most about {five} % of samples"),
+    ("lab-drift", of_drift, r"begins at period {start}\. {years} years of {periods} periods with {rows} rows|"
+                            r"Line: {most} %|error of {size} points is found after {delay} periods|% of {years} years"),
     ("reliability", of_spikes, r"risk about {risk} %: {count}"),
     ("plan", of_bound, r"(?:within|is then at most) {bound} points"),
     ("multicalibration", of_worst_group, r"error is {value} % \({level} % interval {low} to {high} %\), "
@@ -503,7 +520,8 @@ RULES: list[tuple[str, Collect, str]] = [
                            r"a: {target} %, b: {target} %, c: {target} %"),
     ("decisions", of_settings, r"a {noise} % interval of the difference excludes 0"),
     ("in-the-large", of_all_tests, r"corrected for all {tests} tests"),
-    ("in-the-large", of_all_tests, r"(?:mean gap|ECE|calibration slope|Spiegelhalter's test) p [=<] {corrected}"),
+    ("in-the-large", of_all_tests, r"(?:mean gap|ECE|ECE of the risk|calibration slope|Spiegelhalter's test) p "
+                                   r"[=<] {corrected}"),
     ("estimators|verdict|notions", of_settings, r"\(p < {smallest}, [a-z ]+\)"),
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),

@@ -1,6 +1,7 @@
 """Twins of uses of probabilities: decisions, sets, ranking; the advice; plans; the risk of an event as a whole."""
 
 import math
+from functools import cache
 
 import by_hand
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.optimize import brentq, minimize
 from scipy.stats import norm, t
 from twins_of_models import both, right_area, surest
 
+from calib_core import Predictions, Watch
 from dashboard.exhibits import EXHIBITS
 
 
@@ -680,6 +682,70 @@ def lab_errors(compared, data):
     compared.holds((frame["true_error"] >= 0) & (frame["true_error"] < 0.01), "true_error")
     compared.holds(frame["bins"].isna() | (frame["bins"] > 0), "bins")
     compared.words("series", "note")
+
+
+@twin("lab-drift")
+def lab_drift(compared, data):
+    compared.all_same(drift_lines())
+    compared.words("method")
+
+
+@cache
+def drift_lines():
+    """Draw the same years, and look for the first period at which each method raises an alarm."""
+    asked, periods, tail = EXHIBITS.make("lab-drift"), 52, 0.05
+    rng = np.random.default_rng(asked.seed)
+
+    def year(size):
+        scores = rng.beta(2, 5, (periods, asked.n))
+        larger = size * (np.arange(periods) + 1 >= asked.start)
+        return scores, rng.random(scores.shape) < np.clip(scores + larger[:, None], 0, 1)
+
+    def sums(scores, happened):
+        """Yield the sum of gaps of each period, its variance, and the ECE in bins."""
+        for s, y in zip(scores, happened, strict=True):
+            bins = [(y - s)[(10 * s).astype(int) == b].sum() for b in range(10)]
+            yield (y - s).sum(), (s * (1 - s)).sum(), np.abs(bins).sum() / len(s)
+
+    def cusums(gaps):
+        up = down = 0.0
+        for gap in gaps:
+            allowed = asked.size / 2 * asked.n
+            up, down = max(up + gap - allowed, 0.0), max(down - gap - allowed, 0.0)
+            yield max(up, down)
+
+    def first(alarms):
+        return next((period for period, alarm in enumerate(alarms, 1) if alarm), math.inf)
+
+    null = [list(zip(*sums(*year(0.0)), strict=True)) for _ in range(200)]
+    floor = np.quantile(np.concatenate([ece for _, _, ece in null]), 1 - tail)
+    most = np.quantile([max(cusums(gaps)) for gaps, _, _ in null], 1 - tail)
+    found = []
+    for _ in range(asked.draws):
+        scores, happened = year(asked.size)
+        gaps, variances, eces = zip(*sums(scores, happened), strict=True)
+        watch = Watch(tolerance=0.0)
+        for period in range(periods):
+            rows = np.column_stack([1 - scores[period], scores[period]])
+            watch = watch.add(Predictions(rows, happened[period].astype(int)), period + 1)
+        z = np.abs(gaps) / np.sqrt(variances)
+        so_far = np.abs(np.cumsum(gaps)) / np.sqrt(np.cumsum(variances))
+        limit = norm.isf(tail / periods / 2)
+        found.append([first(np.exp(watch.evidence.log_e) >= 1 / tail), first(c > most for c in cusums(gaps)),
+                      first(so_far > limit), first(z > limit), first(z > norm.isf(tail / 2)),
+                      first(np.array(eces) > floor)])  # fmt: skip
+    lines = []
+    for i, periods_of in enumerate(map(sorted, zip(*found, strict=True))):
+        right = [each for each in periods_of if each >= asked.start]
+        ends = {name: periods_of[math.ceil(share * len(periods_of)) - 1]
+                for name, share in (("early", 0.1), ("median", 0.5), ("late", 0.9))}  # fmt: skip
+        lines.append({
+            "of_year": i < 4,
+            "false_alarms": 1 - len(right) / len(periods_of),
+            "found": np.mean(np.isfinite(right)) if right else math.nan,
+            **{name: end if math.isfinite(end) else math.nan for name, end in ends.items()},
+        })  # fmt: skip
+    return lines
 
 
 def true_error():
