@@ -53,6 +53,7 @@ NAMED = {
     "accuracy": {"accuracy", "right"},
     "confidence": {"claimed", "confidence"},
     "events among": {"rows"},
+    "false alarms in": {"false_alarms"},
     "mean confidence": {"claimed", "confidence"},
     "mean error of classes": {"delta"},
     "mean gap so far": {"mean_gap"},
