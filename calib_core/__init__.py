@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from calib_core._base.lazy_modules import PROVIDERS, REGISTRIES, keep_old_names, moved_name, renamed
+from calib_core._base.lazy_modules import PROVIDERS, REGISTRIES, home, keep_old_names, moved_name, renamed
 
 if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the interpreter
     from calib_core import (
@@ -217,7 +217,7 @@ def __getattr__(name: str) -> object:
         return renamed(f"{__name__}.{name}", f"{__name__}.{_MOVED[name]}")
     if name in _MOVED_NAMES:
         return moved_name(__name__, name, _MOVED_NAMES[name])
-    module = next((each for each, names in _FROM.items() if name in names), None)
+    module = home(_FROM, name)
     if module is None and name not in __all__ and name != "figures":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = import_module(f"{__name__}.{module or name}")

@@ -7,6 +7,8 @@ calibrator's ``fit`` and ``apply``, and ``estimate`` do the same with less.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from calib_core._base.lazy_modules import home
+
 if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the interpreter
     from calib_core.evaluation.model_tables import measured
     from calib_core.evaluation.row_flow import row_flow
@@ -64,7 +66,7 @@ _FROM = {
 
 
 def __getattr__(name: str) -> object:
-    module = next((each for each, names in _FROM.items() if name in names), None)
+    module = home(_FROM, name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(f"calib_core.{module}"), name)

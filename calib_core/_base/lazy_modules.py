@@ -6,7 +6,7 @@ Also objects that lower packages use from packages above them; the top-level pac
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
@@ -26,6 +26,15 @@ def submodule(package: str, public: Collection[str], name: str) -> ModuleType:
     if name not in public:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     return import_module(f"{package}.{name}")
+
+
+def home(homes: Mapping[str, Collection[str]], name: str) -> str | None:
+    """Return the module, of those that map to their public names, that has a name; None if none has it.
+
+    >>> home({"text": ("percent", "listed")}, "listed"), home({}, "listed")
+    ('text', None)
+    """
+    return next((module for module, names in homes.items() if name in names), None)
 
 
 def renamed(old: str, new: str) -> ModuleType:

@@ -11,8 +11,10 @@ from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.diagram import Diagram
 from calib_core._base.distributions import norm
 from calib_core._base.errors import InputError, as_share, as_whole
+from calib_core.claims.exact_sums import places
 from calib_core.defaults import SEED, SIGNIFICANCE
 from calib_core.monitoring.e_processes import PeriodSums, evidence, log_factors, rejected
+from calib_core.monitoring.summed_batches import inner_edges
 from calib_core.monitoring.watched_model import BINS, HORIZON, MOST_PERIODS
 from calib_core.text import listed, points_of, several, short_percent
 
@@ -204,7 +206,8 @@ def _log_e(scores: Float64s, happened: Bools) -> Float64s:
 
 def _in_bins(scores: Float64s, gaps: Float64s) -> Float64s:
     """Return the sums of gaps by bin, (periods, bins)."""
-    cell = np.minimum((scores * BINS).astype(np.intp), BINS - 1) + BINS * np.arange(len(scores))[:, np.newaxis]
+    of_bin = places(inner_edges(BINS, scores.dtype), scores.ravel()).reshape(scores.shape)
+    cell = of_bin + BINS * np.arange(len(scores))[:, np.newaxis]
     return np.asarray(np.bincount(cell.ravel(), gaps.ravel(), BINS * len(scores)).reshape(-1, BINS), dtype=np.float64)
 
 

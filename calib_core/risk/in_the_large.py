@@ -227,9 +227,9 @@ def _slope(rows: EventRows, level: float) -> tuple[float, float, float, float, s
         p = slope_p_value(trials.x, trials.rows, trials.events)
     except NotAnswerable as why:
         return np.nan, np.nan, np.nan, np.nan, str(why)
-    share = rows.trials.observed / rows.trials.total
-    fewer = min(share, 1 - share) * effective_rows(len(rows.scores), None if rows.copies else rows.weights)
-    fewer = min(rows.trials.observed, rows.trials.total - rows.trials.observed) if rows.copies else fewer
+    fewer = min(rows.trials.observed, rows.trials.total - rows.trials.observed)
+    if not rows.copies:
+        fewer = fewer / rows.trials.total * effective_rows(len(rows.scores), rows.weights)
     notes = []
     if few := _few_for_sandwich(rows):
         low = high = p = np.nan

@@ -84,10 +84,10 @@ def _name(rows_of: str, place: int) -> str:
 def _of_file(path: Paths, seed: int, how: dict[str, Any], source: str) -> Summary:
     name, first = file_label(os.fspath(path)), 0
     parts: list[Summary] = []
-    assumptions: list[str] | None = None
+    notes: list[str] | None = None
     for part in chosen_parts(path, **how):
         rows = part.predictions
-        assumptions = _assumed(part, how) if assumptions is None else assumptions
+        notes = _assumed(part, how) if notes is None else notes
         parts.append(Summary.of(rows, how["columns"], seed=seed, source=source or name, first_row=first))
         first += rows.n_rows
         if len(parts) >= _TOGETHER:
@@ -95,7 +95,7 @@ def _of_file(path: Paths, seed: int, how: dict[str, Any], source: str) -> Summar
     if not parts:
         raise InputError(f"{name} has no rows to count for rows={how['rows']}; choose other rows")
     whole = merged(parts)
-    return replace(whole, notes=tuple(dict.fromkeys((*(assumptions or ()), *whole.notes))))
+    return replace(whole, notes=tuple(dict.fromkeys((*(notes or ()), *whole.notes))))
 
 
 def _assumed(first: FilePart, how: Collection[str]) -> list[str]:

@@ -94,8 +94,7 @@ def command(
         PLANS.described(key, **{name: value for name, value in given.items() if PLANS[key].has(name)})
         for key in ([question] if question else PLANS)
     ]
-    found: list[dict[str, Any]] = []
-    frame = answers(plans) if file is None else _of_file(plans, file, binning, read, form, found)
+    frame, found = (answers(plans), []) if file is None else _of_file(plans, file, binning, read, form)
     if question is not None and frame["note"][0]:
         _failures.fail(frame["note"][0])
     _outputs.answer(
@@ -118,11 +117,11 @@ def _is_file(name: str) -> bool:
 
 
 def _of_file(
-    plans: list[Any], file: str, binning: str | None, read: ReadingOptions, form: str, found: list[dict[str, Any]]
-) -> pd.DataFrame:
-    """Return the plans filled in from a file, divided as on screen; stderr names the evaluated rows.
+    plans: list[Any], file: str, binning: str | None, read: ReadingOptions, form: str
+) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+    """Return the plans filled in from a file, divided as on screen, and what a record says was assumed of the file.
 
-    What was assumed of the file is printed to stderr, or for a record added to ``found``.
+    Stderr names the evaluated rows, and if there is no record the assumptions.
     """
     import calib_core as cc
     from dashboard.commands import _opened_models
@@ -132,14 +131,12 @@ def _of_file(
     scene = scene_of(_opened_models.selection(file, read=read, binning=binning))
     _exhibit_output.tell_doubts(scene)
     source, named = scene.models.shown[0].source, _shared_options.named_fields({"read": read})
-    if form == "json":
-        found += _opened_models.assumed_record(source, named)
-    else:
+    if form != "json":
         _outputs.warn(_opened_models.assumed(source, named))
     if form == "text":
         _exhibit_output.tell_rows(scene, "; --rows plans for another number")
     answered: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
-    return answered
+    return answered, _opened_models.assumed_record(source, named)
 
 
 def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:
