@@ -240,6 +240,8 @@ _DECLARED = re.compile(rb'\s*"?sep=(.)"?[\t ]*\r?\n', re.IGNORECASE)
 """First line by which Excel is told the delimiter."""
 _MINITAB = re.compile(rb"C\d+(?:-[TD])?(?:(?P<delimiter>[\t,;])C\d+(?:-[TD])?)+\s*")
 """Minitab's own names of columns, above the names that its user gave them."""
+_BROKEN_HEADER = re.compile(rb'(?:[^"\n]|"[^"]*")+(?=\n)')
+"""A line and those that quotes continue it with."""
 _WHOLE = re.compile(r"[+-]?\d+")
 _ORANGE = re.compile(r"[mciw]?[CDST]?#.+")
 """Name behind its use and type, as Orange writes them: mS#name, cD#species, C#age."""
@@ -283,6 +285,7 @@ def parse_csv(data: bytes, name: str) -> Table:
     ['001', '1']
     """
     text, notes = any_text(data, name)
+    text = _in_one_line(text)
     text, above = _from_header(text)
     text, below, stated = without_remarks(text, name)
     quoted_names = all(line.startswith('"') for line in _first_lines(text))
@@ -298,6 +301,25 @@ def parse_csv(data: bytes, name: str) -> Table:
         )
         doubts = (*doubts, ("stated-rows", message))
     return replace(found, notes=(*notes, *found.notes), doubts=doubts)
+
+
+def _in_one_line(data: bytes) -> bytes:
+    """Replace line breaks in quoted names of the first line by spaces; empty lines below keep the numbers of lines.
+
+    A quote that is not closed remains: what it contains up to the next quote are rows.
+
+    >>> _in_one_line(b'"chance of\\nrain",y\\n.5,1\\n'), _in_one_line(b'p,"y\\n.5,1\\n.5,"1\\n')
+    (b'"chance of rain",y\\n\\n.5,1\\n', b'p,"y\\n.5,1\\n.5,"1\\n')
+    """
+    start = len(data) - len(data.lstrip(b" \r\n"))
+    end = data.find(b"\n", start)
+    if end < 0 or not data.count(b'"', start, end) % 2:
+        return data
+    found = _BROKEN_HEADER.match(data, start, start + limits.HEADER_BYTES)
+    if found is None or any(map(_is_number, re.split(r"[\"\n,;\t|]", found[0].decode("utf-8").partition("\n")[2]))):
+        return data
+    names = re.sub(rb"[ \r]*\n[ ]*", b" ", found[0])
+    return data[:start] + names + b"\n" * found[0].count(b"\n") + data[found.end() :]
 
 
 def _left_out(lines: Sequence[int], where: str) -> str:

@@ -129,6 +129,13 @@ REFUSED = {
 }
 
 
+def test_line_breaks_in_quoted_names() -> None:
+    table = read_table(b'id,"chance of\r\nclass 1","the\nlabel"\n7,.5,1\n8,.6,0\n', "a.csv")
+    assert list(table.columns) == ["id", "chance of class 1", "the label"]
+    assert table.lines is not None
+    assert table.lines.tolist() == [4, 5]
+
+
 @pytest.mark.parametrize(("data", "said"), REFUSED.items(), ids=range(len(REFUSED)))
 def test_refusals(data: bytes, said: str, refused: Refused) -> None:
     assert matches(refused(data, "a.csv"), said)
