@@ -65,9 +65,12 @@ def computed(only: Sequence[str] = ()) -> Bits:
     return found
 
 
-ANSWERS = Net(
-    "tests.golden_answers.make", __doc__.partition("\n")[0], FILE, lambda: SUBJECTS, computed, lambda key: 1e-5
-)
+def close_to(key: str) -> float:
+    """Return how close a number has to be on another machine: a cost moves by a row whose score is at the threshold."""
+    return 5e-3 if "/decisions/" in key else 1e-5
+
+
+ANSWERS = Net("tests.golden_answers.make", __doc__.partition("\n")[0], FILE, lambda: SUBJECTS, computed, close_to)
 
 if __name__ == "__main__":
     sys.exit(make.main(net=ANSWERS))

@@ -47,3 +47,12 @@ def test_long_lines_are_kept_whole_as_their_hash():
     one, other = (dict(told.told("a", each))["a"] for each in (values, [*values[:50], 50.5, *values[51:]]))
     assert one != other
     assert one.split()[1:] == ["100", "0", "33", "66", "99"]
+
+
+def test_hashes_and_arrays_of_files_are_lines_of_their_own():
+    """Where a last bit is another, so is a hash, whose digits are neither numbers nor words."""
+    written = {"state": [{"array": "AAAAAAAA8D8AAAAAAAAAQA==", "dtype": "float64", "shape": [2]}]}
+    assert dict(told.told("a", written)) == {"a/state": "1 2"}
+    assert dict(told.sentence("a", "3 rows of sha256:0a1b2c3d4e5f60718293")) == {
+        "a/hashes": "sha256:0a1b2c3d4e5f60718293", "a/numbers": "3", "a/words": '"# rows of ~"',
+    }  # fmt: skip

@@ -1,12 +1,13 @@
 """Conversion of anything that is shown to lines of text: numbers, words, tables, figures, and results of the library.
 
 A sentence has two lines, so that a changed word does not hide a changed number. ``.../numbers`` are its numbers in
-order, and ``.../words`` its words with ``#`` for each number. A list or column of plain values is one
-sentence. Numbers have six digits; long lines are a hash with their beginning, or with a few of their numbers.
+order, and ``.../words`` its words with ``#`` for each number and ``~`` for each hash. A list or column of plain values
+is one sentence. Numbers have six digits; long lines are a hash with their beginning, or with a few of their numbers.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import inspect
 import json
@@ -25,6 +26,7 @@ from calib_core import Predictions, Recipe
 from calib_core._base.sklearn_api import Adjustable
 from tests.golden_bits.walk import REFUSALS, Line, digest
 
+HASH = re.compile(r"(?:sha256:)?\b(?=[0-9a-f]*[a-f])[0-9a-f]{20,64}\b")
 NUMBER = re.compile(r"(?<![\w.])[+−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 MOST_NUMBERS = 12
 """Maximum number of numbers stored in full."""
@@ -46,12 +48,15 @@ def number(value: Any) -> str:
 
 
 def sentence(key: str, text: str) -> Iterator[Line]:
-    """Yield the numbers of a text, and its words.
+    """Yield the numbers of a text, its words, and hashes, which are other ones where a last bit is another.
 
     >>> list(sentence("a", "3.2 % of 1,200 rows"))
     [('a/numbers', '3.2 1,200'), ('a/words', '"# % of # rows"')]
     """
+    hashes, text = HASH.findall(text), HASH.sub("~", text)
     numbers, words = NUMBER.findall(text), NUMBER.sub("#", text)
+    if hashes:
+        yield f"{key}/hashes", " ".join(f"sha256:{each.removeprefix('sha256:')}" for each in hashes)
     if numbers:
         yield f"{key}/numbers", row(numbers)
     if words.strip("#| ") or not numbers:
@@ -90,8 +95,16 @@ def values(key: str, items: list[Any]) -> Iterator[Line]:
         yield key, row([cell(item) for item in items]) or "empty"
 
 
+def read_back(item: Any) -> Any:
+    """Return the numbers of an array as files of calibrators write it; anything else as it is."""
+    if isinstance(item, Mapping) and item.keys() >= {"array", "dtype", "shape"} and isinstance(item["array"], str):
+        return np.frombuffer(base64.b64decode(item["array"]), np.dtype(item["dtype"]).newbyteorder("<"))
+    return item
+
+
 def told(key: str, value: Any, depth: int = 0) -> Iterator[Line]:
     """Yield the lines of what is shown, with paths below ``key``."""
+    value = read_back(value)
     if key.rpartition("/")[2] in LEFT_OUT or callable(value) or isinstance(value, (bytes, Predictions)) or depth > 9:
         return
     if isinstance(value, go.Figure):
@@ -142,6 +155,7 @@ def look(key: str, parts: Mapping[str, Any]) -> Iterator[Line]:
 
 def listed(key: str, items: list[Any], depth: int) -> Iterator[Line]:
     """Yield a list: of plain values as one line, of equal records by column, and of anything else item by item."""
+    items = list(map(read_back, items))
     if all(map(plain, items)):
         yield from values(key, items)
     elif len(items) > 1 and all(isinstance(item, Mapping) and item.keys() == items[0].keys() for item in items):
