@@ -286,6 +286,7 @@ def large_of_screen(scene: Any) -> dict[str, dict[str, Any]]:
     return dict(frame.set_index("measure").to_dict("index"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.wide if name == "clinic, many rows" else ()) for name in DATA]
 )

@@ -581,6 +581,7 @@ def asked(command: str, option: str) -> tuple[str, str]:
 CHANGING = [pytest.param(*each, id=" ".join(each)) for each in OPTIONS if " ".join(each) not in FORM]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("command", "option"), CHANGING)
 def test_an_option_of_a_command_changes_what_it_writes(
     command: str, option: str, called: list[Any], folder: Path

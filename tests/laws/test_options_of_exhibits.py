@@ -224,6 +224,7 @@ def shown(recipe: Recipe, scene: Scene) -> dict[str, list[Leaf] | str]:
     return {"table": list(leaves(frame)), "picture": drawn, "words": list(leaves(exhibit.words(scene)))}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("key", "option"), OPTIONS)
 def test_an_option_of_an_exhibit_changes_what_is_shown(key: str, option: str) -> None:
     one, other, scene = asked(key, option)

@@ -1004,6 +1004,7 @@ CHANGING = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "option"), CHANGING)
 def test_an_option_changes_the_answer(function: str, option: str) -> None:
     one, other = asked(function, option)
@@ -1111,6 +1112,7 @@ TOGETHER = {
 PAIRS = [(function, *pair) for function, options in TOGETHER.items() for pair in permutations(options, 2)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "chosen", "option"), PAIRS)
 def test_an_option_changes_the_answer_beside_another_that_is_chosen(function: str, chosen: str, option: str) -> None:
     """If one option selects another method, the method still applies the other options."""
@@ -1143,6 +1145,7 @@ def numbers(text: str) -> list[float]:
     return []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [function for function in ASKED if function not in (*UNPAIRED, *UNDIVIDED, *NEAR)])
 def test_counts_say_what_rows_say(function: str) -> None:
     """Results from counts agree with those from rows up to the width of cells; a count is exact."""
@@ -1176,6 +1179,7 @@ OF_CODES = {
 """Functions whose result depends on the order of two classes, with the reason."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [function for function in ASKED if function not in OF_CODES])
 def test_an_event_is_judged_alike_whichever_of_two_classes_it_is(function: str) -> None:
     """Neither side of a gap, nor the class of a code, has precedence over the other."""
@@ -1211,6 +1215,7 @@ def intervals(answer: Any) -> Iterator[tuple[tuple[str, ...], list[float], list[
             yield path, numbers(text), [numbers(each) for each in ends_of if each is not None], numbers(parts[above])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [function for function in ASKED if function not in OF_ANOTHER])
 def test_an_interval_holds_what_it_is_of(function: str) -> None:
     """Swapped ends, or those of another number, do not contain their estimate."""
@@ -1223,6 +1228,7 @@ def test_an_interval_holds_what_it_is_of(function: str) -> None:
         assert any(inside) or not inside, path
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", ASKED)
 def test_the_same_question_has_the_same_answer(function: str) -> None:
     """Otherwise an option without any effect would seem to change the result."""

@@ -250,6 +250,7 @@ def test_every_family_with_options_is_looked_at() -> None:
     assert {family for family, _, _ in OPTIONS} >= {"CALIBRATORS", "ESTIMATORS", "BINNINGS", "PLANS", "TRUTHS"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("family", "key", "option"), OPTIONS)
 def test_an_option_of_a_member_changes_what_it_says(family: str, key: str, option: str) -> None:
     one, two, data = asked(family, key, option)

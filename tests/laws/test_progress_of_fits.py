@@ -54,6 +54,7 @@ def kept(calibrator):
     return {name: id(value) for name, value in vars(calibrator).items()}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", KEYS)
 def test_a_fit_tells_how_far_it_is_and_is_the_same_fit(key):
     p = sample(k=classes_for(key, 4))
@@ -70,6 +71,7 @@ def test_a_fit_tells_how_far_it_is_and_is_the_same_fit(key):
         assert of_fit or of_use or key in QUICK
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", KEYS)
 def test_a_fit_that_is_stopped_leaves_the_calibrator_as_it_was(key):
     one, other = (sample(seed, k=classes_for(key, 4)) for seed in (0, 1))

@@ -561,6 +561,7 @@ def of_measure(w: World, name: str, text: str) -> list[str]:
             if not same("value", each, scale * value)]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FILES)
 def test_every_number_of_page_one_is_a_cell(name: str) -> None:
     w, found = world(name), []

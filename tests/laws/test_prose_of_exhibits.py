@@ -659,6 +659,7 @@ def drawn_too(w: World, key: str, frame: Frame) -> list[Frame]:
 # ---- the law -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*WORLDS, *SEVERAL])
 def test_every_number_in_the_words_of_an_exhibit_is_a_cell(name: str) -> None:
     w, found = looking(name), []

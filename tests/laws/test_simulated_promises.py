@@ -41,6 +41,7 @@ def test_a_share_beyond_what_its_runs_explain_is_a_fault(table: pd.DataFrame) ->
     assert [fault.split(" ")[0] for fault in promises.faults(worse)] == ["0.2"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("promise", "law", "truth", "runs"),
     [

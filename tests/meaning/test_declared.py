@@ -16,6 +16,7 @@ OF_THE_FILE = {"site", "age"}
 """Columns of the file itself, which cannot be declared here."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("key", "name"), list(cases()))
 def test_every_column_is_declared(key, name):
     data = data_of(name)

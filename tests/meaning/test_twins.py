@@ -11,6 +11,7 @@ from dashboard.exhibits import EXHIBITS
 pytestmark = pytest.mark.law
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("key", "name"), list(cases()))
 def test_every_column_is_what_its_twin_makes_of_the_file(key, name):
     data = data_of(name)

@@ -70,6 +70,7 @@ def many_planes(k, seed=5):
     return [(w / np.linalg.norm(w), c) for w in rng.standard_normal((400, k)) for c in (-0.3, 0.0, 0.2, 0.5)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", ["decision", "ts+decision"])
 @pytest.mark.parametrize("k", [2, 3, 10])
 def test_its_gap_falls_on_the_rows_it_is_fitted_on_by_planes_it_never_looked_at_too(key, k):

@@ -135,6 +135,7 @@ def test_the_intervals_of_bins_are_of_one_bin_each_whatever_models_are_beside() 
     assert table["stands_out"].tolist() == ["", "overconfident", ""]
 
 
+@pytest.mark.wide
 def test_calibrated_models_have_a_bin_that_is_off_in_at_most_5_percent_of_samples() -> None:
     rng, alarms = np.random.default_rng(5), 0
     for _ in range(120):

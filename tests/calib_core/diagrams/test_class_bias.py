@@ -118,6 +118,7 @@ def test_a_thousand_classes_list_what_stands_out():
     assert len(calm.rows) == LISTED
 
 
+@pytest.mark.wide
 def test_false_alarms_stay_few_and_p_alone_makes_many():
     rng, runs, false, uncorrected = np.random.default_rng(5), 60, 0, 0
     for _ in range(runs):

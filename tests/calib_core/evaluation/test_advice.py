@@ -249,6 +249,7 @@ def many_classes(seed: int, sharp: float = 1.2, n: int = 500) -> Predictions:
     return Predictions.from_logits(sharp * z, (z + rng.gumbel(size=z.shape)).argmax(axis=1))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["risk", "classes"])
 def test_an_error_of_all_rows_leads_the_findings_where_no_place_is_off(name):
     """Small errors of many places add up: "no place is off" first would hide what the corrected tests show."""

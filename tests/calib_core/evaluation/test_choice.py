@@ -845,6 +845,7 @@ def of_sites(held_out):
     return p, found, cc.evaluation.advice.own_update(p)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("held_out", [False, True])
 def test_where_one_site_is_off_the_headline_is_its_own_update_and_the_others_stay_bit_for_bit(held_out):
     p, found, update = of_sites(held_out)

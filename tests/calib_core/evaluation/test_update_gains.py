@@ -125,6 +125,7 @@ def test_an_update_gains_the_same_where_a_calibrator_is_chosen():
         np.testing.assert_array_equal(gains.loc[update, ends].astype(float), chosen.loc[key, ends].astype(float))
 
 
+@pytest.mark.wide
 def test_an_update_helps_where_its_corrected_p_value_shows_it_and_not_where_its_own_alone_does():
     """The level is that of the intervals: a word follows the 5 % test. Some p-values are between the two limits."""
     kinds = set()
@@ -166,6 +167,7 @@ def test_the_value_that_is_updated_in_a_fold_is_the_worst_of_the_other_folds():
     assert line["log_loss"] == pytest.approx(-np.log(np.where(y == 1, risk, 1 - risk)).mean(), abs=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bad", [0.0, -0.9])
 def test_the_worst_column_is_that_of_the_slices_which_are_called_off(bad):
     """One test for calibration rows and held-out rows: the advice denies no slice that the table shows."""

@@ -168,6 +168,7 @@ def test_a_mixtures_probabilities_are_those_of_its_densities(classes, features):
     np.testing.assert_allclose(modes.posterior(x), (density / density.sum(axis=0)).T, atol=1e-9)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("notion", ["confidence", "class-wise"])
 def test_the_error_of_ten_classes_is_known_to_a_few_hundredths_of_itself(notion):
     true = lab.true_error(lab.Mixture("naive-bayes", 10, 10), notion)

@@ -32,6 +32,7 @@ def test_ends_of_a_share_miss_no_more_often_than_their_bound(share: float) -> No
     assert 0.19 < low[0] < 0.3 < high[0] < 0.41
 
 
+@pytest.mark.wide
 def test_equal_laws_rarely_alarm_and_a_two_sample_test_at_each_look_does() -> None:
     """60 years of 30 looks. The twin, Kolmogorov and Smirnov at 5 % of each look, alarms in most of them."""
     from scipy.stats import ks_2samp

@@ -152,6 +152,7 @@ def test_a_ratio_tolerates_as_many_times_the_risk_and_as_many_times_less(risk: f
 # ---- the promise ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.wide
 def test_a_tolerated_model_rarely_alarms_and_a_z_test_at_each_look_does() -> None:
     """15 years of 52 weeks at the edge of the tolerance; weekly z tests raise a false alarm in nearly all of them."""
     alarms = naive = 0

@@ -371,6 +371,7 @@ def test_with_the_rows_needed_a_calibrated_model_is_shown_within_in_eight_of_ten
     assert share_within(int(needed * 3), 0.05, 8) > 0.8
 
 
+@pytest.mark.wide
 def test_fewer_rows_than_at_hand_are_enough_in_eight_of_ten_samples_too():
     """The twin takes the upper end of an eighth of the rows, and lets it grow as the root of fewer rows."""
     rows, error, runs = confidences(20_000, 3), 0.05, 120

@@ -20,6 +20,7 @@ def margin(runs, deviations):
     return deviations * np.sqrt(TAIL * (1 - TAIL) / runs)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("law", "truth"), [("two groups", "slope .7"), ("Beta(2, 18)", "a fifth x 3")])
 def test_ends_of_ratio_intercept_and_slope(law, truth):
     runs = 150

@@ -389,6 +389,7 @@ def test_rows_of_a_group_count_together():
     alike(cc.findings(p.replace(groups=np.arange(300)), by=()), cc.findings(p, by=()))
 
 
+@pytest.mark.wide
 def test_grouped_rows_that_are_right_together_make_no_false_findings():
     """Twenty rows per patient have one outcome; treated as independent they would be significant in most runs."""
     rng, runs, grouped, independent = np.random.default_rng(3), 60, 0, 0

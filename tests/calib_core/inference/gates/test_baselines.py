@@ -115,6 +115,7 @@ def test_each_end_misses_the_difference_in_one_of_twenty_samples_at_most(old, ne
         assert twin > 0.05, twin
 
 
+@pytest.mark.wide
 def test_equal_models_of_other_rows_can_pass():
     """Errors of .03 on 3,000 rows each: the extremes of two intervals never pass, although the rows could show it."""
     rng, passed = np.random.default_rng(3), {"none": 0, "any": 0}

@@ -199,6 +199,7 @@ def held_what_is_true(groups, law, share, off, runs, seed):
     return found.mean(axis=0)
 
 
+@pytest.mark.wide
 def test_intervals_hold_where_rows_of_a_group_come_out_alike_and_independent_ones_do_not():
     runs = 30
     held, independent = held_what_is_true(40, "one a group", 0.8, 0.0, runs, seed=0)

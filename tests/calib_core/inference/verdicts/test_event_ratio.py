@@ -72,6 +72,7 @@ def test_copies_are_weights():
     assert low < 1 < high
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("slope", [1.0, 0.6, 0.0])
 def test_each_end_misses_in_at_most_its_share(slope):
     """The twin takes the effective number from the scores themselves and misses if these are overconfident."""
@@ -162,6 +163,7 @@ def test_within_only_where_the_whole_interval_is(low, high):
     )
 
 
+@pytest.mark.wide
 def test_both_tolerances_hold_in_a_verdict_of_within():
     """Within means: the error's end is below its tolerance and both of the ratio's ends within theirs."""
     rng = np.random.default_rng(9)

@@ -29,6 +29,7 @@ def beside_the_tolerance(law, truth, n):
     return judge(law, truth, n, runs=1500, tests=False)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("law", "n"), BESIDE)
 def test_an_error_just_above_the_tolerance_is_rarely_called_within(law, n):
     found = beside_the_tolerance(law, "shift .0204", n)
@@ -36,6 +37,7 @@ def test_an_error_just_above_the_tolerance_is_rarely_called_within(law, n):
     assert set(found.words) <= set(WORDS)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("law", "n"), BESIDE)
 def test_an_error_just_below_the_tolerance_is_rarely_called_miscalibrated(law, n):
     found = beside_the_tolerance(law, "shift .0196", n)
@@ -48,6 +50,7 @@ def test_an_interval_of_half_the_width_would_break_this(law):
     assert more_than(found.half_within / found.runs, found.runs)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("law", "n", "k", "notion"),
     [
