@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Any, ClassVar, Protocol, cast
+from operator import methodcaller
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -30,12 +31,8 @@ class Diagram(OneLine):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         # The frame stays beside the picture, for readers of the notebook that have no Plotly.
-        bundle = {"text/plain": repr(self), "text/html": no_formula(cast(_Html, self.frame())._repr_html_())}
+        bundle = {"text/plain": repr(self), "text/html": no_formula(str(methodcaller("_repr_html_")(self.frame())))}
         if self.drawn and find_spec("plotly") and find_spec("PIL"):
             with suppress(NotAnswerable):
                 bundle |= provided("picture")(self)._repr_mimebundle_()
         return bundle
-
-
-class _Html(Protocol):
-    def _repr_html_(self) -> str: ...

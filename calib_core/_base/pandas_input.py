@@ -125,7 +125,7 @@ def coded_texts(values: Column) -> tuple[NDArray[np.intp], list[str]]:
     return named_codes(codes, stored(uniques))
 
 
-def stored(uniques: pd.Index[Any] | NDArray[np.generic]) -> list[object]:
+def stored(uniques: pd.Index | NDArray[np.generic]) -> list[object]:
     """Return distinct values as stored: 32-bit numbers stay so, because they have fewer digits."""
     return [*np.asarray(uniques)] if uniques.dtype in (np.float16, np.float32) else list(uniques)
 

@@ -88,7 +88,7 @@ def read_lines(folder: Path, method: str) -> Lines:
         return {}
     table = read_table(path)
 
-    def column(name: str, kind: type, missing: Any) -> list[Any]:
+    def column(name: str, kind: type, missing: object) -> list[Any]:
         if name not in table.columns:
             return [missing] * table.n_rows
         values = table.numeric(name) if kind is not str else table.column(name)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from calib_core._base.arrays import Float64s, Floats, frozen, safe_log
 from calib_core._base.parallel import Pieces, Progress
 from calib_core._base.sklearn_api import check_is_fitted, clone
-from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.base import CALIBRATORS, BinaryCalibrator, Calibrator, Contract
 from calib_core.calibrators.calibration_rows import dealt_out
 from calib_core.calibrators.identity import Identity
 from calib_core.calibrators.insides import Insides, MemberCurves, Number, Profile, class_names
@@ -46,7 +46,9 @@ def default_members(classes: int) -> tuple[Recipe, ...]:
     return tuple(recipe for recipe in recipes if returns_rows(recipe))
 
 
-def as_candidate(registry: Registry[Any], key: str, classes: int | None = None) -> Recipe:
+def as_candidate(
+    registry: Registry[Calibrator] | Registry[BinaryCalibrator], key: str, classes: int | None = None
+) -> Recipe:
     """Recipe of a calibrator as a usual candidate: with the prior that keeps a fit to few rows moderate.
 
     With more than two classes a spline of each has a fixed penalty, as cross-validation for each takes long.

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from calib_core._base.diagram import Diagram
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.sklearn_api import clone
 from calib_core.binning.base import BinningScheme, as_binning
@@ -160,7 +161,7 @@ _PARTIAL = ("class-specific", "canonical")
 """Notions about one class or about whole vectors, which are not comparable with the others."""
 
 
-def stacked(parts: Mapping[str, Any], column: str = "model") -> pd.DataFrame:
+def stacked(parts: Mapping[str, pd.DataFrame | Diagram], column: str = "model") -> pd.DataFrame:
     """Concatenate frames, each with its name in a first column.
 
     ``parts`` are frames, or diagrams with a frame, by name; rows keep their order and get new numbers.

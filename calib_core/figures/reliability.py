@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import InputError
@@ -401,7 +402,7 @@ def _names(figure: go.Figure, marks: Sequence[BinMarks], plusses: str) -> list[s
     axis = marks[0].axis
     wide = axis.high - axis.low
 
-    def shares(across: Any, heights: Any) -> Float64s:
+    def shares(across: ArrayLike, heights: ArrayLike) -> Float64s:
         xy = np.column_stack([axis.place(across), axis.place(np.clip(heights, 0, 1))])
         return (xy - axis.low) / wide
 

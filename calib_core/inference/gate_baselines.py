@@ -408,7 +408,7 @@ _SEALED = ("verdict", "passed", "headline", "sentence", "limit", "line", "increa
 """Fields of a check that its digest covers."""
 
 
-def seals(check: Mapping[str, Any], key: bytes | None = None) -> dict[str, str]:
+def seals(check: Mapping[str, object], key: bytes | None = None) -> dict[str, str]:
     """Return the digest of a check's fields, and with a ``key`` its signature (HMAC), both SHA-256 in hexadecimal.
 
     >>> sorted(seals({"verdict": "within"})), sorted(seals({"verdict": "within"}, b"secret"))

@@ -320,7 +320,7 @@ class Stored(ReadOnly):
         back = np.argsort(np.concatenate(places))
         ranked = min(part.n_ranked for part in parts)
 
-        def every(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        def every(arrays: Sequence[NDArray[np.generic]]) -> NDArray[Any]:
             return frozen(np.concatenate(arrays)[back])
 
         def matrix(rows: Sequence[Rows | None]) -> Rows | None:

@@ -354,7 +354,7 @@ class Param:
             raise RegistryError(f"{self.name} is {value!r}; it must be {wanted}")
 
 
-def params_of(cls: type[Any]) -> tuple[Param, ...]:
+def params_of(cls: type[object]) -> tuple[Param, ...]:
     """Return parameters of a dataclass: fields annotated with a domain, then a label and a help text, or only help."""
     return _params_of(typing.cast("Hashable", cls))
 

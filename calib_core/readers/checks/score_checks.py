@@ -376,7 +376,7 @@ _LARGEST = 10
 _BY_CHANCE = 0.01
 
 
-def copied(scores: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> int:
+def copied(scores: NDArray[np.generic], predicted: NDArray[np.generic], labels: NDArray[np.generic]) -> int:
     """Number of rows that look like copies of other rows: equal scores to nine digits, and always equal labels.
 
     0 if labels of rows with different, similar scores agree so often that chance explains the others (p above 1 %).

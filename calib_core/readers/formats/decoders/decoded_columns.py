@@ -95,7 +95,7 @@ def check_working_memory(rows: int, columns: int, bounds: dict[str, int]) -> Non
         raise TooLargeError(rows, columns)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """Return a value as text: whole numbers without a point, and dates without a time of midnight."""
     if isinstance(value, bool):
         return str(value).upper()
@@ -121,7 +121,7 @@ def codes_of(name: str, texts: Sequence[str], bounds: dict[str, int]) -> tuple[A
     return codes, list(words)
 
 
-def labelled(found: Decoded, labels: Mapping[str, Mapping[Any, str]]) -> Decoded:
+def labelled(found: Decoded, labels: Mapping[str, Mapping[float | str, str]]) -> Decoded:
     """Replace codes by their labels if other columns are named after these, as p_cat is; else note the labels.
 
     Two codes other than 0 and 1 are replaced, too: 1 for yes and 2 for no would be read in the wrong order.

@@ -195,7 +195,7 @@ def _of_cells(name: str, cells: list[Any], bounds: dict[str, int]) -> tuple[Any,
 def _of_mixed(cells: list[Any]) -> tuple[Any, None]:
     import numpy
 
-    def value(cell: Any) -> float:
+    def value(cell: str | float) -> float:
         if not _is_filled(cell):
             return math.nan
         if not isinstance(cell, str):
