@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, logsumexp
+from scipy.special import expit, logit
 
 from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.notebook_display import OneLine
@@ -128,16 +128,16 @@ def evidence(sums: PeriodSums, tolerance: float | None, horizon: int, *, last: b
     looks = range(periods if last else 1, periods + 1)
     log_e, starts = np.zeros(len(looks)), np.zeros(len(looks), dtype=np.intp)
     for place, t in enumerate(looks):
-        since = [np.asarray(logsumexp(shifts[t] - shifts[:t], axis=-1, b=of_shift))] if shifted else []
+        since = [_log_sum(shifts[t] - shifts[:t], of_shift)] if shifted else []
         if tolerance is not None:
             of_bins = bins[t] - bins[:t]
             for errors in (*([] if shifted else [of_bins.sum(axis=1, keepdims=True)]), of_bins):
                 since.append(_in_bins(units[t] - units[:t], squared[t] - squared[:t], errors, tolerance))
         parts = [IN_ONE_DIRECTION, 1 - IN_ONE_DIRECTION] if len(since) > 1 else [1.0]
-        by_start = log_weights[:t] + logsumexp(since, axis=0, b=np.array(parts)[:, np.newaxis])
+        by_start = log_weights[:t] + _log_sum(np.stack(since, axis=-1), np.array(parts))
         # Starts that are still to come have not bet yet: each has 1.
         rest = max(left[t - 1], 0.0)
-        log_e[place] = logsumexp(np.append(by_start, math.log(rest) if rest else -np.inf))
+        log_e[place] = _log_sum(np.append(by_start, math.log(rest) if rest else -np.inf))
         starts[place] = int(by_start.argmax())
     return EvidenceByPeriod(log_e, starts)
 
@@ -156,8 +156,19 @@ def rejected(log_e: Float64s, alpha: float) -> Bools:
     return np.asarray(log_e >= (ordered[np.flatnonzero(enough)[-1]] if enough.any() else np.inf))
 
 
+def _log_sum(logs: Float64s, weights: Float64s | float = 1.0) -> Float64s:
+    """Logarithm of the weighted sum along the last axis.
+
+    A look takes several of small arrays, for which SciPy's function spends most of its time on their types.
+    """
+    most = logs.max(axis=-1, keepdims=True)
+    most = np.where(np.isfinite(most), most, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(most[..., 0] + np.log((weights * np.exp(logs - most)).sum(axis=-1)))
+
+
 def _log_mean(logs: Float64s) -> Float64s:
-    return np.asarray(logsumexp(logs, axis=-1)) - math.log(logs.shape[-1])
+    return _log_sum(logs) - math.log(logs.shape[-1])
 
 
 def _in_bins(units: Float64s, squared: Float64s, differences: Float64s, tolerance: float) -> Float64s:
