@@ -343,7 +343,7 @@ class BinMarks:
             },
             **({"text": [f"{rows:,.6g}" for rows in self.frame["count"]]} if written else {}),
             textposition="outside" if written else "none",
-            textfont={"size": 10},
+            textfont={"size": 11},
             textangle=0,
             cliponaxis=False,
             **self._shared("bars", panel.x, panel.rows, f"{plain(self.title)}: rows"),
@@ -357,7 +357,7 @@ class BinMarks:
             y=np.full(len(self.frame), height),
             mode="text",
             text=[f"{rows:,.6g}" for rows in self.frame["count"]],
-            textfont={"size": 10, "color": self.look.colour},
+            textfont={"size": 11, "color": self.look.colour},
             **self._shared("numbers", panel.x, panel.rows, f"{plain(self.title)}: number of rows")
             | {"hoverinfo": "skip", "hovertemplate": None},
         )

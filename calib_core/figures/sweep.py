@@ -185,8 +185,11 @@ def trade_off(
         )
     return finished(
         figure,
-        xaxis={"title": ", ".join(filter(None, [f"debiased {error}" if against == "error" else error, plain(claims)]))},
-        yaxis={"title": "mean squared error of the same claims"},
+        xaxis={
+            "title": ", ".join(filter(None, [f"debiased {error}" if against == "error" else error, plain(claims)])),
+            "exponentformat": "power",
+        },
+        yaxis={"title": "mean squared error of the same claims", "exponentformat": "power"},
         uirevision="trade",
         height=400,
     )
