@@ -30,7 +30,7 @@ COLUMNS = 3
 SAYS, RIGHT, ROWS = "confidence", "accuracy", "rows in the bin"
 _STRIP, _BETWEEN = 0.14, 38
 """Height of the bars' strip, as a share, and pixels between it and the plot, for its title and marks at 0."""
-_HEIGHT, _TOP, _FOOT = 560, 34, 80
+_HEIGHT, _TOP, _FOOT = 560, 28, 80
 """Pixels of an overlaid plot, and above and below its axes."""
 _PANEL, _PANELS_ALONE = 262, 380
 """Pixels of a row of panels, and of a single row."""
@@ -40,7 +40,7 @@ _NARROWEST = 176
 """Pixels of a panel that its heading fits in."""
 _LINE_OF_NUMBERS = 0.32
 """Height of a line of numbers above the bars, as a share of the highest bar."""
-FIT = {"ratio": 0.8, "less": 392}
+FIT = {"ratio": 0.8, "less": 330}
 """The page makes a plot ``ratio`` as high as wide, and at most as high as the screen less so many pixels."""
 _LINE, _NUMBERS, _BARS, _UNDER = 18, 44, 26, 110
 """Pixels of a heading line, of the numbers with the title below a panel, of the bars, and of the legend.

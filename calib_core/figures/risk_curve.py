@@ -43,7 +43,7 @@ from calib_core.text import (
     short_percent,
 )
 
-_HEIGHT, _TOP, _FOOT = 560, 34, 80
+_HEIGHT, _TOP, _FOOT = 560, 28, 80
 """Pixels of the figure, and above and below its axes."""
 _STRIP, _BETWEEN = 0.15, 28
 """Height of the strip of events, as a share, and pixels between it and the plot, for its words and stars at 0."""
