@@ -48,7 +48,7 @@ _HATCHES = ("", "/", "x", "-", ".", "\\", "|")
 _OUTSIDE = 0.015
 _BESIDE, _BESIDE_SMALL = 0.009, 0.022
 """Distance of a bracket from its plus, as a share of the axis."""
-_PALE = 0.55
+_PALE = 0.75
 """Opacity of marks that show only noise."""
 
 
@@ -368,7 +368,7 @@ class BinMarks:
             x=self.axis.place(self.marks["confidence"]),
             y=self.axis.place(self.marks["accuracy"]),
             mode="markers",
-            marker={"symbol": self.symbols.tolist(), "size": 8, "color": REFERENCE, "opacity": 0.6},
+            marker={"symbol": self.symbols.tolist(), "size": 8, "color": REFERENCE, "opacity": 1},
             **self._shared(f"ghost{k}", panel.x, panel.y, f"{plain(self.title)}, for comparison")
             | {"customdata": self.star_records, "hovertemplate": None, "hoverinfo": "skip"},
         )
@@ -435,7 +435,7 @@ def key(marks: Sequence[BinMarks], plusses: str, ghosts: bool) -> list[go.Scatte
     look = marks[0].look
     hollow = HOLLOW if any(each.few.any() for each in marks) else ""
     if ghosts:
-        entries.append((f"{plain(marks[0].title)}, for comparison", {"symbol": look.symbol, "opacity": 0.6}))
+        entries.append((f"{plain(marks[0].title)}, for comparison", {"symbol": look.symbol, "opacity": 1}))
         entries += [(hollow.strip(" ()"), {"symbol": "star-open"})] if hollow else []
     else:
         level = next((at_level(each.bands.level) for each in marks if each.bands is not None), "")

@@ -38,7 +38,7 @@ _HALF_A_PAGE, _DIGIT, _GAP, _ROUNDING = 480, 6, 2, 1e-6
 """Pixels of the narrowest plot in which bars' numbers do not overlap, of a digit, and between numbers."""
 _NARROWEST = 176
 """Pixels of a panel that its heading fits in."""
-_LINE_OF_NUMBERS = 0.32
+_LINE_OF_NUMBERS = 0.38
 """Height of a line of numbers above the bars, as a share of the highest bar."""
 FIT = {"ratio": 0.8, "less": 330}
 """The page makes a plot ``ratio`` as high as wide, and at most as high as the screen less so many pixels."""
