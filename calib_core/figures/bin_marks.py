@@ -31,12 +31,12 @@ PALE = "pale +: mean gap of classes; bracket: noise"
 BOTH = "+: classes differ; pale: within noise"
 PRINTED = "stem to +: mean error of classes"
 HOLLOW = f" (hollow: pooled bins of fewer than {FEW_ROWS} rows)"
+OF_CLASSES = "<br>mean error of classes %{customdata.delta:.1~%} (%{customdata.noise})"
+"""Line of a hover text about the classes of a bin, which an event has none of."""
 _HOVER = (
     "<b>%{meta.title}</b>, %{customdata.interval}<br>"
     "confidence %{customdata.confidence:.1~%}, accuracy %{customdata.accuracy:.1~%}<br>"
-    "%{customdata.count:,.6~g} rows, %{customdata.share:.1~%} of all<br>"
-    "mean error of classes %{customdata.delta:.1~%} (%{customdata.noise})"
-    "<extra></extra>"
+    f"%{{customdata.count:,.6~g}} rows, %{{customdata.share:.1~%}} of all{OF_CLASSES}<extra></extra>"
 )
 _POOL = (
     "<b>%{meta.title}</b>, %{customdata.interval}, %{customdata.pool} pooled<br>"

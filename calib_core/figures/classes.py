@@ -50,7 +50,7 @@ _FEWEST = 2
 _LEGEND, _SIGN = 560, 46
 """Pixels of a legend's line on a narrow page, and of a sign in it."""
 _HOVER = (
-    "<b>%{hovertext}</b><br>error %{x:.2~%}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.2%} of all"
+    "<b>%{hovertext}</b><br>error %{x:.1~%}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.1~%} of all"
     "<extra></extra>"
 )
 
@@ -130,7 +130,7 @@ def _noise(tests: pd.DataFrame, chosen: np.ndarray[Any, Any], places: np.ndarray
         name="calibrated model",
         marker={"color": NOISE},
         customdata=records(pd.DataFrame({"code": chosen})),
-        hovertemplate="a calibrated model has %{x:.2~%} on average<extra></extra>",
+        hovertemplate="a calibrated model has %{x:.1~%} on average<extra></extra>",
     )
 
 

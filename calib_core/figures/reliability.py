@@ -14,7 +14,7 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.errors import InputError
 from calib_core.diagrams.bins_that_stand_out import ReliabilityBands
 from calib_core.diagrams.reliability import ReliabilityDiagram
-from calib_core.figures.bin_marks import PLUSSES, BinMarks, Panel, key
+from calib_core.figures.bin_marks import OF_CLASSES, PLUSSES, BinMarks, Panel, key
 from calib_core.figures.direct_labels import DIRECT, along, label_places
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import diagonal, numbered, symbol
@@ -197,7 +197,14 @@ def _of_event(figure: go.Figure, event: str) -> None:
         "underconfident": "risk too low",
         "overconfident": "risk too high",
     }
-    figure.for_each_trace(lambda trace: trace.update(name=words.get(trace.name, trace.name)))
+    hovers = {"confidence %": "predicted risk %", "accuracy %": "observed frequency %", OF_CLASSES: ""}
+    for trace in figure.data:
+        trace.update(name=words.get(trace.name, trace.name))
+        for old, own in hovers.items():
+            if isinstance(trace.hovertemplate, str):
+                trace.hovertemplate = trace.hovertemplate.replace(old, own)
+            elif trace.hovertemplate is not None:
+                trace.hovertemplate = [text.replace(old, own) for text in trace.hovertemplate]
     for text, own in words.items():
         figure.for_each_annotation(lambda a, t=text, s=own: a.update(text=a.text.replace(t, s)))
     for axes in (figure.select_xaxes(), figure.select_yaxes()):

@@ -306,7 +306,7 @@ class _Marks:
         spikes, name = self.diagram.spikes, self.happened or "with the event"
         width = float(np.diff(spikes["score"]).min()) if len(spikes) > 1 else 0.01
         found = []
-        for column, sign, colour, words in (("events", 1, EVENTS, name), ("others", -1, REFERENCE, f"not {name}")):
+        for column, sign, colour, words in (("events", 1, EVENTS, name), ("others", -1, REFERENCE, "of the others")):
             texts = [
                 f"risk about {in_percent(score)}: {count(round(n))} {plain(words)}"
                 for score, n in zip(spikes["score"], spikes[column], strict=True)

@@ -32,7 +32,7 @@ def error_sweep(sweep: ErrorSweep, *, looks: Mapping[str, int] | None = None) ->
     places = numbers(sweep.models, looks)
     notions = list(dict.fromkeys(sweep.notions))
     floors = not np.isnan(sweep.floor[0]).all()
-    digits, error = (".3~g", "squared error ") if sweep.squared else (".2~%", "")
+    digits, error = (".3~g", "squared error ") if sweep.squared else (".1~%", "")
     if floors:
         figure.add_traces([_floor(sweep, line, f"{error}%{{y:{digits}}}") for line in range(len(notions))])
     if sweep.ranged:
