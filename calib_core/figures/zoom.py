@@ -183,7 +183,7 @@ def zoom_lines(diagram: BinZoom, *, look: int = 0, most: int = LINES) -> go.Figu
     ]
     return finished(
         go.Figure([dots, ticks]),
-        height=56 + 22 * n,
+        height=50 + 17 * n,
         xaxis={"range": [-0.02, 1.02], **percent_ticks([0, 0.5, 1]), "zeroline": False},
         yaxis={"tickvals": places, "ticktext": words, "range": [n - 0.4, -0.6], "showgrid": False, "zeroline": False},
         margin={"t": 6, "b": 26, "l": 10, "r": 14},

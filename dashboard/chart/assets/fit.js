@@ -2,7 +2,7 @@
 // less `less` pixels. A figure asks for it in layout.meta.fit; `frame` are about the pixels above and below its axes.
 
 const LOWEST = 300; // pixels of a plot in a low window, where the figure names none
-const MARGINS = 88; // pixels left and right of the plots
+const MARGINS = 80; // pixels left and right of the plots
 const NEAR = 2; // pixels that a height may be off
 
 /** The height between the margins in a node of this width, and of the whole; nothing where a figure has its own. */
