@@ -37,7 +37,7 @@ _ENDS = {"points": 0.17, "interval": 0.51, "measured": 0.68, "noise": 0.82}
 _VERDICT = 0.95
 _NARROW, _NARROW_ENDS = ((0.0, 0.42), (0.43, 0.75), (0.76, 1.0)), (-1.1, 1.5)
 """The same parts in a narrow column, and the range in which it shows the columns that it keeps."""
-_COLUMN, _FOLDED_LINE = 428, 32
+_COLUMN, _FOLDED_LINE = 428, 40
 """Pixels of the narrow column, and of a line if a name is folded there."""
 _LINE, _ABOVE, _BELOW = 22, 46, 52
 """Pixels of a line, above the first line and below the last."""
