@@ -37,17 +37,20 @@ def label_plain(text: object) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Join percent signs, names of p-values and halves of a word so that no line breaks between them.
+    """Join percent signs, p-values with their names and signs, and halves of a word: no line breaks between them.
 
     >>> unbroken("right 9 %") == "right 9\u00a0%", unbroken("p < 0.01") == "p\u00a0<\u00a00.01"
     (True, True)
+    >>> unbroken("< 0.0001") == "<\u00a00.0001"
+    True
     >>> unbroken("cross-fitted") == "cross\u2011fitted"
     True
     """
-    return _P_VALUE.sub("p\u00a0\\1\u00a0", text.replace(" %", "\u00a0%").replace("cross-fit", "cross\u2011fit"))
+    words = text.replace(" %", "\u00a0%").replace("cross-fit", "cross\u2011fit")
+    return _P_VALUE.sub(lambda found: found[0].replace(" ", "\u00a0"), words)
 
 
-_P_VALUE = re.compile(r"\bp ([<=>]) (?=\d)")
+_P_VALUE = re.compile(r"(?:\bp |^)[<=>] (?=\d)")
 # Letters, digits, and marks without a meaning in Markdown between them; numbers by themselves could begin a list.
 _HARMLESS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,()%]|-(?![->])|\.(?=\d))*")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")

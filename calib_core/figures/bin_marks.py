@@ -31,12 +31,12 @@ PALE = "pale +: mean gap of classes; bracket: noise"
 BOTH = "+: classes differ; pale: within noise"
 PRINTED = "stem to +: mean error of classes"
 HOLLOW = f" (hollow: pooled bins of fewer than {FEW_ROWS} rows)"
+OF_CLASSES = "<br>mean error of classes %{customdata.delta:.1~%} (%{customdata.noise})"
+"""Line of a hover text about the classes of a bin, which an event has none of."""
 _HOVER = (
     "<b>%{meta.title}</b>, %{customdata.interval}<br>"
     "confidence %{customdata.confidence:.1~%}, accuracy %{customdata.accuracy:.1~%}<br>"
-    "%{customdata.count:,.6~g} rows, %{customdata.share:.1~%} of all<br>"
-    "mean error of classes %{customdata.delta:.1~%} (%{customdata.noise})"
-    "<extra></extra>"
+    f"%{{customdata.count:,.6~g}} rows, %{{customdata.share:.1~%}} of all{OF_CLASSES}<extra></extra>"
 )
 _POOL = (
     "<b>%{meta.title}</b>, %{customdata.interval}, %{customdata.pool} pooled<br>"
@@ -48,7 +48,7 @@ _HATCHES = ("", "/", "x", "-", ".", "\\", "|")
 _OUTSIDE = 0.015
 _BESIDE, _BESIDE_SMALL = 0.009, 0.022
 """Distance of a bracket from its plus, as a share of the axis."""
-_PALE = 0.55
+_PALE = 0.75
 """Opacity of marks that show only noise."""
 
 
@@ -343,7 +343,7 @@ class BinMarks:
             },
             **({"text": [f"{rows:,.6g}" for rows in self.frame["count"]]} if written else {}),
             textposition="outside" if written else "none",
-            textfont={"size": 10},
+            textfont={"size": 11},
             textangle=0,
             cliponaxis=False,
             **self._shared("bars", panel.x, panel.rows, f"{plain(self.title)}: rows"),
@@ -357,7 +357,7 @@ class BinMarks:
             y=np.full(len(self.frame), height),
             mode="text",
             text=[f"{rows:,.6g}" for rows in self.frame["count"]],
-            textfont={"size": 10, "color": self.look.colour},
+            textfont={"size": 11, "color": self.look.colour},
             **self._shared("numbers", panel.x, panel.rows, f"{plain(self.title)}: number of rows")
             | {"hoverinfo": "skip", "hovertemplate": None},
         )
@@ -368,7 +368,7 @@ class BinMarks:
             x=self.axis.place(self.marks["confidence"]),
             y=self.axis.place(self.marks["accuracy"]),
             mode="markers",
-            marker={"symbol": self.symbols.tolist(), "size": 8, "color": REFERENCE, "opacity": 0.6},
+            marker={"symbol": self.symbols.tolist(), "size": 8, "color": REFERENCE, "opacity": 1},
             **self._shared(f"ghost{k}", panel.x, panel.y, f"{plain(self.title)}, for comparison")
             | {"customdata": self.star_records, "hovertemplate": None, "hoverinfo": "skip"},
         )
@@ -435,7 +435,7 @@ def key(marks: Sequence[BinMarks], plusses: str, ghosts: bool) -> list[go.Scatte
     look = marks[0].look
     hollow = HOLLOW if any(each.few.any() for each in marks) else ""
     if ghosts:
-        entries.append((f"{plain(marks[0].title)}, for comparison", {"symbol": look.symbol, "opacity": 0.6}))
+        entries.append((f"{plain(marks[0].title)}, for comparison", {"symbol": look.symbol, "opacity": 1}))
         entries += [(hollow.strip(" ()"), {"symbol": "star-open"})] if hollow else []
     else:
         level = next((at_level(each.bands.level) for each in marks if each.bands is not None), "")

@@ -35,6 +35,10 @@ Small = TypeVar("Small", bound=SmallDiagrams)
 COLUMNS = 4
 _PICTURE, _BETWEEN, _NARROWEST = 118, 54, 120
 """Pixels of a small diagram's axes in narrow columns, between two, and their least width."""
+_AROUND, _ROW = 84, 172
+"""Pixels around all small diagrams, and of a row of them at its lowest."""
+_FIT = {"ratio": 0.6, "less": 560}
+"""Shape of a small diagram on a wide page, as `FIT` of the reliability diagram."""
 SHOWN = 12
 """Default number of classes in `class_table`."""
 NOISE = "rgba(128, 128, 128, 0.35)"
@@ -46,7 +50,7 @@ _FEWEST = 2
 _LEGEND, _SIGN = 560, 46
 """Pixels of a legend's line on a narrow page, and of a sign in it."""
 _HOVER = (
-    "<b>%{hovertext}</b><br>error %{x:.2~%}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.2%} of all"
+    "<b>%{hovertext}</b><br>error %{x:.1~%}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.1~%} of all"
     "<extra></extra>"
 )
 
@@ -126,7 +130,7 @@ def _noise(tests: pd.DataFrame, chosen: np.ndarray[Any, Any], places: np.ndarray
         name="calibrated model",
         marker={"color": NOISE},
         customdata=records(pd.DataFrame({"code": chosen})),
-        hovertemplate="a calibrated model has %{x:.2~%} on average<extra></extra>",
+        hovertemplate="a calibrated model has %{x:.1~%} on average<extra></extra>",
     )
 
 
@@ -399,8 +403,10 @@ def _grid(
         "gap": _BETWEEN,
         "least": max([_NARROWEST, *(text_width(_title(first, j), 13) + 16 for j in range(n))]),
     }
-    meta = {"columns": clicked, "panels": panels}
-    return finished(figure, height=84 + 172 * rows, margin={"t": 30}, meta=meta, uirevision=f"class panels {curve}")
+    least, share = _ROW * rows, boxes[0][3] - boxes[0][2]
+    fit = {**_FIT, "frame": _AROUND, "across": COLUMNS, "share": share, "lowest": share * least, "least": least}
+    meta = {"columns": clicked, "panels": panels, "fit": fit}
+    return finished(figure, height=_AROUND + least, margin={"t": 30}, meta=meta, uirevision=f"class panels {curve}")
 
 
 def _title(panels: SmallDiagrams, j: int) -> str:

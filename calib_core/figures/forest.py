@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,19 +20,25 @@ from calib_core.diagrams.forest import Forest, SliceDots
 from calib_core.figures.classes import NOISE, numbers_at_right
 from calib_core.figures.look import REFERENCE, Style, finished, style
 from calib_core.figures.marks import Record, numbers, records
+from calib_core.figures.paper import text_width
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.figures.verdict_marks import icon
+from calib_core.fonts import SCREEN
 from calib_core.results.verdict_table import in_full
 from calib_core.text import at_level, count, of_rows, percent, plain, points, rounded, share_range
 
-_NAMES, _PLOT, _COLUMNS = (0.0, 0.25), (0.26, 0.66), (0.66, 1.0)
-"""Shares of the width: names, plot, columns of numbers."""
+_NAMES, _LONGEST, _COLUMNS = 0.25, 0.36, (0.66, 1.0)
+"""Shares of the width: of the names, at most of long ones, and the columns of numbers; the plot is between them."""
+_PAGE, _BEFORE = 836, 0.01
+"""Pixels of the narrowest page, and the share of the width before the plot."""
 _ENDS = {"points": 0.17, "interval": 0.51, "measured": 0.68, "noise": 0.82}
 """Right ends of the columns of numbers, in their part."""
 _VERDICT = 0.95
 _NARROW, _NARROW_ENDS = ((0.0, 0.42), (0.43, 0.75), (0.76, 1.0)), (-1.1, 1.5)
 """The same parts in a narrow column, and the range in which it shows the columns that it keeps."""
+_COLUMN, _FOLDED_LINE = 428, 40
+"""Pixels of the narrow column, and of a line if a name is folded there."""
 _LINE, _ABOVE, _BELOW = 22, 46, 52
 """Pixels of a line, above the first line and below the last."""
 _FIRST_GAP, _HEADING = 0.45, 0.85
@@ -50,6 +57,7 @@ def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figu
     """
     places = _Places.of(forest)
     look = style(numbers([forest.model], looks)[forest.model])
+    names = _share_of_names(forest)
     every = _records(forest)
     figure = go.Figure(
         [
@@ -67,7 +75,7 @@ def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figu
         annotations=_words(forest, places),
         meta={"narrow": _narrow(forest, places)},
         xaxis={
-            "domain": _PLOT,
+            "domain": (names + _BEFORE, _COLUMNS[0]),
             # Marks at 0 are not cut.
             "range": [-1.5 * forest.top, 100 * forest.top],
             "title": _axis(forest),
@@ -77,27 +85,53 @@ def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figu
             "fixedrange": True,
         },
         xaxis2={"domain": _COLUMNS, "range": [0, 1], "anchor": "y", "fixedrange": True, **_NOTHING},
-        xaxis3={"domain": _NAMES, "range": [0, 1], "anchor": "y", "fixedrange": True, **_NOTHING},
+        xaxis3={"domain": (0.0, names), "range": [0, 1], "anchor": "y", "fixedrange": True, **_NOTHING},
         yaxis={"range": [places.last + 0.7, -0.8], "fixedrange": True, **_NOTHING},
         margin={"l": 8, "r": 8, "t": _ABOVE, "b": _BELOW},
         showlegend=False,
         uirevision="forest",
-        height=round(_LINE * (places.last + 1.5)) + _ABOVE + _BELOW,
+        height=_height(places, _LINE),
     )
+
+
+def _share_of_names(forest: Forest) -> float:
+    """Share of the width that the names need on the narrowest page."""
+    longest = max((text_width(plain(title), SCREEN) for title in forest.lines["title"]), default=0.0)
+    return min(max(_NAMES, longest / _PAGE), _LONGEST)
 
 
 def _narrow(forest: Forest, places: _Places) -> dict[str, Any]:
     """Form in a narrow column: intervals, raw values and noise floors, which the marks show, have no numbers."""
     names, plot, columns = _NARROW
+    titles = [plain(title) for title in forest.lines["title"]]
+    folded = [_in_two(title, (names[1] - names[0]) * _COLUMN) for title in titles]
+    high = {"height": _height(places, _FOLDED_LINE)} if folded != titles else {}
     return {
         "without": ["interval", "measured", "noise floor"],
+        "texts": {"estimator": _bold_first(forest, folded)},
         "layout": {
+            **high,
             "xaxis": {"domain": plot, "nticks": 4},
             "xaxis2": {"domain": columns, "range": _NARROW_ENDS},
             "xaxis3": {"domain": names},
             "annotations": _words(forest, places, ("points",)),
         },
     }
+
+
+def _in_two(title: str, room: float) -> str:
+    """A name in two lines of about the same length where one has no room."""
+    wide = text_width(title, SCREEN)
+    return title if wide <= room else "<br>".join(wrap(title, round(0.56 * len(title))))
+
+
+def _bold_first(forest: Forest, texts: Iterable[str]) -> list[str]:
+    keys = forest.lines["estimator"]
+    return [f"<b>{text}</b>" if key == forest.first else text for text, key in zip(texts, keys, strict=True)]
+
+
+def _height(places: _Places, line: int) -> int:
+    return round(line * (places.last + 1.5)) + _ABOVE + _BELOW
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,18 +273,15 @@ def _cut_short(forest: Forest, places: _Places, every: list[Record], look: Style
 def _texts(forest: Forest, places: _Places, every: list[Record]) -> list[go.Scatter]:
     """Names at the left, and right-aligned columns of numbers."""
     lines = forest.lines
-    keys = lines["estimator"]
     columns = {"title": (0.0, "x3", "middle right")} | {n: (x, "x2", "middle left") for n, x in _ENDS.items()}
     traces = []
     for column, (x, axis, where) in columns.items():
-        texts = [plain(text) for text in lines[column]]
-        bold = [f"<b>{text}</b>" if key == forest.first else text for text, key in zip(texts, keys, strict=True)]
         traces.append(
             go.Scatter(
                 x=np.full(len(lines), x),
                 y=places.y,
                 mode="text",
-                text=bold,
+                text=_bold_first(forest, map(plain, lines[column])),
                 textposition=where,
                 cliponaxis=False,
                 xaxis=axis,

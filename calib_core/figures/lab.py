@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import diagonal, records, symbols
 from calib_core.figures.probability_axis import ProbabilityAxis
+from calib_core.figures.reliability import FIT
 from calib_core.figures.shown import draws
 from calib_core.lab.experiments import MEASURES, ErrorCurves
 from calib_core.lab.one_sample import ErrorDistances, TruthCurve
@@ -21,6 +22,8 @@ from calib_core.text import percent, plain
 
 _LINE_FROM = 5
 """Number of points from which on a true curve is drawn as a line."""
+_HEIGHT, _AROUND = 440, 130
+"""Pixels of the picture of a truth, and above and below its axes."""
 
 
 @draws(TruthCurve)
@@ -40,7 +43,8 @@ def truth_curve(curve: TruthCurve) -> go.Figure:
         xaxis={**axis, "title": "score", "showgrid": False},
         yaxis={**axis, "title": "observed frequency"},
         uirevision="truth",
-        height=440,
+        height=_HEIGHT,
+        meta={"fit": {**FIT, "frame": _AROUND}},
     )
 
 

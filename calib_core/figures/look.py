@@ -26,7 +26,10 @@ __all__ = [
 CELLS = (*COLOURS, "#8C8C8C", "#999933", "#A65E3A")
 """Ten colors for the cells of a partition, used cyclically: adjacent cells differ, cells ten apart may not."""
 
-DARK_PAGE = ON_DARK | {"#A65E3A": "#C97B54"}
+EVENTS = "#4D4D4D"
+"""Color of spikes of events, beside those of other rows in the color of references."""
+
+DARK_PAGE = ON_DARK | {"#A65E3A": "#C97B54", EVENTS: "#D0D0D0"}
 """Colors that are replaced on the dark page, with their replacements, each 4.5:1 or better there."""
 
 CALIBRATED = "rgba(128, 128, 128, 0.28)"

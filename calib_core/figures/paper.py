@@ -111,6 +111,9 @@ def _narrowed(spec: dict[str, Any], wide: float) -> None:
         both = isinstance(value, dict) and isinstance(layout.get(name), dict)
         layout[name] = {**layout[name], **value} if both else value
     spec["data"] = [trace for trace in spec["data"] if trace.get("name") not in narrow.get("without", ())]
+    for trace in spec["data"]:
+        if trace.get("name") in narrow.get("texts", ()):
+            trace["text"] = narrow["texts"][trace["name"]]
 
 
 def _meta(layout: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -226,7 +229,7 @@ def _sides(layout: dict[str, Any], column: ColumnWidth) -> None:
         above = note.get("yref") == "paper" and note.get("y") == 1 and note.get("yanchor") == "bottom"
         if above and "<br>" not in note["text"] and text_width(note["text"], SCREEN) > max(_LONG * inner, _SHORT):
             letters = int(len(note["text"]) * _LONG * inner / text_width(note["text"], SCREEN))
-            note["text"] = "<br>".join(textwrap.wrap(note["text"], max(letters, 12)))
+            note["text"] = "<br>".join(_even(note["text"], max(letters, 12)))
             note["align"] = note["xanchor"] if note.get("xanchor") in ("left", "right") else "center"
             layout["margin"]["t"] += 17 * note["text"].count("<br>")
             layout["height"] += 17 * note["text"].count("<br>")
@@ -236,6 +239,17 @@ def _sides(layout: dict[str, Any], column: ColumnWidth) -> None:
             size = _in_range(note.get("font", {}).get("size", SCREEN), column)
             needs.append(note.get("xshift", 0) + text_width(note["text"], size) + 4)
     layout["margin"]["r"] = max(needs)
+
+
+def _even(text: str, letters: int) -> list[str]:
+    """Fold a text into lines of about the same length, at most this many letters.
+
+    >>> _even("below it, risks are too high", 24)
+    ['below it, risks', 'are too high']
+    """
+    lines = len(textwrap.wrap(text, letters))
+    folded = (textwrap.wrap(text, width) for width in range(max(1, len(text) // lines), letters + 1))
+    return next(found for found in folded if len(found) == lines)
 
 
 def _scales(spec: dict[str, Any]) -> None:
@@ -261,7 +275,7 @@ def _upward(layout: dict[str, Any]) -> None:
 
 
 def _thinned(spec: dict[str, Any], column: ColumnWidth) -> None:
-    """Leave out the label of a mark that would meet the label of an earlier mark, and all labels of bars that meet."""
+    """Leave out the label of a mark that would meet that of an earlier mark, and all numbers of bars if some meet."""
     layout, size = spec["layout"], _in_range(0, column)
     margin = layout["margin"]
     inner = layout["width"] - margin["l"] - margin["r"], layout["height"] - margin["t"] - margin["b"]
@@ -273,6 +287,11 @@ def _thinned(spec: dict[str, Any], column: ColumnWidth) -> None:
     if any(left + a + 3 > right - b for (left, a), (right, b) in pairwise(middles)):
         for trace in bars:
             trace.pop("text")
+    lines = [trace for trace in spec["data"] if str(trace.get("uid", "")).startswith("numbers")]
+    ends = [pairwise(_labels(layout, trace, inner[0], size)) for trace in lines]
+    if any(left + a + 3 > right - b for line in ends for (left, a), (right, b) in line):
+        for trace in lines:
+            trace["visible"] = False
 
 
 def _without_meeting(layout: Mapping[str, Any], trace: dict[str, Any], inner: tuple[float, float], size: float) -> None:

@@ -16,6 +16,10 @@ from calib_core.text import short_percent
 
 CLICKED = 120
 """Number of clickable positions along the figure."""
+_HEIGHT, _AROUND = 400, 140
+"""Pixels of the curve of a plan, and above and below its axes."""
+_FIT = {"ratio": 0.5, "less": 500, "frame": _AROUND}
+"""Shape of its axes on a page, as `FIT` of the reliability diagram."""
 
 
 @draws(PlanCurve)
@@ -69,8 +73,8 @@ def plan_curve(curve: PlanCurve) -> go.Figure:
         },
         margin={"r": 34},
         uirevision=f"plan {curve.answer.key}",
-        meta={"columns": _clicked(curve)},
-        height=400,
+        meta={"columns": _clicked(curve), "fit": _FIT},
+        height=_HEIGHT,
     )
 
 

@@ -15,7 +15,7 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.errors import InputError
 from calib_core.diagrams.bins_that_stand_out import ReliabilityBands
 from calib_core.diagrams.reliability import ReliabilityDiagram
-from calib_core.figures.bin_marks import PLUSSES, BinMarks, Panel, key
+from calib_core.figures.bin_marks import OF_CLASSES, PLUSSES, BinMarks, Panel, key
 from calib_core.figures.direct_labels import DIRECT, along, label_places
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import diagonal, numbered, symbol
@@ -31,7 +31,7 @@ COLUMNS = 3
 SAYS, RIGHT, ROWS = "confidence", "accuracy", "rows in the bin"
 _STRIP, _BETWEEN = 0.14, 38
 """Height of the bars' strip, as a share, and pixels between it and the plot, for its title and marks at 0."""
-_HEIGHT, _TOP, _FOOT = 560, 34, 80
+_HEIGHT, _TOP, _FOOT = 560, 28, 80
 """Pixels of an overlaid plot, and above and below its axes."""
 _PANEL, _PANELS_ALONE = 262, 380
 """Pixels of a row of panels, and of a single row."""
@@ -39,9 +39,9 @@ _HALF_A_PAGE, _DIGIT, _GAP, _ROUNDING = 480, 6, 2, 1e-6
 """Pixels of the narrowest plot in which bars' numbers do not overlap, of a digit, and between numbers."""
 _NARROWEST = 176
 """Pixels of a panel that its heading fits in."""
-_LINE_OF_NUMBERS = 0.32
+_LINE_OF_NUMBERS = 0.38
 """Height of a line of numbers above the bars, as a share of the highest bar."""
-FIT = {"ratio": 0.8, "less": 392}
+FIT = {"ratio": 0.8, "less": 330}
 """The page makes a plot ``ratio`` as high as wide, and at most as high as the screen less so many pixels."""
 _LINE, _NUMBERS, _BARS, _UNDER = 18, 44, 26, 110
 """Pixels of a heading line, of the numbers with the title below a panel, of the bars, and of the legend.
@@ -198,7 +198,14 @@ def _of_event(figure: go.Figure, event: str) -> None:
         "underconfident": "risk too low",
         "overconfident": "risk too high",
     }
-    figure.for_each_trace(lambda trace: trace.update(name=words.get(trace.name, trace.name)))
+    hovers = {"confidence %": "predicted risk %", "accuracy %": "observed frequency %", OF_CLASSES: ""}
+    for trace in figure.data:
+        trace.update(name=words.get(trace.name, trace.name))
+        for old, own in hovers.items():
+            if isinstance(trace.hovertemplate, str):
+                trace.hovertemplate = trace.hovertemplate.replace(old, own)
+            elif trace.hovertemplate is not None:
+                trace.hovertemplate = [text.replace(old, own) for text in trace.hovertemplate]
     for text, own in words.items():
         figure.for_each_annotation(lambda a, t=text, s=own: a.update(text=a.text.replace(t, s)))
     for axes in (figure.select_xaxes(), figure.select_yaxes()):

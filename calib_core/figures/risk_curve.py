@@ -24,7 +24,7 @@ from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.diagrams.risk_diagram import RiskDiagram
 from calib_core.evaluation.decisions import ALL, NONE
 from calib_core.figures.bin_marks import name_of
-from calib_core.figures.look import CALIBRATED, REFERENCE, finished
+from calib_core.figures.look import CALIBRATED, EVENTS, REFERENCE, finished
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
 from calib_core.figures.overlay import filled, within
 from calib_core.figures.probability_axis import heading, percent_ticks
@@ -43,7 +43,7 @@ from calib_core.text import (
     short_percent,
 )
 
-_HEIGHT, _TOP, _FOOT = 560, 34, 80
+_HEIGHT, _TOP, _FOOT = 560, 28, 80
 """Pixels of the figure, and above and below its axes."""
 _STRIP, _BETWEEN = 0.15, 28
 """Height of the strip of events, as a share, and pixels between it and the plot, for its words and stars at 0."""
@@ -144,7 +144,7 @@ def _panels(
         top = 1 - row * up
         domain = [max(0.0, top - up + 0.22 * (lines > 1)), top]
         boxes.append((*ends, *domain))
-        ghost = [] if not i else [trace.update(line_color=REFERENCE, opacity=0.7) for trace in models[0].curve(False)]
+        ghost = [] if not i else [trace.update(line_color=REFERENCE) for trace in models[0].curve(False)]
         traces = [
             *_ground(each.diagram, x, y, tolerance), *ghost, *each.curve(True), each.stars(True), *each.beyond(y)
         ]  # fmt: skip
@@ -264,7 +264,7 @@ class _Marks:
             marker={
                 "symbol": symbols(look, frame["count"]).tolist(),
                 "size": 14 if whole else 10,
-                "opacity": 1 if whole else 0.65,
+                "opacity": 1 if whole else 0.8,
                 "color": look.colour,
                 "line": {"width": 1.2, "color": look.colour},
             },
@@ -306,7 +306,7 @@ class _Marks:
         spikes, name = self.diagram.spikes, self.happened or "with the event"
         width = float(np.diff(spikes["score"]).min()) if len(spikes) > 1 else 0.01
         found = []
-        for column, sign, opacity, words in (("events", 1, 1.0, name), ("others", -1, 0.6, f"not {name}")):
+        for column, sign, colour, words in (("events", 1, EVENTS, name), ("others", -1, REFERENCE, "of the others")):
             texts = [
                 f"risk about {in_percent(score)}: {count(round(n))} {plain(words)}"
                 for score, n in zip(spikes["score"], spikes[column], strict=True)
@@ -316,7 +316,7 @@ class _Marks:
                     x=spikes["score"],
                     y=sign * np.sqrt(spikes[column]),
                     width=0.62 * width,
-                    marker={"color": REFERENCE, "opacity": opacity},
+                    marker={"color": colour},
                     yaxis="y2",
                     name=column,
                     uid=f"spikes{column}",

@@ -32,7 +32,7 @@ def error_sweep(sweep: ErrorSweep, *, looks: Mapping[str, int] | None = None) ->
     places = numbers(sweep.models, looks)
     notions = list(dict.fromkeys(sweep.notions))
     floors = not np.isnan(sweep.floor[0]).all()
-    digits, error = (".3~g", "squared error ") if sweep.squared else (".2~%", "")
+    digits, error = (".3~g", "squared error ") if sweep.squared else (".1~%", "")
     if floors:
         figure.add_traces([_floor(sweep, line, f"{error}%{{y:{digits}}}") for line in range(len(notions))])
     if sweep.ranged:
@@ -185,8 +185,11 @@ def trade_off(
         )
     return finished(
         figure,
-        xaxis={"title": ", ".join(filter(None, [f"debiased {error}" if against == "error" else error, plain(claims)]))},
-        yaxis={"title": "mean squared error of the same claims"},
+        xaxis={
+            "title": ", ".join(filter(None, [f"debiased {error}" if against == "error" else error, plain(claims)])),
+            "exponentformat": "power",
+        },
+        yaxis={"title": "mean squared error of the same claims", "exponentformat": "power"},
         uirevision="trade",
         height=400,
     )

@@ -43,8 +43,8 @@ def zoom(diagram: BinZoom) -> go.Figure:
     figure.add_trace(_classes(diagram), row=1, col=1)
     figure.add_trace(_star(diagram), row=1, col=1)
     figure.add_trace(_histogram(diagram), row=1, col=2)
-    figure.update_xaxes(title="mean confidence", range=list(_span(diagram)), row=1, col=1)
-    figure.update_yaxes(title="accuracy", range=[-0.04, 1.04], row=1, col=1)
+    figure.update_xaxes(title="mean confidence", range=list(_span(diagram)), tickformat="~%", row=1, col=1)
+    figure.update_yaxes(title="accuracy", range=[-0.04, 1.04], **percent_ticks([0, 0.25, 0.5, 0.75, 1]), row=1, col=1)
     figure.update_xaxes(title="rows", row=1, col=2)
     figure.update_yaxes(autorange="reversed", type="category", row=1, col=2)
     return finished(figure, height=440, uirevision=f"zoom {diagram.label}", showlegend=False, margin={"t": 40})
@@ -183,7 +183,7 @@ def zoom_lines(diagram: BinZoom, *, look: int = 0, most: int = LINES) -> go.Figu
     ]
     return finished(
         go.Figure([dots, ticks]),
-        height=56 + 22 * n,
+        height=50 + 17 * n,
         xaxis={"range": [-0.02, 1.02], **percent_ticks([0, 0.5, 1]), "zeroline": False},
         yaxis={"tickvals": places, "ticktext": words, "range": [n - 0.4, -0.6], "showgrid": False, "zeroline": False},
         margin={"t": 6, "b": 26, "l": 10, "r": 14},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from textwrap import wrap
 
 from calib_core.text import latex_escaped
 from dashboard.report.document import (
@@ -146,8 +148,16 @@ def _paragraph(text: str, lead: str = "") -> str:
 
 
 def _cells(cells: Iterable[str], bold: bool = False) -> str:
-    texts = (rf"\textbf{{{latex_escaped(cell)}}}" if bold else latex_escaped(cell) for cell in cells)
-    return " & ".join(texts) + r" \\"
+    texts = (_DIGEST.sub(_in_parts, latex_escaped(cell)) for cell in cells)
+    return " & ".join(rf"\textbf{{{text}}}" if bold else text for text in texts) + r" \\"
+
+
+_DIGEST = re.compile(r"[0-9a-f]{40,}")
+
+
+def _in_parts(digest: re.Match[str]) -> str:
+    """Let a line end within a digest, which is wider than its column."""
+    return r"\allowbreak{}".join(wrap(digest[0], 8))
 
 
 def _code(block: Code) -> Iterator[str]:

@@ -30,14 +30,16 @@
   // a page without figures, the next figure shrinks a little and fits; where that is not enough, rows of the page's
   // tables are further apart.
   const PAGE = (269 / 25.4) * 96; // pixels of a page between the margins of page.css
-  const SHAPE = 0.8; // height of the diagram of page one as a share of its width
+  const SHAPE = 0.8; // height of the plot of page one as a share of its width
   const BLANK = 0.2, MOST = 1.75, LEAST = 0.8; // share of a page, growth and shrinking of a figure
-  const SPARE = 12, AIR = 8, MARGIN = 8; // pixels: below a figure, between rows, the empty end of page one
+  const SPARE = 12, AIR = 12, MARGIN = 8; // pixels: below a figure, between rows, the empty end of page one
   async function fill() {
     const second = document.querySelector("h3.page"); // page one ends above it
     const later = places.filter((place) => !second || second.compareDocumentPosition(place) & 4);
     const left = later.filter((place) => !keepsShape(specs[place.dataset.figure].layout));
-    if (second) await resize(onPaper(() => firstPage(second)));
+    if (second && onPaper(() => pageEnd() < second.getBoundingClientRect().top)) document.body.classList.add("close");
+    const diagram = second && onPaper(() => firstPage(second));
+    if (diagram) await stretch(diagram);
     for (let page = 0; page >= 0; ) {
       const gap = onPaper(() => firstGap(page, left));
       page = gap ? gap.page : -1;
@@ -52,17 +54,36 @@
       await Plotly.relayout(place, { height });
     }
   }
+  // The plot of page one grows, and a strip below it keeps its pixels.
+  async function stretch({ place, more }) {
+    const { layout } = specs[place.dataset.figure], inner = place._fullLayout._size.h;
+    const by = inner / (inner + more), changes = { height: layout.height + more };
+    if (layout.meta && layout.meta.strip) {
+      const foot = layout.yaxis.domain[0];
+      Object.assign(changes, { "yaxis.domain": [foot * by, 1], "yaxis2.domain": [0, layout.yaxis2.domain[1] * by] });
+      (layout.annotations || []).forEach((note, i) => {
+        if (note.yref === "paper" && note.y <= foot) changes[`annotations[${i}].y`] = note.y * by;
+      });
+    }
+    layout.height = changes.height;
+    await Plotly.relayout(place, changes);
+  }
+  // The end of page one, which is whole: where its text would go on to the next page, its type is smaller.
+  function pageEnd() {
+    return document.querySelector("header").getBoundingClientRect().top + PAGE;
+  }
   // How much the diagram of page one grows into the room below it: to its shape on screen, or, if much is left, farther.
   function firstPage(second) {
     const columns = second.parentElement.querySelector(".beside.main");
     const place = columns && columns.querySelector("[data-figure]");
-    if (!place) return [];
+    if (!place) return null;
     const below = place.closest(".beside.main > div").lastElementChild.getBoundingClientRect().bottom;
-    const room = second.getBoundingClientRect().top - below - SPARE;
-    const { width, height } = specs[place.dataset.figure].layout;
-    const most = room > BLANK * PAGE ? (MOST - 1) * height : SHAPE * width - height;
+    const room = pageEnd() - MARGIN - below - SPARE;
+    const { xaxis, yaxis } = place._fullLayout;
+    const shape = SHAPE * xaxis._length - yaxis._length;
+    const most = room > BLANK * PAGE ? (MOST - 1) * specs[place.dataset.figure].layout.height : shape;
     const more = Math.floor(Math.min(room, most));
-    return more > 0 ? [{ place, more }] : [];
+    return more > 0 ? { place, more } : null;
   }
   function keepsShape(layout) {
     return Object.values(layout).some((axis) => axis && axis.scaleanchor);

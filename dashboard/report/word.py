@@ -180,10 +180,10 @@ class _Writer:
         run = self.file.add_paragraph().add_run(_plain(block.text, lines=True))
         run.font.name, run.font.size = "Liberation Mono", Pt(8.5)
 
-    def caption(self, text: str, number: str = "") -> None:
-        """Write a caption that stays with what it is about."""
+    def caption(self, text: str, number: str = "", *, below: bool = False) -> None:
+        """Write a caption that stays with what it is about, which is above it if the caption is ``below``."""
         paragraph = self.file.add_paragraph(style="Caption")
-        paragraph.paragraph_format.keep_with_next = True
+        paragraph.paragraph_format.keep_with_next = not below
         if number:
             paragraph.add_run(f"{number} ").bold = True
         paragraph.add_run(_plain(text))
@@ -276,7 +276,7 @@ class _Writer:
             shown._inline.docPr.set("descr", _plain(block.label))
         else:
             self.small("This figure is in the HTML file of the report: without Chromium none was drawn here.")
-        self.caption(table_captions(self.document)[block], f"Figure {number}.")
+        self.caption(table_captions(self.document)[block], f"Figure {number}.", below=True)
 
 
 def _plain(text: str, *, lines: bool = False) -> str:

@@ -5,6 +5,7 @@ The table on screen is sortable: numbers stay numbers, formatted as everywhere e
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -17,6 +18,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
+from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import NotAnswerable
 from calib_core.inference import marked
@@ -50,8 +52,8 @@ MANY = 10
 """Number of columns up to which a table fits next to the pane; for a wider one a note mentions scrolling."""
 CLOSE = 24
 """Height in pixels of a line in the detail pane."""
-_LINE, _ROOM = 18, 12
-"""Height in pixels of a line of a sentence, and of the free space around it."""
+_LINE, _ROOM, _LETTERS = 18, 12, 60
+"""Height in pixels of a line of a sentence, and of the free space around it, and its letters."""
 _BOLD = "background-color: rgba(213, 94, 0, 0.2)"
 """Style of lines that a page prints in bold."""
 
@@ -71,21 +73,21 @@ def grid(
     columns = exhibit.columns(frame)
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
     whole = len(shown) <= WRITTEN
-    lines = max(column.lines for column in columns)
+    lines = max(_lines(column, frame) for column in columns)
     means = {each.name: each.meaning or None for each in exhibit.declared(frame)}
     config = {
         part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole, means)
     }
     key = f"{name}.table"
-    tall = len(frame) * lines
-    height = widgets.table_height(tall) if tall <= WHOLE else TALLEST
+    row = _LINE * lines + _ROOM if lines > 1 else CLOSE if least or pick is not None else None
+    height = widgets.table_height(len(frame)) if row is None else widgets.table_height(0) + row * len(frame)
+    height = height if len(frame) <= WHOLE else TALLEST
     heard: dict[str, Any] = {}
     if pick is not None:
         least = len(frame)
         heard = {"on_select": partial(_picked, key, pick), "selection_mode": "single-row"}
-    row = _LINE * lines + _ROOM if lines > 1 else CLOSE if least else None
     if least:
-        height = widgets.table_height(0) + CLOSE * min(tall, least)
+        height = widgets.table_height(0) + CLOSE * min(len(frame) * lines, least)
     st.dataframe(
         styled(shown, columns, exhibit.bold(frame)) if whole else in_percent(shown, columns),
         key=key,
@@ -102,6 +104,13 @@ def grid(
         st.caption(f"{len(config)} columns; a narrow window scrolls sideways.")
     if len(frame) > SHOWN:
         st.caption(f"The first {count(SHOWN)} rows are shown; the download has all {count(len(frame))}.")
+
+
+def _lines(column: Column, frame: pd.DataFrame) -> int:
+    """Return the number of lines that the longest sentence of a column needs."""
+    if column.lines == 1 or frame.empty:
+        return 1
+    return min(column.lines, math.ceil(int(frame[column.made_of[0]].fillna("").str.len().max()) / _LETTERS))
 
 
 _FORMATS = {"percent": PERCENT, "points": "%+.1f points"}
@@ -242,7 +251,7 @@ def exhibited(
         above.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
     draw = partial(_controls, exhibit, recipe, scene, name, fixed) if controls and EXHIBITS[key].params else None
     if draw is not None and not tucked:
-        with st.container(key=f"exhibit-controls-{name}", horizontal=True, vertical_alignment="bottom"):
+        with exhibit_controls(name):
             draw()
     with progress(scene, bar) as scene:
         try:
@@ -287,6 +296,11 @@ def exhibited(
             draw()
         take_home(exhibit, scene, frame, name, notes, tuple(dict.fromkeys(terms)))
     return click
+
+
+def exhibit_controls(name: str) -> DeltaGenerator:
+    """Return the row of the controls of an exhibit, their fields in one line whatever their labels need."""
+    return st.container(key=f"exhibit-controls-{name}", horizontal=True, vertical_alignment="bottom")
 
 
 @contextmanager

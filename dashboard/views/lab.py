@@ -18,8 +18,9 @@ from dashboard.selection import Selection
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import data_choice
-from dashboard.views.exhibited import exhibited
+from dashboard.views.exhibited import exhibit_controls, exhibited
 from dashboard.views.on_request import wanted
+from dashboard.views.workspace import controls_beside
 
 CURVE, ERRORS, DISTANCES, DRIFT = "lab-curve", "lab-errors", "lab-distances", "lab-drift"
 SAMPLE = "lab_sample.csv"
@@ -38,7 +39,7 @@ def render() -> None:
     exhibit: LabCurve = recipe.build()
     drag = " Drag the points of the curve, or their sliders." if TRUTHS.flags(exhibit.truth).movable else ""
     st.caption(f"The true distribution is known here, so estimates and calibrators can be compared with it.{drag}")
-    left, right = st.columns([0.36, 0.64], gap="large")
+    left, right = controls_beside("lab")
     with left:
         st.markdown(f"#### {markdown_plain(EXHIBITS[CURVE].title)}")
         with st.container(horizontal=True):
@@ -103,7 +104,7 @@ def _errors(scene: Scene) -> None:
     st.markdown(f"#### {markdown_plain(EXHIBITS[ERRORS].title)}")
     bar = st.empty()  # above the controls: below them it could be off the screen
     used = [name for name in exhibit.used if name not in ("truth", "seed")]
-    with st.container(horizontal=True):
+    with exhibit_controls(ERRORS):
         widgets.recipe_controls(recipe, key=f"exhibit.{ERRORS}", changed=widgets.change_exhibit, only=used)
     table = exhibit.found()
     place = st.empty()
@@ -130,7 +131,7 @@ def _drift(scene: Scene) -> None:
     exhibit: LabDrift = recipe.build()
     st.markdown(f"#### {markdown_plain(EXHIBITS[DRIFT].title)}")
     bar = st.empty()
-    with st.container(horizontal=True):
+    with exhibit_controls(DRIFT):
         widgets.recipe_controls(recipe, key=f"exhibit.{DRIFT}", changed=widgets.change_exhibit)
     place = st.empty()
     with place.container():

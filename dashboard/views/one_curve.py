@@ -11,6 +11,7 @@ from dashboard.views.estimators import in_its_notion, models, notions
 from dashboard.views.exhibited import exhibited
 from dashboard.views.explained import works
 from dashboard.views.on_request import on_request
+from dashboard.views.workspace import controls_beside
 
 CURVES = {
     "kernel-curve": "Kernel",
@@ -43,7 +44,7 @@ def render() -> None:
     if scene.undivided and exhibit.reads == "rows":
         exhibited(key, scene, title=None, controls=False)  # controls could not change its refusal
         return
-    left, right = st.columns([0.35, 0.65], gap="medium")
+    left, right = controls_beside("curves")
     with left:
         st.markdown(f"#### {EXHIBITS[key].title}")
         if key in OF_ONE_MODEL:

@@ -21,6 +21,7 @@ from dashboard.selection import Selection
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
+from dashboard.views.workspace import controls_beside
 
 WITHOUT_DATA = {
     "error": TOLERANCE,
@@ -47,7 +48,7 @@ def render() -> None:
     chosen = _chosen()
     whole, shown, usual = _filled(chosen, scene)
     st.caption(markdown_plain(f"{_LEAD} Drag the mark along its curve, or a slider; or click in the picture."))
-    left, right = st.columns([0.32, 0.68], gap="medium")
+    left, right = controls_beside("planner")
     with left:
         _question(chosen)
         if usual:

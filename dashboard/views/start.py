@@ -60,7 +60,7 @@ def _tile(demo: Demo) -> None:
     moral, _, rest = demo.lesson.partition(": ")
     st.markdown(f"### {markdown_plain(moral)}")
     st.markdown(markdown_plain(begun(rest)))
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    with st.container(horizontal=True, wrap=False, vertical_alignment="bottom"):
         st.caption(f"{markdown_plain(demo.title)}  \n{count(demo.rows)}\u00a0rows", width="stretch")
         st.button(
             "Open",

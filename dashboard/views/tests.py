@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboard import session, widgets
 from dashboard.navigation import view
-from dashboard.views.exhibited import exhibited
+from dashboard.views.exhibited import by_model, exhibited
 from dashboard.views.on_request import on_request
 
 
@@ -13,7 +13,8 @@ def render() -> None:
     """Draw the view for the current choices."""
     scene = session.scene_of(widgets.selection())
     widgets.refusals(scene.models.failed)
-    exhibited("tests", scene)
-    exhibited("unbinned", scene)
-    on_request("notions", scene)
-    on_request("scores", scene)
+    form = False if by_model(scene) else None
+    exhibited("tests", scene, turned=form)
+    exhibited("unbinned", scene, turned=form)
+    on_request("notions", scene, turned=form)
+    on_request("scores", scene, turned=form)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import widgets
 from dashboard.session import Scene
@@ -42,6 +43,15 @@ def model_in_focus(scene: Scene, place: str) -> None:
             )
         else:
             st.selectbox("Findings of", titles, **chosen)
+
+
+def controls_beside(name: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return the places of the controls of a picture and of the picture: side by side, one above the other if narrow.
+
+    ``name`` identifies the view.
+    """
+    left, right = st.columns([0.3, 0.7], gap="medium")
+    return left.container(key=f"picture-controls-{name}"), right
 
 
 @contextmanager

@@ -124,10 +124,10 @@ def test_with_many_classes_what_is_costly_is_asked_for(monkeypatch: pytest.Monke
     app = opened(Selection(source=Source(data="demo:imbalanced-forest"), view="tests", calibrators=()))
     buttons = {button.key: button for button in app.button if "compute." in str(button.key)}
     assert sorted(key.split()[0] for key in buttons) == ["compute.notions", "compute.scores"]
-    before = len(app.dataframe)
+    before = len(app.table)
     next(button for key, button in buttons.items() if "scores" in key).click().run()
     assert not app.exception
-    assert len(app.dataframe) == before + 1
+    assert len(app.table) == before + 1
     app.run()
     assert not [button for button in app.button if "cancel." in str(button.key)], "its result is here"
 

@@ -118,7 +118,8 @@ def test_the_next_step_says_what_was_found_before_what_it_does_not_show(too_high
 def test_the_report_of_many_classes_gives_the_next_step_of_the_overview() -> None:
     request = Request(Selection(source=Source(data="demo:synthetic-three-class")), Options())
     (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
-    (step,) = [part for part in page.left if isinstance(part, Paragraph) and part.lead == "Next step."]
+    parts = (*page.left, *page.right)
+    (step,) = [part for part in parts if isinstance(part, Paragraph) and part.lead == "Next step."]
     exhibit = Recommendation.suited(request.scene)
     found = request.scene.get(exhibit.found(request.scene))
     headline, effect, reason = next_step.words(found, request.scene)

@@ -1,15 +1,15 @@
 // The size of a figure that follows the screen: its plot is `ratio` as high as wide, and at most as high as the window
 // less `less` pixels. A figure asks for it in layout.meta.fit; `frame` are about the pixels above and below its axes.
 
-const LOWEST = 300; // pixels of a plot in a low window
-const MARGINS = 88; // pixels left and right of the plots
+const LOWEST = 300; // pixels of a plot in a low window, where the figure names none
+const MARGINS = 80; // pixels left and right of the plots
 const NEAR = 2; // pixels that a height may be off
 
 /** The height between the margins in a node of this width, and of the whole; nothing where a figure has its own. */
 export function fitted({ fit, strip }, width, own, times) {
   if (!fit || !(width > 0)) return null;
   const across = (width - MARGINS * times) / (fit.across ?? 1);
-  const plot = Math.max(LOWEST, Math.min(fit.ratio * across, window.innerHeight - fit.less));
+  const plot = Math.max(fit.lowest ?? LOWEST, Math.min(fit.ratio * across, window.innerHeight - fit.less));
   const [part, between] = strip ?? [0, 0];
   const inner = fit.share ? Math.max(plot / fit.share, fit.least * times) : (plot + between * times) / (1 - part);
   return { inner, height: Math.round(inner + fit.frame * times) };

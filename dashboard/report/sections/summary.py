@@ -52,7 +52,11 @@ def blocks(request: Request) -> Iterator[Block | None]:
     worst = step if step and len(titles) > 1 else (*step, *worst)
     if request.of_event and len(titles) > 1:
         stars = replace(stars, finding=())
-    yield Beside((heading, *(stars.drawn("main") or stars.everything), *worst), (*facts, *cannot), main=True)
+    # An event has the longer facts, a confidence the longer caption.
+    below, first_fact = (worst, ()) if request.of_event else ((), worst)
+    yield Beside(
+        (heading, *(stars.drawn("main") or stars.everything), *below), (*first_fact, *facts, *cannot), main=True
+    )
     yield Folded(NUMBERS, tuple(block for found in (*answers.values(), stars) for block in found.numbers))
     yield Heading("Basis of the verdicts", page=True)
     yield from (verdicts.numbers if all_first else verdicts.everything) or verdicts.everything
