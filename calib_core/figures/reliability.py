@@ -29,9 +29,9 @@ TOGETHER = ("auto", "overlay", "side by side")
 MOST_LAID_OVER = 2
 COLUMNS = 3
 SAYS, RIGHT, ROWS = "confidence", "accuracy", "rows in the bin"
-_STRIP, _BETWEEN = 0.14, 38
+_STRIP, _BETWEEN = 0.14, 66
 """Height of the bars' strip, as a share, and pixels between it and the plot, for its title and marks at 0."""
-_HEIGHT, _TOP, _FOOT = 560, 28, 80
+_HEIGHT, _TOP, _FOOT = 560, 28, 40
 """Pixels of an overlaid plot, and above and below its axes."""
 _PANEL, _PANELS_ALONE = 262, 380
 """Pixels of a row of panels, and of a single row."""
@@ -158,7 +158,7 @@ def _laid_over(
     figure.add_traces([each.legend().update(_entry(together and each.title in labelled)) for each in marks])
     scale = axis.layout()
     figure.update_layout(
-        xaxis={**scale, "title": SAYS, "anchor": "y2", "showgrid": False},
+        xaxis={**scale, "title": SAYS, "anchor": "y", "showgrid": False},
         yaxis={**scale, "domain": [_STRIP + _BETWEEN / (_HEIGHT - _TOP - _FOOT), 1]},
         yaxis2={
             **_rows_axis(most * (1.3 + _LINE_OF_NUMBERS * (len(marks) - 1) * (written == "in lines"))),

@@ -43,9 +43,9 @@ from calib_core.text import (
     short_percent,
 )
 
-_HEIGHT, _TOP, _FOOT = 560, 28, 80
+_HEIGHT, _TOP, _FOOT = 560, 28, 40
 """Pixels of the figure, and above and below its axes."""
-_STRIP, _BETWEEN = 0.15, 28
+_STRIP, _BETWEEN = 0.15, 60
 """Height of the strip of events, as a share, and pixels between it and the plot, for its words and stars at 0."""
 _STEPS = tuple(unit * part for unit in (1e-4, 1e-3, 1e-2, 1e-1) for part in (1.0, 2.0, 5.0))
 _MOST_TICKS, _ROOM, _BEYOND = 7, 0.02, 1.5
@@ -105,7 +105,7 @@ def risk_diagram(
     name = plain(event or first.diagram.event)
     finished(
         figure,
-        xaxis={**_axis(*x), "title": f"predicted risk of \u201c{name}\u201d", "anchor": "y2", "showgrid": False},
+        xaxis={**_axis(*x), "title": f"predicted risk of \u201c{name}\u201d", "anchor": "y", "showgrid": False},
         yaxis={**_axis(*y), "domain": [_STRIP + _BETWEEN / (_HEIGHT - _TOP - _FOOT), 1]},
         yaxis2={**strip, "domain": [0, _STRIP], "anchor": "x", "fixedrange": True, "showline": False, "zeroline": True},
         height=_HEIGHT,
