@@ -107,7 +107,9 @@ def without_small(weights: Float64s) -> Float64s:
         "full",
         keeps_argmax=False,
         sums_to_one=True,
-        profile=Profile("advanced", "Averages several calibrators, each with the weight that left-out rows support."),
+        profile=Profile(
+            "advanced", "Averages several calibrators; those that predicted left-out rows better have more weight."
+        ),
     ),
 )
 @dataclass(eq=False, repr=False)

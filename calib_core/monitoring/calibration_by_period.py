@@ -70,8 +70,8 @@ class OverTime(Diagram):
         """When the alarm was given, and how often it would be false."""
         alarm = f"Alarm {self.alarm_in}. " if self.answer.alarm else ""
         return (
-            f"{alarm}{several(self.answer.rows, 'outcomes')}. False alarms: at most {short_percent(self.answer.alpha)} "
-            f"over these {self.periods}, however often you look."
+            f"{alarm}{several(self.answer.rows, 'outcomes')}. The chance of a false alarm over these {self.periods} is "
+            f"at most {short_percent(self.answer.alpha)}, however often you look."
         )
 
     @property

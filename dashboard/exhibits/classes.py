@@ -259,13 +259,12 @@ class Classes(InOrder):
         which, notion = self.which(scene), REDUCTIONS[self.notion].title.lower()
         means = ", ".join(column.heading for column in self.means)
         words = Words(
-            f"One line per class ({notion}): {which}. Rows, shares, {means} and gap are for "
-            f"{in_sentence(title)}. Errors are raw ECE, which noise inflates most where rows are few. Bins: "
-            f"{scene.in_bins}. "
-            "Calibrated: mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as "
-            "large in a calibrated model (exact test by bins). It is corrected for the number of classes and the "
-            "kinds of subsets tested (bins, classes, slices); at most 0.05 is significant. With few rows, "
-            "an error of a class is rarely significant."
+            f"One line per class ({notion}): {which}. Rows, shares, {means} and gap are for {in_sentence(title)}. "
+            f"Errors are raw ECE, which noise inflates most where rows are few. Bins: {scene.in_bins}. Calibrated: "
+            "mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as large in a "
+            "calibrated model (exact test by bins). It is corrected for the number of classes and the kinds of subsets "
+            "tested (bins, classes, slices); at most 0.05 is significant. With few rows, an error of a class is rarely "
+            "significant."
         )
         return self.noted(words.also(self.rule(scene)), scene).also(*self.tests(scene)[1])
 
@@ -539,7 +538,8 @@ class ClassSlopes(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         return Words(
-            f"{scene.model.title}: multinomial logistic recalibration against {called(found.reference)}.",
+            f"{scene.model.title}: multinomial logistic recalibration; every class is compared with "
+            f"{called(found.reference)}.",
             headline=(found.sentence,),
         ).also(
             "A calibrated model has intercepts of 0 and slopes of 1. A slope below 1: the probabilities of the class "

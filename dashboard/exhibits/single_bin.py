@@ -100,7 +100,8 @@ def _each_model(scene: Scene) -> tuple[str, ...]:
     if len(scene.models.shown) < 2:
         return ()
     return (
-        f"Each model has its own rows in this place. Each {own_interval(scene)} is for one model, not for all at once.",
+        f"Each model puts its own rows into this bin. Each {own_interval(scene)} is for one model, not for all at "
+        "once.",
     )
 
 

@@ -67,13 +67,13 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         figure = None if drawn is None else scene.get(drawn)
     except NotAnswerable as why:
         return ExhibitParts(title, refused=Paragraph(f"{begun(str(why))}.", lead="Not available.", aside=True))
-    caption = words.caption if figure is None else "The numbers in the figure."
+    caption = words.caption if figure is None else f"{title}: the numbers in the figure."
     if exhibit.printed is not None and exhibit.printed < len(frame):
         lines = count(len(frame))
         printed = (
             f"The first {exhibit.printed} of its {lines} lines are" if exhibit.printed else f"Its {lines} lines are not"
         )
-        caption += f" {printed} printed here; calib show {recipe.key} prints all."
+        caption += f" {printed} printed here; the command calib show {recipe.key} prints all."
     lead, *more = words.headline or ("",)
     return ExhibitParts(
         title,

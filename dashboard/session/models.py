@@ -140,7 +140,7 @@ def shared(source: Source) -> Finding | None:
     equal = f"scores, label and {several(len(columns), 'columns')}" if columns else "scores and label"
     message = f"{n:,} of {divided.test.n_rows:,} test rows equal a calibration row in {equal}."
     if not _tells_cases_apart(divided.test, columns):
-        few = "With so few values, different cases can be equal."
+        few = "With so few distinct values, these can be different cases."
         return Finding("note", "shared", f"{message} {few}")
     # If this many rows of the file repeat, or scores are this coarse, equal rows in both parts are no evidence of
     # overlap.

@@ -99,7 +99,9 @@ def _use(scene: Scene) -> None:
     name = begun(name_of_score(exhibit.score))
     groups = f", groups of {called(exhibit.worst_of)} protected" if exhibit.worst_of.strip() else ""
     with widgets.popover(st, label_plain(f"Chosen for: {name}{groups}"), icon=":material/target:", key="drawer.use"):
-        st.caption("State what you use the probabilities for. Without a use, all of them count, by log loss.")
+        st.caption(
+            "State what you use the probabilities for (optional). Otherwise, calibrators are compared by log loss."
+        )
         options = [option for option in exhibit.used if option != _GROUPS]
         widgets.recipe_controls(scene.use, key="drawer.use", changed=widgets.change_exhibit, only=options)
         columns = cc.slices.columns_of(scene.get(scene.models.shown[0].division.part("fit")))

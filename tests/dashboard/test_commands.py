@@ -255,15 +255,14 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     head, reasons, *subset, about, ece, confidence = said.splitlines()
     assert len(subset) == bool(off), "a gap of .2 is significant in some subset"
     assert head == (
-        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} ({line.interval}), "
-        f"maximum {limit:.0%}; "
-        f"g.csv, judged on all {n:,} rows"
+        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} ({line.interval}), maximum "
+        f"{limit:.0%}; g.csv, judged on all {n:,} rows"
     ).replace("%;", " %;")
     assert reasons.startswith(line.sentence.replace("tolerance of 5 %", "maximum of 5 %"))
     assert line.interval in reasons
     assert [term.partition(":")[0] for term in (ece, confidence)] == ["ECE", "Confidence"]
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
-    assert reasons.endswith("Judged by confidence error, as requested.")
+    assert "on the confidence error, as requested." in reasons
     subject = line.about.replace("in these bins", "in the same bins as its raw value")
     assert ", given these predictions" in subject
     subject = subject.replace(", given these predictions", "")

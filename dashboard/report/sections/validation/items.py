@@ -122,7 +122,9 @@ def _source(request: Request) -> Iterator[Block]:
 def _eligible(request: Request) -> Iterator[Block]:
     where = session.parts(request.selection.source).where
     yield Paragraph(
-        f"Only rows with {where} are evaluated." if where else "No row of the file is excluded by a choice."
+        f"Only rows with {where} are evaluated."
+        if where
+        else "All rows of the file were considered; no filter was applied."
     )
 
 
@@ -130,7 +132,9 @@ def _setting(request: Request) -> Iterator[Block]:
     by = column_of(request)
     rows = request.scene.get(request.chosen.predictions)
     if by and rows.metadata is not None and by in rows.metadata:
-        yield Paragraph(f"The rows have {count(int(rows.metadata[by].nunique()))} values of {by}.")
+        yield Paragraph(
+            f"The column “{by}” has {count(int(rows.metadata[by].nunique()))} different values in these rows."
+        )
 
 
 def _prepared(request: Request) -> Iterator[Block]:
