@@ -37,7 +37,7 @@ _POINTS = 201
 
 
 def default_members(classes: int) -> tuple[Recipe, ...]:
-    """Calibrators that are blended by default, besides the uncalibrated model: the candidates that return whole rows.
+    """Calibrators that are blended by default, besides the original model: the candidates that return whole rows.
 
     >>> [recipe.key for recipe in default_members(2)][:2]
     ['temperature', 'ensemble-temperature']

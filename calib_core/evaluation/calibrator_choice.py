@@ -143,7 +143,7 @@ class CalibratorChoice(OneLine):
     harmful: Recipe | None = None
 
     def frame(self) -> pd.DataFrame:
-        """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
+        """One line per candidate, the original model first: its score on rows that its maps were not fitted on.
 
         Columns:
 

@@ -344,7 +344,7 @@ division: Option = several(
         help="Share of rows to fit calibrators on, if the file has no column that marks them.",
     ),
     click.option("--folds", type=click.IntRange(2), help="Judge all rows by cross-fitting, with this number of folds."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random split; another"
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the split; another"
                                                                                       " number draws another half."),
 )  # fmt: skip
 calibrators = member(
@@ -466,7 +466,7 @@ of_rows: Option = several(
 """Options for the models and rows of a page, for output that depends on neither bins nor tolerances."""
 of_page: Option = several(of_rows, bins, counting, tolerance, ratio("--ratio"))
 """Options for every choice of a page."""
-model = click.option("--model", help="Title of the model to show (default: the uncalibrated model).")
+model = click.option("--model", help="Title of the model to show (default: the original model).")
 
 _FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "within": "where"}
 

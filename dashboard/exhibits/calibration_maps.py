@@ -308,6 +308,6 @@ COLDEST, HOTTEST = 0.25, 8.0
 
 
 def diagram(scene: Scene) -> Call[Movement]:
-    """Return the marks of the uncalibrated model and of the selected calibrator."""
+    """Return the marks of the original model and of the selected calibrator."""
     model = recalibrated(scene)
     return call(cc.diagrams.movement, model.base.predictions, model.predictions, bins=scene.bins, notion=scene.claims)

@@ -471,7 +471,7 @@ class ClassPanelsExhibit(Paged):
         return call(cc.diagrams.class_validity, *arguments) if alone else beside
 
     def _beside(self, model: Model, scene: Scene) -> Call[Any]:
-        """Return a recalibrated model and the uncalibrated model on the same bins of each class."""
+        """Return a recalibrated model and the original model on the same bins of each class."""
         arguments = model.predictions, self.chosen(scene), self.notion, scene.bins
         return call(cc.diagrams.class_validity, *arguments, before=model.base.predictions)
 
@@ -482,10 +482,10 @@ class ClassPanelsExhibit(Paged):
         if self.curve != "validity" or not after:
             return ()
         alone = {m.title: why for m in after if (why := scene.refusal(self._beside(m, scene)))}
-        dotted = "Dotted: the uncalibrated model in the bins of a recalibrated model."
+        dotted = "Dotted: the original model in the bins of a recalibrated model."
         return (
             *([dotted] if len(alone) < len(after) else []),
-            *(f"{name}, without the uncalibrated model: {why}." for name, why in alone.items()),
+            *(f"{name}, without the original model: {why}." for name, why in alone.items()),
         )
 
 

@@ -175,7 +175,7 @@ MOST = 3
 
 
 def better(scene: Scene) -> tuple[str, ...]:
-    """Compare the first file's uncalibrated model with those of other files; empty if there is one file."""
+    """Compare the first file's original model with those of other files; empty if there is one file."""
     models = scene.bases[: MOST + 1]
     if len(models) < 2:
         return ()

@@ -26,14 +26,14 @@ from dashboard.session.reading_changes import written_changes
 from dashboard.session.result_cache import RESULTS
 
 BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
-"""Uncalibrated model: the calibrator that changes nothing."""
+"""Original model: the calibrator that changes nothing."""
 
 
 def in_sentence(title: str) -> str:
     """Return a model's title for the middle of a sentence.
 
-    >>> in_sentence("Uncalibrated model"), in_sentence("old.csv")
-    ('the uncalibrated model', 'old.csv')
+    >>> in_sentence("Original model"), in_sentence("old.csv")
+    ('the original model', 'old.csv')
     """
     return f"the {inside(title)}" if title == BASE.title else title
 

@@ -152,7 +152,7 @@ def _verdicts(scene: Scene) -> None:
 
 
 def _better(scene: Scene) -> None:
-    """Draw the comparison of the uncalibrated models of several files."""
+    """Draw the comparison of the original models of several files."""
     for sentence in better(scene):
         st.markdown(f":material/balance: {markdown_plain(sentence)}")
 

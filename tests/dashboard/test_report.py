@@ -587,7 +587,7 @@ def tables_of(columns: int, words: int = 0) -> TypesetTable:
     """Return a table with this many columns of numbers, after columns of words."""
     names = [f"name {i}" for i in range(words)]
     numbers = [f"number {i}" for i in range(columns)]
-    frame = pd.DataFrame({name: ["Uncalibrated model"] * 2 for name in names} | dict.fromkeys(numbers, [0.123456] * 2))
+    frame = pd.DataFrame({name: ["Original model"] * 2 for name in names} | dict.fromkeys(numbers, [0.123456] * 2))
     return TypesetTable("x", "x", frame, (*map(document.text, names), *map(document.share, numbers)))
 
 
@@ -604,7 +604,7 @@ def test_a_table_wider_than_the_page_is_divided_between_columns(columns: int, wo
 
 
 def test_where_no_model_can_be_shown_the_report_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = SimpleNamespace(shown=(), refused=(("Uncalibrated model", "these rows cannot be judged"),))
+    refused = SimpleNamespace(shown=(), refused=(("Original model", "these rows cannot be judged"),))
     monkeypatch.setattr(Request, "models", refused)
     with pytest.raises(InputError, match="these rows cannot be judged"):
         report.build(chosen(), Options())

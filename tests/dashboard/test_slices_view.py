@@ -69,7 +69,7 @@ def test_the_picture_is_of_the_table_and_its_first_line_is_the_headline() -> Non
 
 def test_a_click_leaves_its_slice_in_every_room_and_the_chip_takes_it_away() -> None:
     app = opened(BASE)
-    clicked(app, "slices", {"slice": "subject=law", "model": "Uncalibrated model"})
+    clicked(app, "slices", {"slice": "subject=law", "model": "Original model"})
     assert chosen(app).source.within == "subject=law"
     assert "judged on 318 rows" in app.button("frame.data").label
     assert app.button("frame.slice").label.replace("\\", "") == "subject = law"

@@ -400,7 +400,7 @@ RULES = [
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),
     (of_places, r"At a mean risk of {says} %, {right} %"),
-    (of_places, r"Above {edge} %, the uncalibrated model is"),
+    (of_places, r"Above {edge} %, the original model is"),
     (of_lines, r"These {lines} p-values are not corrected for multiple testing\. Without any error, each is {share} or "
                r"less in at most {five} % of samples"),
     (of_lines, r"{rows} rows are often too few to detect an error in {classes} separate classes"),

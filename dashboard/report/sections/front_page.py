@@ -41,7 +41,7 @@ class HeadlineAnswer:
 
 
 def headline(request: Request) -> Generator[None, None, HeadlineAnswer]:
-    """Build the sentence about the uncalibrated model and its recalibration; otherwise the first verdict.
+    """Build the sentence about the original model and its recalibration; otherwise the first verdict.
 
     Reasons to doubt labels or scores come first below it.
     """
@@ -326,7 +326,7 @@ def _open(scene: Scene, verdicts: ExhibitParts) -> Iterator[str]:
 
 
 def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
-    """Yield the part of the axis with few rows per bin, for the uncalibrated model."""
+    """Yield the part of the axis with few rows per bin, for the original model."""
     if stars.table is None:
         return
     every: pd.DataFrame = stars.table.frame

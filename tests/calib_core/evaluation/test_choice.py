@@ -718,7 +718,7 @@ def test_as_many_rows_as_are_said_would_show_the_gain_four_times_in_five(level):
 def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
     """Fixed cells (tests/simulations/calibrator_choice.py): none is held back any more.
 
-    The target: worse than the uncalibrated model in at most 5 % of each half, less often than plain cross-validation,
+    The target: worse than the original model in at most 5 % of each half, less often than plain cross-validation,
     and 80 % of its gain.
     """
     cells = pd.read_csv(TABLE)

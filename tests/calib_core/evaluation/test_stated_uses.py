@@ -456,7 +456,7 @@ def test_the_numbers_of_the_simpler_calibrator_stand_beside_those_of_the_blend(h
         ends = f"{written(line['low'])} to {written(line['high'])}"
         assert f"{written(line['gain'])} with {name} (90 % interval {ends})" in gains
     (means,) = (text for text in found.price if "mean predicted risk" in text.lower())
-    before = line_of(found, "Uncalibrated model")["mean_risk"]
+    before = line_of(found, "Original model")["mean_risk"]
     texts = [f"ean predicted risk rises from {short_percent(before)} to {short_percent(line['mean_risk'])}."
              for line in (simple, blend)]  # fmt: skip
     both = f"With temperature scaling, m{texts[0]} With the blend, m{texts[1]}"
