@@ -331,7 +331,7 @@ def sentences(
     effect = choice.effect("" if left is None else left.fall)
     words = " ".join(filter(None, (first, whose, effect)))
     remains = "" if left is None else choice.with_recommended(left.sentence)
-    return tuple(filter(None, (words, remains, _of_one_value(choice, update), held_out)))
+    return tuple(filter(None, (words, _of_one_value(choice, update), remains, held_out)))
 
 
 def _larger_gap(update: UpdateGains) -> str:

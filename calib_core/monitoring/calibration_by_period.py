@@ -59,7 +59,7 @@ class OverTime(Diagram):
         found = self.answer
         gap, size = between_points(found.gap_low, found.gap_high), direction(found.gap_low, found.gap_high)
         if not found.alarm:
-            return f"No alarm in {self.periods}. The mean gap, observed less predicted, is {gap}."
+            return f"No alarm in {self.periods}. The mean gap (observed minus predicted) is {gap}."
         what = "predicted risks are" if self.notion == "event" else "the confidence is"
         if not size:
             return f"Since about {self.since}, {found.tolerated}. The mean gap is {gap}."

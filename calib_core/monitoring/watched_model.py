@@ -212,7 +212,7 @@ class WatchAnswer(OneLine):
         return " ".join(self._sentences())
 
     def _sentences(self) -> Iterator[str]:
-        gap = f"The mean gap, observed less predicted, is {between_points(self.gap_low, self.gap_high)}."
+        gap = f"The mean gap (observed minus predicted) is {between_points(self.gap_low, self.gap_high)}."
         size = direction(self.gap_low, self.gap_high)
         yield f"Alarm in period {self.alarm_period}." if self.alarm else "No alarm."
         if self.of_all_rows and size:

@@ -354,7 +354,7 @@ calibrators = member(
     multiple=True,
     help="Also judge the model after recalibration with this calibrator (repeatable): a key, or a key with parameters "
     "as "
-    'JSON, such as \'{"key":"top-label-hb","params":{"points_per_bin":100}}\'.',
+    'JSON, such as \'{"key":"quadratic","params":{"prior":4}}\'.',
 )
 counting = click.option(
     "--counting",

@@ -29,7 +29,7 @@ SORTED_BY = tuple(key for key in SORTS if key != "error")
 CLAIMS = Choice(NOTIONS, titles=tuple(REDUCTIONS[key].title for key in NOTIONS))
 """Notions that have claims about each class."""
 _FIRST = {
-    "beyond": "the largest contribution to the error of {} first",
+    "beyond": "the class that contributes most to the error of {} first",
     "share": "largest share of its rows first",
     "rows": "fewest rows first",
     "name": "in the order of the file",
@@ -259,7 +259,7 @@ class Classes(InOrder):
         which, notion = self.which(scene), REDUCTIONS[self.notion].title.lower()
         means = ", ".join(column.heading for column in self.means)
         words = Words(
-            f"One line per class ({notion}): {which}. Rows, shares, {means} and gap are for {in_sentence(title)}. "
+            f"One line for each class ({notion}): {which}. Rows, shares, {means} and gap are for {in_sentence(title)}. "
             f"Errors are raw ECE, which noise inflates most where rows are few. Bins: {scene.in_bins}. Calibrated: "
             "mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as large in a "
             "calibrated model (exact test by bins). It is corrected for the number of classes and the kinds of subsets "

@@ -23,7 +23,7 @@ MOST = 4
 
 _OF_RISKS = (
     "Each answer is for the rows whose predicted risk is close to one chosen value. Close means within 3 points at 50 "
-    "%, and fewer points toward 0 and 100 % (equally close in log-odds). The range is widened up to four times to "
+    "%, and fewer points toward both ends (equally close in log-odds). The range is widened up to four times to "
     "include 100 rows. The mean risk of its rows stays in the first range. If the file has few "
     "distinct risks, only rows with the nearest one count. The table has no line for a risk that no row is close to."
 )
@@ -46,7 +46,8 @@ EXPLAINED = (
     "model looks off at some of them by chance. A gap is therefore colored only if 95 % of calibrated models have no "
     "gap that large at any position. \u201cNo clear gap\u201d: the interval includes the predicted value. "
     "\u201cNot significant here\u201d: the interval misses the predicted value, but a gap of this size "
-    "can still be chance. Bins are fewer, so a bin can be significant where a position is not."
+    "can still be chance. The diagram has fewer bins than the slider has positions, so a bin can be significant where "
+    "a position is not."
 )
 """Help text next to a bar."""
 

@@ -119,9 +119,9 @@ class LabCurve(Exhibit):
         """Explain which error is estimated here and which on the overview."""
         title = inside(self._notion().title)
         return (
-            f"Here the error of one notion is estimated ({title}), on all {rows(self.n)} rows. The overview "
-            "evaluates the confidence in the predicted class on the test rows, so its number can differ. If this "
-            "sample is loaded from here, the test rows are all rows."
+            f"Here the error of one notion is estimated ({title}), on all {rows(self.n)} rows. The overview evaluates "
+            "the confidence in the predicted class on the test rows, so its number can differ. If you use this sample "
+            "as data, all its rows are test rows."
         )
 
     def _notion(self) -> cc.Recipe:

@@ -274,7 +274,7 @@ def missing(frame: pd.DataFrame) -> tuple[str, ...]:
     return tuple(
         f"No verdict for {listed(list(map(inside, titles)))}. {begun(note)}."
         if floored
-        else f"No noise floor for {_named(list(map(inside, titles)))}. {begun(note)}."
+        else f"No noise floor for {_floorless(list(map(inside, titles)))}. {begun(note)}."
         if measured
         else f"{_named(list(titles))} {'is' if len(titles) == 1 else 'are'} not available. {begun(note)}."
         for (note, measured, floored), titles in reasons.items()
@@ -284,6 +284,11 @@ def missing(frame: pd.DataFrame) -> tuple[str, ...]:
 def _named(titles: list[str]) -> str:
     """Return the titles, or their number if they are many."""
     return listed(titles) if len(titles) <= MOST_NAMED else f"{len(titles)} of the estimators"
+
+
+def _floorless(titles: list[str]) -> str:
+    """Return the titles, or where to see them if they are many."""
+    return listed(titles) if len(titles) <= MOST_NAMED else "estimators with a dash in the table"
 
 
 def looks(frame: pd.DataFrame) -> tuple[str, ...]:

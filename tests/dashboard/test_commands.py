@@ -263,7 +263,7 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     assert [term.partition(":")[0] for term in (ece, confidence)] == ["ECE", "Confidence"]
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
     assert "on the confidence error, as requested." in reasons
-    subject = line.about.replace("in these bins", "in the same bins as its raw value")
+    subject = line.about.replace("in these bins", "in the bins of the raw value")
     assert ", given these predictions" in subject
     subject = subject.replace(", given these predictions", "")
     fixed = "It takes these predictions as fixed; only the labels vary."

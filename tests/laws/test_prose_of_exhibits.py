@@ -498,8 +498,9 @@ RULES: list[tuple[str, Collect, str]] = [
     ("findings", of_settings, r"first {drawn} of|frequency in {drawn} subsets"),
     # Counted only for the sentence.
     ("rows", of_parts, r"{any_rows} of {judged} test rows equal a calibration row in scores, label and 1"),
-    ("bins", of_settings, r"{level} % consistency band|of a calibrated model, about {chance} % would"),
-    ("reliability", of_settings, r"{level} % consistency band; of a calibrated model, about {chance} % would be"),
+    ("bins", of_settings, r"range of {level} % of calibrated|of a calibrated model, about {chance} % would"),
+    ("reliability", of_settings, r"{level} % band of calibrated models; "
+                                 r"of a calibrated model, about {chance} % would be"),
     ("bin", of_a_bin, r"simultaneous for the {listed} classes of this bin at {level} %"),
     ("corp", of_settings, r"at least {level} % of such bands"),
     ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),
@@ -557,7 +558,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("findings|class-bias", of_hits, r"\({hits} of (?=\d)"),
     ("findings", of_places_tested, r"of {tested} subsets; the table|[Oo]f {tested} subsets tested"),
     ("findings|class-bias", of_places_tested, r"{off} are significantly off|{few} more subsets"),
-    ("bins", of_stars, r"{outside} of {stars} stars lie outside"),
+    ("bins", of_stars, r"{outside} of {stars} stars (?:is|are) outside"),
     (".*", of_answers, r"over the {common} of {judged} rows that all models answer"),
     (".*", of_answers, r"(?:of|represent) the {answered} of {judged} (?:held-out )?rows "
                        r"(?:that )?(?:it answers|answered)"),

@@ -253,7 +253,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     what an interval is about if there are several meanings; a star marks a rough guide.
 
     >>> marked([("the error in these bins", True)])
-    ([''], ('The interval is for the error in the same bins as its raw value.',))
+    ([''], ('The interval is for the error in the bins of the raw value.',))
 
     >>> marks, below = marked([("one", True), ("", None), ("two", False)])
     >>> marks, *below  # doctest: +NORMALIZE_WHITESPACE
@@ -277,7 +277,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
     short, common = _without_repeats(abouts)
-    short = [text.replace("in these bins", "in the same bins as its raw value") for text in short]
+    short = [text.replace("in these bins", "in the bins of the raw value") for text in short]
     article = "The" if sum(bool(about) for about, _ in every) == 1 else "Each"
     targets = (
         f"Mark {letters[about]}: the interval is for {text}." if letters else _of_all_lines(text, article)

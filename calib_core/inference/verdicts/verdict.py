@@ -294,7 +294,7 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
     if error.eps > ratio.rate:
         scale = (
             f" The tolerance of {exact_tolerance(error.eps)} exceeds the event's rate of {short_percent(ratio.rate)}: "
-            "a model that always predicts 0 would be within it, so the ratio decides."
+            "a model that always predicts 0 would be within it, so the ratio determines the verdict."
         )
     elif vacuous:
         mean = ratio.expected / ratio.rows

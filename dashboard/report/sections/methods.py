@@ -39,7 +39,7 @@ EVENT = (
 )
 """Methods for the measures of an event's risk."""
 INTERVALS = (
-    "The interval of a binned error is for the error in the same bins as its raw value. It takes the predictions as "
+    "The interval of a binned error is for the error in the bins of the raw value. It takes the predictions as "
     "fixed; only the labels vary. If bins contain few rows and no bins were chosen, it is for the error in larger "
     "groups of rows with similar predictions. Errors that cancel within a bin, or within such a group, are not "
     "measured. The interval of a kernel, smooth, convex, swept or cumulative error is for the value of the estimator "

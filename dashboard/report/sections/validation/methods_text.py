@@ -106,19 +106,19 @@ def sites(by: str) -> Paragraph:
     return Paragraph(
         f"Values of {by} are compared by O:E, calibration intercept and slope. Their intervals are simultaneous "
         f"(Bonferroni, {in_percent(LEVEL)} jointly). Log O:E, intercept and slope are pooled by random effects "
-        "(Debray et al., 2017). The variance between sites is estimated by restricted maximum likelihood (Viechtbauer, "
-        "2005). Intervals of the means are those of Hartung and Knapp (2001), never narrower than a fixed effect's. "
-        "Prediction intervals are for a new site (Nagashima et al., 2019).",
+        "(Debray et al., 2017). The variance between sites is estimated by restricted maximum likelihood "
+        "(Viechtbauer, 2005). Intervals of the means are those of Hartung and Knapp (2001), never narrower than those "
+        "of a fixed-effect model. Prediction intervals are for a new site (Nagashima et al., 2019).",
     )
 
 
 def updating(request: Request) -> Paragraph:
     """Return the text on updates."""
     fitted = [model.title for model in request.models.recalibrated]
-    which = f"Updates that were fitted and judged: {', '.join(fitted)}." if fitted else "No update was judged."
+    which = f"Updates that were fitted and judged: {', '.join(fitted)}." if fitted else "No updated model was judged."
     note = session.parts(request.selection.source).note
     return Paragraph(
         "The closed testing procedure (Vergouwe et al., 2017) chooses between no update, a new intercept, and a new "
-        f"intercept and slope. Each is tested against the last at {in_percent(SIGNIFICANCE)}. "
+        f"intercept and slope. The first two are tested against the third at {in_percent(SIGNIFICANCE)}. "
         + " ".join(filter(None, (which, note if fitted else "")))
     )
