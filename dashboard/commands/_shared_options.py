@@ -353,8 +353,7 @@ calibrators = member(
     "calibrators",
     multiple=True,
     help="Also judge the model after recalibration with this calibrator (repeatable): a key, or a key with parameters "
-    "as "
-    'JSON, such as \'{"key":"quadratic","params":{"prior":4}}\'.',
+    'as JSON, such as \'{"key":"quadratic","params":{"prior":4}}\'.',
 )
 counting = click.option(
     "--counting",

@@ -205,8 +205,8 @@ def test_a_site_that_is_off_on_held_out_rows_alone_is_named_and_changes_no_choic
     found, said = choose(fit, ["temperature"], held_out=held_out), held_out_slice(held_out)
     here = (held_out.metadata["site"] == "C").to_numpy()
     risk, died = held_out.probs[here, 1].mean(), held_out.true_labels[here].mean()
-    assert f"site = C has a significantly larger error than the other rows: {cc.text.short_percent(risk)} "
-    "predicted" in said
+    predicted = cc.text.short_percent(risk)
+    assert f"site = C has a significantly larger error than the other rows: {predicted} predicted" in said
     assert f"{cc.text.short_percent(died)} observed" in said
     assert held_out_slice(fit) == ""
     unchanged = replace(found, recipe=IDENTITY)
