@@ -49,10 +49,9 @@ IN_GROUPS = (
 P_VALUES = "p: the p-value of no difference. p, Holm: corrected for the number of pairs by Holm's method."
 _FIVE_WORDS = (
     "Better or worse: p is at most 5 %, and the interval excludes 0. The margin is {}. “Within margin” after better "
-    "or worse: the whole interval is closer to 0 than the margin. Equivalent: no significant difference, and the whole "
-    "interval is closer to 0 than the margin. Not worse: no significant difference, and the interval rules out that "
-    "the "
-    "first is worse by the margin or more. Cannot tell: none of these."
+    "or worse: the whole interval is closer to 0 than the margin. Equivalent: neither better nor worse, and the whole "
+    "interval is closer to 0 than the margin. Not worse: none of these, but the interval rules out that the first "
+    "is worse by the margin or more. Cannot tell: none of these."
 )
 
 
