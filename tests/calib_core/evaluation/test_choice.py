@@ -1022,7 +1022,7 @@ def test_every_side_effect_is_said_of_the_calibrator_that_has_it():
     assert then.startswith("With Dirichlet calibration, accuracy ")
     line = found.frame().set_index("calibrator").loc["dirichlet"]
     includes = line["accuracy_gain_low"] <= 0 <= line["accuracy_gain_high"]
-    assert ("no clear change" in then) == includes
+    assert ("not a clear change" in then) == includes
     assert (cc.text.points(line["accuracy_gain"]) in then.partition(" (")[0]) == includes, "with its sign"
     assert "prediction" not in found.effect(), "the risk of an event predicts no class"
 

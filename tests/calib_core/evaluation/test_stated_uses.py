@@ -500,7 +500,7 @@ def test_without_a_fold_the_use_must_gain_too():
     assert found.evidence > 10
     assert f"both are so in {sum(gains)} of 7 cases" in " ".join(found.notes)
     assert found.frame()["picked"].iloc[0] == 7 - sum(gains)
-    assert "no clear change; log loss clearly falls." in found.effect()
+    assert "not a clear change; log loss clearly falls." in found.effect()
 
 
 def test_a_blend_needs_the_rows_of_its_members_by_weight():

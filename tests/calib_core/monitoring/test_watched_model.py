@@ -179,7 +179,7 @@ def test_a_model_that_drifts_alarms_and_the_start_is_found() -> None:
     assert 31 <= int(found.alarm_period or 0) <= 36
     assert 29 <= int(found.since) <= 34
     assert found.gap_low > 0
-    assert f"Since about {found.since}, predictions are too low by" in found.sentence
+    assert f"Since about period {found.since}, predictions are too low by" in found.sentence
 
 
 def test_errors_that_cancel_alarm_too() -> None:
