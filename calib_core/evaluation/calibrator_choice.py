@@ -244,7 +244,8 @@ class CalibratorChoice(OneLine):
         if not self.recalibrate:
             return "No calibrator significantly helps"  # only advice, which looks for errors, says to leave the model
         if self.simple is not None:
-            return f"{_to_do(self.simple)}, or {inside(_to_do(self.recipe))}"
+            use = "use " if self.simple.key in _UPDATES else ""
+            return f"{_to_do(self.simple)}, or {use}{_in_use(self.recipe)}"
         return _to_do(self.recipe)
 
     def effect(self, fall: str = "") -> str:

@@ -62,7 +62,7 @@ TERMS = {
             "noise-floor",
             "Noise floor",
             "With the same predictions, 95 % of perfectly calibrated models show, by chance, a raw error below the "
-            "noise floor. The raw error includes the effect of chance. If it is below the floor, it can be chance.",
+            "noise floor. An error below it can be chance.",
             sketches.noise_floor(),
             "A hatched bar from zero; nineteen of twenty dots are within its length, one is beyond.",
             r"\inf\bigl\{t : P(T^* \le t) \ge 0.95\bigr\}, \quad z^*_i \sim \mathrm{Bernoulli}(s_i)",
@@ -74,7 +74,8 @@ TERMS = {
             "tolerance",
             "Tolerance",
             "The largest error that does not matter to you. If the interval is below it, the verdict is within "
-            "tolerance; if above, miscalibrated. If the interval includes it, the rows show neither.",
+            "tolerance; "
+            "if above, miscalibrated; if on both sides, undecided.",
             sketches.tolerance(),
             "A dashed line: one interval is below it, one includes it, one is above it.",
             r"\text{within: } u < \varepsilon \qquad \text{miscalibrated: } \ell > \varepsilon",
@@ -106,8 +107,8 @@ TERMS = {
             "multiple-testing",
             "Correction for multiple testing",
             "On average, one of twenty tests of a calibrated model is significant by chance. Holm's correction limits "
-            "the chance of any false alarm. Benjamini and Hochberg's limits the share of false alarms among all "
-            "alarms.",
+            "the "
+            "chance of any false alarm; Benjamini and Hochberg's, the share of false alarms.",
             sketches.multiple_testing(),
             "Twenty bars; one exceeds the lower, dashed limit, none the upper one.",
             r"p_{(j)} \le 0.05 \big/ (m - j + 1) \text{ for the } j \text{ smallest of } m",
@@ -175,7 +176,7 @@ TERMS = {
             "calibration-slope",
             "Calibration slope",
             "The factor by which log-odds of risks should be multiplied: 1 if calibrated. Below 1, risks are too "
-            "spread out: once the mean is right, high risks are too high and low risks too low.",
+            "spread out: high ones too high, low ones too low.",
             sketches.slope(),
             "A line flatter than the diagonal, which it crosses in the middle.",
             r"\operatorname{logit} P(z_i = 1) = a + b \operatorname{logit} s_i",

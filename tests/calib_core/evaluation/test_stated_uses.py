@@ -452,7 +452,7 @@ def test_the_numbers_of_the_simpler_calibrator_stand_beside_those_of_the_blend(h
     assert found.simple.key == key
     simple, blend = (line_of(found, each.title) for each in (found.simple, found.recipe))
     gains = found.price[0]
-    for line, name in ((simple, found.simple.title.lower()), (blend, "the blend")):
+    for line, name in ((simple, "the simpler one"), (blend, "the blend")):
         ends = f"{written(line['low'])} to {written(line['high'])}"
         assert f"{written(line['gain'])} with {name} (90 % interval {ends})" in gains
     (means,) = (text for text in found.price if "mean predicted risk" in text.lower())

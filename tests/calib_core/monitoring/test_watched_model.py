@@ -294,7 +294,7 @@ def test_a_late_period_does_not_move_the_end_of_a_year() -> None:
 
 def test_the_year_after_an_alarm_says_so() -> None:
     watch = fed(range(4), 6.0, horizon=4).add(batch(9), 5)
-    assert f"The year before had an alarm at {watch.years[0].alarm}." in watch.answer().sentence
+    assert f"The year before had an alarm in period {watch.years[0].alarm}." in watch.answer().sentence
 
 
 def test_a_batch_is_counted_once() -> None:
