@@ -264,7 +264,8 @@ class UpdateTestExhibit(Exhibit):
             f"The chosen update on these rows: {found.formula}."
             if found.update != "none"
             else "With few rows, a needed update can be missed, so this does not show that the risks are calibrated.",
-            "Every update here changes all rows alike. The recommendation also considers an update of a single site or "
+            "Every update here changes all rows alike. The recommendation (calib choose) also considers an update of a "
+            "single site or "
             "group.",
             "Tested on the calibration rows, or on all rows if they are cross-fitted. Revision, the largest update of "
             "the published procedure, needs the predictors of the model and is left out.",

@@ -108,7 +108,7 @@ TERMS = {
             "Correction for multiple testing",
             "On average, one of twenty tests of a calibrated model is significant by chance. Holm's correction limits "
             "the "
-            "chance of any false alarm; Benjamini and Hochberg's, the share of false alarms.",
+            "chance of any false alarm; Benjamini-Hochberg's, the share of false alarms.",
             sketches.multiple_testing(),
             "Twenty bars; one exceeds the lower, dashed limit, none the upper one.",
             r"p_{(j)} \le 0.05 \big/ (m - j + 1) \text{ for the } j \text{ smallest of } m",
