@@ -71,6 +71,24 @@ TERMS = {
             named=r"[Nn]oise floor",
         ),
         Term(
+            "raw-value",
+            "Raw value",
+            "The result of an error's formula. Chance makes it larger, most where rows are few. The estimate is "
+            "corrected for this.",
+            sketches.raw_value(),
+            "An interval with its point, and a tick to the right of it; an arrow leads from the tick to the point.",
+            live=_on("wine-logistic", "estimators", calibrators=()),
+        ),
+        Term(
+            "held-out-rows",
+            "Held-out rows (test rows)",
+            "Rows on which no calibrator was fitted. On the calibration rows, to which it was fitted, a calibrator "
+            "looks better than it is.",
+            sketches.held_out_rows(),
+            "Two rows of dots above a dashed line, and two of another color below it.",
+            live=_on("digits-mlp", "data"),
+        ),
+        Term(
             "tolerance",
             "Tolerance",
             "The largest error that does not matter to you. If the interval is below it, the verdict is within "
@@ -307,6 +325,17 @@ TERMS = {
             ESTIMATORS["brier"].formula,
             ESTIMATORS["brier"].reference,
             _on("digits-naive-bayes", "calibrators", question="numbers"),
+        ),
+        Term(
+            "auroc",
+            "AUROC",
+            "The probability that a row with the event has a higher risk than a row without it: 0.5 if risks are "
+            "uninformative, 1 if they separate all rows.",
+            sketches.auroc(),
+            "A curve above the diagonal of a square, with the area below it filled.",
+            r"P(s_i > s_j \mid z_i = 1, z_j = 0) + \tfrac12 P(s_i = s_j \mid z_i = 1, z_j = 0)",
+            "DeLong et al. 1988",
+            _on("hospital-risk", "overview"),
         ),
         Term(
             "calibrator",
