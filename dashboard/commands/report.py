@@ -27,9 +27,8 @@ _STEPS = 1000
 @click.option("--style", type=click.Choice(["review", "validation"]), default="review", show_default=True,
               help="Arrangement: for reviewers, or for a paper on an external validation (TRIPOD+AI).")  # fmt: skip
 @click.option("--threshold", type=_shared_options.Share(max_open=True),
-              help="Risk above which someone would act. With --style validation, the report adds the net benefit: does "
-              "acting by the "
-                   "model do more good than harm?")  # fmt: skip
+              help="Risk above which someone would act. With --style validation, the report then has the net benefit, "
+                   "which shows whether acting by the model does more good than harm.")  # fmt: skip
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Author or other text below the title.")
 @click.option("--date", default="", help="Date to print (default: today).")

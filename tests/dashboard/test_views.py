@@ -144,7 +144,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show(slo
         else:
             assert cells["verdict"] == in_full(line.verdict)
         assert where_measured(line.about) in captions
-    assert "not corrected for their number" in captions
+    assert "not corrected for multiple testing" in captions
     assert ("take minutes and were not computed" in captions) == (not slow)
 
 

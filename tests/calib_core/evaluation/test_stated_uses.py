@@ -459,10 +459,10 @@ def test_the_numbers_of_the_simpler_calibrator_stand_beside_those_of_the_blend(h
     before = line_of(found, "Original model")["mean_risk"]
     texts = [f"ean predicted risk rises from {short_percent(before)} to {short_percent(line['mean_risk'])}."
              for line in (simple, blend)]  # fmt: skip
-    both = f"With temperature scaling, m{texts[0]} With the blend, m{texts[1]}"
+    both = f"With the simpler one, m{texts[0]} With the blend, m{texts[1]}"
     assert means == (both if key == "temperature" else f"M{texts[1]}")
     (accuracy,) = (text for text in found.price if "accuracy" in text.lower())
-    assert accuracy.startswith(f"With {'the blend' if key == 'temperature' else 'logistic recalibration'}, accuracy")
+    assert accuracy.startswith(f"With {'the blend' if key == 'temperature' else 'the simpler one'}, accuracy")
     left = found.remaining(steep())
     assert found.with_recommended(left.sentence) in sentences(found, left)
     assert found.with_recommended(left.sentence).startswith("With the blend, ")

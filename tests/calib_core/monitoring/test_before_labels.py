@@ -55,7 +55,7 @@ def test_a_change_is_found_in_any_order_of_the_periods() -> None:
     assert found.alarm_period in ("2026-9", "2026-10")
     backwards = score_drift(np.random.default_rng(1).beta(2, 5, 2000), dict(reversed(weeks.items())))
     assert backwards.periods == found.periods
-    assert "Since about period 2026-9" in found.sentence
+    assert "Since about 2026-9" in found.sentence
     # Looks at fewer periods have the same evidence.
     rng = np.random.default_rng(1)
     fewer = {f"2026-{month}": rng.beta(2, 5 if month < 9 else 2, 400) for month in range(5, 13)}
