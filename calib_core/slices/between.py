@@ -71,7 +71,7 @@ class BetweenSites(Diagram):
             f"{_are(self.count(WITHIN))} shown to be fine",
             f"{_are(self.count(MISCALIBRATED))} shown to be off",
             *([f"{_are(close)} too close to call"] if close else []),
-            *([f"{few} {'has' if few == 1 else 'have'} too few rows to tell"] if few else []),
+            *([f"{few} {'has' if few == 1 else 'have'} too few rows"] if few else []),
         ]
         return (
             f"Of {len(self.sites)} values of {' and '.join(self.columns)}, {listed(parts)} (ratio of observed to "

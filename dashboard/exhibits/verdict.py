@@ -79,7 +79,7 @@ class VerdictExhibit(Exhibit):
             for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
         )
         key = (
-            "Tick: raw value, which noise inflates. Hatched: raw values of 95 % of perfectly calibrated models."
+            "Tick: raw value, which noise inflates. Hatched: 95 % of calibrated models."
             if scene.claims == "event"
             else ""
         )
@@ -97,12 +97,13 @@ class VerdictExhibit(Exhibit):
     def _of_event(self, scene: Scene) -> str:
         """Caption of the chart for the risk of an event."""
         ratio = tolerated_ratios(scene.ratio)
-        error = f"a tolerance of {exact_tolerance(scene.tolerance)} for the calibration error of the risk"
-        both = f"two tolerances, which must both be met: {error}, and of {ratio} for observed to expected events"
-        return (
-            f"Verdicts at {both if scene.ratio < math.inf else error}. The measures were fixed before the outcomes "
-            f"were used. {line_words.READING}"
+        error = f"{exact_tolerance(scene.tolerance)} for the calibration error of the risk"
+        tolerances = (
+            f"Tolerances, both of which must be met: {error}, and {ratio} for observed to expected events."
+            if scene.ratio < math.inf
+            else f"Tolerance: {error}."
         )
+        return f"{tolerances} The measures were fixed before the outcomes were used. {line_words.READING}"
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
         return tuple(range(len(frame)))

@@ -671,7 +671,7 @@ def test_page_one_of_two_classes_is_about_the_event(of_risk: Report) -> None:
     assert "event: died" in of_risk.document.about
     session_rows = session.scene_of(Selection(source=Source(data=risks(2)))).models.shown[0]
     found = cc.risk.in_the_large(judged(session_rows))
-    numbers = f"{found.expected:,.0f} events were expected and {found.events:,.0f} were observed."
+    numbers = f"{found.expected:,.0f} events were expected and {found.events:,.0f} observed."
     assert headline.below[0].startswith(f"Over all rows, predicted risks are too high: {numbers}")
     facts = {name: text for block in page_one if isinstance(block, FactList) for name, text in block.items}
     assert facts["Event"].startswith(f"“died”: {found.events:,.0f} of 600 rows")

@@ -413,7 +413,7 @@ RULES = [
               r"(?:, from {rows} rows \({share} % of all\) "
               r"with a (?:confidence|predicted risk) of {lower_end}(?: to {upper_end})? %(?: \(a window around {asked} "
               r"%\))?)?"),
-    (of_line, r"(?:error|risk|frequency,|accuracy,) is estimated (?:at|to be) {point} %(?: and at most {high} %)?"),
+    (of_line, r"(?:error|risk|frequency\)|accuracy\)) is estimated (?:at|to be) {point} %(?: and at most {high} %)?"),
     (of_line, r"after [^:;]+?, {point} %(?: and at most {high} %)?"),
     (of_line, r"is estimated (?:at|to be) {point} % \({level} % interval {low} to {high} %\)"),
     (of_line, r"(?:tolerance of|tolerance|be within|an error below) {limit} (?:%|points)"),
@@ -436,7 +436,7 @@ RULES = [
     (of_mean, r"is {times} times the (?:observed frequency|mean predicted risk)"),
     (of_mean, r"mean predicted risk is {points} points too"),
     (of_mean, r"(?:frequency|risk|high|low) \({risk} % predicted, {rate} % observed\)"),
-    (of_large, r"{expected} events were expected and {observed} were observed"),
+    (of_large, r"{expected} events were expected and {observed} observed"),
     (of_large, r"{expected} events expected, {observed} observed among {rows} rows"),
     (of_large, r": {observed} of {rows} rows \({rate} %\)"),
     (of_large, r"contain only {observed} events"),

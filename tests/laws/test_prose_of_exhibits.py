@@ -469,7 +469,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("characteristics", of_few_values, r"at most {few} different values"),
     ("sites|pooled-sites|slices", of_sites, r"Of {sites} values of \w+, (?:none|{fine}) \w+ shown to be fine(?:,| and) "
                                             r"(?:none|{off}) \w+ shown to be off(?:(?:,| and) {close} \w+ too close "
-                                            r"to call)?(?:(?:,| and) {few} \w+ too few rows to tell)? \([a-z ]+, "
+                                            r"to call)?(?:(?:,| and) {few} \w+ too few rows)? \([a-z ]+, "
                                             r"tolerance {least} to {most}; simultaneous {level} % intervals\)"),
     ("sites|pooled-sites|slices", of_sites, r"In (?:none|{differ}) of them, the ratio differs significantly from "
                                             r"{as_predicted}|ratio of {as_predicted}, risks can"),
@@ -579,7 +579,8 @@ RULES: list[tuple[str, Collect, str]] = [
     (".*", of_settings, r"subsets is at most {five} %|at most {five} % of the alarms|tests is at most {five} %"),
     (".*", of_settings, r"corrected, {five} %|{few} rows or more|fewer than {few} rows"),
     (".*", of_settings, r"(?:else|otherwise) {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
-    (".*", of_settings, r"tolerance of {limit} (?:points|%)|of {least} to {most} for observed"),
+    (".*", of_settings, r"tolerance of {limit} (?:points|%)|{limit} % for the calibration error|"
+                        r"{least} to {most} for observed"),
     (".*", of_settings, r"cannot reach {hundred} %"),
     ("estimators|verdict", of_limits, r"(?:smaller:|[a-zA-Z],) {share} % for [A-Z]"),
     ("estimators|verdict", of_limits, r"(?:squared tolerance:|\),) {square} \([a-z]"),

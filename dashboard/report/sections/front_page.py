@@ -118,7 +118,7 @@ def _proven(request: Request) -> str:
 def _expected(large: InTheLarge, proven: str) -> str:
     """Return expected and observed events over all rows, and their direction if test and interval show it."""
     expected, observed = for_event.in_numbers(large.expected), for_event.in_numbers(large.events)
-    numbers = f"{expected} events were expected and {observed} {'was' if observed == '1' else 'were'} observed."
+    numbers = f"{expected} events were expected and {observed} observed."
     if not large.differs or large.gap_low <= 0 <= large.gap_high:
         return f"Over all rows, {numbers}"
     return f"Over all rows, predicted risks are too {'high' if large.gap < 0 else 'low'}{proven}: {numbers}"
@@ -140,12 +140,9 @@ def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
             most = f" and at most {short_percent(line.high)}" if line.point == 0 and line.high is not None else ""
             texts[title] = f"{short_percent(line.point)}{most}"
     after = [f"after {inside(title)}, {text}" for title, text in texts.items() if title != first]
-    what = (
-        "The calibration error of the risk, its mean distance from the observed frequency,"
-        if request.of_event
-        else "The calibration error, the mean distance between confidence and accuracy,"
-    )
-    return (f"{what} is estimated to be {'; '.join([texts[first], *after])}.",) if first in texts else ()
+    between = "risk and observed frequency" if request.of_event else "confidence and accuracy"
+    what = f"The calibration error (mean distance of {between})"
+    return (f"{what} is estimated at {'; '.join([texts[first], *after])}.",) if first in texts else ()
 
 
 def _other_errors(scene: Scene, titles: Iterable[str]) -> tuple[str, ...]:
