@@ -56,8 +56,10 @@ _IMPACT = {
     "avoided": "net share of rows on which acting is avoided, compared with acting on all",
 }
 _SCALED = (
-    "Standardized net benefit: as a share of its maximum, which is the share of rows with the class. Acting avoided: "
-    "how many fewer rows are acted on than if all were, after subtracting missed rows with the class."
+    "Standardized net benefit: as a share of its maximum, which is the share of rows with the class. Acting avoided, "
+    "compared with acting on all: rows without the class that are spared, minus missed rows with the class. A missed "
+    "row "
+    "counts 1 / odds of the threshold."
 )
 
 

@@ -138,7 +138,8 @@ class Uses(Exhibit):
         ).also(
             "The sets of each half of the rows use thresholds from the other half. Each set then contains the true "
             f"class with probability {wanted} or more for any model, if rows are independent and identically "
-            "distributed. LAC (least ambiguous classifier): all classes with a probability above one threshold; a set "
+            "distributed. LAC (least ambiguous set-valued classifier): all classes with a probability above one "
+            "threshold; a set "
             "can be empty. APS (adaptive prediction sets): the most probable classes up to a total probability, "
             "without randomization.",
             "Each interval is for one difference, after minus before on the same rows, from the contribution of "
