@@ -30,9 +30,8 @@ NOTE = (
     "methods",
     multiple=True,
     help="Method to compare (repeatable): a calibrator's key, a recipe as JSON, or choose, the calibrator that calib "
-    "choose recommends. Default: choose and all smooth calibrators (scaling methods and blends). No calibration is "
-    "always "
-    "included.",
+    "choose recommends. Default: choose and all smooth calibrators (scaling methods and blends). "
+    "No calibration is always included.",
 )
 @click.option("--out", "-o", type=click.Path(file_okay=False, path_type=Path),
               help="Folder for the results (one CSV per method), to continue from.")  # fmt: skip

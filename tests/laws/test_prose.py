@@ -591,7 +591,7 @@ def test_an_error_of_0_is_said_with_its_upper_end() -> None:
     (told,) = (
         found
         for said in page("calibrated risk")
-        for found in re.findall(r"to be 0 % and at most ([\d.]+) %", said.text)
+        for found in re.findall(r"estimated at 0 % and at most ([\d.]+) %", said.text)
     )
     assert float(told) == pytest.approx(100 * line["high"], rel=0.05)
 
