@@ -329,8 +329,8 @@ TERMS = {
         Term(
             "auroc",
             "AUROC",
-            "The probability that a row with the event has a higher risk than a row without it. It is 0.5 if risks are "
-            "uninformative, and 1 if they separate all rows.",
+            "The probability that a row with the event has a higher risk than a row without it. It is 0.5 if risks "
+            "are uninformative.",
             sketches.auroc(),
             "A curve above the diagonal of a square, with the area below it filled.",
             r"P(s_i > s_j \mid z_i = 1, z_j = 0) + \tfrac12 P(s_i = s_j \mid z_i = 1, z_j = 0)",
