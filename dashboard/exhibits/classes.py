@@ -29,7 +29,7 @@ SORTED_BY = tuple(key for key in SORTS if key != "error")
 CLAIMS = Choice(NOTIONS, titles=tuple(REDUCTIONS[key].title for key in NOTIONS))
 """Notions that have claims about each class."""
 _FIRST = {
-    "beyond": "the class that contributes most to the error of {} first",
+    "beyond": "the largest part of the error of {} first",
     "share": "largest share of its rows first",
     "rows": "fewest rows first",
     "name": "in the order of the file",
