@@ -88,7 +88,7 @@ def _mixes(key: str) -> bool:
 
 
 def is_single(name: str) -> bool:
-    """True for a single calibrator by the name of its results: no blend, no choice, and not the uncalibrated model.
+    """True for a single calibrator by the name of its results: no blend, no choice, and not the original model.
 
     >>> [is_single(name) for name in ("temperature", "blend", "choose", "identity", "TS")]
     [True, False, False, False, True]

@@ -15,7 +15,7 @@ def headline(lines: pd.DataFrame, n_experiments: int) -> tuple[str, ...]:
     Harm is that of the single calibrator (no blend) with the fewest harmed experiments, and that of the recommended
     one. Methods with failures are left out there, because a failure cannot harm.
 
-    >>> lines = pd.DataFrame({"method": ["vector", "identity"], "title": ["Vector scaling", "Uncalibrated model"]})
+    >>> lines = pd.DataFrame({"method": ["vector", "identity"], "title": ["Vector scaling", "Original model"]})
     >>> lines = lines.assign(worse=[0.25, 0.0], win_rate=[0.75, 0.25], failed=0)
     >>> for sentence in headline(lines, 4):
     ...     print(sentence)
@@ -68,7 +68,7 @@ def _makes_worse(share: float) -> str:
 
 def _of_one(lines: pd.DataFrame, best: pd.DataFrame) -> tuple[str, ...]:
     if (best["method"] == BASE.name).any() or best.empty:
-        first = "In the only experiment, no method has a smaller log loss than the uncalibrated model."
+        first = "In the only experiment, no method has a smaller log loss than the original model."
     else:
         first = f"Smallest log loss in the only experiment: {_names(best)}."
     worse = count(int((lines["worse"] > 0).sum()))

@@ -270,7 +270,7 @@ def _runs(parts: Float64s, least: float) -> Codes:
 def tabulate_alike(before: Claims, after: Claims, bins: int | str | BinningScheme) -> tuple[BinTable, BinTable]:
     """Tables of both models' claims in the bins of the second one, which are sets of rows.
 
-    Bins are on the scores h(x) of the recalibrated model. The uncalibrated model's groups are {x : c(x) = l, h_l(x) in
+    Bins are on the scores h(x) of the recalibrated model. The original model's groups are {x : c(x) = l, h_l(x) in
     bin}, which is P1's {x : c(x) = l, h_l(x) = r} if a bin is a value r. If h is monotone within a stratum, these are
     intervals of the uncalibrated scores (the bins' preimages), but this is not required. Edges of the first table are
     the least and the largest score of its groups, which may overlap. Raises NotAnswerable if the models do not make the

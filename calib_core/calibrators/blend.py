@@ -37,7 +37,7 @@ _POINTS = 201
 
 
 def default_members(classes: int) -> tuple[Recipe, ...]:
-    """Calibrators that are blended by default, besides the uncalibrated model: the candidates that return whole rows.
+    """Calibrators that are blended by default, besides the original model: the candidates that return whole rows.
 
     >>> [recipe.key for recipe in default_members(2)][:2]
     ['temperature', 'ensemble-temperature']
@@ -109,7 +109,9 @@ def without_small(weights: Float64s) -> Float64s:
         "full",
         keeps_argmax=False,
         sums_to_one=True,
-        profile=Profile("advanced", "Averages several calibrators, each with the weight that left-out rows support."),
+        profile=Profile(
+            "advanced", "Averages several calibrators; those that predicted left-out rows better have more weight."
+        ),
     ),
 )
 @dataclass(eq=False, repr=False)

@@ -45,7 +45,7 @@ class EnsembleTemperature(Calibrator):
     q = w1 softmax(log p / T) + w2 p + w3 / K with w1 + w2 + w3 = 1, none negative. In two stages, as in the paper, T
     minimizes the log loss of temperature scaling, then w that of the mixture with T fixed. The pair is not the joint
     minimum. The second stage is convex, and its log loss on the calibration rows is never above that of temperature
-    scaling or of the uncalibrated model. The predicted class never changes.
+    scaling or of the original model. The predicted class never changes.
 
     ``weights_`` are (w1, w2, w3), ``temperature_`` is T; ``status_`` and ``note`` report whether T was identified, as
     in temperature scaling. With fewer than 10 rows T is 1 and the weights are (1, 0, 0): the rows do not change. If T

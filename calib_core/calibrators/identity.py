@@ -1,4 +1,4 @@
-"""The uncalibrated model and unchanged scores, as calibrators."""
+"""The original model and unchanged scores, as calibrators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from calib_core.predictions.predictions import Predictions
 
 @CALIBRATORS.register(
     "identity",
-    "Uncalibrated model",
+    "Original model",
     flags=Contract("same", keeps_argmax=True, sums_to_one=True, monotone=True, needs_matrix=False, keeps_order=True),
 )
 @dataclass(eq=False, repr=False)

@@ -335,7 +335,7 @@ class MetaCalMiscoverage(MetaCal):
     Miscoverage F0 is the share of correct rows that are withheld. ``rule="paper"`` takes the ceil((n1 + 1)(1 -
     alpha))-th score, for which F0 exceeds alpha with the probability of eq. (5), .14 to .49 with 20 to 500 rows.
     ``"guaranteed"`` takes the smallest for which this probability is at most ``risk``, and refuses if too few rows are
-    held out. The bound concerns correct rows of the uncalibrated model. So any base calibrator is possible that answers
+    held out. The bound concerns correct rows of the original model. So any base calibrator is possible that answers
     every row with probabilities of all classes that sum to one (P4 §4.2, remark i). It may even change the predicted
     class. What can mislead: withheld rows are not answers, so accuracy and calibration afterwards are about the
     answered rows only; check the coverage.

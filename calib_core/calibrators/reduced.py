@@ -264,7 +264,7 @@ def _of_risk(binary: BinaryCalibrator | None, risk: Floats, predictions: Predict
 
 
 def _ranked(values: Floats, predictions: Predictions) -> Predictions:
-    """Predictions with the recalibrated claims only, and classes in the uncalibrated model's order."""
+    """Predictions with the recalibrated claims only, and classes in the original model's order."""
     values = frozen(np.ascontiguousarray(values))
     if predictions.labels is None:
         return Predictions.from_confidence(

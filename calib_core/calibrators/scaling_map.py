@@ -25,9 +25,7 @@ PRIOR_ROWS = 4
 See tests/simulations/small_scaling_fits.py.
 """
 
-Prior: TypeAlias = Annotated[
-    float, Range(0, 10_000), "Prior rows", "weight of the uncalibrated model, in rows; 0 for none"
-]
+Prior: TypeAlias = Annotated[float, Range(0, 10_000), "Prior rows", "weight of the original model, in rows; 0 for none"]
 
 
 def is_smooth(flags: MapShape) -> bool:

@@ -158,8 +158,8 @@ def headline(table: pd.DataFrame, names: Mapping[str, str] | None = None, happen
     headline is then about the first model only.
 
     >>> p = Predictions.from_confidence([0.9] * 100 + [0.7] * 100, ([True] * 7 + [False] * 3) * 10 + [True, False] * 50)
-    >>> headline(bins_standing_out({"Uncalibrated model": p}, 5), {"Uncalibrated model": "the uncalibrated model"})
-    ('The uncalibrated model is significantly overconfident in every bin.',)
+    >>> headline(bins_standing_out({"Original model": p}, 5), {"Original model": "the original model"})
+    ('The original model is significantly overconfident in every bin.',)
     """
     called = {title: (names or {}).get(title, title) for title in dict.fromkeys(table["model"])}
     if happened:

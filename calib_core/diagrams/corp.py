@@ -165,8 +165,8 @@ class CorpBand(Diagram):
             else ""
         )
         return (
-            f"If the true frequency never decreases with the score, at least {at_level(self.level)} of such bands "
-            f"contain the true curve, {each}.{crossed}"
+            f"Band of the isotonic curve: if the true frequency never decreases with the score, at least "
+            f"{at_level(self.level)} of such bands contain the true curve, {each}.{crossed}"
         )
 
     def frame(self) -> pd.DataFrame:

@@ -87,13 +87,13 @@ class KernelCurve(Diagram):
             return ""
         where = "At any one score" if self.band == "pointwise" else "At all scores at once"
         sentence = (
-            f"{where}, about {at_level(self.level)} or more of such bands contain the smoothed curve. That is "
-            "the kernel curve with every outcome replaced by its true probability."
+            f"{where}, about {at_level(self.level)} or more of such bands contain the curve without chance: the kernel "
+            "curve with every outcome replaced by its true probability."
         )
         if self.smoothed == "gaps":
             smooth = "Errors finer than the bandwidth are smoothed away."
-            return f"{sentence} For a calibrated model, it is the diagonal. {smooth}"
-        return f"{sentence} Near 0 and 1 it bends away from the diagonal, even for a calibrated model."
+            return f"{sentence} For a calibrated model, this curve is the diagonal. {smooth}"
+        return f"{sentence} Near 0 and 1, this curve bends away from the diagonal, even for a calibrated model."
 
     @property
     def warning(self) -> str:

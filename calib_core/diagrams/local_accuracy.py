@@ -170,7 +170,7 @@ class LocalAnswer(OneLine):
             ends = f"{share_range(self.low, self.high)} ({at_level(self.level)} interval)"
             return f"observed frequency of the same {_rows(self.rows)}: {in_percent(self.right)}, {ends}"
         share = in_percent(self.share)
-        says = "with a confidence of" if self.event is None else "given"
+        says = "with a confidence of" if self.event is None else "with a predicted risk of"
         window = self.event is None and self.near and self.upper - self.lower >= _SLACK
         around = f" (a window around {in_percent(self.confidence)})" if window else ""
         of_all = f"{_rows(self.rows)}{self.groups} ({share} of all) {says} {self.range}{around}"

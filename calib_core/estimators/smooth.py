@@ -46,7 +46,7 @@ _TOGETHER = 16
 )
 @dataclass(frozen=True)
 class SmoothECE:
-    """Distance between predictions and outcomes after smoothing; the bandwidth equals the resulting error.
+    """Distance between predictions and outcomes, smoothed with a bandwidth equal to the resulting error.
 
     smECE_s = integral over t in [0, 1] of |(1/n) sum_i (z_i - s_i) k_s(t, s_i)| for scores s_i with outcomes z_i. The
     kernel k_s is the Gaussian of standard deviation s reflected at 0 and 1. The value is that at the one s* with

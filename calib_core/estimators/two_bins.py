@@ -25,7 +25,7 @@ from calib_core.estimators.residuals import Image
 )
 @dataclass(frozen=True)
 class TwoBin:
-    """Squared errors of two bins, averaged over all positions in [0, 1] of the edge between them.
+    """Squared error after a cut of [0, 1] into two bins, averaged over all positions of the cut.
 
     ATB = integral over v in [0, 1] of D(v)^2 + (D - D(v))^2. Here D(v) = 1/n sum of (z_i - s_i) over the claims with
     scores s_i < v and outcomes z_i, and D is that over all claims. The same number is 1/n^2 sum over all i, j of (z_i -

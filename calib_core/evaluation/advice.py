@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from math import isfinite
 
-from calib_core._base.pandas_input import title_of
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.evaluation.choice import CalibratorChoice, Remaining
@@ -141,8 +140,9 @@ def held_out_slice(held_out: Predictions) -> str:
     line = off.iloc[int((off["right"] - off["claimed"]).abs().to_numpy().argmax())]
     states, happens = told_apart(float(line["claimed"]), float(line["right"]), short_percent)
     return (
-        f"On the held-out rows {line['slice']} is significantly off more than the other rows: {states} predicted, "
-        f"{happens} observed. The calibration rows, on which this advice was chosen, do not show it."
+        f"On the held-out rows, {line['slice']} has a significantly larger error than the other rows: {states} "
+        f"predicted, {happens} observed. The calibration rows do not show this error, and this advice was chosen on "
+        "them."
     )
 
 
@@ -251,7 +251,10 @@ def _slope(rows: ErrorTests) -> str:
 
 
 def _any_size(rows: ErrorTests) -> str:
-    return any_size(None, rows.first.shown) if rows.shows("any size") else ""
+    if not rows.shows("any size"):
+        return ""
+    some = "There is evidence of some error (Spiegelhalter's test, "
+    return any_size(None, rows.first.shown).replace(some, "Spiegelhalter's test detects it (")
 
 
 def _large_error(rows: ErrorTests) -> str:
@@ -328,7 +331,11 @@ def sentences(
     effect = choice.effect("" if left is None else left.fall)
     words = " ".join(filter(None, (first, whose, effect)))
     remains = "" if left is None else choice.with_recommended(left.sentence)
-    return tuple(filter(None, (words, remains, _of_one_value(choice, update), held_out)))
+    return tuple(filter(None, (words, _of_one_value(choice, update), remains, held_out)))
+
+
+def _larger_gap(update: UpdateGains) -> str:
+    return f"For {update.title}, predicted and observed frequency differ more than for the other rows"
 
 
 def _own_recipe(choice: CalibratorChoice, update: UpdateGains | None) -> Recipe | None:
@@ -351,13 +358,13 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows
     for_all = f" The same update of all rows would lower it by {common}." if common else ""
     score = name_of_score(choice.score)
     rows, how = "use more rows", f" ({all_rows})" if all_rows else ""
-    on_rows = "On the calibration rows, " if choice.held_out else ""
+    on_rows = "on the calibration rows, " if choice.held_out else ""
     if choice.held_out:
         rows += f", or evaluate all of them, cross-fitted{how}"
     return (
-        f"{on_rows}{title_of(update.column, update.value)} has a larger gap than the other rows. "
-        f"On {choice.judged_on}, shifting only the risk of {update.title} (intercept update) would lower {score} by "
-        f"{mine}.{for_all} This is too little evidence of a gain: {rows}."
+        f"{begun(f'{on_rows}{inside(_larger_gap(update))}')}. On {choice.judged_on}, shifting only the risk of "
+        f"{update.title} (intercept update) would lower {score} by {mine}.{for_all} This is too little evidence of a "
+        f"gain: {rows}."
     )
 
 
@@ -391,12 +398,12 @@ def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:
         if dict(recipe.params).get("only") == update.value:
             gain, low, high = (float(line[name]) for name in ("gain", "low", "high"))
             if low != low:
-                return f"{update.title} has a larger gap than the other rows. {contrast}"
+                return f"{_larger_gap(update)}. {contrast}"
             if low <= 0:
                 return ""  # an interval that includes 0 is no evidence that its own update helps
             ends = f"{at_level(choice.level)} interval {written(low)} to {written(high)}"
             return (
-                f"{update.title} has a larger gap than the other rows: shifting only its risk (intercept update) gains "
-                f"{written(gain)} ({ends}). {contrast}"
+                f"{_larger_gap(update)}. Shifting only its risk (intercept update) lowers "
+                f"{name_of_score(choice.score)} by {written(gain)} ({ends}). {contrast}"
             )
     return update.sentence

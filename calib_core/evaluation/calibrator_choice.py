@@ -58,13 +58,14 @@ _INFINITE = (
 )
 """Consequence of a new probability of 0."""
 _SAME_EVENTS = (
-    "The split gives both parts the same event rate. In new data the rate varies, so an "
-    "update of the mean risk gains slightly less than shown."
+    "The split gives both parts the same event rate. In new data the rate varies, so an update of the mean risk gains "
+    "slightly less than shown."
 )
 _SAME = 5e-4
 """Smaller changes of AUROC, mean risk or mean confidence are not reported."""
 _PRIOR = (
-    "Prior rows: the original model counts as that number of rows of the fit. With few rows, predictions change little."
+    "Prior rows: the fit is drawn toward the original model, as if this number of further rows agreed with it. So a "
+    "fit to few rows changes predictions little."
 )
 _ONE = "the only calibrator tried"
 _ALONE = (
@@ -142,7 +143,7 @@ class CalibratorChoice(OneLine):
     harmful: Recipe | None = None
 
     def frame(self) -> pd.DataFrame:
-        """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
+        """One line per candidate, the original model first: its score on rows that its maps were not fitted on.
 
         Columns:
 
@@ -242,19 +243,10 @@ class CalibratorChoice(OneLine):
             return "No calibrator is recommended"
         if not self.recalibrate:
             return "No calibrator significantly helps"  # only advice, which looks for errors, says to leave the model
-        params = dict(self.recipe.params)
-        if self.recipe.key in _UPDATES:
-            where = "of all rows"
-            if params.get("by"):
-                where = f"separately by {params['by']}"
-            if params.get("only"):
-                where = f"of {title_of(str(params['by']), str(params['only']))} only"
-            verb = _UPDATES[self.recipe.key]
-            return f"{verb} the risk {where} ({inside(self.recipe.without('by', 'only').title)})"
-        if self.blended:
-            both = (self.recipe,) if self.simple is None else (self.simple, self.recipe)
-            return f"Use {', or '.join(_in_use(each) for each in both)}"
-        return f"Use {inside(self.recipe.title)}"
+        if self.simple is not None:
+            use = "use " if self.simple.key in _UPDATES else ""
+            return f"{_to_do(self.simple)}, or {use}{_in_use(self.recipe)}"
+        return _to_do(self.recipe)
 
     def effect(self, fall: str = "") -> str:
         """Effect of the recommendation, in sentences, after the one on the fall of the error (``Remaining.fall``)."""
@@ -284,7 +276,6 @@ class CalibratorChoice(OneLine):
         score, *floored = self._then()
         if self.simple is None:
             return " ".join(filter(None, (fall, changes, among, score, *floored)))
-        changes = "Some risks can cross 50 %." if changes.startswith("Some risks") else changes
         effects = " ".join(filter(None, (fall, changes, *floored)))
         return " ".join(filter(None, (self.beside, self.with_recommended(effects))))
 
@@ -297,13 +288,13 @@ class CalibratorChoice(OneLine):
         name = name_of_score(self.score)
         unclear = ""
         if self._of_stated_use and not self.gain.low > 0:
-            unclear = ", no clear change; log loss clearly falls"
+            unclear = ", not a clear change; log loss clearly falls"
         after = written(self.before - self.gain.point)
-        then = f"{begun(name)} {self._way} from {written(self.before)} to {after}{unclear}."
+        then = f"{begun(name)} (lower is better) {self._way} from {written(self.before)} to {after}{unclear}."
         if not self.floored or self.score != "log-loss":
             return (then,)
         capped = f"{self._at_most()}. The log loss of such a row is {CAPPED}."
-        rest = f"On the other {several(self._rest)}, the interval of the gain includes 0."
+        rest = f"On the other {several(self._rest)}, no gain is shown: its interval includes 0."
         return then, capped, rest if self.rests_on_floored else ""
 
     @property
@@ -313,11 +304,10 @@ class CalibratorChoice(OneLine):
             return ""
         line = self._row(self.simple)
         keeps = CALIBRATORS[self.simple.key].flags.keeps_argmax and self.score != COST
-        keeping = " and changes no predicted class" if keeps else ""
+        keeping = " It changes no predicted class." if keeps else ""
         return (
-            f"{begun(_in_use(self.simple))} is simpler and about as good: it lowers "
-            f"{name_of_score(self.score)} by {written(float(line['gain']))}{keeping}; {_called(self.recipe)} lowers "
-            f"it by {written(self.gain.point)}."
+            f"{begun(_SIMPLER)} is about equally good: it lowers {name_of_score(self.score)} by "
+            f"{written(float(line['gain']))}, {_called(self.recipe)} by {written(self.gain.point)}.{keeping}"
         )
 
     def _moved(self) -> str:
@@ -388,16 +378,16 @@ class CalibratorChoice(OneLine):
         if self.about == IDENTITY or not 0 < self.gain.point < np.inf:
             where = "in cross-validation" + (" on the calibration rows" if self.held_out else "")
             none = (
-                f"The only calibrator tried does not reliably lower the {name} {where}."
+                f"The only calibrator tried does not reliably lower the {name} (lower is better) {where}."
                 if tried == 1
-                else f"None of {tried} calibrators reliably lowers the {name} {where}."
+                else f"None of {tried} calibrators reliably lowers the {name} (lower is better) {where}."
             )
             return f"{none}{self._gains_not_shown_before}"
         # Another may lower it more: the simplest of the equally good is chosen, on the calibration rows only.
         nearest = f"Of {tried} calibrators, {inside(self.about.title)} is nearest to a recommendation. It"
         which = nearest if tried > 1 else begun(_ONE)
         if self.about.key == "blend":
-            which = f"The best average of {tried - 1} calibrators, a {inside(self.about.title)},"
+            which = f"The best average of {tried - 1} calibrators (a {inside(self.about.title)})"
         gain, in_folds = (f"{written(each.point)} ({self._ends(each)})" for each in (self.gain, self.choosing))
         lowers = f"{which} lowers the {name} by {gain} on {self.judged_on}"
         if self.held_out and self.gain.low > 0:
@@ -412,8 +402,8 @@ class CalibratorChoice(OneLine):
         if not self.held_out or not (self.table["low"] > 0).any():
             return ""
         return (
-            " Gains on the other rows only (table) do not count: those rows are the final check, and the largest of "
-            "many gains is partly luck."
+            " Some calibrators gain on the held-out rows only (see the table). These gains do not count: the held-out "
+            "rows are the final check, and the largest of many gains is partly luck."
         )
 
     def _same_events(self, *recipes: Recipe) -> str:
@@ -478,7 +468,7 @@ class CalibratorChoice(OneLine):
         if self.simple is not None:
             line = self._row(self.simple)
             other = Difference(*(float(line[name]) for name in ("gain", "low", "high", "p")))
-            simple = f"{written(other.point)} with {_called(self.simple)} ({self._ends(other)})"
+            simple = f"{written(other.point)} with {_SIMPLER} ({self._ends(other)})"
             size = f"{simple}, and by {written(self.gain.point)} with {_called(self.recipe)} ({self._ends(self.gain)})"
         falls = f"On {self.judged_on}, {name_of_score(self.score)} {self._way} by {size}."
         return f"{falls}{self._same_events(self.about)}"
@@ -488,7 +478,7 @@ class CalibratorChoice(OneLine):
         mine = effect(self.recipe)
         if self.simple is None or (other := effect(self.simple)) == mine:
             return mine
-        of_other = f"With {_called(self.simple)}, {inside(other)}" if other else ""
+        of_other = f"With {_SIMPLER}, {inside(other)}" if other else ""
         return " ".join(filter(None, (of_other, self.with_recommended(mine))))
 
     def _accuracy(self, recipe: Recipe) -> str:
@@ -525,9 +515,9 @@ class CalibratorChoice(OneLine):
         gain = self.fitted_without
         way = "raise" if gain.point < 0 else "lower"
         return (
-            f"{rows}. Such rows can decide the fit. Fitted without {'it' if self.floored_fit == 1 else 'them'}, "
-            f"{_called(self.about)} would {way} {name_of_score(self.score)} by "
-            f"{written(abs(gain.point))} ({self._ends(gain)})."
+            f"{rows}. Such rows can dominate the fit. Fitted without {'it' if self.floored_fit == 1 else 'them'}, "
+            f"{_called(self.about)} would {way} {name_of_score(self.score)} by {written(abs(gain.point))} "
+            f"({self._ends(gain)})."
         )
 
     def too_few_to_fit(self, recipe: Recipe) -> str:
@@ -575,7 +565,7 @@ class CalibratorChoice(OneLine):
         if not np.isfinite(line[name]):
             return ""
         if abs(line[name] - base[name]) < _SAME:
-            return f"{what} stays {short_percent(base[name])}."
+            return f"{what} stays at {short_percent(base[name])}."
         way = "rises" if line[name] > base[name] else "falls"
         away = ""
         if name == "mean_risk" and abs(line[name] - self.event_rate) > abs(base[name] - self.event_rate) + _SAME:
@@ -616,12 +606,12 @@ class CalibratorChoice(OneLine):
         largest = ""
         if np.isfinite(gain.high):
             largest = (
-                f" This number is as uncertain as the gain: if it is {written(gain.high)}, the upper end of its "
-                f"interval, about {about_rows(self._rows_to_show(gain.high))} are enough."
+                f" This number is as uncertain as the gain: for a gain of {written(gain.high)}, the upper end of its "
+                f"interval, about {about_rows(self._rows_to_show(gain.high))} rows are enough."
             )
         return (
-            f"About {about_rows(needed)} {held_out}rows would show a gain of {written(gain.point)} in four of five "
-            f"samples.{largest}",
+            f"To show a gain of {written(gain.point)} in four of five samples, about {about_rows(needed)} "
+            f"{held_out}rows are needed.{largest}",
         )
 
     def _rows_to_show(self, size: float) -> float:
@@ -662,9 +652,9 @@ class CalibratorChoice(OneLine):
         if not self.recalibrate or not line["p_holm"] > SIGNIFICANCE:
             return ""
         return (
-            f"The {chance(line['p_holm'])} of {_called(self.about)} allows for having tried "
-            f"{len(self.recipes) - 1} calibrators. The recommendation does not use it: it uses the interval of the "
-            "gain and the likelihood below."
+            f"The {chance(line['p_holm'])} of {_called(self.about)} is corrected for having tried "
+            f"{len(self.recipes) - 1} calibrators. The recommendation does not depend on it, but on the interval of "
+            "the gain and on the likelihood described below."
         )
 
     def _not_met(self) -> str:
@@ -682,11 +672,12 @@ class CalibratorChoice(OneLine):
         if self.blended:
             by = "" if self.score == "log-loss" else " by log loss"
             return (
-                f"{start}. A blend averages the calibrators; those that predicted left-out rows better{by} weigh more."
+                f"{start}. A blend averages the calibrators; those that predicted left-out rows better{by} have more "
+                "weight."
             )
         same = sum(pick == self.about for pick in self.picks)
         return (
-            f"{start}. The choice {self._repeated} was repeated without each fold in turn: it was "
+            f"{start}. The choice {self._repeated} was repeated, with each fold left out in turn: it was "
             f"{inside(self.about.title)} in {same} of {len(self.picks)} repetitions.{self._other_picks()}"
         )
 
@@ -705,8 +696,8 @@ class CalibratorChoice(OneLine):
                 f"{enough}; here it is {times} times."
             )
             repeated = (
-                f" Without each fold in turn, {'both are' if self._of_stated_use else 'this is'} so in {same} of "
-                f"{len(self.picks)} cases. A calibrator with more than {in_percent(ALONE)} of the weight is "
+                f" If each fold in turn is left out, {'both are' if self._of_stated_use else 'this is'} so in {same} "
+                f"of {len(self.picks)} cases. A calibrator with more than {in_percent(ALONE)} of the weight is "
                 f"recommended alone.{self._of_groups()}"
             )
             last = f" On the held-out rows, the interval of its gain{by} must be above 0, too." if held_out else ""
@@ -716,8 +707,8 @@ class CalibratorChoice(OneLine):
             "interval of its gain in cross-validation is above 0. Second, a weighted average of all calibrators "
             "predicts the outcomes of these rows clearly better than the model does. Its likelihood (the probability "
             f"that it gives to all of them together) must be {enough}; here it is {times} times the model's. With few "
-            "rows, one likelihood-ratio test can replace these two conditions."
-            f"{f' Third, {held_out}' if held_out else ''}{self._of_groups()}{self._not_met()}"
+            "rows, one likelihood-ratio test can replace these two "
+            f"conditions.{f' Third, {held_out}' if held_out else ''}{self._of_groups()}{self._not_met()}"
         )
 
     @property
@@ -807,6 +798,23 @@ def _in_use(recipe: Recipe) -> str:
     return f"{'an' if title[0] in 'aeiou' else 'a'} {title}"
 
 
+def _to_do(recipe: Recipe) -> str:
+    """Return how to use a calibrator, as a request."""
+    params = dict(recipe.params)
+    if recipe.key not in _UPDATES:
+        return f"Use {_in_use(recipe)}"
+    where = "of all rows"
+    if params.get("by"):
+        where = f"separately by {params['by']}"
+    if params.get("only"):
+        where = f"of {title_of(str(params['by']), str(params['only']))} only"
+    return f"{_UPDATES[recipe.key]} the risk {where} ({inside(recipe.without('by', 'only').title)})"
+
+
+_SIMPLER = "the simpler one"
+"""The simpler calibrator next to the recommended one, after the sentence that introduces it."""
+
+
 def _called(recipe: Recipe) -> str:
     """Name of a calibrator that was mentioned before, inside a sentence."""
     if recipe.key == "blend":
@@ -845,7 +853,7 @@ def _moves(line: pd.Series, level: float) -> str:
 
 def _unclear(low: float, high: float) -> str:
     """Note on a change whose interval includes 0; empty otherwise."""
-    return ", no clear change" if low <= 0 <= high else ""
+    return ", not a clear change" if low <= 0 <= high else ""
 
 
 def _signed(change: float) -> str:

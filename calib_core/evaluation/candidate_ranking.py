@@ -80,7 +80,7 @@ class Contest:
         return np.asarray(found)
 
     def best(self, rows: Bools) -> int:
-        """The eligible candidate of the largest gain; 0, the uncalibrated model, where there is none."""
+        """The eligible candidate of the largest gain; 0, the original model, where there is none."""
         return int(np.where(self.eligible(rows), self.totals(rows), 0.0).argmax())
 
     def equals(self, rows: Bools) -> list[int]:

@@ -1,4 +1,4 @@
-"""Candidates for recalibration, and the gain of each over the uncalibrated model on held-out rows."""
+"""Candidates for recalibration, and the gain of each over the original model on held-out rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _UNKNOWN = Difference(float("nan"), float("nan"), float("nan"), float("nan"))
 
 
 def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
-    """Default candidates for such predictions; the uncalibrated model is first.
+    """Default candidates for such predictions; the original model is first.
 
     They are declared in the registry. For whole rows they are top-label histogram binning and smooth maps of every
     kind, which a blend averages (``calibrators.Blend``). For single claims they are histogram binning and the smooth
@@ -166,7 +166,7 @@ ALL_ROWS, EACH_FOLD = "all rows", "each fold"
 
 
 class FoldTrial:
-    """Rows in folds, on which candidates are compared with the uncalibrated model."""
+    """Rows in folds, on which candidates are compared with the original model."""
 
     def __init__(
         self, rows: Predictions, fold: Codes, folds: int, score: str, level: float, costs: ArrayLike | str = ""
@@ -218,7 +218,7 @@ class FoldTrial:
         return Predictions(rows.probs, right, weights=rows.weights, groups=rows.grouping)
 
     def gains(self, after: Predictions, where: Codes | None, *, judged: bool = False) -> Float64s:
-        """Reduction of each row's loss against the uncalibrated model, (n,): minus infinity where it has a new 0.
+        """Reduction of each row's loss against the original model, (n,): minus infinity where it has a new 0.
 
         A class given a probability of 0 costs infinitely much once it happens: a row counts so whatever happened in it.
         Where what was picked is ``judged``, only what happened counts, a 0 as in every log loss here.

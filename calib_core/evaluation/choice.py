@@ -629,9 +629,8 @@ class _Tried:
         totals, risks = by_log_loss.totals(by_log_loss.every), by_log_loss.risk(by_log_loss.every)
         for i in np.flatnonzero((totals > 0) & np.isfinite(totals) & (risks > BOLD * totals)):
             table.loc[i, "note"] = (
-                "a probability near 0 for outcomes that remain possible. One such outcome would raise the total "
-                f"log loss by {written(risks[i])}; in cross-validation, the calibrator lowers it by only "
-                f"{written(totals[i])}"
+                "gives possible outcomes a probability near 0. One such outcome would raise the total log loss by "
+                f"{written(risks[i])}, over half of its gain in all rows ({written(totals[i])}, cross-validated)"
             )
         return table[list(COLUMNS)]
 

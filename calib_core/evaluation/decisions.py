@@ -304,7 +304,7 @@ def cost_words(costs: pd.DataFrame, level: float = LEVEL) -> tuple[str, ...]:
 
     >>> p = Predictions([[0.8, 0.2]] * 100, [0] * 60 + [1] * 40)
     >>> cost_words(decision_costs({"net": p}))
-    ('net predicts a cost of 200 per 1,000 rows; it is 400 (90 % interval 313 to 504), more than predicted.',)
+    ('net predicts a cost of 200 per 1,000 rows; the actual cost is 400 (90 % interval 313 to 504), more than ...',)
     """
     return tuple(_words(line, level) for line in costs.to_dict("records") if line["realised"] == line["realised"])
 
@@ -312,7 +312,7 @@ def cost_words(costs: pd.DataFrame, level: float = LEVEL) -> tuple[str, ...]:
 def _words(line: Mapping[Hashable, Any], level: float) -> str:
     """Sentence on one row of `decision_costs`."""
     expected, realised, low, high = (_a_thousand(line[f"{name}"]) for name in _SAID)
-    start = f"{line['model']} predicts a cost of {expected} per 1,000 rows; it is {realised}"
+    start = f"{line['model']} predicts a cost of {expected} per 1,000 rows; the actual cost is {realised}"
     if not np.isfinite(line["realised_low"]):
         return f"{start}, no interval: {line['note']}."
     side = f"{'more' if line['gap'] > 0 else 'less'} than predicted"

@@ -89,7 +89,7 @@ class UpdateGains(OneLine):
         alone, common, by = lines[_ALONE], lines["intercept"], lines["intercept by column"]
         gains = f"gains {written(alone['gain'])} in log loss" if alone["helps"] else "shows no gain"
         sentences = [
-            f"{self.title} is off: shifting only its risk (intercept update) {gains}.",
+            f"{self.title} is significantly off. Shifting only its risk (intercept update) {gains}.",
             f"One shift for all rows leaves {self.title} at O:E {written(common['oe_value'])} "
             f"and brings the others to {written(common['oe_others'])}.",
         ]
@@ -108,8 +108,8 @@ class UpdateGains(OneLine):
         common = lines["intercept"]
         where = f"On {rows}, o" if rows else "O"
         return (
-            f"{where}ne shift for all rows would leave {self.title} at O:E {written(common['oe_value'])} "
-            f"and bring the others to {written(common['oe_others'])}."
+            f"{where}ne shift for all rows would leave {self.title} at a ratio of observed to expected events (O:E) of "
+            f"{written(common['oe_value'])} and bring the others to {written(common['oe_others'])}."
         )
 
     def _line(self) -> str:

@@ -14,7 +14,7 @@ from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.observed_expected import ONE_RISK, intercept_at, recalibration_line, trials_of_fit
 from calib_core.predictions.predictions import NotAnswerable, Predictions
-from calib_core.text import chance, score
+from calib_core.text import begun, chance, score
 
 __all__ = ["UpdateTest", "update_test"]
 
@@ -22,10 +22,11 @@ NO_UPDATE, INTERCEPT, LOGISTIC = "none", "intercept", "logistic recalibration"
 CALIBRATORS_OF = ("intercept", "logistic-recalibration")
 """Keys of the calibrators that are the updates of the procedure."""
 _ADVICE = {
-    NO_UPDATE: "no update of all rows together is needed",
-    INTERCEPT: "a new intercept for all rows is enough",
-    LOGISTIC: "a new intercept and slope for all rows are needed (logistic recalibration)",
+    NO_UPDATE: "for all rows together, no update is needed",
+    INTERCEPT: "for all rows together, a new intercept is enough",
+    LOGISTIC: "for all rows together, a new intercept and slope are needed (logistic recalibration)",
 }
+_TESTED = "closed testing procedure"
 FEWEST_EVENTS = 10
 """Events, and rows without one, from which on the tests have their level (simulated)."""
 
@@ -56,14 +57,16 @@ class UpdateTest(OneLine):
     def sentence(self) -> str:
         """The update needed, with the tests that decide."""
         why = (
-            f"logistic recalibration fits no better than the original model ({chance(self.p_any)})"
+            f"logistic recalibration does not fit significantly better than the original model ({chance(self.p_any)}, "
+            f"{_TESTED})"
             if self.update == NO_UPDATE
-            else f"logistic recalibration fits no better than a new intercept ({chance(self.p_slope)})"
+            else "logistic recalibration does not fit significantly better than a new intercept "
+            f"({chance(self.p_slope)}, {_TESTED})"
             if self.update == INTERCEPT
-            else f"it fits better than the original model ({chance(self.p_any)}) and than a new intercept "
-            f"({chance(self.p_slope)})"
+            else f"they fit significantly better than the original model ({chance(self.p_any)}) and than a new "
+            f"intercept ({chance(self.p_slope)}, {_TESTED})"
         )
-        return f"By the closed testing procedure, {_ADVICE[self.update]}: {why}."
+        return f"{begun(_ADVICE[self.update])}: {why}."
 
     @property
     def formula(self) -> str:

@@ -62,7 +62,7 @@ def leaderboard(board: Leaderboard) -> go.Figure:
     """Draw win rate, relative improvement and share made worse of every method with their intervals, and its seconds.
 
     A filled mark's interval excludes 50 % or 0 (dashed); shares made worse are filled if they have an interval. The
-    recommended calibrator has a band. The uncalibrated model, with which all others are compared, is gray.
+    recommended calibrator has a band. The original model, with which all others are compared, is gray.
     """
     lines = board.lines
     every = _records(board)
@@ -157,7 +157,7 @@ def _kinds(lines: pd.DataFrame, panel: _Panel) -> list[tuple[str, Bools, dict[st
     clear = np.isfinite(low) & ~base if mark is None else (low > mark) | (high < mark)
     return [
         (
-            f"{panel.title}{', filled' if full else ''}{', uncalibrated model' if of_base else ''}",
+            f"{panel.title}{', filled' if full else ''}{', original model' if of_base else ''}",
             (base == of_base) & (clear == full),
             {
                 "symbol": panel.symbol if full else f"{panel.symbol}-open",
@@ -236,7 +236,7 @@ def _marks(
 
 
 def _texts(lines: pd.DataFrame, column: str, axis: str, every: list[Record]) -> go.Scatter:
-    """Numbers of a column, aligned at their right end; none where the uncalibrated model is the reference."""
+    """Numbers of a column, aligned at their right end; none where the original model is the reference."""
     texts = _written(lines, column)
     if column != "win_rate":
         texts = ["" if name == BASE.name else text for name, text in zip(lines["method"], texts, strict=True)]

@@ -111,7 +111,7 @@ def _band(sweep: ErrorSweep, line: int, look: Style) -> go.Scatter:
 
 @draws(TemperaturePath)
 def temperature_path(path: TemperaturePath) -> go.Figure:
-    """Draw the calibration error at every temperature; T = 1 is the uncalibrated model."""
+    """Draw the calibration error at every temperature; T = 1 is the original model."""
     figure = go.Figure(
         go.Scatter(
             x=path.temperatures,

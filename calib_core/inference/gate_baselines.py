@@ -238,7 +238,9 @@ def increase(
     assert question is not None
     if high < allowed:
         if (more := rows_for_groups(question, allowed)) is not None:
-            return answer(TOO_FEW, f"Too few rows to tell: {found}, below {limit_words}, {of_one_mean(more)}", more)
+            return answer(
+                TOO_FEW, f"Too few rows to tell: {found}, below {limit_words}, {' '.join(of_one_mean(more))}", more
+            )
         return answer(WITHIN, f"Not worse: {found}, below {limit_words}.")
     if low > allowed:
         return answer(WORSE, f"Worse: {found}, above {limit_words}.")
@@ -252,8 +254,8 @@ def increase(
         if needed is not None and math.isfinite(needed):
             many = f" With about {rows(needed)} judged rows, a model without error would be, in 8 of 10 samples."
         text = (
-            f"Too few rows to tell: {found}. With so few rows, even a perfectly calibrated model is usually not shown "
-            f"to be below {limit_words}.{many}"
+            f"Too few rows to tell: {found}. With so few rows, even a perfectly calibrated model would usually not be "
+            f"shown to be below {limit_words}.{many}"
         )
         return answer(TOO_FEW, text, needed)
     return answer(TOO_CLOSE, f"Too close to call: {found}, on both sides of {limit_words}.")

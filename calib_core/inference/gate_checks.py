@@ -238,7 +238,9 @@ def gate_check(
         predictions, notion, estimator or ESTIMATOR, TOLERANCE if limit is None else limit, level, bins, ratio
     )
     if wanted is None and notion is not None:
-        first = replace(first, reason=f"Judged by {REDUCTIONS[notion].title.lower()} error, like the baseline.")
+        first = replace(
+            first, reason=f"The verdict is on the {REDUCTIONS[notion].title.lower()} error, as for the baseline."
+        )
     if first.line.verdict is None:
         raise NotAnswerable(f"no verdict: {first.line.note}")
     growth = None if before is None else increase(first.estimate, before, allowed, level, overlap)

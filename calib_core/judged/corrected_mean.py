@@ -60,10 +60,10 @@ class JudgeErrors(OneLine):
         ends = share_range(self.interval.low, self.interval.high)
         rough = "" if self.interval.tested else ", a rough guide"
         return (
-            f"The judge's mean mark is {in_percent(self.passes_right)} for right answers and "
-            f"{in_percent(self.passes_wrong)} for wrong ones, by people's marks. Correcting its marks of the other "
-            f"rows for these rates gives {in_percent(self.interval.point)} right ({at_level(self.interval.level)} "
-            f"interval {ends}{rough})."
+            f"The judge's mean mark is {in_percent(self.passes_right)} for answers that people call right, and "
+            f"{in_percent(self.passes_wrong)} for answers that they call wrong. A second method corrects the judge's "
+            f"marks of the other rows for these rates: {in_percent(self.interval.point)} of these rows are right "
+            f"({at_level(self.interval.level)} interval {ends}{rough})."
         )
 
     def _line(self) -> str:
@@ -213,7 +213,7 @@ class JudgedMean(OneLine):
         else:
             ends = share_range(self.interval.low, self.interval.high)
             found = f"{in_percent(self.interval.point)} of the answers are right ({level} interval {ends})"
-        trust = "" if self.interval.tested else " The interval is a rough guide."
+        trust = "" if self.interval.tested else " The interval of the first number is a rough guide."
         errors = "" if self.errors is None else f" {self.errors.sentence}"
         note = f" {self.note}" if self.note else ""
         return f"{found}. {begun(self.apart)}.{trust}{errors}{note}"
@@ -228,7 +228,7 @@ class JudgedMean(OneLine):
             judge, value = in_percent(self.judge), in_percent(self.alone.point)
             alone = share_range(self.alone.low, self.alone.high)
         people = f"the {self.labelled:,} rows marked by people give {value} ({alone})"
-        return f"the judge's marks of all {self.rows:,} rows give {judge}, and {people}"
+        return f"for comparison: the judge's marks of all {self.rows:,} rows give {judge}, and {people}"
 
     def _line(self) -> str:
         return (

@@ -192,7 +192,7 @@ SPREADS = {"even": (1.0, 1.0), "middle": (4.0, 4.0), "ends": (0.5, 0.5), "high":
 @TRUTHS.register("drawn", "A curve of your own", flags=replace(_ONE_CLASS, movable=True))
 @dataclass(frozen=True)
 class Drawn(_Curve):
-    """Piecewise linear true frequency through points that the user moves.
+    """The true frequency is a line through points that can be moved.
 
     The points are at equally spaced scores from 0 to 1; the curve is linear between them and may rise or fall. Points
     on the diagonal are calibrated scores.

@@ -59,7 +59,7 @@ class OverTime(Diagram):
         found = self.answer
         gap, size = between_points(found.gap_low, found.gap_high), direction(found.gap_low, found.gap_high)
         if not found.alarm:
-            return f"No alarm in {self.periods}. The mean gap, observed less predicted, is {gap}."
+            return f"No alarm in {self.periods}. The mean gap (observed minus predicted) is {gap}."
         what = "predicted risks are" if self.notion == "event" else "the confidence is"
         if not size:
             return f"Since about {self.since}, {found.tolerated}. The mean gap is {gap}."
@@ -70,8 +70,8 @@ class OverTime(Diagram):
         """When the alarm was given, and how often it would be false."""
         alarm = f"Alarm {self.alarm_in}. " if self.answer.alarm else ""
         return (
-            f"{alarm}{several(self.answer.rows, 'outcomes')}. False alarms: at most {short_percent(self.answer.alpha)} "
-            f"over these {self.periods}, however often you look."
+            f"{alarm}{several(self.answer.rows, 'outcomes')}. The chance of a false alarm over these {self.periods} is "
+            f"at most {short_percent(self.answer.alpha)}, however often you look."
         )
 
     @property

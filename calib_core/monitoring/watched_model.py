@@ -97,11 +97,11 @@ class IncompleteBatch(OneLine):
     def sentence(self) -> str:
         """Number of outcomes so far, in words."""
         if not self.labeled:
-            return f"{self.period} waits: none of its {several(self.rows)} has a label so far."
+            return f"Period {self.period} waits: none of its {several(self.rows)} has a label so far."
         if self.labeled == self.rows:
-            return f"{self.period} has all labels and waits for earlier batches: give it again after them."
+            return f"Period {self.period} has all labels and waits for earlier batches: give it again after them."
         return (
-            f"{self.period} waits: labels of {percent(self.labeled / self.rows, 0)} so far ({self.labeled:,} of "
+            f"Period {self.period} waits: labels of {percent(self.labeled / self.rows, 0)} so far ({self.labeled:,} of "
             f"{self.rows:,} rows)."
         )
 
@@ -212,13 +212,13 @@ class WatchAnswer(OneLine):
         return " ".join(self._sentences())
 
     def _sentences(self) -> Iterator[str]:
-        gap = f"The mean gap, observed less predicted, is {between_points(self.gap_low, self.gap_high)}."
+        gap = f"The mean gap (observed minus predicted) is {between_points(self.gap_low, self.gap_high)}."
         size = direction(self.gap_low, self.gap_high)
-        yield f"Alarm at {self.alarm_period}." if self.alarm else "No alarm."
+        yield f"Alarm in period {self.alarm_period}." if self.alarm else "No alarm."
         if self.of_all_rows and size:
-            yield f"Since about {self.since}, predictions are {size}."
+            yield f"Since about period {self.since}, predictions are {size}."
         elif self.of_all_rows:
-            yield f"Since about {self.since}, {self.tolerated}. {gap}"
+            yield f"Since about period {self.since}, {self.tolerated}. {gap}"
         else:
             yield gap
         if self.of_slices:
@@ -232,8 +232,8 @@ class WatchAnswer(OneLine):
             yield f"{several(self.unlabeled)} {'has' if self.unlabeled == 1 else 'have'} no outcome and are left out."
         yield from (each.sentence for each in self.waiting)
         if self.year_before is not None:
-            yield f"The year before had an alarm at {self.year_before}."
-        yield f"False alarms: at most {short_percent(self.alpha)} a year, however often you look."
+            yield f"The year before had an alarm in period {self.year_before}."
+        yield f"The chance of a false alarm in a year is at most {short_percent(self.alpha)}, however often you look."
 
     def _line(self) -> str:
         return self.sentence
@@ -443,7 +443,7 @@ class Watch(OneLine):
 
         >>> watch = Watch().expect(300, "2026-10", "october")
         >>> watch.waiting["october"].sentence
-        '2026-10 waits: none of its 300 rows has a label so far.'
+        'Period 2026-10 waits: none of its 300 rows has a label so far.'
         """
         as_whole(rows, "rows", 1)
         label = self._label(batch, period)

@@ -257,7 +257,7 @@ class ScalingBinningPlan(Plan):
         return (
             f"For an added error of {short_percent(self.error)}, {self.bins:,} bins need about {_times(ratio)} times "
             f"the rows of 10 bins with scaling-binning, and {_times(beside)} times with histogram binning. This "
-            f"assumes that rows grow as in the theorem. Half the error needs about {_times(half)} times the rows "
+            f"assumes that rows grow as in the theorem. To halve the error takes about {_times(half)} times the rows "
             "with scaling-binning."
         )
 
@@ -295,8 +295,7 @@ class Estimating(Plan):
         return (
             f"To estimate a squared error with an uncertainty of half its size, {self.bins:,} bins need about "
             f"{_times(debiased)} times the rows of 10 bins with the debiased estimate, and about {_times(plug_in)} "
-            "times with the plug-in estimate. "
-            "Half the error needs 4 times the rows with either."
+            "times with the plug-in estimate. To halve the error takes 4 times the rows with either."
         )
 
 

@@ -99,9 +99,11 @@ class ValidationSize(OneLine):
     def sentence(self) -> str:
         """Rows and events needed, the criterion that determines them, and the rows for the others."""
         others = [f"{TITLES[name]} {self.needed(name):,}" for name in self.targets if name != self.decides]
+        widths = [f"{TITLES[name]} {score(width)}" for name, width in self.targets.items()]
         return (
-            f"Intervals of the target widths need {self.rows:,} rows, with about {math.ceil(self.events - 1e-9):,} "
-            f"events. The {TITLES[self.decides]} determines this number. The others need fewer rows: {listed(others)}."
+            f"Intervals of the target widths ({listed(widths)}) need {self.rows:,} rows, with about "
+            f"{math.ceil(self.events - 1e-9):,} events. The {TITLES[self.decides]} determines this number. The others "
+            f"need fewer rows: {listed(others)}."
         )
 
     def _line(self) -> str:

@@ -323,8 +323,8 @@ class BinBalance(OneLine):
         span = between(self.lower[worst], self.upper[worst])
         return (
             f"The {bins} bins in use ({self.kind}) {found[self.balanced]} ({at_level(self.level)} confidence for all "
-            f"bins). Half to twice an equal share is {between(equal / FACTOR, FACTOR * equal)} of the rows; "
-            f"the bin of confidences from {span} has {in_percent(self.share[worst])}."
+            f"bins). Well balanced: every bin has {between(equal / FACTOR, FACTOR * equal)} of the rows (half to twice "
+            f"an equal share). The bin of confidences from {span} has {in_percent(self.share[worst])}."
         )
 
     def _line(self) -> str:

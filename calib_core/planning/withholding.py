@@ -100,7 +100,7 @@ class Miscoverage(Plan):
         chance = exceed_probability(rows, rank, self.rate)
         which = "the largest" if rank == rows else f"number {rank:,} of {rows:,} (smallest first)"
         return (
-            f"{given} With {which} of their uncertainties as threshold, it withholds {allowed} with probability "
+            f"{given} The threshold is {which} of their uncertainties. Then it withholds {allowed} with probability "
             f"{short_percent(chance)}. {usual}"
         )
 
@@ -110,7 +110,7 @@ class Miscoverage(Plan):
         text = f"A probability of {short_percent(self.risk)} or less needs {several(needed, 'correct rows')} held out"
         if needed > MOST_HELD_OUT:
             return f"{text}. The method holds out at most {MOST_HELD_OUT}."
-        return f"{text}. As a tenth is held out, it needs {whole:,} correct calibration rows."
+        return f"{text}. Only a tenth is held out, so {whole:,} correct calibration rows are needed."
 
 
 @PLANS.register("abstaining-rates", "Sampling error of rates on test rows", reference="P4 eq. 4 and 7")
@@ -210,8 +210,7 @@ class AbstainingGain(Plan):
         every = worst_ece_at_least(self.accuracy or 0.0, self.classes or 2)
         return (
             f"The accuracy is {in_percent(self.accuracy or 0.0)} with {self.classes:,} classes. In theory, every "
-            "calibrator that changes no predicted class then has a confidence ECE of at least "
-            f"{short_percent(every)} in some choice of bins. Withholding "
-            f"{in_percent(self.withheld)} of the correct rows and all but {in_percent(self.missed)} of the incorrect "
-            f"ones lowers that limit to {short_percent(self.bound)}."
+            f"calibrator that changes no predicted class then has a confidence ECE of at least {short_percent(every)} "
+            f"in some choice of bins. Withholding {in_percent(self.withheld)} of the correct rows and "
+            f"{in_percent(1 - self.missed)} of the incorrect rows lowers this limit to {short_percent(self.bound)}."
         )

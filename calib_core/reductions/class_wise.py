@@ -89,7 +89,7 @@ class Event:
 
     Claims (p_i[e], 1{y_i = e}) for the event e of two classes (``predictions.event``), whichever class is predicted.
     Abstained rows state no risk. NotAnswerable if there are not two classes with probabilities. What can mislead: the
-    event is recognized by its class name, which can pick the wrong class; ``with_event`` changes it.
+    event is recognized by its class name, which can be the wrong class; choose the event to change it.
 
     References: Van Calster et al. 2016; P1 Table 1 with K = 2.
 

@@ -25,7 +25,7 @@ class Confidence:
     """Among rows with confidence h, a fraction h should be correct, whatever the predicted class.
 
     One stratum of claims (h_i, 1{y_i = c_i}). What can mislead: errors of opposite sign in different classes cancel. In
-    Example 1 of Gupta and Ramdas, 2022, the confidence error is 0, but every claim has an error of 0.4.
+    Example 1 of Gupta and Ramdas, 2022, the confidence error is 0, but each predicted class has an error of 0.4.
 
     References: P1 eq. (1), after Guo et al. 2017.
 

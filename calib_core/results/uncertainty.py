@@ -208,7 +208,7 @@ class EventRatio(OneLine):
 
 @dataclass(frozen=True, repr=False)
 class Verdict(OneLine):
-    """One of four verdicts, and the sentence that explains it.
+    """One of four verdicts, and the sentences that explain it: the answer, the reason, and what to do.
 
     - within: the upper end of the interval is below the tolerance ``eps``.
     - miscalibrated: the lower end is above it, and calibrated models show as much in no more than (1 - level)/2 of
@@ -228,7 +228,7 @@ class Verdict(OneLine):
 
     word: Word
     eps: float
-    sentence: str
+    answer: str
     low: float
     point: float
     high: float
@@ -237,6 +237,13 @@ class Verdict(OneLine):
     rows_with_error: float | None = None
     ratio: EventRatio | None = None
     p_value: float | None = None
+    reason: str = ""
+    advice: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The answer, then the reason for it, then what to do."""
+        return " ".join(filter(None, (self.answer, self.reason, self.advice)))
 
     def _line(self) -> str:
         ends = between(self.low, self.high)

@@ -56,7 +56,7 @@ class MultinomialSlopes(OneLine):
         off = self.table[self.table["off"]]
         if not len(off):
             return f"{text} So do the slopes ({chance(self.p_slopes)}), though none of them by itself."
-        which = [f"{called(line['class'])} {score(line['slope'])}" for line in off.to_dict("records")]
+        which = [f"{called(line['class'])} ({score(line['slope'])})" for line in off.to_dict("records")]
         return f"{text} Slopes that differ significantly from 1: {listed(which)}."
 
     def _line(self) -> str:

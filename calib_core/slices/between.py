@@ -68,15 +68,15 @@ class BetweenSites(Diagram):
         tolerance = measured_between(1 / self.ratio, self.ratio, "score")
         differing = int(self.sites["differs"].sum())
         parts = [
-            f"{self.count(WITHIN)} shown to be fine",
-            f"{self.count(MISCALIBRATED)} shown to be off",
-            *([f"{close} too close to call"] if close else []),
-            *([f"{few} with too few rows"] if few else []),
+            f"{_are(self.count(WITHIN))} shown to be fine",
+            f"{_are(self.count(MISCALIBRATED))} shown to be off",
+            *([f"{_are(close)} too close to call"] if close else []),
+            *([f"{few} {'has' if few == 1 else 'have'} too few rows"] if few else []),
         ]
         return (
             f"Of {len(self.sites)} values of {' and '.join(self.columns)}, {listed(parts)} (ratio of observed to "
-            f"expected events, tolerance {tolerance}; simultaneous {at_level(self.level)} intervals). "
-            f"{differing} {'differs' if differing == 1 else 'differ'} significantly from 1."
+            f"expected events, tolerance {tolerance}; simultaneous {at_level(self.level)} intervals). In "
+            f"{differing or 'none'} of them, the ratio differs significantly from 1."
         )
 
     @property
@@ -94,10 +94,15 @@ class BetweenSites(Diagram):
         if not math.isfinite(line["new_high"]):
             return f"{text}."
         new = measured_between(line["new_low"], line["new_high"], "score")
-        return f"{text}. For a new value, the predicted ratio is {new}."
+        return f"{text}. For a new value of {' and '.join(self.columns)}, the predicted ratio is {new}."
 
     def _line(self) -> str:
         return self.sentence
+
+
+def _are(number: int) -> str:
+    """Return a number of sites with its verb."""
+    return f"{number or 'none'} {'are' if number > 1 else 'is'}"
 
 
 def between(

@@ -317,21 +317,18 @@ class Multicalibration(Diagram):
         place = int((self.found["share"] * self.found["error"]).argmax())
         worst = self.found.iloc[place]
         many = len(self.found)
-        groups = (
-            f"is the largest of the errors of {many:,} groups, each multiplied by the group's share of all rows; here, "
-            if many > 1
-            else "is "
-        )
+        of_many = f", the largest such product of {many:,} groups" if many > 1 else ""
         rough = "" if self.interval.tested else ", a rough guide"
         alone = ""
         if many > 1 and (place or not worst["stands_out"]):
             significant = "significant" if worst["stands_out"] else "not significant"
             alone = (
-                f" Tested jointly with the others, this group's error is {significant} ({chance(float(worst['p']))})."
+                f" The error of this group is {significant} ({chance(float(worst['p']))}, all groups tested jointly)."
             )
         return (
             f"The multicalibration error is {short_percent(self.value)} ({at_level(self.interval.level)} interval "
-            f"{ends}{rough}), {beyond} its noise floor of {floor}. It {groups}that of {worst['group']}.{alone}"
+            f"{ends}{rough}), {beyond} its noise floor of {floor}. It is the error of {worst['group']} times the share "
+            f"of this group in all rows{of_many}.{alone}"
         )
 
     def frame(self) -> pd.DataFrame:

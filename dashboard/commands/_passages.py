@@ -71,7 +71,7 @@ class Passage:
         """Lines on the warnings that keep the file from passing, and on those that were accepted."""
         assert self.check is not None
         if self.undecided:
-            settle = "a warning is open. Settle it, or accept it."
+            settle = "a warning is open. Change the file or the options, or accept the warning."
             if len(self.check.open) > 1:
                 settle = "warnings are open. Settle or accept each of them."
             yield f"The error is within the limit, but the file does not pass while {settle}"

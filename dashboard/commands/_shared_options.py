@@ -87,7 +87,11 @@ class Member(click.Option):
 
         record = super().get_help_record(ctx)
         keys = ", ".join(FAMILIES[self.family])
-        return record and (record[0], f"{record[1]}  Keys: {keys} (documentation: Reference, {_PAGES[self.family]}).")
+        return record and (
+            record[0],
+            f"{record[1]}  Keys: {keys} (calib help KEY explains one; documentation: Reference, "
+            f"{_PAGES[self.family]}).",
+        )
 
 
 class MemberArgument(click.Argument):
@@ -193,13 +197,13 @@ read = click.option(
     metavar="NAME=VALUE",
     help="Set how the file is read (repeatable): kind=logits, scores=cat,dog, classes=cat,dog, weights=w, "
     "weighting=sampling, group=patient, missing=exclude, split= (ignores a split column), words='quite sure=0.8'. "
-    "A name that does not exist prints the list of names.",
+    "A wrong name prints all names.",
 )
 models_in = click.option(
     "--models-in",
     metavar="COLUMN",
-    help="Column that names the model, if FILE contains several. All are judged on the rows they share. A table "
-    "about a single model names it.",
+    help="Column that names the model, if FILE contains several. All are judged on the rows that they have in common. "
+    "Tables that can show only one model state which one.",
 )
 key = click.option(
     "--key",
@@ -212,8 +216,8 @@ by_place = click.option("--by-place", is_flag=True, help="Join by row number, wi
 _OF_READING: Option = several(
     read,
     click.option("--label", metavar="COLUMN", help="Column with the labels, or with the outcome of the event."),
-    click.option("--event", metavar="CLASS", help="Which of two classes is the event. For a label column of 0 and 1, "
-                                                  "its name also works: --event died is --event 1."),
+    click.option("--event", metavar="CLASS", help="Which of two classes is the event. If the column “died” contains "
+                                                  "0 and 1, --event died means the same as --event 1."),
     click.option("--labels", type=FILE, metavar="FILE", help="File with the labels, joined by a column present in "
                                                              "both files."),
     key,
@@ -308,7 +312,7 @@ rows = click.option(
     type=click.Choice(["auto", "all", "test", "calibration"]),
     default="auto",
     show_default="test rows where a column marks them, else all",
-    help="Rows of the file to use, before any split.",
+    help="Use only these rows of the file and judge all of them, instead of --judge.",
 )
 
 
@@ -337,17 +341,19 @@ division: Option = several(
         "--share",
         type=Share(max_open=True),
         show_default=str(SHARE),
-        help="Share of rows to fit calibrators on, if no column marks them.",
+        help="Share of rows to fit calibrators on, if the file has no column that marks them.",
     ),
     click.option("--folds", type=click.IntRange(2), help="Judge all rows by cross-fitting, with this number of folds."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the split."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the split; another"
+                                                                                      " number draws another half."),
 )  # fmt: skip
 calibrators = member(
     "CALIBRATORS",
     "--calibrator",
     "calibrators",
     multiple=True,
-    help="Also judge the model after recalibration with this calibrator: a key, or a recipe as JSON (repeatable).",
+    help="Also judge the model after recalibration with this calibrator (repeatable): a key, or a key with parameters "
+    'as JSON, such as \'{"key":"quadratic","params":{"prior":4}}\'.',
 )
 counting = click.option(
     "--counting",
@@ -387,7 +393,7 @@ tolerance = click.option(
     type=Share(),
     default=0.02,
     show_default=True,
-    help="Largest calibration error that does not matter, for the verdicts.",
+    help="Largest calibration error that does not matter. Verdicts compare the error with it.",
 )
 
 
@@ -407,8 +413,8 @@ bins: Option = several(
     click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins, equal-width unless --binning is given."),
     click.option("--points", type=click.IntRange(1), help="Rows per bin, with --binning points-per-bin."),
     member("BINNINGS", "--binning", default="auto", show_default=True,
-                 help="Binning scheme: equal-width, equal-mass, distinct, ... auto: 15 bins of equal width, or one bin "
-                      "per value after a calibrator with few distinct outputs."),
+                 help="Binning scheme: equal-width, equal-mass, distinct, ... auto: 15 bins of equal width; if a "
+                      "calibrator returns only a few different values, each value is a bin."),
 )  # fmt: skip
 
 
@@ -459,7 +465,7 @@ of_rows: Option = several(
 """Options for the models and rows of a page, for output that depends on neither bins nor tolerances."""
 of_page: Option = several(of_rows, bins, counting, tolerance, ratio("--ratio"))
 """Options for every choice of a page."""
-model = click.option("--model", help="Title of the model to show (default: the uncalibrated model).")
+model = click.option("--model", help="Title of the model to show (default: the original model).")
 
 _FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "within": "where"}
 

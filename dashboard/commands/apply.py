@@ -25,12 +25,13 @@ def command(calibrator: Path, file: Path, output: Path, force: bool, read: Readi
     """Recalibrate predictions with a saved calibrator.
 
     CALIBRATOR is a file written by calib fit. Probabilities replace the scores in FILE under the same names; labels and
-    all other columns stay. A calibrator of the predicted class only gives no probabilities of the other classes. Its
-    output is confidence, predicted class and label (for a top-k calibrator, the first of the k). An NPY output contains
-    only the probabilities.
+    all other columns stay. Some calibrators correct only the probability of the predicted class. Their output has no
+    probabilities of the other classes, but three columns: confidence, predicted class and label. A top-k calibrator
+    writes the first of its k classes. An NPY output contains only the probabilities.
 
     Large files are processed a few hundred thousand rows at a time, with the same results; their first rows decide how
-    they are read. NPZ files, repeated answers to questions and files with several models are read whole.
+    they are read. NPZ files, files with several answers to one question, and files with several models are read
+    whole.
 
     \b
     Examples:

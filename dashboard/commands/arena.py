@@ -30,7 +30,8 @@ NOTE = (
     "methods",
     multiple=True,
     help="Method to compare (repeatable): a calibrator's key, a recipe as JSON, or choose, the calibrator that calib "
-    "choose recommends. Default: choose and all smooth calibrators. No calibration is always included.",
+    "choose recommends. Default: choose and all smooth calibrators (scaling methods and blends). "
+    "No calibration is always included.",
 )
 @click.option("--out", "-o", type=click.Path(file_okay=False, path_type=Path),
               help="Folder for the results (one CSV per method), to continue from.")  # fmt: skip
@@ -42,14 +43,15 @@ NOTE = (
 def command(path: Path, methods: tuple[str, ...], out: Path | None, jobs: int, level: float, form: str) -> None:
     """Compare calibrators over many experiments.
 
-    An experiment is one model on one data set. Every method is fitted on its calibration rows and judged on its test
-    rows. FOLDER contains a folder DATASET/MODEL for each experiment, with the files calibration.csv and test.csv (or
-    any other format for predictions). FILE.h5 has the layout of the benchmark CalArena: a group dataset/model for each
-    experiment, with the probabilities and labels of both parts.
+    An experiment is one model on one data set. In each, all methods are fitted on the calibration rows and judged on
+    the test rows. FOLDER contains a folder DATASET/MODEL for each experiment, with the files calibration.csv and
+    test.csv (or any other format for predictions). FILE.h5 has the layout of the benchmark CalArena: a group
+    dataset/model for each experiment, with the probabilities and labels of both parts.
 
-    The table has one row per method, by win rate. A method that fails in an experiment counts as no calibration there.
-    Experiments that cannot be read are listed, and the others are used. With --out, an interrupted run continues where
-    it stopped, and only missing results are computed.
+    The table has one row per method. The first has the highest win rate: the share of its comparisons with another
+    method in which its loss is lower. A method that fails in an experiment counts as no calibration there. Experiments
+    that cannot be read are listed, and the others are used. With --out, an interrupted run continues where it stopped,
+    and only missing results are computed.
 
     \b
     Examples:

@@ -37,7 +37,7 @@ _ONLY_DETAILS = ("top-label", "class-wise")
     "--notion",
     "notions",
     multiple=True,
-    help=f"Notion of calibration (repeatable). By default {', '.join(NOTIONS)}; two classes: event first.",
+    help=f"Notion of calibration (repeatable). By default {', '.join(NOTIONS)}; for two classes also event.",
 )
 @_shared_options.member(
     "ESTIMATORS",
@@ -91,11 +91,12 @@ def command(
 ) -> None:
     """Measure calibration errors, with intervals and verdicts.
 
-    The output begins with the verdict on one primary measure, chosen without looking at the outcomes. It also states
-    whether there is evidence of an error of any size. A table follows, with one row per notion (which probabilities are
-    compared with what happened) and estimator (how the error is computed). Each row has the estimate with its interval,
-    the raw value, the noise floor, the p-value, and the verdict at the tolerance. The noise floor is an upper limit of
-    what chance produces: 95 % of perfectly calibrated models have a smaller raw value.
+    The first line gives the rows that are judged. The verdict on one primary measure follows; it is chosen without
+    looking at the outcomes. The output also states whether there is evidence of any error, however small. Then comes a
+    table. Each row combines a notion (which probability is compared with what happened) with an estimator (how the
+    error is computed). It has the raw value of the formula, and the estimate: the raw value without the part that
+    chance adds. It also has an interval, the noise floor, the p-value, and the verdict at the tolerance. By chance
+    alone, 95 % of perfectly calibrated models have a raw value below the noise floor.
 
     \b
     Examples:

@@ -84,14 +84,15 @@ def command(
 ) -> None:
     """Decide whether to recalibrate, and with what.
 
-    Calibrators are compared by cross-validation. The gain of a calibrator is the decrease of the score, by default the
-    log loss. The advice is to leave the model unchanged unless the rows clearly show a gain. The first lines are the
-    advice, with the gain, its interval and the side effects. A table with one row per calibrator follows.
+    Calibrators are compared by cross-validation. The gain of a calibrator is the decrease of the score. By default, the
+    score is the log loss: a penalty for low probabilities of what happened, so lower is better. Unless the rows clearly
+    show a gain, the advice is to leave the model unchanged. The advice comes first, with the gain, its interval and the
+    side effects. A table with one line per calibrator follows.
 
     If a column marks test rows, the gain is measured on these; they play no part in the choice. Without such a column,
-    a random half of the rows is held out for this, if there are more than 1,000. Smaller files are used whole, by
-    cross-validation. In Python, cc.choose(predictions) uses all rows, like --judge all here, and can recommend another
-    calibrator.
+    a random half of the rows is held out to measure the gain, if there are more than 1,000. In smaller files, all rows
+    are used, by cross-validation. In Python, cc.choose(predictions) uses all rows, like --judge all here. It can
+    therefore recommend another calibrator.
 
     \b
     Examples:
@@ -282,9 +283,10 @@ def _text(
         columns = columns if details else tuple(each for each in columns if each.made_of[0] not in _OF_THE_CHOICE)
         lines += ["", *_outputs.aligned(columns, frame)]
         if choice.recalibrate:
-            options = map(_shared_options.calibrator_option, filter(None, (choice.simple, choice.recipe)))
-            either = " or ".join(f"--calibrator {option}" for option in options)
-            lines.append(f"To audit the result or save the calibrator, add {either} to calib audit or calib fit.")
+            options = [_shared_options.calibrator_option(each) for each in (choice.simple, choice.recipe) if each]
+            which = "this option" if len(options) == 1 else "one of these options"
+            lines.append(f"To audit the result or save the calibrator, add {which} to calib audit or calib fit:")
+            lines += [f"  --calibrator {option}" for option in options]
     return lines
 
 

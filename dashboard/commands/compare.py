@@ -50,7 +50,8 @@ def _of_calibrators(context: click.Context, param: click.Parameter, keys: tuple[
     "--estimator",
     "keys",
     multiple=True,
-    help="Estimator (repeatable). By default, the debiased squared error and proper scores.",
+    help="Estimator (repeatable). By default, the debiased squared error (a calibration error without the part that "
+    "noise adds), accuracy, log loss and Brier score.",
 )
 @click.option(
     "--margin",
@@ -96,12 +97,13 @@ def command(
     For every pair, the table has both values and their difference, the first minus the second. A difference below 0
     means that the first model is better; for accuracy, a difference above 0. The difference has an interval, a p-value,
     and a p-value corrected for the number of pairs (Holm). The verdict is better, worse, equivalent, not worse, or
-    cannot tell; --details defines these words. Unless you choose bins, errors by class are measured in groups of rows
-    with similar predictions.
+    cannot tell; --details defines these words. Errors by class are measured in groups of rows with similar predictions,
+    or in the bins that you choose.
 
-    FILE can also be a summary written by calib summarise: exact counts and a sample of rows. Summaries get two answers.
-    One covers all rows and uses each model's own interval; it is valid for any overlap of the rows. The other is paired
-    and covers the sampled rows, if these are the same for all models (calib summarise --rows-of NAME).
+    FILE can also be a summary written by calib summarise: exact counts and a sample of rows. For summaries, two results
+    are printed. The first is for all rows and uses each model's own interval. It is valid whether or not the models
+    were judged on the same rows. The second is for the sampled rows and compares the models row by row. It needs the
+    same sample for all models (calib summarise --rows-of NAME).
 
     To compare calibrators of one model, use calib show pairs FILE --calibrator KEY.
 

@@ -12,7 +12,7 @@ from dashboard.commands._shared_options import ReadingOptions
 
 _JUDGE_ON_OTHERS = (
     "Judge it on rows of another file: on these rows, its errors look too small. To use one file for both, mark its "
-    "rows in a column split (calibration or test), or run calib audit FILE --calibrator KEY."
+    "rows in a column named split (calibration or test), or run calib audit FILE --calibrator KEY."
 )
 
 
@@ -54,8 +54,8 @@ def command(
     than it is.
 
     FILE may be a summary written by calib summarise, for calibrators that need only counts. These are histogram
-    binning, isotonic regression, and scaling of log-odds if no score is near 0 or 1. To fit any other calibrator, use
-    the sample of rows in the summary: --read layout=kept-rows.
+    binning and isotonic regression. If no score is near 0 or 1, scaling of log-odds is also possible. To fit any other
+    calibrator, use the sample of rows in the summary: --read layout=kept-rows.
 
     A file too large for memory is read in parts, several times. Temperature, vector, matrix and Dirichlet scaling give
     the same fit as on the whole file. Calibrators that need only counts are fitted on counts. Other calibrators cannot

@@ -32,14 +32,15 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
               help="Maximum allowed increase over the --baseline.")  # fmt: skip
 @click.option("--overlap", type=click.Choice(["auto", "none", "any"]), default="auto", show_default=True,
-              help="Rows in common with the baseline's file: any or none. With none, the interval is narrower. auto: "
-                   "none if the files differ in the number of rows or labels.")  # fmt: skip
+              help="Rows in common with the baseline's file. With none, the interval is narrower. With any, the files "
+              "may share rows. With auto: none if they differ in the number of rows or in the labels, else "
+              "any.")  # fmt: skip
 @_shared_options.member(
     "REDUCTIONS",
     "--notion",
     help="Notion of calibration. By default that of the baseline. Without one: event for two classes. For more, "
-    "top-label if there are enough rows for separate classes, or if only the top-label error is above the maximum; "
-    "else confidence.",
+    "top-label if there are enough rows for separate classes, else confidence. If only the top-label error is above "
+    "the maximum, it decides, even with few rows.",
 )
 @_shared_options.member(
     "ESTIMATORS", "--estimator", show_default="ece, or the baseline's", help="Estimator of the error."
@@ -82,9 +83,9 @@ def command(
     """Check predictions against a limit (exit code 0, 1 or 2).
 
     The exit code is 0 if the whole confidence interval of the error is below the limit (within). It is 1 for all other
-    verdicts. Miscalibrated: the whole interval is above the limit, and p is at most 5 %. Too few rows to tell: even the
-    interval of a perfectly calibrated model would usually include the limit. Too close to call: all other cases. The
-    estimate itself never decides.
+    verdicts. Miscalibrated: the whole interval is above the limit, and a perfectly calibrated model shows such an error
+    in at most 5 % of samples (p). Too few rows to tell: even the interval of a perfectly calibrated model would usually
+    include the limit. Too close to call: all other cases. The estimate itself never decides.
 
     The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning needs a
     decision (undecided). Warnings are about the file, the bins, or a group of rows that is significantly off by more
@@ -98,10 +99,11 @@ def command(
     half. With --judge all it judges every row.
 
     A baseline is the saved result of an earlier model. With it, the gate passes if the whole interval of the increase
-    is below --max-increase. If the two files may have rows in common, the interval has to be wide (--overlap). With few
-    rows, even an unchanged model fails at the default of 0.01 (one percentage point). To find a limit that an unchanged
-    model passes, run the gate on the released file, with the baseline saved from the same file. Then set --max-increase
-    above the upper end of the printed interval. To compare models on the same rows, use calib compare.
+    is below --max-increase. If the two files may share rows, the interval is wider, because it is unknown which rows
+    are the same (--overlap). With few rows, even an unchanged model fails at the default of 0.01 (one percentage
+    point). To find a limit that an unchanged model passes, compare the released file with itself. Save its baseline,
+    and run the gate on the same file with this baseline. Then set --max-increase above the upper end of the printed
+    interval. To compare models on the same rows, use calib compare.
 
     A baseline that was edited is refused. If the environment variable CALIB_GATE_KEY is set, JSON results are signed
     with it, and a baseline has to be signed with the same key.

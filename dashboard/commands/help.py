@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from dashboard.commands._topics import Topic
 
 
+VERDICTS = ("verdict", "within", "within tolerance", "miscalibrated", "too close to call", "too few rows to tell")
+"""Words at the beginning of an answer: the page on verdicts explains them."""
+
+
 class TopicArgument(click.Argument):
     """Argument for words that name a topic; the shell completes the names."""
 
@@ -58,7 +62,7 @@ def _explained(words: str, found: dict[str, Topic]) -> list[str]:
     from calib_core.text import listed
 
     by_name = {topic.title.casefold(): topic for topic in found.values()} | dict(found)
-    name = words.casefold()
+    name = "verdicts" if words.casefold() in VERDICTS else words.casefold()
     topic = by_name.get("-".join(name.split()), by_name.get(name))
     if topic is None:
         near = difflib.get_close_matches(name[:200], by_name, n=3)

@@ -20,9 +20,9 @@ from dashboard.commands._failures import careful
 def command(file: Path, labels: Path, label_keys: tuple[str, ...], by_place: bool, output: Path) -> None:
     """Join predictions with labels from another file.
 
-    Predictions without a label are left out; a warning gives their number. A key that occurs twice in LABELS is
-    refused. For detections in COCO format, LABELS is the annotations file and there is no key: boxes are matched by
-    overlap.
+    The rows of both files are matched by a key: a column that identifies rows and is present in both. Predictions
+    without a label are left out; a warning gives their number. A key that occurs twice in LABELS is an error. For
+    object detections in COCO format, LABELS is the file of annotations. There is no key: boxes are matched by overlap.
 
     \b
     Examples:

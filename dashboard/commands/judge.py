@@ -17,7 +17,8 @@ from dashboard.commands._failures import careful
     "--judge",
     required=True,
     metavar="COLUMN",
-    help="Column with the judge's rating of every row: yes or no, 1 or 0, C or I, or a number from 0 to 1.",
+    help="Column with the judge's rating of every row: yes or no, 1 or 0, C (correct) or I (incorrect), or a number "
+    "from 0 to 1.",
 )
 @click.option("--human", required=True, metavar="COLUMN", help="Column with the human label of a few rows drawn "
                                                                "at random; empty in all others.")  # fmt: skip
@@ -38,9 +39,11 @@ def command(
 ) -> None:
     """Estimate accuracy from an AI judge and a few human labels.
 
-    The judge may be biased. The human labels correct for that, and the interval is valid if their rows were drawn at
-    random. The answer also has the accuracy by the judge only, and the accuracy in the human-labeled rows only. It
-    states how often the judge accepts right and wrong answers, and the accuracy corrected for these two rates.
+    Each row of FILE is an answer of a model, with a rating by the AI judge; a few rows also have a human label. The
+    judge may be biased. The human labels correct for this bias. The interval is valid if the rows with human labels
+    were drawn at random. For comparison, the output also has the accuracy according to the judge, and the accuracy in
+    the human-labeled rows. It then states how often the judge accepts right answers and wrong answers. The last
+    estimate is the accuracy corrected for these two rates.
 
     \b
     Examples:

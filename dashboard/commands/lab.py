@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "options", multiple=True, metavar="NAME=VALUE", help="Parameter of the distribution (repeatable)."
 )
-@click.option("--experiment", help="Experiment to run (default: estimators); a wrong name lists all.")
+@click.option("--experiment", help="Experiment to run (default: estimators). A wrong name prints all names.")
 @_shared_options.member(
     "ESTIMATORS",
     "--estimator",
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--calibrator",
     "calibrators",
     multiple=True,
-    help="With --estimator: calibrator to fit on each sample.",
+    help="With --estimator: calibrator to fit on each sample (repeatable).",
 )
 @click.option("--rows", "sizes", multiple=True, type=click.IntRange(1, 10_000_000),
               help="With --estimator: sample size (repeatable).")  # fmt: skip
@@ -62,9 +62,9 @@ def command(
 ) -> None:
     """Test estimators and calibrators on known distributions.
 
-    TRUTH is a distribution whose calibration error is known: sigmoid, jumping, drawn, three-classes, example-1,
-    mixture. The command runs an experiment of the papers, or estimators of your choice. Every number has a 90 %
-    interval for its simulation error.
+    TRUTH is a distribution whose calibration error is known (listed below). The command draws many samples from it,
+    and compares the estimates with the known error. It runs an experiment of the papers, or estimators of your choice.
+    Every number has a 90 % interval for its simulation error.
 
     \b
     Examples:

@@ -19,16 +19,19 @@ _NUMBERS = {
     "points": (int, "Rows per bin."),
     "bins": (int, "Number of bins, or of distinct outputs."),
     "classes": (int, "Number of classes."),
-    "error": (float, "Target: an error, a bound or a distance from the truth."),
+    "error": (float, "Largest acceptable error; the question defines of what."),
     "ratio": (float, "Two classes: tolerance for observed / expected events; 1.25 allows 0.8 to 1.25."),
     "width": (float, "Target width of the interval."),
     "level": (float, "Confidence level of an interval or bound."),
-    "risk": (float, "For balance, estimating and miscoverage: accepted probability of a result worse than planned."),
+    "risk": (
+        float,
+        "Accepted probability that the result is worse than planned (questions balance, estimating, miscoverage).",
+    ),
     "rate": (
         float,
-        "For a model that abstains (withholds some answers): target or true rate of withheld or correct answers.",
+        "For a model that withholds some answers: the rate that --share selects.",
     ),
-    "accuracy": (float, "Expected accuracy, or another expected share."),
+    "accuracy": (float, "Expected accuracy, or the expected value of another share that is estimated."),
     "rarest": (float, "Share of rows in which the rarest class is predicted."),
     "tied": (float, "Share of calibration rows whose score also occurs in another row."),
     "withheld": (float, "Share of correct predictions that are withheld."),
@@ -36,14 +39,20 @@ _NUMBERS = {
     "notion": (str, "Notion to recalibrate: top-label, confidence or class-wise."),
     "event_rate": (float, "Validation: expected share of rows with the event."),
     "auroc": (float, "Validation: expected AUROC (C statistic)."),
-    "alpha": (float, "Validation: first parameter of a Beta distribution of risks."),
-    "beta": (float, "Validation: second parameter of a Beta distribution of risks."),
+    "alpha": (
+        float,
+        "Validation, instead of --event-rate and --auroc: first parameter of a Beta distribution of risks.",
+    ),
+    "beta": (float, "Validation, with --alpha: second parameter of this distribution."),
     "threshold": (float, "Validation: risk above which someone acts; adds the net benefit."),
     "ratio_width": (float, "Validation: target width of the interval of observed : expected (O:E)."),
     "slope_width": (float, "Validation: target width of the interval of the calibration slope."),
     "auroc_width": (float, "Validation: target width of the interval of the AUROC."),
     "benefit_width": (float, "Validation: target width of the interval of the standardized net benefit."),
-    "share": (str, "Rate to control if the model abstains: withheld or right."),
+    "share": (
+        str,
+        "What --rate is about: withheld (share of answers withheld) or right (share of given answers that are right).",
+    ),
 }
 
 

@@ -27,21 +27,28 @@ _STEPS = 1000
 @click.option("--style", type=click.Choice(["review", "validation"]), default="review", show_default=True,
               help="Arrangement: for reviewers, or for a paper on an external validation (TRIPOD+AI).")  # fmt: skip
 @click.option("--threshold", type=_shared_options.Share(max_open=True),
-              help="Risk above which someone would act, for the net benefit of --style validation.")  # fmt: skip
+              help="Risk above which someone would act. With --style validation, the report then has the net benefit, "
+                   "which shows whether acting by the model does more good than harm.")  # fmt: skip
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Author or other text below the title.")
 @click.option("--date", default="", help="Date to print (default: today).")
-@click.option("--leave-out", "left_out", multiple=True, metavar="SECTION", help="Leave this section out (repeatable).")
+@click.option(
+    "--leave-out",
+    "left_out",
+    multiple=True,
+    metavar="SECTION",
+    help="Leave this section out (repeatable). A wrong name prints all names.",
+)
 @click.option(
     "--include",
     "added",
     multiple=True,
     metavar="SECTION",
-    help="Include a section left out by default: planner, and for two classes also classes.",
+    help="Add a section that is left out by default: planner; for two classes also: classes.",
 )
 @click.option("--only", "kept", multiple=True, metavar="SECTION", help="Include only this section (repeatable).")
 @click.option("--like", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-              help="Use the choices of this earlier report. FILE, --test and --other must be its files.")  # fmt: skip
+              help="Repeat the settings of this earlier report, for the same data files.")  # fmt: skip
 @click.option("--pdf", type=_shared_options.OUTPUT, help="Also write the report as PDF (needs Chromium).")
 @click.option("--word", type=_shared_options.OUTPUT, help="Also write the report as a Word document (DOCX).")
 @click.option("--latex", type=_shared_options.OUTPUT,
@@ -53,7 +60,7 @@ _STEPS = 1000
 @click.option("--model-card", "card", type=_shared_options.OUTPUT,
               help="Also write verdicts and scores as a section of a model card (Markdown, metadata).")  # fmt: skip
 @click.option("--width", type=click.Choice(["single", "double"]), default="double", show_default=True,
-              help="Column width of those figures: 3.4 or 7 inches.")  # fmt: skip
+              help="Width of the figures of --figures: 3.4 or 7 inches.")  # fmt: skip
 @careful
 def command(
     file: str,
@@ -79,9 +86,9 @@ def command(
 ) -> None:
     """Write a calibration report as one HTML file.
 
-    The report contains a verdict, a data card, the diagrams and tables of the dashboard, the methods with references,
-    and how to reproduce the numbers. It needs no network. For two classes it is about the predicted risk of the event
-    (--event). FILE may be demo:KEY for demo data.
+    The report contains a verdict, a description of the data, and the diagrams and tables of the dashboard. It also has
+    the methods with references, and how to reproduce the numbers. It needs no network. For two classes it is about the
+    predicted risk of the event (--event). FILE may be demo:KEY for demo data.
 
     \b
     Examples:

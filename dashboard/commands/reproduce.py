@@ -42,8 +42,8 @@ def command(
     """Reproduce figures and tables of five published papers.
 
     The result lists every published number, the number found and their difference. FIGURE is a key such as p3-table-1;
-    all runs every one that needs no files, which takes minutes. Without FIGURE, the command lists all keys, with how
-    many numbers agreed in the last full run.
+    the word “all” runs everything that needs no files, which takes minutes. Without FIGURE, the command lists all keys,
+    with how many numbers agreed in the last full run.
 
     \b
     Examples:

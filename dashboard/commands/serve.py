@@ -52,12 +52,12 @@ _LOCAL = ("localhost", "127.0.0.1")
 @click.option(
     "--memory-gb",
     type=click.FloatRange(0.5),
-    help="Total memory in GB for data, server and worker processes (default: half).",
+    help="Total memory in GB for data, server and worker processes (default: half of the machine).",
 )
 @click.option(
     "--processes",
     type=click.IntRange(0, 64),
-    help="Number of worker processes (default: one per CPU, at most 8 and a third of the memory).",
+    help="Number of worker processes (default: one per CPU, at most 8, and as many as fit into a third of the memory).",
 )
 @click.option(
     "--expire",
@@ -85,7 +85,8 @@ def command(
 
     Uploads are private until their owner shares them. They are removed when the owner deletes them, leaves, or does not
     use them for a while. Files are stored only in memory. There is no log-in: run the server behind a proxy that has
-    one and passes the user's name in --user-header. In a Hugging Face Space, host and frame are detected.
+    one and passes the user's name in --user-header. In a Hugging Face Space, --host and --framed-by are set
+    automatically.
 
     \b
     Examples:

@@ -13,7 +13,13 @@ from dashboard.commands._failures import careful
 @click.command("show", cls=_shared_options.Listing)
 @click.argument("exhibit", cls=_shared_options.MemberArgument, family="EXHIBITS", metavar="EXHIBIT")
 @click.argument("file")
-@click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="Option of the exhibit (repeatable).")
+@click.option(
+    "--set",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Option of the exhibit (repeatable). A wrong name prints all names.",
+)
 @_shared_options.model
 @_shared_options.member(
     "REDUCTIONS",

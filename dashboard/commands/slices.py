@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 @click.option(
     "--worst-group",
     is_flag=True,
-    help="Print the multicalibration error: the error in the worst "
-    "group, with interval and noise floor, and one row per group.",
+    help="Print the multicalibration error (the error in the worst group) with its interval, and one row per group. By "
+    "chance, an error rarely exceeds its noise floor.",
 )
 @click.option(
     "--between",
     is_flag=True,
-    help="With --by: compare the values as sites of a study. The measures are observed : expected events, "
-    "intercept and slope of the risk, with verdicts.",
+    help="With --by: compare the values of a column, such as hospitals, with each other. Each has observed : expected "
+    "events, calibration intercept and slope, and a verdict.",
 )
 @click.option("--by-time", is_flag=True,
               help="Compare periods, by the column of dates or by --by: predicted and observed frequency, and "
@@ -60,7 +60,7 @@ def command(
     form: str,
     **given: Any,
 ) -> None:
-    """Find slices where the model is miscalibrated.
+    """Find slices (subgroups) where the model is miscalibrated.
 
     Slices are subgroups of the test rows by the values of other columns; the worst comes first. Without --by, the table
     contains the slices of all columns; p-values are corrected for all of them. Each row has the mean prediction, the

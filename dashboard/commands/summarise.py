@@ -21,9 +21,9 @@ from dashboard.commands._failures import careful
 )
 @click.option("--labels", type=_shared_options.FILE, help="NPY file with the labels of an NPY matrix of scores.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the sample of rows.")
-@click.option("--rows-of", default="", metavar="NAME", help="Name of the rows (default: the file name). Models "
-                                                            "summarized under one NAME sample the same rows, so "
-                                                            "they can be compared in pairs.")  # fmt: skip
+@click.option("--rows-of", default="", metavar="NAME", help="Name of the rows (default: the file name). Give "
+                                                            "the summaries of two models the same NAME to sample "
+                                                            "the same rows, which calib compare pairs.")  # fmt: skip
 @click.option(
     "--engine",
     type=click.Choice(["duckdb"]),
@@ -54,9 +54,9 @@ def command(
     watch, compare, slices, report, and the dashboard. FILES may include summaries: parts can be counted separately, in
     any order.
 
-    FILES may be quoted patterns. With --engine duckdb, DuckDB counts on this machine (for files with one confidence,
-    and whether it was correct or predicted class and label). With --scheduler, the workers of a Dask cluster count;
-    they need the files at the same paths. Both give the same summary, bit for bit.
+    FILES may be quoted patterns. With --engine duckdb, DuckDB counts on this machine. The files then need a confidence
+    column, and either a column of right or wrong, or the predicted class and the label. With --scheduler, the workers
+    of a Dask cluster count; they need the files at the same paths. Both give the same summary, bit for bit.
 
     \b
     Examples:

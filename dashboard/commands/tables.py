@@ -27,11 +27,20 @@ OWN = "methods"
 @click.option("--paper", "papers", multiple=True, metavar="TABLE",
               help="Table of a paper, such as p3-table-5; all lists them.")  # fmt: skip
 @_shared_options.member(
-    "CALIBRATORS", "--calibrator", "calibrators", multiple=True, help="Column of a table of your own (repeatable)."
+    "CALIBRATORS",
+    "--calibrator",
+    "calibrators",
+    multiple=True,
+    help="Calibrator that is a column of a table of your own (repeatable).",
 )
-@click.option("--measure", "measures", multiple=True, help="Measure in your own table, such as TL-ECE (repeatable).")
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Measure in your own table, such as TL-ECE, the top-label ECE (repeatable). A wrong name prints all.",
+)
 @click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
-              help="Number of random splits of each file; files with marked parts are not split.")  # fmt: skip
+              help="Number of random splits of each file; files that mark test rows are not split.")  # fmt: skip
 @click.option("--share", type=_shared_options.Share(max_open=True), show_default="0.5",
               help="Share of rows to fit on in your own table (papers: a third).")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the first split.")

@@ -41,7 +41,8 @@ _LATER = (_UNLABELED, "unpredicted")
 @click.option("--before-labels", "labeled_file", type=_shared_options.FILE, metavar="LABELED",
               help="Compare a file without labels with these labeled rows of the model; nothing is added.")  # fmt: skip
 @click.option("--tolerance", type=click.FloatRange(0, 1, max_open=True),
-              help="Error of a prediction that does not matter. Set with the first batch; default 0.02.")  # fmt: skip
+              help="Largest error of a prediction that does not matter. Set with the first batch; default "
+              "0.02.")  # fmt: skip
 @click.option("--max-ratio", "ratio", type=click.FloatRange(1),
               help="In place of --tolerance: ratio of observed to expected events that does not matter. Set with the "
                    "first batch.")  # fmt: skip
@@ -92,29 +93,31 @@ def command(
 ) -> None:
     """Watch a released model batch by batch (exit code 0, 1 or 2).
 
-    Each run adds the rows of a file, one batch, to the state: a small file that sums up all batches so far. The exit
-    code is 0 until the evidence against calibration is strong enough for an alarm. From that period on it is 1. It is 2
-    if the batch could not be added; the state is then unchanged. Without a file, the current state is printed.
+    Each run adds one batch, the rows of one file, to the state: a small file that sums up all batches so far. A batch
+    covers one period, such as a week. The exit code is 0 until the evidence against calibration is strong enough for an
+    alarm. From that period on it is 1. It is 2 if the batch could not be added; the state is then unchanged. Without a
+    file, the current state is printed.
 
     If every prediction is within the tolerance, the chance of an alarm in a year is at most 5 %, however often you look
     (--false-alarms sets it). A file, or a slice of it (--where), that was added before is not counted again.
 
     With --baseline, the error in bins may exceed that of the released model by up to --max-increase. With --by, each
-    value of a column is watched, too. Half of the false alarms are then allowed for all rows, half for the slices. The
-    answer names the slices that are significantly off.
+    value of a column is watched, too. The accepted chance of a false alarm is then divided: half for all rows together,
+    half for the slices. The answer names the slices that are significantly off.
 
     Add a period when all its outcomes are known. If some outcomes are known sooner than others (deaths before
     discharges), a period that is added too early causes false alarms. So a file that lacks some labels, or all, waits.
-    Run the command again with more labels, in the file or in a file of --labels, or with --close. Batches are counted
-    in the order of their first run. After a year, the evidence is reset and a new year begins.
+    When more labels are known, run the command again with the completed file, or with a file of --labels. If no more
+    will come, add --close. Batches are counted in the order in which they were first given. After a year, the evidence
+    is reset and a new year begins.
 
     With --max-ece or --baseline, FILE can be the summary of a period's rows (calib summarise): the sums are the same,
-    to the bit. Summaries have no likelihood ratios of single rows, which the other questions need.
+    to the bit. The options --tolerance and --max-ratio need single rows, so they do not accept summaries.
 
     With --before-labels, nothing is added, and the scores are compared with those of labeled rows. The exit code is
     then 1 if the distribution of scores has changed. The answer also estimates how often each class occurs, under
-    assumptions that it states. If each period is checked once, the chance of a false change in a year is at most
-    --false-alarms.
+    assumptions that it states. If each period is checked once, the chance that a change is reported in a year
+    without one is at most --false-alarms.
 
     \b
     Examples:

@@ -122,8 +122,8 @@ class BinaryMapExhibit(Exhibit):
         whose = f", {diagram.stratum} (one of {len(strata):,} groups)" if len(strata) > 1 else ""
         band = "" if diagram.lower is None else "Shaded: interval of the probability at each score. "
         return Words(
-            f"{model.title}{whose}: {inside(OWN[diagram.own])} {band}Bars: share of the "
-            f"{scene.counted(diagram.rows)} at each score. Without a bar, the map is extrapolated.",
+            f"{model.title}{whose}: {inside(OWN[diagram.own])} {band}Bars: share of the {scene.counted(diagram.rows)} "
+            "at each score. Without a bar, the map is extrapolated.",
             f"Score after {model.title} against the score before{whose}.",
         ).also(scene.of_all_rows)
 
@@ -193,7 +193,7 @@ class CalibrationMaps(Exhibit):
         largest = "; ".join(f"{each.title}, largest change {short_percent(each.largest)}" for each in drawn)
         arrow = "An arrow leads from a prediction to the recalibrated prediction."
         wrong = "Remaining error: each map minus the true map; an arrow shows the error at its tail."
-        colours = f"Gray: no change. Redder: {a} gains; greener: {b} gains; bluer: {c} gains."
+        colours = f"Gray: no change. Redder: {a} becomes more probable; greener: {b}; bluer: {c}."
         return Words(
             f"{wrong if self.wrong else arrow} {colours} Full color: a change of {scale} or more, on the same scale "
             "in all maps.",
@@ -308,6 +308,6 @@ COLDEST, HOTTEST = 0.25, 8.0
 
 
 def diagram(scene: Scene) -> Call[Movement]:
-    """Return the marks of the uncalibrated model and of the selected calibrator."""
+    """Return the marks of the original model and of the selected calibrator."""
     model = recalibrated(scene)
     return call(cc.diagrams.movement, model.base.predictions, model.predictions, bins=scene.bins, notion=scene.claims)

@@ -417,7 +417,7 @@ class ScoreParts(Exhibit):
             "calibrator tried. Refinement loss: the rest. If an interval includes 0, no gain is shown."
         ).also(
             "The calibration loss is a lower estimate: a better calibrator could improve the score more. It can be "
-            "below 0 by chance. Two fast calibrators and the uncalibrated model are tried; each fold uses the best "
+            "below 0 by chance. Two fast calibrators and the original model are tried; each fold uses the best "
             "on the other folds. Intervals treat the fitted calibrators as fixed and are not corrected for "
             "multiple testing.",
             "For a calibrator that predicts only the top class, the scores before and after are those of the "

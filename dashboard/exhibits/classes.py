@@ -29,7 +29,7 @@ SORTED_BY = tuple(key for key in SORTS if key != "error")
 CLAIMS = Choice(NOTIONS, titles=tuple(REDUCTIONS[key].title for key in NOTIONS))
 """Notions that have claims about each class."""
 _FIRST = {
-    "beyond": "the largest contribution to the error of {} first",
+    "beyond": "the largest part of the error of {} first",
     "share": "largest share of its rows first",
     "rows": "fewest rows first",
     "name": "in the order of the file",
@@ -259,13 +259,12 @@ class Classes(InOrder):
         which, notion = self.which(scene), REDUCTIONS[self.notion].title.lower()
         means = ", ".join(column.heading for column in self.means)
         words = Words(
-            f"One line per class ({notion}): {which}. Rows, shares, {means} and gap are for "
-            f"{in_sentence(title)}. Errors are raw ECE, which noise inflates most where rows are few. Bins: "
-            f"{scene.in_bins}. "
-            "Calibrated: mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as "
-            "large in a calibrated model (exact test by bins). It is corrected for the number of classes and the "
-            "kinds of subsets tested (bins, classes, slices); at most 0.05 is significant. With few rows, "
-            "an error of a class is rarely significant."
+            f"One line for each class ({notion}): {which}. Rows, shares, {means} and gap are for {in_sentence(title)}. "
+            f"Errors are raw ECE, which noise inflates most where rows are few. Bins: {scene.in_bins}. Calibrated: "
+            "mean raw ECE of a perfectly calibrated model. p: the probability of an error at least as large in a "
+            "calibrated model (exact test by bins). It is corrected for the number of classes and the kinds of subsets "
+            "tested (bins, classes, slices); at most 0.05 is significant. With few rows, an error of a class is rarely "
+            "significant."
         )
         return self.noted(words.also(self.rule(scene)), scene).also(*self.tests(scene)[1])
 
@@ -472,7 +471,7 @@ class ClassPanelsExhibit(Paged):
         return call(cc.diagrams.class_validity, *arguments) if alone else beside
 
     def _beside(self, model: Model, scene: Scene) -> Call[Any]:
-        """Return a recalibrated model and the uncalibrated model on the same bins of each class."""
+        """Return a recalibrated model and the original model on the same bins of each class."""
         arguments = model.predictions, self.chosen(scene), self.notion, scene.bins
         return call(cc.diagrams.class_validity, *arguments, before=model.base.predictions)
 
@@ -483,10 +482,10 @@ class ClassPanelsExhibit(Paged):
         if self.curve != "validity" or not after:
             return ()
         alone = {m.title: why for m in after if (why := scene.refusal(self._beside(m, scene)))}
-        dotted = "Dotted: the uncalibrated model in the bins of a recalibrated model."
+        dotted = "Dotted: the original model in the bins of a recalibrated model."
         return (
             *([dotted] if len(alone) < len(after) else []),
-            *(f"{name}, without the uncalibrated model: {why}." for name, why in alone.items()),
+            *(f"{name}, without the original model: {why}." for name, why in alone.items()),
         )
 
 
@@ -539,7 +538,8 @@ class ClassSlopes(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         return Words(
-            f"{scene.model.title}: multinomial logistic recalibration against {called(found.reference)}.",
+            f"{scene.model.title}: multinomial logistic recalibration; every class is compared with "
+            f"{called(found.reference)}.",
             headline=(found.sentence,),
         ).also(
             "A calibrated model has intercepts of 0 and slopes of 1. A slope below 1: the probabilities of the class "

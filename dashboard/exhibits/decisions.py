@@ -56,15 +56,17 @@ _IMPACT = {
     "avoided": "net share of rows on which acting is avoided, compared with acting on all",
 }
 _SCALED = (
-    "Standardized net benefit: as a share of its maximum, the share of rows with the class. Acting avoided: rows "
-    "spared, compared with acting on all, at no loss of rows with the class."
+    "Standardized net benefit: as a share of its maximum, which is the share of rows with the class. Acting avoided, "
+    "compared with acting on all: rows without the class that are spared, minus missed rows with the class. A missed "
+    "row "
+    "counts 1 / odds of the threshold."
 )
 
 
 def _impact() -> tuple[of.Column, ...]:
     """Return the columns of rows found, standardized net benefit, and rows spared."""
     return (
-        of.share("acted on, with the class", "hits"),
+        of.share("of all rows: acted on, with the class", "hits"),
         of.between("interval, with the class", "hits_low", "hits_high"),
         of.number("standardized net benefit", "standardized"),
         of.number_between("interval, standardized", "standardized_low", "standardized_high"),

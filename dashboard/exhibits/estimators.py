@@ -63,9 +63,9 @@ class Estimators(Exhibit):
         chosen = rule if scene.bins is None else bins_said(scene.bins.build())
         caption = f"{notion.title} calibration of {in_sentence(scene.model.title)}, one line per estimator."
         key = (
-            "Tick: raw value, noise included; gray bar: raw values of 95 % of calibrated models. Hollow point: no "
-            "interval. Arrow: off the scale. Squared errors are shown as roots. Bold lines of the table are "
-            "statistically significant (p at most 0.05)."
+            "Point with its line: estimate and interval. Tick: raw value, noise included. Gray bar: raw values of 95 % "
+            "of calibrated models. Hollow point: no interval. Arrow: outside the chart. Squared errors are shown as "
+            "roots. Bold lines of the table are statistically significant (p at most 0.05)."
         )
         for error, titles in drawn.by_smaller_error.items():
             values, errors = (
@@ -78,15 +78,14 @@ class Estimators(Exhibit):
                 f"{error}, because {errors} at least as large."
             )
         more = (
-            f"{notion.caption} {line_words.READING} In the table, squared errors are without the root. "
-            f"Bins of the raw values: {chosen}; estimators with their "
-            "own rule for bins use it."
+            f"{notion.caption} {line_words.READING} In the table, squared errors are without the root. Bins of the raw "
+            f"values: {chosen}; estimators with their own rule for bins use it."
         )
         if not drawn.declared:
             caption += f" None of these is the primary measure: {_rests_on(scene)}."
         verdict, *rest = drawn.sentences
         if scene.claims == "event" and scene.ratio < math.inf:
-            verdict = f"By the calibration error only, {inside(verdict)}"
+            verdict = f"Judged by the calibration error only: {inside(verdict)}"
         words = Words(caption, drawn.headline, headline=(verdict, *rest), key=key)
         frame = scene.get(self.table(scene))
         read: tuple[str, ...] = ()

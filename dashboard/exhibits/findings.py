@@ -125,10 +125,11 @@ class Findings(Exhibit):
             "the largest gap first; the others follow by p-value. A predicted class that is off as a whole precedes "
             "its bins. All rows together are first if they are significantly off and nearly all gaps have the same "
             "direction.",
-            "Rows off, at least: the number of rows times the smallest gap in the interval.",
+            "Rows off, at least: the difference between the predicted and the observed number of rows. It uses the end "
+            "of the interval that is nearest to the prediction.",
             f"{how_judged(scene)} {correction(scene, scene.claims)}",
             *_of_all_rows(scene),
-            "A gap selected because it is large is smaller on average in new rows.",
+            "The largest gaps are partly luck: in new rows, they are smaller on average.",
         )
 
 
@@ -165,9 +166,8 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     if rows.groups is not None:
         return (once,)
     return (
-        f"{once} This test also serves the verdicts on other errors, so it is more cautious than that of a slice. Its "
-        "p-value is often two to three times as large. A slice with nearly all rows can therefore have a smaller "
-        "p-value.",
+        f"{once} It is more cautious than the test of a slice, because it also decides about other errors. Its p-value "
+        "is often two to three times as large. So a slice of nearly all rows can have a smaller p-value than all rows.",
         *(() if scene.claims == "event" else ("The p-value of a predicted class is for its error over all bins.",)),
     )
 

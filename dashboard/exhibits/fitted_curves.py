@@ -24,7 +24,7 @@ BAND = Choice(tuple(BANDS), titles=("Pointwise", "Simultaneous (whole curve)", "
 """Kinds of bands around a curve without bins."""
 
 
-ENOUGH = "The curve is drawn where the effective sample size near a score is at least 20."
+ENOUGH = "The curve is drawn where the rows near a score count as at least 20."
 """Caption of every curve without bins."""
 
 
@@ -67,7 +67,8 @@ class IsotonicCurve(Exhibit):
     def words(self, scene: Scene) -> Words:
         title, (about, band) = scene.model.title, band_words(scene, self.band)
         return Words(
-            f"{title}: the best non-decreasing curve from predictions to outcomes, over the stars. {ENOUGH} "
+            f"{title}: of all curves that never fall, the one that fits the outcomes best (isotonic regression), drawn "
+            f"over the stars. {ENOUGH} "
             f"{band}".rstrip(),
             f"Isotonic reliability curve of {in_sentence(title)} over its stars.",
         ).also(

@@ -22,16 +22,15 @@ MOST = 4
 """Models whose answers are listed: first the files' own, then the recalibrated one in focus, then the others."""
 
 _OF_RISKS = (
-    "The sentence gives the mean risk of the rows whose risk is close to the chosen value. Close means within "
-    "3 points at 50 %, and equally close in log-odds elsewhere. The range is widened up to four times to include "
-    "100 rows, as long as their mean risk stays within the first range. If the file has few distinct "
-    "risks, only rows with the nearest one count. The table has no line for a risk that no row is close to."
+    "Each answer is for the rows whose predicted risk is close to one chosen value. Close means within 3 points at "
+    "50 %, and fewer points toward both ends (equally close in log-odds). The range is widened up to four times to "
+    "include 100 rows. The mean risk of its rows stays in the first range. If the file has few distinct risks, only "
+    "rows with the nearest one count. The table has no line for a risk that no row is close to."
 )
 _OF_CONFIDENCES = (
-    "The rows counted have a confidence within 3 points of the chosen value. The range is widened up to 12 "
-    "points to include 100 rows, as long as their mean confidence stays within 3 points. If the file has few "
-    "distinct confidences, only rows with the nearest one count. The table has no line for a confidence that no row "
-    "is close to."
+    "Each answer is for the rows with a confidence within 3 points of one chosen value. The range is widened up to 12 "
+    "points to include 100 rows. The mean confidence of its rows stays within 3 points. If the file has few distinct "
+    "confidences, only rows with the nearest one count. The table has no line for a confidence that no row is close to."
 )
 _INTERVALS = (
     "Each interval is exact (Clopper and Pearson 1934; wider for rows in groups) and valid for one chosen value. "
@@ -46,7 +45,8 @@ EXPLAINED = (
     "model looks off at some of them by chance. A gap is therefore colored only if 95 % of calibrated models have no "
     "gap that large at any position. \u201cNo clear gap\u201d: the interval includes the predicted value. "
     "\u201cNot significant here\u201d: the interval misses the predicted value, but a gap of this size "
-    "can still be chance. Bins are fewer, so a bin can be significant where a position is not."
+    "can still be chance. The diagram has fewer bins than the slider has positions, so a bin can be significant where "
+    "a position is not."
 )
 """Help text next to a bar."""
 
@@ -77,7 +77,7 @@ def off_elsewhere(scene: Scene, answer: LocalAnswer) -> str:
     first, places = scene.focused(model=scene.titles[0]), Findings()
     if not first.refusal(places.table(first)):
         for finding in places.worst(first, 1)["finding"]:
-            return f"Significantly off: {inside(str(finding).rpartition(' (')[0])}."
+            return f"Some rows are significantly off: {inside(str(finding).rpartition(' (')[0])}."
     verdicts = VerdictExhibit().table(scene)
     for line in () if scene.refusal(verdicts) else scene.get(verdicts).to_dict("records"):
         if line["model"] == scene.titles[0] and line["verdict"] == MISCALIBRATED:

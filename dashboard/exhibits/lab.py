@@ -119,9 +119,9 @@ class LabCurve(Exhibit):
         """Explain which error is estimated here and which on the overview."""
         title = inside(self._notion().title)
         return (
-            f"Here the error of one notion is estimated ({title}), on all {rows(self.n)} rows. The overview "
-            "evaluates the confidence in the predicted class on the test rows, so its number can differ. If this "
-            "sample is loaded from here, the test rows are all rows."
+            f"Here the error of one notion is estimated ({title}), on all {rows(self.n)} rows. The overview evaluates "
+            "the confidence in the predicted class on the test rows, so its number can differ. If you use this sample "
+            "as data, all its rows are test rows."
         )
 
     def _notion(self) -> cc.Recipe:
@@ -227,7 +227,7 @@ _WRITTEN = (
     of.number("upper end", "high"),
     of.number("true error", "true"),
     of.number("bias"),
-    of.number("95 % quantile of the distance", "worst"),
+    of.number("95 % quantile of the distance from the true error", "worst"),
     of.number_between(line_words.AT_LEVEL, "worst_low", "worst_high"),
     of.number("mean square", "mse"),
     of.number_between(line_words.AT_LEVEL, "mse_low", "mse_high"),
@@ -328,7 +328,7 @@ class LabDrift(Exhibit):
     start: Annotated[int, Range(1, HORIZON), "Begins at period", "the first of 52 periods with the drift"] = 14
     n: Annotated[int, Range(10, 2000, log=True), "Rows of a period", "outcomes of each period"] = 100
     draws: Annotated[int, Range(2, 500, log=True), "Years", "number of simulated years"] = 20
-    seed: Annotated[int, Range(0, MOST_SEED), "Which years (number)", "another number draws different years"] = SEED
+    seed: Annotated[int, Range(0, MOST_SEED), "Years no.", "another number draws different years"] = SEED
 
     meanings = of.Meanings(
         {

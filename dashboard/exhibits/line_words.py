@@ -32,26 +32,26 @@ INFLATED = (
 """Effect of noise on a raw value."""
 VALUE = (
     f"Raw value: the result of the estimator's formula. {INFLATED} Estimate: corrected for noise, and always in the "
-    "interval. A maximum error (MCE) is not corrected: its estimate is the largest gap in the bins or groups that its "
-    "interval is about. Its raw value is the largest gap in the estimator's own bins, so the two can differ."
+    "interval. A maximum error (MCE) is not corrected: its estimate and its raw value are the largest gaps, but they "
+    "can be in different bins."
 )
 FLOOR = (
-    "Noise floor: labels are drawn from these predictions, so that the model is perfectly calibrated. In 95 % of "
-    "draws, the raw value is at most the noise floor. The p-value (p) is the share of draws with a raw value at least "
-    "as large. If the name of an error follows p in parentheses, such as “(mean gap)”, p is from the test of that "
-    "error. The line's own error is at least as large, so it is significant whenever the error in parentheses is. The "
-    "mean gap is the observed frequency minus the mean prediction. If a line has several tests, its p is the smallest, "
-    "corrected for the choice among them, but not for the number of lines."
+    "Noise floor: labels are simulated many times with exactly the predicted probabilities, so that the model is "
+    "perfectly calibrated. In 95 % of draws, the raw value is at most the noise floor. The p-value (p) is the share of "
+    "draws with a raw value at least as large. Another error in parentheses after p, such as “(mean gap)”: p is from "
+    "the test of that error. The error of the line is at least as large, so it is significant if the error in "
+    "parentheses is. The mean gap is the observed frequency minus the mean prediction. If a line has several tests, "
+    "its p is the smallest, corrected for their number, but not for the number of lines."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. “As bad or worse” after p: the share of "
-    "calibrated models with an accuracy or score as bad or worse. In this table the p of the Brier score is one-sided; "
-    "Spiegelhalter's test in the verdict is two-sided. A score that is better than expected is evidence of an error, "
-    "too: probabilities that are too cautious score better, for example."
+    "calibrated models whose accuracy or score is at least as bad. This p is one-sided; Spiegelhalter's test in the "
+    "verdict uses the Brier score, too, but is two-sided. A score can also be better than expected. This is evidence "
+    "of an error, too: for example, probabilities that are too cautious score better."
 )
 GAP_ABOVE = (
     "The mean gap is the observed frequency minus the mean prediction. It is a raw value. The estimate of an error is "
-    "corrected for chance, so it can be printed smaller than the gap."
+    "corrected for noise, so it can be smaller than this gap."
 )
 """Note added where a printed mean gap exceeds an error that contains it."""
 _PART_OF = {"event": ("event", "top-label", "class-wise"), "confidence": ("confidence", "top-label")}
@@ -274,7 +274,7 @@ def missing(frame: pd.DataFrame) -> tuple[str, ...]:
     return tuple(
         f"No verdict for {listed(list(map(inside, titles)))}. {begun(note)}."
         if floored
-        else f"No noise floor for {listed(list(map(inside, titles)))}. {begun(note)}."
+        else f"No noise floor for {_floorless(list(map(inside, titles)))}. {begun(note)}."
         if measured
         else f"{_named(list(titles))} {'is' if len(titles) == 1 else 'are'} not available. {begun(note)}."
         for (note, measured, floored), titles in reasons.items()
@@ -283,7 +283,12 @@ def missing(frame: pd.DataFrame) -> tuple[str, ...]:
 
 def _named(titles: list[str]) -> str:
     """Return the titles, or their number if they are many."""
-    return listed(titles) if len(titles) <= MOST_NAMED else f"{len(titles)} other estimators"
+    return listed(titles) if len(titles) <= MOST_NAMED else f"{len(titles)} of the estimators"
+
+
+def _floorless(titles: list[str]) -> str:
+    """Return the titles, or where to see them if they are many."""
+    return listed(titles) if len(titles) <= MOST_NAMED else "estimators with a dash in the table"
 
 
 def looks(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ class Arena(Exhibit):
         pairs = zip(known["title"], known["win_rate"], strict=True)
         shares = "; ".join(f"{title} {in_percent(share)}" for title, share in pairs)
         return Words(
-            "An experiment is one model on one data set. Every method is fitted on its calibration rows and "
+            "An experiment is one model on one data set. In each, all methods are fitted on the calibration rows and "
             "evaluated on its test rows. A method that fails counts as no calibration there. The recommended "
             "calibrator is the advice of calib choose in each experiment, which can be none.",
             alt=f"Win rates over {sizes}: {shares}.",
@@ -139,7 +139,10 @@ class Arena(Exhibit):
 def _marks(board: Leaderboard) -> str:
     if board.n_datasets < 2:
         return "Open marks: there is no interval, because all experiments are on one data set."
-    return f"Lines: {at_level(board.level)} bootstrap intervals over data sets. Filled: excludes 50 % or 0."
+    return (
+        f"Lines: {at_level(board.level)} bootstrap intervals over data sets. Filled: the interval excludes 50 % "
+        "(win rate) or 0 (improvement)."
+    )
 
 
 def _read(benchmark: str) -> tuple[str, ...]:

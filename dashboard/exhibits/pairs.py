@@ -38,8 +38,8 @@ from dashboard.session import Call, Scene, call
 WHOLE = "whole"
 """Instead of a notion: whole predictions, evaluated by scores."""
 VALUES_DIFFER = (
-    "The difference is corrected for noise, like its interval. So it can deviate from the difference of two raw values "
-    "or of two estimates."
+    "The difference is corrected for noise, like its interval. So it is not simply one raw value, or one estimate, "
+    "minus the other."
 )
 IN_GROUPS = (
     "Errors by class are measured in groups of rows with similar predictions here, so their raw values differ from "
@@ -50,8 +50,8 @@ P_VALUES = "p: the p-value of no difference. p, Holm: corrected for the number o
 _FIVE_WORDS = (
     "Better or worse: p is at most 5 %, and the interval excludes 0. The margin is {}. “Within margin” after better "
     "or worse: the whole interval is closer to 0 than the margin. Equivalent: neither better nor worse, and the whole "
-    "interval is closer to 0 than the margin. Not worse: neither better nor worse, and the interval rules out that the "
-    "first is worse by the margin or more. Cannot tell: the interval does not rule that out."
+    "interval is closer to 0 than the margin. Not worse: none of these, but the interval rules out that the first "
+    "is worse by the margin or more. Cannot tell: none of these."
 )
 
 
@@ -174,7 +174,7 @@ MOST = 3
 
 
 def better(scene: Scene) -> tuple[str, ...]:
-    """Compare the first file's uncalibrated model with those of other files; empty if there is one file."""
+    """Compare the first file's original model with those of other files; empty if there is one file."""
     models = scene.bases[: MOST + 1]
     if len(models) < 2:
         return ()

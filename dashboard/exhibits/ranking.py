@@ -132,14 +132,16 @@ class Uses(Exhibit):
         return Words(
             "Ranking: the probability that a correct prediction has higher confidence than a wrong one; ties count "
             "half. Pairs of rows reversed: share of pairs whose order by confidence (for an event, by its risk) "
-            f"changes. Sets: classes such that {wanted} of the rows have the true class in their set; smaller is "
-            "better.",
+            f"changes. Sets: each row has a set of classes, and {wanted} of the sets contain the true class. Smaller "
+            "sets are better.",
             headline=cc.evaluation.usefulness.sentences(frame),
         ).also(
             "The sets of each half of the rows use thresholds from the other half. Each set then contains the true "
             f"class with probability {wanted} or more for any model, if rows are independent and identically "
-            "distributed. LAC: all classes with a probability above one threshold; a set can be empty. APS: the "
-            "most probable classes up to a total probability, without randomization.",
+            "distributed. LAC (least ambiguous set-valued classifier): all classes with a probability above one "
+            "threshold; a set "
+            "can be empty. APS (adaptive prediction sets): the most probable classes up to a total probability, "
+            "without randomization.",
             "Each interval is for one difference, after minus before on the same rows, from the contribution of "
             "every row. For sets, it accounts for estimated thresholds. Reversed pairs are counted and have no "
             "interval.",
@@ -209,10 +211,10 @@ class Skills(Exhibit):
             "half (AUROC; 0.5: confidence is uninformative). Skill: reduction of the squared error relative to "
             "predicting the accuracy for every row; below 0, the confidences are worse than that."
         ).also(
-            "Overconfidence: mean confidence minus accuracy; below 0, the model is underconfident. Area: mean "
-            "error rate over all shares of rows answered, the most confident first. Avoidable area: area minus "
-            "that of the best order of the same rows. Rows of equal confidence are answered together, so the most "
-            f"confident {in_percent(self.coverage)} can be slightly more.",
+            "Overconfidence: mean confidence minus accuracy; below 0, the model is underconfident. Area: the mean "
+            "error rate over all shares of rows that could be answered, the most confident first. Avoidable area: how "
+            "much smaller it would be if all correct rows came first. Rows of equal confidence are answered together, "
+            f"so the most confident {in_percent(self.coverage)} can be slightly more.",
             "Intervals at 90 %, not corrected for multiple testing. Accuracy and overconfidence: Clopper and "
             "Pearson's, exact for independent, unweighted rows. Ranking: DeLong's. Skill and areas: from the "
             "contribution of every row, tested by simulation for 10 rows or more correct and 10 wrong. Grouped "

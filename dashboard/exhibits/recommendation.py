@@ -250,7 +250,7 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
         f"calibrators. Equal to best: the {gain} is at least {at_level(MOST)} of the largest, or at least half of it "
         "and not significantly smaller."
     )
-    unchanged = "The uncalibrated model counts as equal if no calibrator is recommended."
+    unchanged = "The original model counts as equal if no calibrator is recommended."
     ranking = f"{auroc_heading(found.table)}: {auroc}{folds}."
     return " ".join(filter(None, (columns, _excluded(found), unchanged, ranking)))
 

@@ -89,17 +89,17 @@ class BandedBins(Exhibit):
     def words(self, scene: Scene) -> Words:
         title, bands = scene.model.title, scene.get(self._bands(scene))
         level, chance = percent(bands.level, 0), percent(1 - bands.level, 0)
-        lie = "lies" if bands.outside == 1 else "lie"
+        lie = "is" if bands.outside == 1 else "are"
         outside = (
-            f"{bands.outside} of {len(bands.frame())} stars {lie} outside their band; "
-            f"of a calibrated model, about {chance} would."
+            f"{bands.outside} of {len(bands.frame())} stars {lie} outside the band of calibrated models; "
+            f"of a calibrated model, about {chance} would be."
         )
         return Words(
-            f"{title}. Calibrated models: {level} consistency band of each bin for a calibrated model with these "
+            f"{title}. Calibrated models: for each bin, the range of {level} of calibrated models with these "
             f"confidences (1,000 resamples). Interval of observed: exact {level} interval of the bin. {outside}",
             f"Reliability diagram of {in_sentence(title)} with consistency bands. {outside}",
             (BY_CLASS,) if _of_classes(scene.get(self.table(scene))) else (),
-            key="Gray: the band of calibrated models. Whiskers: the interval of observed.",
+            key="Gray: the band of calibrated models. Whiskers: the interval of the accuracy.",
         )
 
     def _bands(self, scene: Scene) -> Call[Any]:
@@ -328,7 +328,8 @@ class Reliability(Exhibit):
         if wanted is None:
             return ()
         bands = scene.get(wanted)
-        outside = f"{bands.outside} of {len(bands.frame())} bins outside the {percent(bands.level, 0)} consistency band"
+        bins = f"{bands.outside} of {len(bands.frame())} bins {'is' if bands.outside == 1 else 'are'}"
+        outside = f"{bins} outside the {percent(bands.level, 0)} band of calibrated models"
         return (f"{title}: {outside}; of a calibrated model, about {percent(1 - bands.level, 0)} would be.",)
 
     def _of_curve(self, scene: Scene) -> tuple[str, ...]:

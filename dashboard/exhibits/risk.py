@@ -35,15 +35,15 @@ GIVEN = "Intervals of observed frequency, ratio and intercept are for these rows
 ENDS = (
     "The intervals of observed frequency, gap, ratio and intercept take the rows and their predicted risks as fixed: "
     "only the outcomes vary by chance. So they are often narrower than the usual interval of a frequency, and do not "
-    "apply to the event rate in new rows. The interval of a slice's observed frequency does: it is the usual exact one "
-    "(Clopper and Pearson 1934)."
+    "apply to the event rate in new rows. The interval of a slice's observed frequency is the usual exact one (Clopper "
+    "and Pearson 1934), which applies to new rows."
 )
 """Explains what the intervals of a risk are for."""
 DISTANCES = (
     "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth curve "
     "of the observed frequency. Emax: the largest distance. ICI, E50 and E90 with an interval are corrected for "
-    "noise, so they can be smaller than the mean gap, a raw value. Noise floor: 95 % of perfectly calibrated models "
-    "have a smaller uncorrected distance."
+    "noise, so they can be smaller than the mean gap, which is not. Noise floor: 95 % of perfectly calibrated models "
+    "have a smaller uncorrected distance; it is not for comparison with the corrected ones."
 )
 
 
@@ -139,13 +139,13 @@ class InTheLargeExhibit(Exhibit):
         differs = f"{'differ' if found.differs else 'do not differ'} significantly ({chance(found.p_value)})"
         caption = (
             f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
-            f"rows. Predicted and observed frequency {differs}; p is corrected for the errors that contain this one, "
-            "not for other measures."
+            f"rows. Predicted and observed frequency {differs}. This p allows for the larger errors that include this "
+            "gap, such as the ECE. It is not corrected for the other measures."
         )
         return Words(caption, f"{MEASURES} by {in_sentence(title)}. {caption}").also(
-            f"{ENDS} The end nearer to a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "
-            f"interval, because several errors are judged together. The other end "
-            f"is that of a {at_level(found.level)} interval. Method: {found.method}.",
+            f"{ENDS} Their end nearer to a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "
+            f"interval, because several errors are tested jointly. The other end is that of a {at_level(found.level)} "
+            f"interval. Method: {found.method}.",
             "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
             "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, risks are "
             "too spread out: once the mean is corrected, high risks are too high and low risks too low.",
@@ -256,16 +256,17 @@ class UpdateTestExhibit(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         return Words(
-            "Each update is tested against logistic recalibration, the simplest first. The first that fits no "
-            "significantly worse (p above 0.05) is enough. So an update larger than needed is found in at most about "
+            "Each update is tested against logistic recalibration, the simplest first. The first that does not fit "
+            "significantly worse (p above 0.05) is enough. An update larger than needed is chosen in at most about "
             "5 % of samples.",
             headline=(found.sentence,),
         ).also(
             f"The chosen update on these rows: {found.formula}."
             if found.update != "none"
-            else "With few rows, a needed update is not found, so this does not show that the risks are calibrated.",
-            "Every update here changes all rows alike. Whether one site or group needs its own is another question: "
-            "see the recommendation.",
+            else "With few rows, a needed update can be missed, so this does not show that the risks are calibrated.",
+            "Every update here changes all rows alike. The recommendation (calib choose) also considers an update of a "
+            "single site or "
+            "group.",
             "Tested on the calibration rows, or on all rows if they are cross-fitted. Revision, the largest update of "
             "the published procedure, needs the predictors of the model and is left out.",
         )
@@ -331,7 +332,7 @@ class Gains(Exhibit):
         return Words(
             f"Evaluated on {scene.unseen(rows)}. The estimate is corrected for noise and always in the interval. "
             "Log loss is computed on the rows that a calibrator answers. If the file has only one confidence per row, "
-            "it is the log loss of the confidence. It is empty if a calibrator does not define one."
+            "it is the log loss of the confidence. It is empty if a calibrator gives no full probabilities."
         ).also(*line_words.of_both(scene))
 
 

@@ -75,13 +75,13 @@ def words(scene: Scene) -> Words:
     mine = scene.get(of_model(scene))
     note = f"{begun(mine.note)}." if mine.note else ""
     return Words(
-        f"Mean predicted risk of the {rows} in each bin, and the share that {happened}, with its "
-        f"{own_interval(scene)}. Calibrated models: the range of {at_level(LEVEL)} of them, for each bin.",
+        f"For each bin (range of the risk): mean risk of its {rows}, and the share that {happened}, with its "
+        f"{own_interval(scene)}.",
         f"Observed frequency against predicted risk of {name}. {_largest(frame, title)}",
         headline=_headline(scene, scene.get(tested), happened),
-        key="Star: one bin. Gray band: calibrated models. Line: smooth curve with its band, drawn where the effective "
-        f"sample size near a risk is at least 20. Spikes below (square-root scale) count {rows}: upward with the "
-        "event, downward without it. Hollow: fewer than 10 rows. Triangle at the edge: beyond the axis.",
+        key=f"Star: one bin. Gray band: range of {at_level(LEVEL)} of calibrated models. Line: smooth curve with its "
+        "band, drawn where the rows near a risk count as at least 20. Spikes (square-root scale) count "
+        f"{rows}: up with the event, down without it. Hollow: fewer than 10 rows. Triangle: outside the chart.",
     ).also(
         f"Bins: {mine.bins}{'' if scene.bins else ', fixed before looking at the outcomes'}.",
         bins_counted(scene),

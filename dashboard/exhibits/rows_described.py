@@ -19,8 +19,8 @@ from dashboard.session import Call, Scene, call, changes, division, file
 
 _GROUP = "rows: "
 NO_P = (
-    "There are no p-values: the table describes these rows, and a test would ask about other rows. A difference that "
-    "matters can have a large p, and one that does not a small p (Vandenbroucke et al., 2007)."
+    "There are no p-values, because the table describes these rows only. An important difference can have a large p, "
+    "and an unimportant one a small p (Vandenbroucke et al., 2007)."
 )
 """Reason for having no tests."""
 
@@ -61,7 +61,7 @@ class RowFlow(Exhibit):
         named = f" Event: {event}." if event else ""
         return Words(f"Rows of the file at every step of the evaluation.{named}").also(
             "Rows that never came into the file are not counted here, such as people who were not eligible.",
-            "A row that lacks several values counts at the first of these columns.",
+            "A row that lacks several values is counted for the first of these columns.",
         )
 
 
@@ -98,9 +98,9 @@ class RowCharacteristics(Exhibit):
         by = f"by {event}" if event else "all together"
         also = f" and {self.by}" if self.by else ""
         return Words(f"Characteristics of {scene.judged_rows}, {by}{also}.").also(
-            "A column of numbers has its mean with the standard deviation (SD), and its median with the quartiles, of "
-            f"the known values. Numbers with at most {FEW_VALUES} different values are counted like words, and more "
-            "dates than that by periods of the calendar. Shares are of all rows of the group; missing values are a "
-            "line of their own.",
+            "A column of numbers has two lines: mean with standard deviation (SD), and median with quartiles, of the "
+            f"known values. A column with at most {FEW_VALUES} different values has a line for each value. A column "
+            "with more dates has a line for each period of the calendar. Shares are of all rows of the group; missing "
+            "values have their own line.",
             NO_P,
         )

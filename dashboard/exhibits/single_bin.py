@@ -100,7 +100,8 @@ def _each_model(scene: Scene) -> tuple[str, ...]:
     if len(scene.models.shown) < 2:
         return ()
     return (
-        f"Each model has its own rows in this place. Each {own_interval(scene)} is for one model, not for all at once.",
+        f"Each model puts its own rows into this bin. Each {own_interval(scene)} is for one model, not for all at "
+        "once.",
     )
 
 
@@ -161,8 +162,8 @@ class BinByClass(Exhibit):
             f"{ends_said(scene)}: accuracy of {n} predicted classes against their mean confidence.",
             (
                 f"Exact intervals, simultaneous for the {n} classes of this bin at {at_level(zoom.level)}.",
-                "Findings are corrected for all bins, classes and slices, so a class marked here need not be "
-                "significant there. The class with the largest error beyond noise is first.",
+                "Only one bin is tested here. The findings are corrected for all bins, classes and slices, so a class "
+                "marked here need not be significant there. The class with the largest error beyond noise is first.",
             ),
             (found,),
             marks,

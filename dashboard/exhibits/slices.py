@@ -41,9 +41,9 @@ _SAYS, _RISK = "mean confidence of", "mean risk of"
 _RIGHT, _OBSERVED = "Observed: the accuracy", "Observed: the frequency of the event"
 
 _COMPARED = (
-    "Against the rest: the slice's gap minus the gap of all other rows. If the other rows contain a miscalibrated "
-    "slice, a calibrated slice differs from them, too. Differs from the rest: this difference is significant (Newcombe "
-    "1998 or Hoeffding 1963; corrected for the numbers of slices and columns)."
+    "Against the rest: the slice's gap minus the gap of all other rows. A calibrated slice can also differ from them, "
+    "if they contain a miscalibrated slice. Differs from the rest: this difference is significant (Newcombe 1998 or "
+    "Hoeffding 1963; corrected for the numbers of slices and columns)."
 )
 _KINDS = ("bins", "predicted classes in bins", "predicted classes", "class probabilities")
 """Kinds of places besides slices, in the order in which predictions with more information have them."""
@@ -59,20 +59,21 @@ def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False
     kinds = kinds_with_slices(rows) if of_slices else kinds_of_places(rows)
     sliced = kinds_with_slices(rows) - 1
     named = [*_KINDS[:sliced], *["slices"][: kinds - sliced]]
-    how = "Holm's method (1979) corrects p for the number of bins."
+    how = "p is corrected for the number of bins by Holm's method (1979)."
     if kinds > 1:
         also = ""
         if kinds > sliced and (columns := 0 if too_many(scene) else columns_looked_at(rows)) != 1:
             also = f", and for slices also by {f'{columns}, ' if columns else ''}the number of columns"
-        within = " (slices: within each column)" if kinds > sliced else ""
-        how = (
-            f"Holm's method (1979) corrects p for the number of subsets of each kind{within}. Then p is multiplied by "
-            f"{kinds}, the number of kinds{also}."
+        same = (
+            "Holm's method (1979) corrects for the number of subsets of the same kind (of slices: in the same column)."
+            if kinds > sliced
+            else "Holm's method (1979) corrects for the number of subsets of the same kind."
         )
+        then = f"Then p is multiplied by {kinds}, the number of kinds{also}."
+        how = f"p is corrected for all subsets tested ({listed(named)}). {same} {then}"
     return (
-        f"Kinds of subsets tested: {listed(named)}. {how} A corrected p of at most 0.05 is significant. So the "
-        "probability of even one false alarm among these subsets is at most 5 %. This p-value is the same in every "
-        "table, card and report."
+        f"{how} A corrected p of at most 0.05 is significant: the probability of even one false alarm among all these "
+        "subsets is at most 5 %. A subset has the same p in every table, card and report."
     )
 
 
@@ -80,9 +81,9 @@ def bins_counted(scene: Scene) -> str:
     """Note on which bins the sentence above a diagram counts."""
     rows = scene.get(scene.model.predictions)
     test = "an exact test" if counts_rows(rows) else "Hoeffding's bound (1963)"
-    counted = f"The sentences at the top name bins only if they are significantly off by {test}."
+    counted = f"The sentences above the chart name only bins that are significantly off by {test}."
     if scene.claims == "confidence" and rows.kind != "confidence":
-        counted += " A bin has the rows of all classes, so errors of classes can cancel in it."
+        counted += " A bin contains rows of all classes, so errors of classes can cancel in it."
     return f"{counted} {correction(scene, scene.claims)}"
 
 
@@ -226,7 +227,7 @@ class Slices(BySlice):
         )
 
 
-_COLOURS = "Filled: significantly off. Hollow: only without correction. Gray: no evidence."
+_COLOURS = "Filled: significantly off. Hollow: significant only before correction. Gray: not significant."
 
 
 def marks(scene: Scene) -> str:
@@ -355,11 +356,11 @@ class Sites(OfSites):
             headline=self.sentences(scene),
             key="Shaded: the tolerance. Diamond: the pooled ratio. Dotted: prediction for a new value.",
         ).also(
-            "All 90 % intervals of a measure are valid jointly (Bonferroni). Those of ratio and intercept are exact, "
-            "those of the slope Firth's profile. The verdict compares the ratio with its tolerance. Within: "
-            "shown to be fine. Miscalibrated: shown to be off. Too few rows: even a calibrated model with these risks "
-            "would need more events.",
-            "A verdict is about observed : expected only. A slice with a ratio of 1 can have risks too high for some "
+            "All 90 % intervals of one measure are valid jointly (Bonferroni). They are exact for ratio and intercept; "
+            "for the slope, they use the profile likelihood with Firth's correction. The verdict compares the ratio "
+            "with its tolerance. Within: shown to be fine. Miscalibrated: shown to be off. Too few rows: even a "
+            "calibrated model with these risks would need more events.",
+            "A verdict is about observed : expected only. In a slice with a ratio of 1, risks can be too high for some "
             "rows and too low for others.",
         )
 
@@ -550,10 +551,10 @@ class Scan(Exhibit):
 
 
 _READ = (
-    "Error: the largest total error over a range of neighboring predictions in a group, as a share of the group. "
-    "The multicalibration error is the largest of these, each multiplied by the group's share of all rows. So small "
-    "groups have little weight. Noise floor: 95 % of perfectly calibrated models with these predictions have a "
-    "smaller error."
+    "Error of a group: take the range of predictions in which observed and predicted events differ most. The error is "
+    "this difference, divided by the rows of the group. The multicalibration error is the largest of these errors, "
+    "each multiplied by the group's share of all rows. So small groups have little weight. Noise floor: 95 % of "
+    "perfectly calibrated models with these predictions have a smaller error."
 )
 _JOINT = (
     "This test differs from that of a slice's mean gap: errors of opposite sign do not cancel. The intervals are "

@@ -13,26 +13,26 @@ from dashboard.session import Call, Model, Scene, call, in_sentence
 
 IN_BINS = "Mean confidence and accuracy of the rows in each bin."
 BY_CLASS = (
-    "Error by predicted class: mean absolute gap of the bin's predicted classes. Difference of classes: mean distance "
-    "of their gaps from the gap of the whole bin. If the classes do not differ, it is at most the next column's number "
-    "in 95 % of samples (corrected for the number of bins)."
+    "A gap is accuracy minus confidence. Error by predicted class: mean absolute gap of the bin's predicted classes. "
+    "Difference of classes: mean distance of their gaps from the gap of the whole bin. At most by noise: if the "
+    "classes do not differ, the difference is below this in 95 % of samples (corrected for the number of bins)."
 )
 _STAR = "Star: one bin{}."
 _INTERVAL = f" with its {at_level(LEVEL)} interval"
-_BAND = f"Gray: range of {at_level(LEVEL)} of stars of calibrated models."
+_BAND = f"Gray: range of {at_level(LEVEL)} of the stars of calibrated models."
 _STEM = (
-    "Strong plus: the bin's classes differ. Its distance from the star is their mean difference, of which noise can "
-    "explain the dotted part."
+    "Strong plus: the predicted classes of the bin differ significantly. Its distance from the star is their mean "
+    "difference; noise can explain the dotted part."
 )
 _PALE = (
-    "Pale plus: how far the classes are off on average, measured from the diagonal; they do not clearly differ. "
-    "Bracket: where noise alone would put the plus."
+    "Pale plus: the classes do not clearly differ. Its distance from the diagonal is their mean error. Bracket: where "
+    "noise would put the plus."
 )
 _PRINTED = (
     "Plus, as printed by Gupta and Ramdas: its distance from the diagonal is the error by predicted class. With few "
     "rows of each class, most of it is noise."
 )
-_HOLLOW = "Hollow: pooled neighboring bins of fewer than 10 rows, with an interval if they have 10 rows together."
+_HOLLOW = "Hollow: neighboring bins of fewer than 10 rows, pooled; with an interval if they have 10 rows together."
 _PLUSSES = {"all": (_STEM, _PALE), "significant": (_STEM,), "printed": (_PRINTED,), "none": ()}
 
 

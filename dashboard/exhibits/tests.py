@@ -157,9 +157,8 @@ def simulated_coverage(frame: pd.DataFrame) -> str:
     tested = frame[(frame["tested"] == 1) & (frame["level"] == LEVEL)]
     middle, low = (float(tested["coverage"].quantile(q)) for q in (0.5, 0.05))
     return (
-        f"In {count(len(tested))} simulated cases, the median coverage of "
-        f"{at_level(LEVEL)} intervals is {short_percent(middle, 0)}; it is {short_percent(low, 0)} or more in 19 of 20 "
-        "cases."
+        f"In {count(len(tested))} simulated cases, the median coverage of {at_level(LEVEL)} intervals is "
+        f"{short_percent(middle, 0)}; it is {short_percent(low, 0)} or more in 19 of 20 cases."
     )
 
 
@@ -212,8 +211,9 @@ class Coverage(Exhibit):
     def words(self, scene: Scene) -> Words:
         return Words(
             f"{simulated_coverage(scene.get(self.table(scene)))} These cases are marked “tested” in the table. A cell "
-            "of the chart has the lowest coverage of any case in bold, then the median. The table has a line for each "
-            "case. Find the one closest to your data: its coverage should be about its level, or higher.",
+            "of the chart has the lowest coverage of any case in bold, then the median. Coverage: the share of "
+            "samples whose interval contains the true error. The table has a line for each case. Find the one closest "
+            "to your data: its coverage should be about its level, or higher.",
             f"Lowest and median coverage of {at_level(LEVEL)} intervals, by estimator and number of rows.",
         ).also(caption(cc.inference.coverage_table))
 

@@ -103,18 +103,18 @@ class Triangle(Partitioned):
         )
         unbounded = "There is no bound here: rows have weights or ties on the cells' edges."
         return Words(
-            "Points are test rows, colored by cell (ten colors, reused). Arrow: from the mean prediction of a "
-            "cell's test rows to the class frequencies of its calibration rows. Cells with fewer than "
-            f"{self.min_rows} of either have none.",
+            "The triangle is divided into cells, regions of similar predictions. Points are test rows, colored by "
+            "cell (ten colors, reused). Arrow: from the mean prediction of a cell's test rows to the class "
+            f"frequencies of its calibration rows. Cells with fewer than {self.min_rows} rows of either kind have no "
+            "arrow.",
             f"{diagram.title}: {len(frame)} cells with test rows, {len(arrows)} arrows{longest}.",
         ).also(
             f"{count(len(frame))} cells with test rows, {without or 'none'} of them without an arrow.",
             "Mean: mean prediction of a cell's test rows. Target: class frequencies of its calibration rows (equal "
-            "shares without rows). "
-            "Distance: sum of the absolute differences of the two, at most 2. Bound: upper bound on the same "
-            "distance between target and truth for this one cell, with probability "
-            f"{percent(1 - diagram.alpha, 0)}. It depends only on the number of calibration rows (the better of the "
-            "Bretagnolle-Huber-Carol and Weissman bounds).",
+            "shares without rows). Distance: sum of the absolute differences of the two, at most 2. Bound: with "
+            f"probability {percent(1 - diagram.alpha, 0)}, the target of this one cell is at most this far from the "
+            "truth. It depends only on the number of calibration rows (the better of the Bretagnolle-Huber-Carol and "
+            "Weissman bounds).",
             unbounded if frame["bound"].isna().any() else "",
         )
 
@@ -212,8 +212,8 @@ class CellRows(Partitioned):
         )
         many = f"{count(len(frame))} row{'' if len(frame) == 1 else 's'}"
         return Words(
-            f"Cell {cell}, {diagram.places[cell]}: {many}. Mean prediction of "
-            f"{in_sentence(scene.model.title)}: {says}. Observed frequencies: {_frequencies(names, happens)}."
+            f"Cell {cell}, {diagram.places[cell]}: {many}. Mean prediction of {in_sentence(scene.model.title)}: "
+            f"{says}. Observed frequencies: {_frequencies(names, happens)}."
         ).also(calibrated if diagram.fit_count[cell] else "The cell has no calibration row, so it has no target.")
 
 

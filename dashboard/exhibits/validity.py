@@ -66,7 +66,7 @@ class Validity(Exhibit):
         title, (plots, refused) = REDUCTIONS[scene.notion].title.lower(), self._plots(scene)
         unless = "" if scene.notion == "event" else ", unless a predicted class changes"
         return Words(
-            f"Validity, {title}: for each error on the axis, the share of rows in bins with at most this error. The "
+            f"For each error on the axis ({title}): the share of rows in bins with at most this error. The "
             "error of a bin is the distance between its mean prediction and its observed frequency. A model and its "
             f"recalibrated version use the same bins{unless}.{_cut(scene, plots)}",
             f"Share of rows in bins with at most the error on the axis, {title}, one line per model.",

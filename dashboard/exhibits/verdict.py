@@ -68,8 +68,8 @@ class VerdictExhibit(Exhibit):
             self._of_event(scene)
             if scene.claims == "event"
             else (
-                f"Verdicts at a tolerance of {short_percent(scene.tolerance)}. The measure used was fixed before "
-                f"looking at the outcomes. {line_words.READING}"
+                f"Verdicts at a tolerance of {short_percent(scene.tolerance)}. The measure was fixed before the "
+                f"outcomes were used. {line_words.READING}"
             )
         )
         refused = (f"{text} {line_words.NO_VERDICT.capitalize()}." for text in line_words.answering(scene)[1])
@@ -79,7 +79,7 @@ class VerdictExhibit(Exhibit):
             for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
         )
         key = (
-            "Tick: raw value. Hatched: raw values of 95 % of perfectly calibrated models."
+            "Tick: raw value, which noise inflates. Hatched: 95 % of calibrated models."
             if scene.claims == "event"
             else ""
         )
@@ -97,11 +97,13 @@ class VerdictExhibit(Exhibit):
     def _of_event(self, scene: Scene) -> str:
         """Caption of the chart for the risk of an event."""
         ratio = tolerated_ratios(scene.ratio)
-        both = f", and of {ratio} for observed to expected events: both must be met" if scene.ratio < math.inf else ""
-        return (
-            f"Verdicts at a tolerance of {exact_tolerance(scene.tolerance)} for the calibration error of the "
-            f"risk{both}. The measures were fixed before looking at the outcomes. {line_words.READING}"
+        error = f"{exact_tolerance(scene.tolerance)} for the calibration error of the risk"
+        tolerances = (
+            f"Tolerances, both of which must be met: {error}, and {ratio} for observed to expected events."
+            if scene.ratio < math.inf
+            else f"Tolerance: {error}."
         )
+        return f"{tolerances} The measures were fixed before the outcomes were used. {line_words.READING}"
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
         return tuple(range(len(frame)))

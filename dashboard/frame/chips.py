@@ -36,7 +36,7 @@ def model_chips(selection: Selection) -> None:
     best = _best(selection)
     with st.container(key="frame-models", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{mark(0)} **{markdown_plain(session.BASE.title)}**", width="content")
-        label, marks = "Calibrators to compare with the uncalibrated model", _marks(selection)
+        label, marks = "Calibrators to compare with the original model", _marks(selection)
         _pills(label, [*ticked, *first], ticked, "calibrators", marks, best)
         with widgets.popover(st, "More calibrators", key="frame.calibrators"):
             _pills("Calibrators, fitted on the calibration rows", usable, ticked, "calibrators.all", {})

@@ -49,8 +49,8 @@ def _judged(selection: Selection) -> None:
             tuple(words),
             format_func=lambda key: markdown_plain(words[key]),
             captions=[
-                "The observed frequency of the event at its predicted risk.",
-                "The accuracy of the predicted class, whichever class it is.",
+                "Is the event as frequent as its predicted risk?",
+                "Is the predicted class right as often as its confidence? All classes together.",
             ],
             **widgets.tied("choice.judged", judged, lambda key: widgets.change(**event.judging(key))),
         )

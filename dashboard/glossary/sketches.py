@@ -34,6 +34,29 @@ def noise_floor() -> str:
     return _picture([*hatching, outer, *models, dot(end + 16, 65, 3.6, _ORANGE), _upright(end, REFERENCE)])
 
 
+def raw_value() -> str:
+    """Draw an estimate with its interval, and a tick beyond it: the value before the correction for noise."""
+    middle = 44.0
+    arrow = _arrow(92, middle - 22, 66, middle - 22)
+    axis = line(_LEFT, 76, WIDE - _LEFT, 76, REFERENCE, 1.2)
+    return _picture([axis, _bar(22, 80, middle, _BLUE), line(96, middle - 12, 96, middle + 12, _ORANGE, 3), *arrow])
+
+
+def held_out_rows() -> str:
+    """Draw rows of dots, of which the lower half are kept apart by a dashed line."""
+    rows = ((y, _BLUE if y < HIGH / 2 else _ORANGE) for y in (14.0, 30.0, 58.0, 74.0))
+    dots = [dot(x, y, 3.6, colour) for y, colour in rows for x in range(18, int(WIDE) - 10, 14)]
+    return _picture([*dots, line(_LEFT, HIGH / 2, WIDE - _LEFT, HIGH / 2, REFERENCE, 1.6, DASHED)])
+
+
+def auroc() -> str:
+    """Draw a square with a curve above its diagonal, and the area below the curve."""
+    box, place = _square(22, 4, 80)
+    points = [place(x, x**0.35) for x in (0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 1)]
+    area = f'<path d="M{_joined([*points, place(1, 0), place(0, 0)])}Z" fill="{_BLUE}" fill-opacity=".18"/>'
+    return _picture([*box, area, f'<path d="M{_joined(points)}" stroke="{_BLUE}" stroke-width="2"/>'])
+
+
 def tolerance() -> str:
     """Draw the tolerance zone, with one interval inside it, one across its end, one outside."""
     end = 56.0

@@ -62,7 +62,7 @@ TERMS = {
             "noise-floor",
             "Noise floor",
             "With the same predictions, 95 % of perfectly calibrated models show, by chance, a raw error below the "
-            "noise floor. A raw error below it can be chance.",
+            "noise floor. An error below it can be chance.",
             sketches.noise_floor(),
             "A hatched bar from zero; nineteen of twenty dots are within its length, one is beyond.",
             r"\inf\bigl\{t : P(T^* \le t) \ge 0.95\bigr\}, \quad z^*_i \sim \mathrm{Bernoulli}(s_i)",
@@ -71,10 +71,29 @@ TERMS = {
             named=r"[Nn]oise floor",
         ),
         Term(
+            "raw-value",
+            "Raw value",
+            "The result of an error's formula. Chance makes it larger, most where rows are few. The estimate is "
+            "corrected for this.",
+            sketches.raw_value(),
+            "An interval with its point, and a tick to the right of it; an arrow leads from the tick to the point.",
+            live=_on("wine-logistic", "estimators", calibrators=()),
+        ),
+        Term(
+            "held-out-rows",
+            "Held-out rows (test rows)",
+            "Rows on which no calibrator was fitted. On the calibration rows, to which it was fitted, a calibrator "
+            "looks better than it is.",
+            sketches.held_out_rows(),
+            "Two rows of dots above a dashed line, and two of another color below it.",
+            live=_on("digits-mlp", "data"),
+        ),
+        Term(
             "tolerance",
             "Tolerance",
-            "The largest error that does not matter to you. An interval below it means within tolerance, one "
-            "above it miscalibrated; one that includes it shows neither.",
+            "The largest error that does not matter to you. If the interval is below it, the verdict is within "
+            "tolerance; "
+            "if above, miscalibrated; if on both sides, undecided.",
             sketches.tolerance(),
             "A dashed line: one interval is below it, one includes it, one is above it.",
             r"\text{within: } u < \varepsilon \qquad \text{miscalibrated: } \ell > \varepsilon",
@@ -106,7 +125,8 @@ TERMS = {
             "multiple-testing",
             "Correction for multiple testing",
             "On average, one of twenty tests of a calibrated model is significant by chance. Holm's correction limits "
-            "the chance of any false alarm; Benjamini and Hochberg's, their share.",
+            "the "
+            "chance of any false alarm; Benjamini-Hochberg's, the share of false alarms.",
             sketches.multiple_testing(),
             "Twenty bars; one exceeds the lower, dashed limit, none the upper one.",
             r"p_{(j)} \le 0.05 \big/ (m - j + 1) \text{ for the } j \text{ smallest of } m",
@@ -174,7 +194,7 @@ TERMS = {
             "calibration-slope",
             "Calibration slope",
             "The factor by which log-odds of risks should be multiplied: 1 if calibrated. Below 1, risks are too "
-            "spread out: with the mean corrected, high ones are too high.",
+            "spread out: high ones too high, low ones too low.",
             sketches.slope(),
             "A line flatter than the diagonal, which it crosses in the middle.",
             r"\operatorname{logit} P(z_i = 1) = a + b \operatorname{logit} s_i",
@@ -305,6 +325,17 @@ TERMS = {
             ESTIMATORS["brier"].formula,
             ESTIMATORS["brier"].reference,
             _on("digits-naive-bayes", "calibrators", question="numbers"),
+        ),
+        Term(
+            "auroc",
+            "AUROC",
+            "The probability that a row with the event has a higher risk than a row without it. It is 0.5 if risks "
+            "are uninformative.",
+            sketches.auroc(),
+            "A curve above the diagonal of a square, with the area below it filled.",
+            r"P(s_i > s_j \mid z_i = 1, z_j = 0) + \tfrac12 P(s_i = s_j \mid z_i = 1, z_j = 0)",
+            "DeLong et al. 1988",
+            _on("hospital-risk", "overview"),
         ),
         Term(
             "calibrator",

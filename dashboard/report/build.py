@@ -14,7 +14,7 @@ from dashboard import session
 from dashboard.exhibits import event_words
 from dashboard.export import zipped
 from dashboard.report import chromium, recipe
-from dashboard.report.document import Block, Document, Section, TypesetTable, within
+from dashboard.report.document import Block, Document, Paragraph, Section, TypesetTable, within
 from dashboard.report.latex import latex_file
 from dashboard.report.page import html_page
 from dashboard.report.request import Options, Request
@@ -104,7 +104,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
         raise InputError(f"There is nothing to report. {begun(reasons)}.")
     sections = []
     for i, chapter in enumerate(chapters):
-        blocks: list[Block] = []
+        blocks: list[Block] = [Paragraph(chapter.about)] if chapter.about else []
         title = chapter.title_of(request)
         yield Progress(i / len(chapters), title)
         for block in chapter.blocks(request):

@@ -11,7 +11,7 @@ from calib_core import NotAnswerable, Recipe
 from calib_core.text import begun, count
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.line_words import READING
-from dashboard.report.document import Beside, Block, Figure, Folded, Heading, Paragraph, TypesetTable
+from dashboard.report.document import Beside, Block, Bullets, Figure, Folded, Heading, Paragraph, TypesetTable
 from dashboard.session import Scene
 
 NUMBERS = "The numbers, and how to read them"
@@ -30,6 +30,7 @@ class ExhibitParts:
     table: TypesetTable | None = None
     notes: tuple[Paragraph, ...] = ()
     refused: Paragraph | None = None
+    headline: tuple[str, ...] = ()
 
     def drawn(self, width: str = "full") -> tuple[Block, ...]:
         """Return the finding and the figure at a part of the page's width, if there is one."""
@@ -67,13 +68,13 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         figure = None if drawn is None else scene.get(drawn)
     except NotAnswerable as why:
         return ExhibitParts(title, refused=Paragraph(f"{begun(str(why))}.", lead="Not available.", aside=True))
-    caption = words.caption if figure is None else "The numbers in the figure."
+    caption = words.caption if figure is None else f"{title}: the numbers in the figure."
     if exhibit.printed is not None and exhibit.printed < len(frame):
         lines = count(len(frame))
         printed = (
             f"The first {exhibit.printed} of its {lines} lines are" if exhibit.printed else f"Its {lines} lines are not"
         )
-        caption += f" {printed} printed here; calib show {recipe.key} prints all."
+        caption += f" {printed} printed here; the command calib show {recipe.key} prints all."
     lead, *more = words.headline or ("",)
     return ExhibitParts(
         title,
@@ -82,6 +83,7 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         TypesetTable(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted),
         # The explanation of lines of estimates precedes the first table, and a reader of the report has no choice.
         tuple(Paragraph(_CHOICES.sub("", note.replace(f" {READING}", "")), aside=True) for note in words.notes),
+        headline=words.headline,
     )
 
 
@@ -111,12 +113,14 @@ def folded(found: ExhibitParts, *, title: str | None = "", width: str = "low") -
 
 
 def finding(found: ExhibitParts) -> Iterator[Block]:
-    """Yield heading and finding, with the table and the notes collapsed and not printed."""
+    """Yield heading and finding, its further sentences as a list; table and notes are collapsed and not printed."""
     yield from found.headed()
     if found.refused:
         yield found.refused
         return
-    yield from found.finding
+    if found.headline:
+        yield Paragraph("", lead=found.headline[0])
+        yield Bullets(found.headline[1:])
     yield Folded(NUMBERS, (*([found.table] if found.table else []), *found.notes))
 
 

@@ -67,11 +67,6 @@ class Request:
         return self.selection.scheme
 
     @property
-    def binned(self) -> str:
-        """Return the bins in words, for the middle of a sentence."""
-        return f"bins: {self.scene.in_bins}"
-
-    @property
     def large(self) -> bool:
         """Return True if every estimator in every notion would take minutes."""
         return self.scene.large

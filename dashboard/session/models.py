@@ -26,14 +26,14 @@ from dashboard.session.reading_changes import written_changes
 from dashboard.session.result_cache import RESULTS
 
 BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
-"""Uncalibrated model: the calibrator that changes nothing."""
+"""Original model: the calibrator that changes nothing."""
 
 
 def in_sentence(title: str) -> str:
     """Return a model's title for the middle of a sentence.
 
-    >>> in_sentence("Uncalibrated model"), in_sentence("old.csv")
-    ('the uncalibrated model', 'old.csv')
+    >>> in_sentence("Original model"), in_sentence("old.csv")
+    ('the original model', 'old.csv')
     """
     return f"the {inside(title)}" if title == BASE.title else title
 
@@ -140,7 +140,7 @@ def shared(source: Source) -> Finding | None:
     equal = f"scores, label and {several(len(columns), 'columns')}" if columns else "scores and label"
     message = f"{n:,} of {divided.test.n_rows:,} test rows equal a calibration row in {equal}."
     if not _tells_cases_apart(divided.test, columns):
-        few = "With so few values, different cases can be equal."
+        few = "With so few distinct values, these can be different cases."
         return Finding("note", "shared", f"{message} {few}")
     # If this many rows of the file repeat, or scores are this coarse, equal rows in both parts are no evidence of
     # overlap.

@@ -95,8 +95,8 @@ def _bins(scene: Scene) -> str:
     return (
         f"The same rows and the same model: the confidence error is {short_percent(few['value'])} in {few['bins']} "
         f"bins and {short_percent(many['value'])} in {many['bins']}. Smaller groups scatter more, and scatter counts "
-        f"as error. The noise floor grows too, from {short_percent(few['floor'])} to "
-        f"{short_percent(many['floor'])}. Compare errors only in the same bins."
+        f"as error. The noise floor grows too, from {short_percent(few['floor'])} to {short_percent(many['floor'])}. "
+        "Compare errors only in the same bins."
     )
 
 
@@ -155,7 +155,8 @@ TOUR = (
         "How to read a reliability diagram",
         "When it says 90 %, how often is it right?",
         _diagram,
-        "Click other columns: the pane shows the confidence and accuracy of each group. Does any star reach the line?",
+        "Click other columns: the pane shows the confidence and accuracy of each group. Does any star reach the "
+        "diagonal?",
         ("star-and-stem", "bins", "overconfident"),
         {"data": "demo:language-model", "view": "reliability", "calibrators": (), "bin": 13},
     ),
@@ -163,7 +164,7 @@ TOUR = (
         "Why confidence calibration can be blind",
         "Can two wrongs look right?",
         _blind,
-        "Compare the classes in the pane. The stem is as long as their average distance from the star.",
+        "Compare the classes in the pane. The length of the stem is the average distance of the classes from the star.",
         ("confidence", "top-label", "star-and-stem"),
         {"data": "demo:example-1", "view": "reliability", "calibrators": (), "bin": 9},
     ),

@@ -61,7 +61,7 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
 
 
 def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | None, *, doubted: bool, why: str) -> None:
-    """Draw the question, the uncalibrated model's results, the recommendation, and a button for first calibrators.
+    """Draw the question, the original model's results, the recommendation, and a button for first calibrators.
 
     If a doubt about the file rules out advice, its sentence comes first and no calibrator is offered. ``why`` is the
     reason for which there is no advice for the stated use.
@@ -99,7 +99,9 @@ def _use(scene: Scene) -> None:
     name = begun(name_of_score(exhibit.score))
     groups = f", groups of {called(exhibit.worst_of)} protected" if exhibit.worst_of.strip() else ""
     with widgets.popover(st, label_plain(f"Chosen for: {name}{groups}"), icon=":material/target:", key="drawer.use"):
-        st.caption("State what you use the probabilities for. Without a use, all of them count, by log loss.")
+        st.caption(
+            "State what you use the probabilities for (optional). Otherwise, calibrators are compared by log loss."
+        )
         options = [option for option in exhibit.used if option != _GROUPS]
         widgets.recipe_controls(scene.use, key="drawer.use", changed=widgets.change_exhibit, only=options)
         columns = cc.slices.columns_of(scene.get(scene.models.shown[0].division.part("fit")))
@@ -141,7 +143,7 @@ def _as_it_is(scene: Scene) -> str:
     loss = call(cc.estimate, base.predictions, None, "log-loss")
     if not scene.refusal(loss):
         parts.append(f"log loss {score(scene.get(loss).value)}{_endless(scene.get(base.predictions))}")
-    return f"uncalibrated, on {scene.judged_rows}: {', '.join(parts)}" if parts else ""
+    return f"original model, on {scene.judged_rows}: {', '.join(parts)}" if parts else ""
 
 
 def _endless(rows: Predictions) -> str:

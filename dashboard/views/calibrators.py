@@ -144,7 +144,7 @@ def slider(scene: Scene) -> dict[str, Any] | None:
     if found is None:
         return None
     wanted, fitted = found
-    marks = {1.0: "uncalibrated"} if abs(fitted - 1) < 0.05 else {1.0: "uncalibrated", fitted: "fitted"}
+    marks = {1.0: "original"} if abs(fitted - 1) < 0.05 else {1.0: "original", fitted: "fitted"}
     return live_path(
         scene.get(wanted), MARKS, hides=(ARROWS,), value=fitted, marks=marks, words=_SLIDER_WORDS[scene.claims]
     )

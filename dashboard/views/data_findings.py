@@ -15,7 +15,7 @@ from dashboard.theme import markdown_plain
 
 _WORDS = {"problem": "Problem", "warning": "Warning", "note": "Note"}
 _OUTCOMES: dict[Outcome, tuple[str, str]] = {
-    "found": ("with findings", ":material/flag:"),
+    "found": ("see the note", ":material/flag:"),
     "passed": ("passed", ":material/check:"),
     "skipped": ("skipped", ":material/skip_next:"),
     "not applicable": ("not applicable", ":material/remove:"),

@@ -85,7 +85,9 @@ def _editor(names: tuple[str, ...], table: NDArray[np.float64], widget: str) -> 
     def changed() -> None:
         put(table, st.session_state[widget]["edited_rows"])
 
-    st.caption("The cost of each decision (row) for each true class (column). Double-click a cost to change it.")
+    st.caption(
+        "The cost of each decision (row) for each true class (column), in any unit. Double-click a cost to change it."
+    )
     st.data_editor(frame, hide_index=True, disabled=["decided"], column_config=columns, key=widget, on_change=changed)
 
 

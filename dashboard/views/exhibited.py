@@ -101,7 +101,7 @@ def grid(
         **heard,
     )
     if len(config) > MANY:
-        st.caption(f"{len(config)} columns; a narrow window scrolls sideways.")
+        st.caption(f"{len(config)} columns; scroll sideways to see all.")
     if len(frame) > SHOWN:
         st.caption(f"The first {count(SHOWN)} rows are shown; the download has all {count(len(frame))}.")
 

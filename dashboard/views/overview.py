@@ -26,7 +26,7 @@ from dashboard.views.card import named
 from dashboard.views.exhibited import menu, numbers, progress
 from dashboard.views.workspace import model_in_focus
 
-KEY = "Star: corrected for noise. Tick: raw. Hatched: chance."
+KEY = "Star: estimated error. Tick: with noise. Hatched: noise only."
 """Meaning of the marks below the intervals."""
 FEW = 2
 """Models up to which a sentence below the verdicts, else in their menu, states who is within both tolerances."""
@@ -152,7 +152,7 @@ def _verdicts(scene: Scene) -> None:
 
 
 def _better(scene: Scene) -> None:
-    """Draw the comparison of the uncalibrated models of several files."""
+    """Draw the comparison of the original models of several files."""
     for sentence in better(scene):
         st.markdown(f":material/balance: {markdown_plain(sentence)}")
 

@@ -100,7 +100,7 @@ def _picture(key: str, selection: Selection, options: dict[str, Any]) -> None:
     if key in _SLOW and not wanted(f"{name} {key} {options}", "The picture takes some seconds.", "Draw"):
         return
     exhibited(key, session.scene_of(selection), name=name, title=None, controls=False, folded=True, limits=options)
-    st.caption("The picture is of example data; the numbers are of the rows named below them.")
+    st.caption("The picture shows example data. The numbers are for the rows named below them.")
 
 
 def _choose(line: int) -> None:

@@ -107,10 +107,10 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
         "?.some(trace => trace.name === 'Top-label histogram binning')"
     )
     drawn(page, "reliability")
-    assert {"Uncalibrated model", "Top-label histogram binning"} <= set(node(page, "reliability").evaluate(TRACES))
+    assert {"Original model", "Top-label histogram binning"} <= set(node(page, "reliability").evaluate(TRACES))
 
     settled(page)
-    click_mark(page, "reliability", "Uncalibrated model", 8)
+    click_mark(page, "reliability", "Original model", 8)
     expect(node(page, "detail-classes")).to_be_visible()
     drawn(page, "detail-classes")
     gaps = node(page, "detail-classes").evaluate(

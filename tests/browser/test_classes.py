@@ -42,7 +42,7 @@ def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None
     page.mouse.click(place["x"], place["y"])
     pane = page.locator(".st-key-detail")
     expect(
-        pane.get_by_text(f"Where the uncalibrated model predicts {first}, its mean confidence", exact=False).first
+        pane.get_by_text(f"Where the original model predicts {first}, its mean confidence", exact=False).first
     ).to_be_in_viewport()
     page.wait_for_url(lambda url: f"code={first}" in url and f"bin={bins[-1]}" in url)
     assert (link(page)["code"], link(page)["bin"]) == (str(first), str(bins[-1]))
@@ -53,7 +53,7 @@ def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None
     page.keyboard.press("ArrowDown")
     page.wait_for_url(lambda url: f"code={second}" in url)
     expect(
-        pane.get_by_text(f"Where the uncalibrated model predicts {second}, its mean confidence", exact=False).first
+        pane.get_by_text(f"Where the original model predicts {second}, its mean confidence", exact=False).first
     ).to_be_in_viewport()
     # The same class is tinted in the list below.
     expect(page.locator(".calib-across").first).to_be_attached()

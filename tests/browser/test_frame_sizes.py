@@ -131,7 +131,7 @@ def test_a_presentation_is_a_picture_chips_and_a_slider(open_page, served) -> No
         )
         drawn(page, "presented-picture")
         seen = page.evaluate(MARKS)
-        assert seen == {"traces": ["Uncalibrated model", name], "own": 0, "outside": 0}
+        assert seen == {"traces": ["Original model", name], "own": 0, "outside": 0}
     page.keyboard.press("Escape")
     expect(page.locator(".st-key-view-reliability [data-calib-chart=reliability]")).to_be_visible()
     page.wait_for_url(lambda url: "present" not in url)

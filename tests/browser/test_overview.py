@@ -66,7 +66,7 @@ def test_the_track_and_the_answers_share_one_axis(open_page, served, width: int)
     # Names are complete at every width, in as many lines as needed.
     picture = page.locator(".calib-hero .picture").bounding_box()
     names = page.locator(".calib-hero svg text[text-anchor=end]")
-    assert " ".join(names.all_text_contents()) == "Confidence Uncalibrated model Top-label histogram binning"
+    assert " ".join(names.all_text_contents()) == "Confidence Original model Top-label histogram binning"
     assert all(name.bounding_box()["x"] >= picture["x"] for name in names.all())
     slider = page.locator(".calib-hero input")
     box, low = slider.bounding_box(), int(slider.get_attribute("min"))

@@ -133,7 +133,7 @@ def test_rates_are_of_the_model_looked_at_where_it_keeps_one(scene: Scene) -> No
         with pytest.raises(NotAnswerable, match=f"{title}.*refit"):
             cells(both.focused(model=title), "rates")
     with pytest.raises(NotAnswerable, match=f"{keeping[0]}.*refit"):
-        cells(both.focused(model="Uncalibrated model"), "rates")
+        cells(both.focused(model="Original model"), "rates")
     frame, _ = cells(scene, "rates", refit=True)
     whole = session.whole("demo:wine-logistic", "")
     same(frame.drop(columns="model"), cc.diagrams.constraint(whole, "metacal-miscoverage").frame())

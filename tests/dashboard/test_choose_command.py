@@ -145,8 +145,7 @@ def steep(tmp_path_factory):
 
 def test_the_simpler_calibrator_and_the_blend_are_both_options(steep):
     record = json.loads(run(steep, "--json").stdout)
-    last = next(line for line in run(steep).stdout.splitlines() if "--calibrator" in line)
-    words = shlex.split(last)
+    words = [word for line in run(steep).stdout.splitlines() if "--calibrator" in line for word in shlex.split(line)]
     options = [words[i + 1] for i, word in enumerate(words) if word == "--calibrator"]
     assert options[0] == record["simple"]["key"] == "logistic-recalibration"
     assert json.loads(options[1]) == record["recommended"]

@@ -181,13 +181,13 @@ def test_validity_of_a_class_is_shown_before_and_after_on_the_same_bins() -> Non
     assert {tuple(t["y"][1:]) for t in shown} == {tuple(pair.before.share) for pair in pairs}
     own = [t for t in drawn(app)["class-panels"].figure["data"] if t.get("name") == title]
     assert {tuple(t["x"][1:]) for t in own} == {tuple(pair.after.eps) for pair in pairs}
-    assert "Dotted: the uncalibrated model" in words(app)
+    assert "Dotted: the original model" in words(app)
 
 
 def test_a_model_that_cannot_be_set_beside_the_base_model_is_shown_alone_and_says_why() -> None:
     selection = classes(WINE, (BINS,), curve="validity")
     app = opened(selection)
-    assert "Class-wise histogram binning, without the uncalibrated model: " in words(app)
+    assert "Class-wise histogram binning, without the original model: " in words(app)
     assert "Dotted" not in words(app)
     names = [t.get("name") for t in drawn(app)["class-panels"].figure["data"]]
     assert "Class-wise histogram binning" in names
@@ -211,10 +211,10 @@ def test_weighted_rows_have_errors_and_no_tests_and_say_why() -> None:
     key = session.hold(frame.to_csv(index=False).encode(), "weighted.csv").key
     source = Source(data=key, reading='{"weights":"weight"}')
     app = opened(classes(source, ()))
-    assert "Uncalibrated model, no tests: per-class tests count rows, but these rows have weights" in words(app)
+    assert "Original model, no tests: per-class tests count rows, but these rows have weights" in words(app)
     assert "Order: error times share" in words(app)
-    assert the_list(app)["p_holm, Uncalibrated model"].isna().all()
-    assert the_list(app)["error, Uncalibrated model"].notna().all()
+    assert the_list(app)["p_holm, Original model"].isna().all()
+    assert the_list(app)["error, Original model"].notna().all()
 
 
 def test_a_model_without_claims_about_classes_is_one_sentence() -> None:

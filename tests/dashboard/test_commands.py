@@ -78,10 +78,10 @@ def test_audit_says_what_the_library_says(file):
     for notion, key in (("confidence", "ece"), ("class-wise", "debiased-l2")):
         made, line = cc.estimate(p, notion, key, 10), lines[notion, key]
         assert (line["value"], line["p"], line["verdict"]) == (made.value, made.p_value, made.verdict(0.03).word)
-        assert {"model": "Uncalibrated model", **cc.inference.estimate_line(made, 0.03).record()} == line
+        assert {"model": "Original model", **cc.inference.estimate_line(made, 0.03).record()} == line
         assert (line["low"], line["point"], line["high"]) == (made.interval().low, made.point, made.interval().high)
         assert line["floor"] == made.noise_floor.high
-    first, told = cc.inference.primary(p, 0.03, bins=10), said["models"]["Uncalibrated model"]["primary"]
+    first, told = cc.inference.primary(p, 0.03, bins=10), said["models"]["Original model"]["primary"]
     assert (told["notion"], told["reason"], told["line"]) == (first.notion, first.reason, first.line.record())
     assert told["shown"] == vars(first.shown)
     assert lines[None, "brier"]["value"] == cc.estimate(p, None, "brier").value
@@ -105,7 +105,7 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     assert found["stands_out"].any()
     assert places.startswith(found["finding"][0])
     assert tested in places
-    assert " ".join(record["models"]["Uncalibrated model"]["places"]) == places
+    assert " ".join(record["models"]["Original model"]["places"]) == places
     assert columns.startswith("error ")
     for line in record["lines"]:
         shown = cc.inference.EstimateLine(**{name: line[name] for name in line if name != "model"})
@@ -153,7 +153,7 @@ def test_audit_bounds_the_error_without_bins_when_asked(file):
         made = cc.inference.unbinned_bound(p, notion, assumption, 1.0)
         assert made.sentence in text
     record = json.loads(run("audit", file, "--notion", "confidence", "--unbinned", "--json").stdout)
-    assert all(sentence in text for sentence in record["models"]["Uncalibrated model"]["unbinned"])
+    assert all(sentence in text for sentence in record["models"]["Original model"]["unbinned"])
 
 
 def test_audit_takes_the_level_of_its_intervals(file):
@@ -162,7 +162,7 @@ def test_audit_takes_the_level_of_its_intervals(file):
     (line,) = record["lines"]
     span = cc.estimate(cc.read_predictions(file), "confidence").interval(0.99)
     assert (line["low"], line["high"], line["level"], record["level"]) == (span.low, span.high, 0.99, 0.99)
-    assert record["models"]["Uncalibrated model"]["primary"]["line"]["level"] == 0.99
+    assert record["models"]["Original model"]["primary"]["line"]["level"] == 0.99
     assert "99 % interval" in run(*asked).stdout
 
 
@@ -201,8 +201,8 @@ def test_audit_judges_calibrators_on_the_rows_they_did_not_see():
     after = cc.CALIBRATORS.make("temperature").fit_on(p.take(fit)).apply(p.take(test))
     values = [cc.estimate(q, "confidence", "ece", 15).value for q in (p.take(test), after)]
     assert [line["value"] for line in said["lines"]] == values
-    assert [line["model"] for line in said["lines"]] == ["Uncalibrated model", "Temperature scaling"]
-    assert said["models"]["Uncalibrated model"]["rows"] == 200
+    assert [line["model"] for line in said["lines"]] == ["Original model", "Temperature scaling"]
+    assert said["models"]["Original model"]["rows"] == 200
 
 
 @pytest.mark.parametrize(
@@ -255,19 +255,20 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     head, reasons, *subset, about, ece, confidence = said.splitlines()
     assert len(subset) == bool(off), "a gap of .2 is significant in some subset"
     assert head == (
-        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} ({line.interval}), "
-        f"maximum {limit:.0%}; "
-        f"g.csv, judged on all {n:,} rows"
+        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} ({line.interval}), maximum "
+        f"{limit:.0%}; g.csv, judged on all {n:,} rows"
     ).replace("%;", " %;")
-    assert reasons.startswith(line.sentence.replace("tolerance of 5 %", "maximum of 5 %"))
+    verdict = cc.estimate(p, "confidence").verdict(limit)
+    for part in (verdict.answer, verdict.reason, verdict.advice):
+        assert part.replace("tolerance of 5 %", "maximum of 5 %") in reasons
     assert line.interval in reasons
     assert [term.partition(":")[0] for term in (ece, confidence)] == ["ECE", "Confidence"]
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
-    assert reasons.endswith("Judged by confidence error, as requested.")
-    subject = line.about.replace("in these bins", "in the same bins as its raw value")
+    assert "on the confidence error, as requested." in reasons
+    subject = line.about.replace("in these bins", "in the bins of the raw value")
     assert ", given these predictions" in subject
     subject = subject.replace(", given these predictions", "")
-    fixed = "It takes these predictions as fixed; only the labels vary."
+    fixed = "It is about chance in the labels; these predictions are taken as fixed."
     assert about.endswith(f"The interval is for {subject}. {fixed}")
     assert f"(bins: {line.bins})" in about
 
@@ -285,7 +286,7 @@ def test_gate_and_compare_judge_the_rows_of_the_audit_and_say_which():
     audit = json.loads(run("audit", "g.csv", "--json").stdout)
     gate = json.loads(run("gate", "g.csv", "--max-ece", 0.05, "--format", "json", code=1).stdout)["checks"][0]
     assert gate["judged"].startswith(audit["options"]["judged"])
-    line = audit["models"]["Uncalibrated model"]["primary"]["line"]
+    line = audit["models"]["Original model"]["primary"]["line"]
     assert (gate["line"]["rows"], gate["line"]["low"]) == (line["rows"], line["low"]) == (750, line["low"])
     whole = json.loads(run("gate", "g.csv", "--max-ece", 0.05, "--judge", "all", "--format", "json", code=1).stdout)
     assert whole["checks"][0]["line"]["rows"] == 1500
@@ -766,12 +767,12 @@ def test_an_audit_says_where_a_map_sends_the_rows_into_one_bin():
     platt = json.dumps({"key": "confidence", "params": {"binary": "platt"}})
     options = ("audit", "flat.csv", "--calibrator", platt, "--judge", "held-out")
     record = json.loads(run(*options, "--json").stdout)["models"]
-    (mapped,) = set(record) - {"Uncalibrated model"}
-    before, after = record["Uncalibrated model"], record[mapped]
+    (mapped,) = set(record) - {"Original model"}
+    before, after = record["Original model"], record[mapped]
     assert before["primary"]["few_bins"] is None
     assert after["primary"]["few_bins"].startswith("The recalibrated confidences fill only 1 bin, ")
     lines = run(*options).stdout.splitlines()
     assert lines[lines.index(f"{mapped}:") + 1].endswith(after["primary"]["few_bins"])
-    assert lines[lines.index("Uncalibrated model:") + 1].startswith(("Miscalibrated", "Too", "Within")), (
+    assert lines[lines.index("Original model:") + 1].startswith(("Miscalibrated", "Too", "Within")), (
         "one sentence, without the name before it"
     )

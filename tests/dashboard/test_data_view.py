@@ -293,7 +293,7 @@ def test_a_file_with_a_problem_waits_until_one_click_settles_it() -> None:
     assert any("not in use yet" in text for text in said(app.markdown))
     checks = next(box for box in app.expander if box.label.startswith("Checks: "))
     (lines,) = said(checks.markdown)
-    assert "No missing values: with findings (missing)" in lines
+    assert "No missing values: see the note (missing)" in lines
     assert "Class names: passed" in lines
     assert "and labels: not applicable (the file has one score for every class)" in lines
     assert "Rule: missing" in said(app.caption)

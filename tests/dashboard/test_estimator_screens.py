@@ -60,7 +60,7 @@ def test_the_kernel_figure_draws_the_frame_and_the_distance_at_a_score(scale: st
 
 def test_the_trade_figure_draws_a_curve_a_calibrator_and_a_point_a_model() -> None:
     made = diagrams.trade_off(sample(), ["histogram", "scaling-binning"], bins=[2, 5], repeats=1)
-    figure = figures.trade_off(made, points={"Uncalibrated model": (0.01, 0.2)}, claims="class-wise")
+    figure = figures.trade_off(made, points={"Original model": (0.01, 0.2)}, claims="class-wise")
     for i, title in enumerate(made.titles):
         np.testing.assert_array_equal(figure.data[i].x, made.error[i])
         np.testing.assert_array_equal(figure.data[i].y, made.mse[i])
@@ -68,7 +68,7 @@ def test_the_trade_figure_draws_a_curve_a_calibrator_and_a_point_a_model() -> No
         assert figure.data[i].name == f"{title}, 2 to 5 bins"
     assert (figure.data[2].x, figure.data[2].y) == ((0.01,), (0.2,))
     assert "class-wise" in figure.layout.xaxis.title.text
-    assert len(figures.trade_off(points={"Uncalibrated model": (0.01, 0.2)}).data) == 1
+    assert len(figures.trade_off(points={"Original model": (0.01, 0.2)}).data) == 1
 
 
 # -- screens --------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_weighted_rows_have_an_isotonic_curve_and_say_why_it_has_no_band() -> No
 
 def test_the_trade_off_is_drawn_when_a_link_asks_for_it() -> None:
     app = opened(Selection(source=WINE, view="curves", about="trade", calibrators=()))
-    assert {t["name"] for t in drawn(app)["trade"].figure["data"]} == {"Uncalibrated model"}
+    assert {t["name"] for t in drawn(app)["trade"].figure["data"]} == {"Original model"}
     app = AppTest.from_file(app._script_path, default_timeout=60)
     for name, text in {
         "data": WINE.data,
@@ -155,12 +155,12 @@ def test_the_trade_off_is_drawn_when_a_link_asks_for_it() -> None:
     app.run()
     assert not app.exception
     rows = session.parts(WINE).test
-    points = diagrams.trade_points({"Uncalibrated model": rows}, primary(rows).notion)
+    points = diagrams.trade_points({"Original model": rows}, primary(rows).notion)
     curves = diagrams.trade_off(rows, reduction=primary(rows).notion, repeats=5)
     traces = drawn(app)["trade"].figure["data"]
     assert len(traces) == 1 + len(curves.keys)
     np.testing.assert_array_equal(traces[0]["y"], curves.mse[0])
-    assert (traces[-1]["x"][0], traces[-1]["y"][0]) == points.points["Uncalibrated model"]
+    assert (traces[-1]["x"][0], traces[-1]["y"][0]) == points.points["Original model"]
 
 
 def test_validity_is_on_shared_bins_where_claims_are_the_same() -> None:
@@ -170,8 +170,8 @@ def test_validity_is_on_shared_bins_where_claims_are_the_same() -> None:
     base, after = (judged(model) for model in scene.models.shown)
     pair, title = diagrams.validity_pair(base, after, "confidence"), top_label.title
     frame = scene.get(EXHIBITS.make("validity").table(scene))
-    plots = {"Uncalibrated model": diagrams.validity_of(base, "confidence")}
-    plots |= {title: pair.after, f"Uncalibrated model, bins of {title}": pair.before}
+    plots = {"Original model": diagrams.validity_of(base, "confidence")}
+    plots |= {title: pair.after, f"Original model, bins of {title}": pair.before}
     pd.testing.assert_frame_equal(frame, stacked(plots), check_exact=True)
 
 

@@ -84,7 +84,7 @@ def test_a_click_on_a_line_opens_what_this_number_is() -> None:
     app = opened(Selection(source=WINE, view="estimators", notion="confidence", calibrators=()))
     assert not any("Smooth ECE: principled" in text for text in texts(app).splitlines())
     app.session_state[slot("estimators")] = Click(
-        1, 0, {"model": "Uncalibrated model", "estimator": "smece"}, None, None, 1
+        1, 0, {"model": "Original model", "estimator": "smece"}, None, None, 1
     )
     app.run()
     assert not app.exception

@@ -211,7 +211,7 @@ def test_a_slow_fit_is_watched_and_a_quick_one_shows_nothing(monkeypatch: pytest
     ticked = (Recipe("CALIBRATORS", "temperature"), MATRIX)
     app = AppTest.from_function(waiting_page, default_timeout=60)
     app.session_state["calib.selection"] = Selection(source=WINE, calibrators=ticked[:1])
-    assert app.run().text[0].value == "Uncalibrated model, Temperature scaling"
+    assert app.run().text[0].value == "Original model, Temperature scaling"
     assert said == []
     cls, slow = CALIBRATORS["matrix"].cls, 0.4
     real = cls._fit
@@ -235,7 +235,7 @@ def test_a_slow_fit_is_watched_and_a_quick_one_shows_nothing(monkeypatch: pytest
     assert bars == [int(percent) / 100 for text in said for percent in re.findall(r"(\d+) % done", text)]
     # When it is done nothing of that is left, and the model is among those shown.
     assert not app.button
-    assert app.text[0].value == "Uncalibrated model, Temperature scaling, Matrix scaling"
+    assert app.text[0].value == "Original model, Temperature scaling, Matrix scaling"
 
 
 def stopping_page() -> None:

@@ -135,7 +135,7 @@ def test_a_record_is_the_baseline_of_a_later_gate():
     assert worse.exit_code == 1
     assert worse.stdout.startswith("FAIL: worse than the baseline: ")
     assert "Within tolerance: " in worse.stdout
-    assert "Judged by confidence error, like the baseline." in worse.stdout
+    assert "on the confidence error, as for the baseline." in worse.stdout
     other = run(WRONG, "--baseline", "old.json", "--bins", 10)
     assert (other.exit_code, other.stdout) == (2, "")
     assert "In the baseline: 15 equal width; here: 10 equal width" in other.stderr

@@ -32,14 +32,14 @@ def test_those_often_shown_together_keep_their_looks_in_every_company() -> None:
     for n in range(1, len(FIRST) + 1):
         for keys in itertools.permutations(FIRST, n) if n < 4 else itertools.combinations(FIRST, n):
             found = looks(*keys)
-            assert found == {"Uncalibrated model": 0, **{CALIBRATORS[key].title: alone[key] for key in keys}}
+            assert found == {"Original model": 0, **{CALIBRATORS[key].title: alone[key] for key in keys}}
 
 
 def test_all_calibrators_together_look_different() -> None:
     found = looks(*model_keys())
     assert set(order()) == set(model_keys())
     assert len({style(number) for number in found.values()}) == len(found) == len(model_keys()) + 1
-    assert found["Uncalibrated model"] == 0
+    assert found["Original model"] == 0
 
 
 def test_up_to_seven_models_have_colours_and_symbols_of_their_own() -> None:
@@ -59,7 +59,7 @@ def test_models_of_a_second_file_do_not_change_those_of_the_first() -> None:
 def test_a_scene_has_the_looks_of_its_models_in_their_order() -> None:
     ticked = tuple(Recipe("CALIBRATORS", key) for key in ("vector", "temperature"))
     scene = session.scene_of(Selection(source=Source(data="demo:wine-logistic"), calibrators=ticked))
-    assert scene.looks == {"Uncalibrated model": 0, "Vector scaling": 2, "Temperature scaling": 1}
+    assert scene.looks == {"Original model": 0, "Vector scaling": 2, "Temperature scaling": 1}
 
 
 @pytest.mark.parametrize("number", range(8))

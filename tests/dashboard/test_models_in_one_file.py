@@ -192,7 +192,7 @@ def test_commands_judge_every_model_of_columns_side_by_side(tmp_path: Path) -> N
     (tmp_path / "trial.csv").write_text(trial())
     file, few = str(tmp_path / "trial.csv"), ("--notion", "confidence", "--estimator", "ece")
     assert list(run("audit", file, *few, "--json")["models"]) == ["risk_new", "risk_old"]
-    assert list(run("audit", file, *few, "--read", "model=risk_new", "--json")["models"]) == ["Uncalibrated model"]
+    assert list(run("audit", file, *few, "--read", "model=risk_new", "--json")["models"]) == ["Original model"]
     (line,) = run("compare", file, *few, "--json")["lines"]
     assert (line["first"], line["second"]) == ("risk_old", "risk_new")
     shown = run("show", "skills", file, "--format", "json")

@@ -83,7 +83,7 @@ def test_the_command_and_the_report_say_what_the_screen_says(key: str, tmp_path:
     selection = chosen(key, *KEYS)
     models = session.models(selection)
     found = screen(selection, models)
-    told = {"Uncalibrated model": models.shown[0].title}
+    told = {"Original model": models.shown[0].title}
     compared = 0
     for line in audited(key, tmp_path):
         measure = next((m for m in MEASURES if (m.reduction, m.estimator) == (line["notion"], line["estimator"])), None)

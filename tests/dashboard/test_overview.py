@@ -133,7 +133,7 @@ def test_a_browser_can_send_anything(sent: object, wanted: float | None, monkeyp
 
 def test_all_positions_are_sent_once_and_small() -> None:
     local = local_accuracy(test_rows_of("digits-naive-bayes"))
-    data = payload({"Uncalibrated model": local}, 0.9)
+    data = payload({"Original model": local}, 0.9)
     assert len(json.dumps(data)) < 30_000
     (model,) = data["models"]
     assert model["headline"][90] == local.answer(0.9).headline
@@ -142,7 +142,7 @@ def test_all_positions_are_sent_once_and_small() -> None:
         len(model[name]) == 101 for name in ("headline", "basis", "right", "low", "high", "claimed", "difference")
     )
     assert (data["asked"], data["low"] % 10) == (90, 0)
-    assert payload({"Uncalibrated model": local}, 0.1)["low"] == 10
+    assert payload({"Original model": local}, 0.1)["low"] == 10
 
 
 def test_the_picture_names_the_place_that_a_model_without_rows_there_is_said_to_lack() -> None:
@@ -171,7 +171,7 @@ def test_every_number_sent_is_that_of_the_answer_at_its_place() -> None:
 def test_the_knob_is_at_the_number_above_it(data: str) -> None:
     rows = test_rows_of(data)
     local = local_accuracy(rows) if rows.n_classes != 2 else local_frequency(rows)
-    sent = payload({"Uncalibrated model": local}, opening(rows))
+    sent = payload({"Original model": local}, opening(rows))
     assert [in_percent(place) for place in sent["knob"]] == sent["percents"]
     moved = [abs(place - knob) for place, knob in zip(sent["places"], sent["knob"], strict=True)]
     assert max(moved) > 0, "else the place of the slider would do"
@@ -184,7 +184,7 @@ def test_the_slider_of_a_risk_ends_where_the_data_do() -> None:
     happened = (rng.random(4000) < 2.4 * risk).astype(int)
     p = Predictions(np.column_stack([1 - risk, risk]), happened, class_names=["no", "fraud"])
     local = local_frequency(p)
-    data = payload({"Uncalibrated model": local}, opening(p))
+    data = payload({"Original model": local}, opening(p))
     assert data["places"][data["last"]] < 0.1
     assert data["places"][data["asked"]] == pytest.approx(opening(p), abs=0.001)
     assert data["low"] <= data["asked"] <= data["last"] <= len(data["places"]) - 1

@@ -231,7 +231,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     assert said.startswith("That. ")
     assert "So much. Chosen by log loss, cross-validated on the 1,234 calibration rows" in said
     assert HELD_OUT_REJECTS in said
-    assert "uncalibrated, on the held-out rows: error" in pieces(app)
+    assert "original model, on the held-out rows: error" in pieces(app)
 
 
 def test_what_a_calibrator_needs_is_marked_where_there_are_too_few_rows() -> None:
@@ -307,7 +307,7 @@ def test_the_old_table_and_the_map_of_a_class_are_a_click_away() -> None:
     selection = ticked("temperature", "top-label-hb", "class-wise-hb")
     app = ask(opened(selection), "numbers")
     table = app.dataframe[0].value
-    assert table["model"].tolist() == ["Uncalibrated model", *(recipe.title for recipe in selection.calibrators)]
+    assert table["model"].tolist() == ["Original model", *(recipe.title for recipe in selection.calibrators)]
     for line, recipe in zip(table.itertuples(), (session.BASE, *selection.calibrators), strict=True):
         measured = summaries(judged(Model(selection.source, recipe)), [None], every_measure())[0]
         for measure, value in zip(measured["measure"], measured["value"], strict=True):

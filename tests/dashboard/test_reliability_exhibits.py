@@ -199,7 +199,7 @@ def test_the_sentence_above_the_diagram_is_about_the_bins_that_are_drawn() -> No
         rows = {seen.model.title: seen.get(seen.model.predictions)}
         claim = cc.diagrams.bins_standing_out(rows, bins=bins, notion=seen.claims)
         found.append(EXHIBITS.make("reliability").words(seen).headline)
-        assert found[-1] == cc.diagrams.headline(claim, {seen.model.title: "the uncalibrated model"})
+        assert found[-1] == cc.diagrams.headline(claim, {seen.model.title: "the original model"})
     assert found[0] != found[1]
 
 
@@ -212,5 +212,5 @@ def test_a_finding_of_a_value_that_no_bin_of_the_diagram_has_alone_leads_to_no_b
     line = {"kind": CELL, "bin": 3, "code": 2}
     assert place(line, of_values)["bin"] is None
     assert place(line | {"kind": BIN}, of_values)["bin"] == 3
-    alike = session.scene_of(chosen.replace(model="Uncalibrated model"))
+    alike = session.scene_of(chosen.replace(model="Original model"))
     assert place(line, alike)["bin"] == 3

@@ -64,7 +64,7 @@ def test_a_click_on_a_bin_shows_its_models_and_classes_and_one_on_a_class_its_ro
     test = session.parts(DIGITS).test
     diagram = cc.diagrams.reliability(test)
     b = diagram.worst
-    clicked(app, "reliability", {"model": "Uncalibrated model", "bin": b})
+    clicked(app, "reliability", {"model": "Original model", "bin": b})
     assert app.query_params["bin"] == str(b)
     zoom = cc.diagrams.zoom(test, diagram, b)
     lines = drawn(app)[pane.CLASSES].trace("right")
@@ -91,9 +91,8 @@ def test_the_pane_says_what_each_model_says_and_how_often_it_is_right() -> None:
     models = {model.title: judged(model) for model in session.models(Selection(source=DIGITS)).shown}
     table = cc.diagrams.models_in_range(models, 0.9, 1.0)
     base = table.iloc[0]
-    assert (
-        f"When the uncalibrated model says {100 * base['says']:.1f} %, it is right {100 * base['right']:.0f} %"
-        in texts(app)
+    assert f"When the original model says {100 * base['says']:.1f} %, it is right {100 * base['right']:.0f} %" in texts(
+        app
     )
     shown = app.table[0].value
     assert [plain(name) for name in shown.index] == [f"{mark(i)} {t}" for i, t in enumerate(models)]
@@ -138,7 +137,7 @@ def test_of_many_models_the_pane_draws_the_intervals_and_says_what_each_costs() 
     costs = app.table[0].value
     assert [plain(name) for name in costs.index] == [f"{mark(scene.looks[title])} {title}" for title in models]
     accuracy, loss = ([plain(cell) for cell in costs[name]] for name in ("accuracy", "log loss"))
-    assert accuracy[0].strip("*") == f"{100 * models['Uncalibrated model'].accuracy:.1f} %"
+    assert accuracy[0].strip("*") == f"{100 * models['Original model'].accuracy:.1f} %"
     whole = {title: rows for title, rows in models.items() if rows.kind == "full"}
     losses = {title: cc.estimate(rows, None, "log-loss").value for title, rows in whole.items()}
     best = min(losses, key=losses.__getitem__)
@@ -212,7 +211,7 @@ def test_the_headline_stands_above_the_diagram_in_the_words_of_the_library() -> 
     app = opened()
     models = session.models(Selection(source=DIGITS)).shown
     table = cc.diagrams.bins_standing_out({model.title: judged(model) for model in models})
-    names = {"Uncalibrated model": "the uncalibrated model", "Temperature scaling": "temperature scaling"}
+    names = {"Original model": "the original model", "Temperature scaling": "temperature scaling"}
     for sentence in cc.diagrams.headline(table, names):
         assert sentence in texts(app)
 

@@ -587,7 +587,7 @@ def tables_of(columns: int, words: int = 0) -> TypesetTable:
     """Return a table with this many columns of numbers, after columns of words."""
     names = [f"name {i}" for i in range(words)]
     numbers = [f"number {i}" for i in range(columns)]
-    frame = pd.DataFrame({name: ["Uncalibrated model"] * 2 for name in names} | dict.fromkeys(numbers, [0.123456] * 2))
+    frame = pd.DataFrame({name: ["Original model"] * 2 for name in names} | dict.fromkeys(numbers, [0.123456] * 2))
     return TypesetTable("x", "x", frame, (*map(document.text, names), *map(document.share, numbers)))
 
 
@@ -604,7 +604,7 @@ def test_a_table_wider_than_the_page_is_divided_between_columns(columns: int, wo
 
 
 def test_where_no_model_can_be_shown_the_report_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = SimpleNamespace(shown=(), refused=(("Uncalibrated model", "these rows cannot be judged"),))
+    refused = SimpleNamespace(shown=(), refused=(("Original model", "these rows cannot be judged"),))
     monkeypatch.setattr(Request, "models", refused)
     with pytest.raises(InputError, match="these rows cannot be judged"):
         report.build(chosen(), Options())
@@ -671,7 +671,7 @@ def test_page_one_of_two_classes_is_about_the_event(of_risk: Report) -> None:
     assert "event: died" in of_risk.document.about
     session_rows = session.scene_of(Selection(source=Source(data=risks(2)))).models.shown[0]
     found = cc.risk.in_the_large(judged(session_rows))
-    numbers = f"{found.expected:,.0f} events were expected, {found.events:,.0f} were observed."
+    numbers = f"{found.expected:,.0f} events were expected and {found.events:,.0f} observed."
     assert headline.below[0].startswith(f"Over all rows, predicted risks are too high: {numbers}")
     facts = {name: text for block in page_one if isinstance(block, FactList) for name, text in block.items}
     assert facts["Event"].startswith(f"“died”: {found.events:,.0f} of 600 rows")
@@ -755,7 +755,7 @@ def test_the_settings_say_the_share_of_the_rows_that_calibrators_are_fitted_on()
 
 def test_the_data_card_tells_rows_to_fit_from_rows_to_judge() -> None:
     rows = cc.calls.divide(judged(session.scene_of(chosen()).models.shown[0]), share=0.2)
-    assert _rows(rows) == f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge"
+    assert _rows(rows) == f"{rows.fit.n_rows:,} to fit calibrators, {rows.test.n_rows:,} to judge"
     assert rows.fit.n_rows < rows.test.n_rows
 
 

@@ -65,8 +65,8 @@ def test_the_diagram_is_of_the_risk_on_the_range_of_the_data(too_high: str) -> N
     app = opened(too_high, view="reliability", calibrators=())
     picture = drawn(app)["reliability"]
     diagram = cc.diagrams.risk_diagram(rows_of(too_high))
-    np.testing.assert_array_equal(picture.trace("Uncalibrated model")["x"], diagram.frame()["risk"])
-    np.testing.assert_array_equal(picture.trace("Uncalibrated model")["y"], diagram.frame()["observed"])
+    np.testing.assert_array_equal(picture.trace("Original model")["x"], diagram.frame()["risk"])
+    np.testing.assert_array_equal(picture.trace("Original model")["y"], diagram.frame()["observed"])
     assert "are significantly too high." in texts(app)
     assert "Gap from the smooth curve" in texts(app)
 
@@ -128,7 +128,7 @@ def numbers(text: str) -> list[float]:
 
 def test_a_click_on_a_bin_shows_its_rows_whatever_class_was_predicted(too_high: str) -> None:
     app = opened(too_high, view="reliability", calibrators=())
-    app.session_state[slot("reliability")] = Click(2, 0, {"model": "Uncalibrated model", "bin": 9}, None, None, 1)
+    app.session_state[slot("reliability")] = Click(2, 0, {"model": "Original model", "bin": 9}, None, None, 1)
     app.run()
     assert not app.exception
     rows = rows_of(too_high)
@@ -153,7 +153,7 @@ def test_a_rare_event_has_tenths_of_risk_and_axes_of_its_own(rare: str) -> None:
 def test_the_confidence_is_one_choice_away_and_a_link_with_its_notion_opens_it(too_high: str) -> None:
     app = opened(too_high, view="reliability", notion="confidence", calibrators=())
     diagram = cc.diagrams.reliability(rows_of(too_high), notion="confidence").frame()
-    np.testing.assert_array_equal(drawn(app)["reliability"].trace("Uncalibrated model: rows")["y"], diagram["count"])
+    np.testing.assert_array_equal(drawn(app)["reliability"].trace("Original model: rows")["y"], diagram["count"])
 
 
 def test_slices_and_findings_speak_of_the_risk(too_high: str) -> None:

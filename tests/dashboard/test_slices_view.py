@@ -69,7 +69,7 @@ def test_the_picture_is_of_the_table_and_its_first_line_is_the_headline() -> Non
 
 def test_a_click_leaves_its_slice_in_every_room_and_the_chip_takes_it_away() -> None:
     app = opened(BASE)
-    clicked(app, "slices", {"slice": "subject=law", "model": "Uncalibrated model"})
+    clicked(app, "slices", {"slice": "subject=law", "model": "Original model"})
     assert chosen(app).source.within == "subject=law"
     assert "judged on 318 rows" in app.button("frame.data").label
     assert app.button("frame.slice").label.replace("\\", "") == "subject = law"
@@ -286,7 +286,7 @@ def test_what_is_said_of_few_groups_are_sentences_with_an_end(tmp_path: Any) -> 
     file = few_groups(tmp_path, patient=["p", "q"] * 30, half=["x"] * 30 + ["y"] * 30)
     answer = calib("audit", file, "--read", "group=patient", "--where", "site=a", "--estimator", "ece")
     assert "\nRows belong to 1 group (patient): " in answer.stdout
-    assert "evaluate one row per group. Spiegelhalter's test" in answer.stdout
+    assert "evaluate one row per group. A test for an error of any size" in answer.stdout
     scanned = calib("slices", file, "--read", "group=patient", "--where", "site=b", "--scan")
     assert (scanned.exit_code, scanned.stdout) == (2, "")
     assert "rows in 1 group (patient) cannot be divided" in scanned.stderr

@@ -26,7 +26,7 @@ def table(scene, key, **options):
 def test_calibrators_that_bin_are_fitted_anew_and_the_others_stay(scene):
     plain, anew = table(scene, "sweep"), table(scene, "sweep", refit=True)
     same = (plain["value"] == anew["value"]).groupby(plain["model"]).all()
-    assert same.to_dict() == {"Uncalibrated model": True, SCALED: True, BINS: False}
+    assert same.to_dict() == {"Original model": True, SCALED: True, BINS: False}
     division = scene.get(scene.models.shown[0].division)
     rows = cc.CALIBRATORS.make("top-label-hb", bins=7).fit_on(division.fit).apply(division.test)
     here = anew[(anew["model"] == BINS) & (anew["bins"] == 7) & (anew["notion"] == "top-label")]
@@ -39,9 +39,9 @@ def test_cross_fitted_rows_leave_none_to_fit_anew_on_which_is_said():
     source, ticked = Source(data="demo:wine-logistic", by="folds"), (Recipe("CALIBRATORS", "top-label-hb"),)
     folds = session.scene_of(Selection(source=source, calibrators=ticked))
     anew = table(folds, "sweep", refit=True)
-    assert set(anew["model"]) == {"Uncalibrated model"}
+    assert set(anew["model"]) == {"Original model"}
     as_it_is = table(folds, "sweep")
-    pd.testing.assert_frame_equal(anew, as_it_is[as_it_is["model"] == "Uncalibrated model"])
+    pd.testing.assert_frame_equal(anew, as_it_is[as_it_is["model"] == "Original model"])
     notes = EXHIBITS.make("sweep", refit=True).words(folds).notes
     assert [note for note in notes if note.startswith(f"{BINS}: rows are cross-fitted")]
     assert not [note for note in notes if "None of the models" in note or "Refitted" in note]
@@ -53,7 +53,7 @@ def test_rows_per_bin_and_other_errors_are_said(scene):
     words, frame = exhibit.words(looked_at), looked_at.get(exhibit.table(looked_at))
     assert words.caption.startswith("Debiased squared error for 10 to 500 rows in each bin; class-wise.")
     assert any(note.startswith(f"{BINS}: ") for note in words.notes), "single claims are no claims of every class"
-    assert set(frame["model"]) == {"Uncalibrated model", SCALED}
+    assert set(frame["model"]) == {"Original model", SCALED}
     assert [column.heading for column in exhibit.columns(frame)][2:4] == ["rows per bin", "Debiased squared error"]
     figure = looked_at.get(exhibit.figure(looked_at))
     assert figure.layout.xaxis.title.text == "rows per bin"

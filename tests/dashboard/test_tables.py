@@ -86,7 +86,7 @@ def test_a_table_of_ones_own_and_files_that_mark_their_parts(nets):
     frame = cc.papers.tables.method_tables(
         whole, ["identity", "temperature"], ["TL-ECE"], splits=3, fit_share=0.4, seed=2
     )
-    names = {"identity": "Uncalibrated model", "temperature": "Temperature scaling"}
+    names = {"identity": "Original model", "temperature": "Temperature scaling"}
     expected = method_table(frame, names=names).frame()
     for name in names.values():
         assert shown[name][:2].tolist() == expected[name][:2].tolist()

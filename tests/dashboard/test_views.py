@@ -144,7 +144,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show(slo
         else:
             assert cells["verdict"] == in_full(line.verdict)
         assert where_measured(line.about) in captions
-    assert "not corrected for their number" in captions
+    assert "not corrected for multiple testing" in captions
     assert ("take minutes and were not computed" in captions) == (not slow)
 
 
@@ -177,9 +177,9 @@ def test_the_verdict_is_a_strip_on_the_overview_with_what_it_rests_on() -> None:
     words = [note["text"] for note in strip.figure["layout"]["annotations"]]
     assert "<b>Miscalibrated</b>" in words
     assert f"{first.line.interval}, above the tolerance" in words
-    assert "Uncalibrated model: miscalibrated" in strip.label
+    assert "Original model: miscalibrated" in strip.label
     said = [c.value for c in app.caption]
-    assert any(text.startswith(markdown_plain(f"Uncalibrated model. {first.sentence}")) for text in said)
+    assert any(text.startswith(markdown_plain(f"Original model. {first.sentence}")) for text in said)
     assert first.reason in first.sentence
     assert any(markdown_plain(f"{first.line.title}, raw value:") in text for text in said)
 
@@ -201,7 +201,7 @@ def test_a_verdict_that_cannot_be_made_is_a_sentence(view: str, monkeypatch: pyt
 
 def test_a_model_without_a_verdict_does_not_take_those_of_others_away(monkeypatch: pytest.MonkeyPatch) -> None:
     selection = Selection(view="overview", source=Source(data="demo:wine-logistic"))
-    first = "Uncalibrated model: no rows to judge."
+    first = "Original model: no rows to judge."
     others = {"Temperature scaling": session.models(selection).shown[1].predictions}
     monkeypatch.setattr(line_words, "answering", lambda scene: (others, (first,)))
     app = opened(selection)
@@ -358,7 +358,7 @@ def test_a_few_calibrators_are_offered_beside_those_ticked() -> None:
     for keys in ((), ("temperature",), model_keys()[:7]):
         ticked = tuple(Recipe("CALIBRATORS", key) for key in keys)
         app = opened(Selection(view="classes", source=Source(data="demo:wine-logistic"), calibrators=ticked))
-        (chips,) = (g for g in app.button_group if g.label == "Calibrators to compare with the uncalibrated model")
+        (chips,) = (g for g in app.button_group if g.label == "Calibrators to compare with the original model")
         assert len(chips.options) == max(chips_module.OFFERED, len(keys))
 
 

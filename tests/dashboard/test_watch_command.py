@@ -165,7 +165,7 @@ def test_a_file_waits_for_its_labels(folder: Path) -> None:
     for words in (JOINED, []):
         waits = watch(*words)
         assert waits.exit_code == 0
-        assert waits.stdout == "2026-10 waits: labels of 62 % so far (62 of 100 rows).\n"
+        assert waits.stdout == "Period 2026-10 waits: labels of 62 % so far (62 of 100 rows).\n"
     for form in ("--json", "--csv", "--metrics", "--github"):
         told = watch(form)
         assert told.exit_code == 0, told.stderr
@@ -239,7 +239,7 @@ def test_slices_are_named_since_when_in_every_form(folder: Path) -> None:
     assert record["slices"][0]["since"] in ("2", "3", "4")
     assert [line["slice"] for line in record["slice_lines"]] == ["site=north", "site=south"]
     assert "predictions for site=south are too high by" in last.stdout
-    assert watch("--github").stdout.startswith("::error title=calib watch%3A alarm::Alarm at ")
+    assert watch("--github").stdout.startswith("::error title=calib watch%3A alarm::Alarm in period ")
     case = ElementTree.parse(folder / "watch.xml").getroot().find("testsuite/testcase")
     assert case is not None
     assert case.find("failure") is not None
@@ -320,7 +320,7 @@ def test_a_file_without_any_label_waits_and_is_known_by_its_key_later(folder: Pa
     labels = (folder / "labels.csv").read_text().splitlines()
     waits = watch("scores.csv", "--period", "2026-10")
     assert waits.exit_code == 0
-    assert waits.stdout == "2026-10 waits: none of its 100 rows has a label so far.\n"
+    assert waits.stdout == "Period 2026-10 waits: none of its 100 rows has a label so far.\n"
     assert "scores.csv has no labels: its 100 rows wait." in waits.stderr
     before = (folder / "watch.json").read_bytes()
     assert watch("scores.csv", "--period", "2026-10").exit_code == 0

@@ -74,7 +74,7 @@ def contradictions(facts: Iterable[Fact]) -> list[str]:
 
 
 def test_the_law_finds_a_contradiction() -> None:
-    one = Fact("Uncalibrated model", "event", "ece", "point", 0.04, "here")
+    one = Fact("Original model", "event", "ece", "point", 0.04, "here")
     assert contradictions([one, one._replace(said="there"), one._replace(name="low", value=0.01)]) == []
     for other in (0.0401, -0.04):
         assert len(contradictions([one, one._replace(value=other)])) == 1
@@ -239,7 +239,7 @@ def by_commands(name: str, selection: Selection, folder: Path) -> Iterator[Fact]
     base = scene.titles[0]
     ticked = [word for recipe in selection.calibrators for word in ("--calibrator", recipe.key)]
     audit = json.loads(run("audit", path, "--json", *ticked))
-    titles = {"Uncalibrated model": base}
+    titles = {"Original model": base}
     named = [line | {"model": titles.get(line["model"], line["model"])} for line in audit["lines"]]
     yield from of_lines(named, "calib audit")
     for model, told in audit["models"].items():
@@ -451,9 +451,9 @@ def test_the_first_sentence_states_the_predicted_risk_of_its_line_of_the_table(n
     apart = 0
     for place in local.confidence[local.near]:
         answer = local.answer(place)
-        line = frame[(frame["model"] == "Uncalibrated model") & (frame["confidence"] == answer.confidence)].iloc[0]
+        line = frame[(frame["model"] == "Original model") & (frame["confidence"] == answer.confidence)].iloc[0]
         if answer.enough:
-            label = payload({"Uncalibrated model": local}, place)
+            label = payload({"Original model": local}, place)
             assert label["percents"][label["asked"]] == in_percent(line["claimed"]) == answer.stated
             assert answer.stated in answer.headline
             apart += in_percent(line["confidence"]) != answer.stated

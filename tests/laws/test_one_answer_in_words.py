@@ -53,7 +53,7 @@ def test_classes_with_a_test_are_not_denied_one_by_the_reason_for_the_measure() 
 
 
 def test_one_sentence_defines_the_estimate() -> None:
-    assert "at which a one-sided 50 % interval of the error ends" in " ".join(methods.INTERVALS)
+    assert "the end of a one-sided 50 % interval of the error" in " ".join(methods.INTERVALS)
     found = cc.estimate(cc.read_predictions(*demo("digits-naive-bayes")), "confidence", "rmsce").interval()
     assert found.point != pytest.approx((found.low + found.high) / 2, abs=1e-4), "it is not the center"
 

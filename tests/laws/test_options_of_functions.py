@@ -684,7 +684,7 @@ CASES: dict[str, Any] = {
     "diagrams.error_sweep.kind": "equal-mass",
     "diagrams.error_sweep.level": Of(0.6, {"intervals": True}),
     "diagrams.forest.first": "rmsce",
-    "diagrams.headline.names": {"one": "the uncalibrated model"},
+    "diagrams.headline.names": {"one": "the original model"},
     "diagrams.headline.happened": "died",
     "diagrams.large_lines.curve": True,
     "diagrams.local_accuracy.confidences": [0.8],

@@ -381,17 +381,18 @@ def of_places(w: World, model: str) -> dict[str, Any]:
 
 
 def of_lines(w: World, model: str) -> dict[str, float]:
-    """Return the number of uncorrected lines, and of those significant by chance."""
+    """Return the number of uncorrected lines, and the limit of their p-values."""
     lines = len(w.frame("verdict"))
     rows = w.line("verdict", w.scene.titles[0])["rows"]
     classes = w.scene.get(w.scene.models.shown[0].predictions).n_classes or 0
-    return {"lines": lines, "chance": 0.05 * lines, "share": 0.05, "rows": rows, "classes": classes}
+    return {"lines": lines, "share": 0.05, "five": 5, "rows": rows, "classes": classes}
 
 
 RULES = [
     # Numbers computed only for the sentence have no column: required rows, and the remaining error.
-    (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\): then a model "
-              r"without error is shown to be within {limit} % in {any_eight} of {any_ten} samples. A model with an "
+    (of_line, r"About {any_rows} judged rows would be needed \(there are {rows}\)\. With that "
+              r"many, a perfectly calibrated model is shown to be within {limit} % in {any_eight} of {any_ten} "
+              r"samples. A model with an "
               r"error of {half} % needs about {any_more}"),
     (of_own_error, r"leaves an error estimated at {any_left} % \({level} % interval {any_low} to {any_high} %\)"),
     (of_own_error, r"[Tt]he calibration error(?: \([\w-]+ ECE\))? is estimated to fall from {point} % to {any_left} %"
@@ -399,9 +400,9 @@ RULES = [
     (of_places, r"in {off} of {bins} bins"),
     (of_places, r"risks of {lower} to {upper} % are"),
     (of_places, r"At a mean risk of {says} %, {right} %"),
-    (of_places, r"Above {edge} %, the uncalibrated model is"),
-    (of_lines, r"These {lines} p-values are not corrected for their number: without any error, about {chance} of "
-               r"{lines} would be at most {share}"),
+    (of_places, r"Above {edge} %, the original model is"),
+    (of_lines, r"These {lines} p-values are not corrected for multiple testing\. Without any error, each is {share} or "
+               r"less in at most {five} % of samples"),
     (of_lines, r"{rows} rows are often too few to detect an error in {classes} separate classes"),
     (of_large, r"mean predicted risk of [^ ]+ is {mean} %, and the observed frequency is {rate} %"),
     (of_hero, r"[wW]hen it says {asked} %, it is right {right} % of the time"),
@@ -410,8 +411,9 @@ RULES = [
     (of_hero, r"[oO]nly {rows} predictions are near {asked} %"),
     (of_hero, r"(?:the same {rows} rows: {right} %, )?{low} to {high} % \({level} % interval\)"
               r"(?:, from {rows} rows \({share} % of all\) "
-              r"(?:with a confidence of|given) {lower_end}(?: to {upper_end})? %(?: \(a window around {asked} %\))?)?"),
-    (of_line, r"(?:error|risk) is estimated (?:at|to be) {point} %(?: and at most {high} %)?"),
+              r"with a (?:confidence|predicted risk) of {lower_end}(?: to {upper_end})? %(?: \(a window around {asked} "
+              r"%\))?)?"),
+    (of_line, r"(?:error|risk|frequency\)|accuracy\)) is estimated (?:at|to be) {point} %(?: and at most {high} %)?"),
     (of_line, r"after [^:;]+?, {point} %(?: and at most {high} %)?"),
     (of_line, r"is estimated (?:at|to be) {point} % \({level} % interval {low} to {high} %\)"),
     (of_line, r"(?:tolerance of|tolerance|be within|an error below) {limit} (?:%|points)"),
@@ -434,11 +436,11 @@ RULES = [
     (of_mean, r"is {times} times the (?:observed frequency|mean predicted risk)"),
     (of_mean, r"mean predicted risk is {points} points too"),
     (of_mean, r"(?:frequency|risk|high|low) \({risk} % predicted, {rate} % observed\)"),
-    (of_large, r"{expected} events were expected, {observed} were observed"),
+    (of_large, r"{expected} events were expected and {observed} observed"),
     (of_large, r"{expected} events expected, {observed} observed among {rows} rows"),
     (of_large, r": {observed} of {rows} rows \({rate} %\)"),
     (of_large, r"contain only {observed} events"),
-    (of_rows, r"{fit} to fit, {test} to judge"),
+    (of_rows, r"{fit} to fit calibrators, {test} to judge"),
     (of_rows, r"{judged} to judge|{judged}, all judged"),
     (of_rows, r"(?:in {folds} random folds|at random, stratified by class), seed {seed}"),
     (of_bins, r"{bins} bins? contains? fewer than {few} rows \({in_few} rows? in all"),
@@ -451,13 +453,12 @@ RULES = [
     (of_finding, r"(?:confidence|risk of) {lower} to {upper} %"),
     (of_finding, r"right {right} % of the time "
                  r"\({hits} of {rows} rows; {level} % interval {low} to {high} %; mean confidence {says} %\)"),
-    (of_finding, r"Significantly off: [^,]+, the mean risk is {says} %, and {right} %"),
+    (of_finding, r"Some rows are significantly off: [^,]+, the mean risk is {says} %, and {right} %"),
     (of_finding, r"the mean risk is {says} %, and {right} % \w+ "
                  r"\({hits} of {rows} rows; {level} % interval {low} to {high} %\)"),
     (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
     (of_advice, r"falls? from {before} to {after}"),
-    (of_advice, r"about as good: it lowers [a-z ]+ by {simple_gain}"),
-    (of_advice, r"lowers it by {gain}"),
+    (of_advice, r"about equally good: it lowers [a-z ]+ by {simple_gain}, [a-z ]+ by {gain}"),
     (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),
     (of_advice, r"blend of {members} calibrators"),
     (of_advice, r"average of {singles} calibrators"),
@@ -591,7 +592,7 @@ def test_an_error_of_0_is_said_with_its_upper_end() -> None:
     (told,) = (
         found
         for said in page("calibrated risk")
-        for found in re.findall(r"to be 0 % and at most ([\d.]+) %", said.text)
+        for found in re.findall(r"estimated at 0 % and at most ([\d.]+) %", said.text)
     )
     assert float(told) == pytest.approx(100 * line["high"], rel=0.05)
 
@@ -685,8 +686,8 @@ def test_a_terminal_says_what_the_tables_say(name: str, tmp_path: Path) -> None:
 def test_the_law_finds_a_number_of_another_column() -> None:
     w = world("three classes, divided")
     rows, line = of_rows(w, ""), of_line(w, w.scene.titles[0])
-    assert wrong(w, f"{rows['fit']} to fit, {rows['test']} to judge")[0] == []
-    assert wrong(w, f"{rows['test'] + 1} to fit, {rows['test']} to judge")[0]
+    assert wrong(w, f"{rows['fit']} to fit calibrators, {rows['test']} to judge")[0] == []
+    assert wrong(w, f"{rows['test'] + 1} to fit calibrators, {rows['test']} to judge")[0]
     assert wrong(w, f"above the tolerance of {line['limit']:.0f} %")[0] == []
     assert wrong(w, f"above the tolerance of {line['level']:.0f} %")[0]
     assert wrong(w, "a sentence about 7 things")[1] == "a sentence about 7 things"

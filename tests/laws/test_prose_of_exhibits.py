@@ -146,7 +146,7 @@ FIXED = [
     r"Predictions of 95 % or more",
     r"with calibration rows: \d",
     r"correct rows withheld 0\.4",
-    r"sample size near a (?:score|risk) is at least 20",
+    r"rows near a (?:score|risk) count as at least 20",
 ]
 """Numbers of a method, the same for all data."""
 
@@ -194,9 +194,9 @@ def of_drift(w: World, frame: Frame) -> dict[str, float]:
 
 
 def of_own_lines(w: World, frame: Frame) -> dict[str, float]:
-    """Return the number of lines with a p-value, and of those significant by chance."""
+    """Return the number of lines with a p-value."""
     lines = int(frame.get("p", pd.Series(dtype=float)).notna().sum())
-    return {"lines": lines, "chance": defaults.SIGNIFICANCE * lines, "alpha": defaults.SIGNIFICANCE}
+    return {"lines": lines}
 
 
 def of_place(w: World, frame: Frame) -> dict[str, Any]:
@@ -467,12 +467,12 @@ RULES: list[tuple[str, Collect, str]] = [
                                            r"class \({hits_low} to {hits_high}\)"),
     ("net-benefit|calibrators", of_threshold, r"threshold of {threshold} % means"),
     ("characteristics", of_few_values, r"at most {few} different values"),
-    ("sites|pooled-sites|slices", of_sites, r"Of {sites} values of \w+, {fine} shown to be fine(?:,| and) {off} shown "
-                                            r"to be off(?:(?:,| and) {close} too close to call)?(?:(?:,| and) {few} "
-                                            r"with too few rows)? \([a-z ]+, tolerance {least} to {most}; "
-                                            r"simultaneous {level} % intervals\)"),
-    ("sites|pooled-sites|slices", of_sites, r"{differ} differ significantly from {as_predicted}|ratio of "
-                                            r"{as_predicted} can"),
+    ("sites|pooled-sites|slices", of_sites, r"Of {sites} values of \w+, (?:none|{fine}) \w+ shown to be fine(?:,| and) "
+                                            r"(?:none|{off}) \w+ shown to be off(?:(?:,| and) {close} \w+ too close "
+                                            r"to call)?(?:(?:,| and) {few} \w+ too few rows)? \([a-z ]+, "
+                                            r"tolerance {least} to {most}; simultaneous {level} % intervals\)"),
+    ("sites|pooled-sites|slices", of_sites, r"In (?:none|{differ}) of them, the ratio differs significantly from "
+                                            r"{as_predicted}|ratio of {as_predicted}, risks can"),
     ("sites|pooled-sites|slices", of_sites, r"pooled ratio of {pooled} values is {mean} \({level} % interval {low} to "
                                             r"{high}\)|significantly \(p [=<] {p}\)|pooled {mean} \({low} to "
                                             r"{high}\)|predicted ratio is {new_low} to {new_high}"),
@@ -498,14 +498,15 @@ RULES: list[tuple[str, Collect, str]] = [
     ("findings", of_settings, r"first {drawn} of|frequency in {drawn} subsets"),
     # Counted only for the sentence.
     ("rows", of_parts, r"{any_rows} of {judged} test rows equal a calibration row in scores, label and 1"),
-    ("bins", of_settings, r"{level} % consistency band|of a calibrated model, about {chance} % would"),
-    ("reliability", of_settings, r"{level} % consistency band; of a calibrated model, about {chance} % would be"),
+    ("bins", of_settings, r"range of {level} % of calibrated|of a calibrated model, about {chance} % would"),
+    ("reliability", of_settings, r"{level} % band of calibrated models; "
+                                 r"of a calibrated model, about {chance} % would be"),
     ("bin", of_a_bin, r"simultaneous for the {listed} classes of this bin at {level} %"),
     ("corp", of_settings, r"at least {level} % of such bands"),
     ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),
     ("kernel-curve|class-kernel", of_curve, r"local calibration error at {at} % is {local} %"),
     ("kernel-curve|class-kernel", of_curve, r"{level} % or more of such"),
-    ("reliability", of_settings, r"range of {level} % of (?:them|stars)"),
+    ("reliability", of_settings, r"range of {level} % of (?:calibrated|the stars)"),
     ("reliability", of_differences, r"bins tested: {tested}, corrected(?:; all together p [=<] {joint})?"),
     ("standing-out|class-errors|class-panels|classes", of_all_classes, r"jointly(?: they are)? \(p [=<] {joint}\)"),
     ("bin|bin-models", of_place, r"{lower} to {upper} %:"
@@ -523,10 +524,10 @@ RULES: list[tuple[str, Collect, str]] = [
     ("in-the-large", of_all_tests, r"(?:mean gap|ECE|ECE of the risk|calibration slope|Spiegelhalter's test) p "
                                    r"[=<] {corrected}"),
     ("estimators|verdict|notions", of_settings, r"\(p < {smallest}, [a-z ]+\)"),
-    ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
+    ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; the actual cost is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
-    ("in-the-large", of_two_ends, r"is that of a {towards} % interval, because several errors are judged together. "
-                                  r"The other end is that of a {level} % interval"),
+    ("in-the-large", of_two_ends, r"that of a {towards} % interval, because several errors are tested jointly. The "
+                                  r"other end is that of a {level} % interval"),
     ("movement", of_parts, r"(?:Judged|Evaluated) on {judged} rows"),
     ("rows", of_parts, r"a share of {share} as calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),
@@ -543,10 +544,11 @@ RULES: list[tuple[str, Collect, str]] = [
                                               r"blend of {members} calibrators|[a-zS] \({weight} %\)"),
     ("recommendation", of_choice, r"more than {enough} times the model's; here it is (?:over a million|{evidence}) "
                                      r"times the model's|"
-                                     r"upper end of its interval, about {any_rows} are enough"),
+                                     r"upper end of its interval, about {any_rows} rows are enough"),
     ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds} repetitions|of "
                                      r"{candidates} calibrators"),
-    ("recommendation", of_choice, r"new probability of 0 in {any_rows} rows|About {any_rows} held-out rows would show"),
+    ("recommendation", of_choice, r"new probability of 0 in {any_rows} rows|"
+                                  r"samples, about {any_rows} held-out rows are needed"),
     ("recommendation|calibrators", of_held_out, r"{stated} % predicted, {observed} % observed"),
     ("tests", of_shown_errors, r"{shown} of {tests} tests show|None of {tests} tests"),
     ("bin-balance", of_balance, r"{half} to {twice} % of the rows"),
@@ -556,7 +558,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("findings|class-bias", of_hits, r"\({hits} of (?=\d)"),
     ("findings", of_places_tested, r"of {tested} subsets; the table|[Oo]f {tested} subsets tested"),
     ("findings|class-bias", of_places_tested, r"{off} are significantly off|{few} more subsets"),
-    ("bins", of_stars, r"{outside} of {stars} stars lie outside"),
+    ("bins", of_stars, r"{outside} of {stars} stars (?:is|are) outside"),
     (".*", of_answers, r"over the {common} of {judged} rows that all models answer"),
     (".*", of_answers, r"(?:of|represent) the {answered} of {judged} (?:held-out )?rows "
                        r"(?:that )?(?:it answers|answered)"),
@@ -566,8 +568,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("calibration-maps", of_settings, r"abstains on {any_share} % of the triangle"),
     ("uses", of_settings, r"fewer than {enough} rows: too few for an interval of the set size"),
     ("uses", of_settings, r"that {sure} % of the rows|(?:class in|with probability) {sure} %"),
-    (".*", of_own_lines, r"These {lines} p-values are not corrected for their number: without any error, about "
-                       r"{chance} of {lines} would be at most {alpha}"),
+    (".*", of_own_lines, r"These {lines} p-values are not corrected"),
+    (".*", of_settings, r"is {alpha} or less in at most {five} %"),
     (".*", of_settings, r"{level} % (?:interval|band)|[Ii]ntervals at {level} %|"
      r"\({level} % (?:sure, all|confidence for all) "),
     (".*", of_settings, r"{noise} %(?: of (?:perfectly )?calibrated models| point\)| quantile of uncorr)"),
@@ -577,7 +579,8 @@ RULES: list[tuple[str, Collect, str]] = [
     (".*", of_settings, r"subsets is at most {five} %|at most {five} % of the alarms|tests is at most {five} %"),
     (".*", of_settings, r"corrected, {five} %|{few} rows or more|fewer than {few} rows"),
     (".*", of_settings, r"(?:else|otherwise) {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
-    (".*", of_settings, r"tolerance of {limit} (?:points|%)|of {least} to {most} for observed"),
+    (".*", of_settings, r"tolerance of {limit} (?:points|%)|{limit} % for the calibration error|"
+                        r"{least} to {most} for observed"),
     (".*", of_settings, r"cannot reach {hundred} %"),
     ("estimators|verdict", of_limits, r"(?:smaller:|[a-zA-Z],) {share} % for [A-Z]"),
     ("estimators|verdict", of_limits, r"(?:squared tolerance:|\),) {square} \([a-z]"),
@@ -780,8 +783,8 @@ def test_the_pane_of_counted_rows_says_its_bin(tmp_path: Path, monkeypatch: pyte
 OWN_CHAPTERS = ("summary", "methods")
 """Chapters with other tests: page one has its own law, and the methods' numbers are of definitions and papers."""
 PRINTED = re.compile(
-    r"The numbers in the figure\.| (?:The first \d+ of its|Its) [\d,]+ lines are (?:not )?printed here; "
-    r"calib show [\w-]+ prints all\."
+    r"[^.]*: the numbers in the figure\.| (?:The first \d+ of its|Its) [\d,]+ lines are (?:not )?printed here; "
+    r"the command calib show [\w-]+ prints all\."
 )
 
 

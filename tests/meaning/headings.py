@@ -261,7 +261,7 @@ OWN = {
         (key, name): heading
         for key in ("net-benefit", "decision-curve")
         for name, heading in (
-            ("hits", "acted on, with the class"),
+            ("hits", "of all rows: acted on, with the class"),
             ("standardized", "^standardized net benefit$"),
             ("avoided", "^acting avoided$"),
         )

@@ -332,7 +332,7 @@ def recommendation(compared, data):
     assert frame["weight"].isna().all() or math.isclose(weighted["weight"].sum(), 1.0)
     compared.holds(frame["weight"].isna() | (frame["weight"] >= 0), "weight")
     best = frame["equal_to_best"]
-    # Some line is as good as the best; if that is the uncalibrated model, it is chosen.
+    # Some line is as good as the best; if that is the original model, it is chosen.
     assert best.any()
     others = best & (frame["calibrator"] != "identity")
     compared.holds(~others | (frame["gain"] > 0) | best.iloc[0], "equal_to_best")

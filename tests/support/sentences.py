@@ -20,10 +20,10 @@ def where_measured(about: str) -> str:
     """Return where an error is measured, from what its interval is about: kinds in the same cells are listed once.
 
     >>> where_measured("the largest error, averaged over classes, in these bins, given these predictions")
-    'in the same bins as its raw value'
+    'in the bins of the raw value'
     """
     place = re.sub("^the .*error,?( averaged over classes,)? (?=in |over )|, given .*", "", about)
-    return place.replace("in these bins", "in the same bins as its raw value")
+    return place.replace("in these bins", "in the bins of the raw value")
 
 
 def in_sentences(place: str) -> str:

@@ -78,9 +78,9 @@ _LARGEST_OF = (
     ),
     (
         _WHERE + _OR_CONFIDENCE,
-        r"the error of the confidence, which is larger here than the error of the risk measured \1\2",
-        r"This is the error of the confidence, the probability of the predicted class. The error of the risk is at "
-        r"least as large, although its own estimate \1\2 is smaller.",
+        r"the error of the confidence, whose estimate is larger here than that for the risk \1\2",
+        r"The true error of the risk cannot be smaller than that of the confidence, the probability of the predicted "
+        r"class. The estimate for the confidence is used, because it is larger here than that for the risk \1\2.",
     ),
 )
 """Descriptions of the largest of several errors, the same for sentences, and a sentence of its own."""
@@ -612,7 +612,7 @@ def in_sentences(about: str) -> str:
     The description itself is stored with the baselines of gates, so it does not change with our wording.
 
     >>> print(in_sentences(f"the error over 9 groups of rows{_OR_CONFIDENCE}"))
-    the error of the confidence, which is larger here than the error of the risk measured over 9 groups of rows
+    the error of the confidence, whose estimate is larger here than that for the risk over 9 groups of rows
     """
     for pattern, words, _ in _LARGEST_OF:
         about = re.sub(pattern, words, about)
@@ -623,7 +623,7 @@ def of_several(about: str) -> str:
     """Return the sentences on which of several errors an interval is for; empty if it is for one.
 
     >>> of_several(f"the error over 9 groups of rows{_OR_CONFIDENCE}{GIVEN}").partition(".")[0]
-    'This is the error of the confidence, the probability of the predicted class'
+    'The true error of the risk cannot be smaller than that of the confidence, the probability of the predicted class'
     """
     about = about.partition(GIVEN)[0]
     return next((re.sub(pattern, text, about) for pattern, _, text in _LARGEST_OF if re.match(pattern, about)), "")

@@ -231,19 +231,19 @@ def unit_of(estimator: Estimator | str) -> Unit:
 def each_alone(p_values: Iterable[float | None]) -> str:
     """Return the caveat about multiple testing below a table of p-values; empty for fewer than two.
 
-    >>> each_alone([0.2] * 20)
-    'These 20 p-values are not corrected for their number: without any error, about 1 of 20 would be at most 0.05.'
+    >>> each_alone([0.2] * 20).partition(". ")[2]
+    'Without any error, each is 0.05 or less in at most 5 % of samples.'
     """
     tests = sum(p is not None and p == p for p in p_values)
     if tests < 2:
         return ""
     return (
-        f"These {tests} p-values are not corrected for their number: without any error, about "
-        f"{tests * SIGNIFICANCE:.2g} of {tests} would be at most {SIGNIFICANCE:g}."
+        f"These {tests} p-values are not corrected for multiple testing. Without any error, each is {SIGNIFICANCE:g} "
+        f"or less in at most {at_level(SIGNIFICANCE)} of samples."
     )
 
 
-ROUGH_GUIDE = "*: a rough guide; no simulation covers this case."
+ROUGH_GUIDE = "*: a rough guide, not tested by simulation."
 
 
 def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tuple[str, ...]]:
@@ -253,12 +253,12 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     what an interval is about if there are several meanings; a star marks a rough guide.
 
     >>> marked([("the error in these bins", True)])
-    ([''], ('The interval is for the error in the same bins as its raw value.',))
+    ([''], ('The interval is for the error in the bins of the raw value.',))
 
     >>> marks, below = marked([("one", True), ("", None), ("two", False)])
     >>> marks, *below  # doctest: +NORMALIZE_WHITESPACE
     (['a', '', 'b*'], 'Mark a: the interval is for one.', 'Mark b: the interval is for two.',
-     '*: a rough guide; no simulation covers this case.')
+     '*: a rough guide, not tested by simulation.')
 
     Errors of several kinds in the same cells share a letter, because the name of a line states its kind.
 
@@ -277,7 +277,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
     short, common = _without_repeats(abouts)
-    short = [text.replace("in these bins", "in the same bins as its raw value") for text in short]
+    short = [text.replace("in these bins", "in the bins of the raw value") for text in short]
     article = "The" if sum(bool(about) for about, _ in every) == 1 else "Each"
     targets = (
         f"Mark {letters[about]}: the interval is for {text}." if letters else _of_all_lines(text, article)
@@ -289,7 +289,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
 
 def _of_all_lines(text: str, article: str) -> str:
     """Return the sentences on what the only interval, or each interval of a table, is for."""
-    fixed = " It takes these predictions as fixed; only the labels vary." if GIVEN in text else ""
+    fixed = " It is about chance in the labels; these predictions are taken as fixed." if GIVEN in text else ""
     return f"{article} interval is for {text.replace(GIVEN, '')}.{fixed}"
 
 
@@ -319,7 +319,7 @@ def _without_repeats(abouts: list[str]) -> tuple[list[str], str]:
         abouts = [about.replace(GIVEN, "") for about in abouts]
     for pattern, sentence in _ALTERNATIVES:
         abouts = [re.sub(pattern, sentence, about) for about in abouts]
-    fixed = "The intervals of errors take these predictions as fixed; only the labels vary." if given else ""
+    fixed = "Intervals of errors are about chance in the labels; these predictions are taken as fixed." if given else ""
     unmeasured = (
         "Errors that cancel within a group of rows with similar predictions are not measured." if grouped else ""
     )

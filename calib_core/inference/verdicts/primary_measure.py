@@ -22,7 +22,7 @@ from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.validation import rows_and_copies
 from calib_core.reductions.base import REDUCTIONS
-from calib_core.results.uncertainty import TestOfCalibration
+from calib_core.results.uncertainty import TestOfCalibration, Verdict
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, in_full
 from calib_core.text import at_level, begun, called, inside, score, short_percent
 
@@ -34,11 +34,11 @@ MOST_NOISE = TOLERANCE
 MOST_POOLED = 0.5
 """... and at most this share of the rows is in classes that are pooled."""
 
-_FIXED = "The verdict is on the {}, because {}. This was fixed before looking at the outcomes."
+_FIXED = "The verdict is on the {}, because {}. This choice was fixed before the outcomes were used."
 """Reason for a notion chosen by power; other notions can still show an error (``other_notions``)."""
 _BY_CLASS = (
-    "Two measures were fixed before looking at the outcomes. The first is the confidence error, because {}. The second "
-    "is the top-label error, which decides if only it is clearly above the tolerance, as here."
+    "Two measures were fixed before the outcomes were used. The first is the confidence error, because {}. The second "
+    "is the top-label error. It decides if only this error is clearly above the tolerance, as here."
 )
 """Reason for top-label where the rows are often too few for it, and yet show its error."""
 
@@ -88,20 +88,30 @@ class PrimaryLine(OneLine):
 
     @property
     def sentence(self) -> str:
-        """Verdict, test for an error of any size, and the reason for this measure.
+        """The answer with the test for an error of any size, then the reasons, then what to do.
 
         If there are too few rows for a verdict, evidence of some error is next to this word.
         """
-        verdict = self.line.sentence or f"{begun(self.line.note)}."
-        own = None if self.line.verdict == MISCALIBRATED else self.line.p  # MISCALIBRATED already means an error
-        if self.line.verdict == TOO_CLOSE:
-            return f"{verdict} {self.reason}"
-        shown = any_size(self.line.low, self.shown, own, self.line.p_of or self.line.title)
-        word, colon, numbers = verdict.partition(": ")
-        evidence = min(self.shown.p_value, 1.0 if own is None else own) <= SIGNIFICANCE
-        if self.line.verdict == TOO_FEW and colon and evidence:
-            return f"{word}, but {inside(shown)} {begun(numbers)} {self.reason}"
-        return f"{verdict} {shown} {self.reason}"
+        if self.line.verdict is None:
+            return f"{begun(self.line.note)}. {self._shown(self.line.p)} {self.reason}"
+        found = self.estimate.verdict(self.eps, self.level, self.ratio)
+        reasons = filter(None, (found.reason, self.reason, found.advice))
+        return " ".join((self._answer(found), *reasons))
+
+    def _answer(self, found: Verdict) -> str:
+        """Return the answer, with the evidence for an error of any size."""
+        if found.word == TOO_CLOSE:  # contains it
+            return found.answer
+        own = None if found.word == MISCALIBRATED else self.line.p  # MISCALIBRATED already means an error
+        shown = self._shown(own)
+        word, _, numbers = found.answer.partition(": ")
+        if found.word == TOO_FEW and min(self.shown.p_value, 1.0 if own is None else own) <= SIGNIFICANCE:
+            return f"{word}, but {inside(shown)} {begun(numbers)}"
+        return f"{found.answer} {shown}"
+
+    def _shown(self, own: float | None) -> str:
+        """Return the evidence for an error of any size; ``own`` is the p-value of the error itself."""
+        return any_size(self.line.low, self.shown, own, self.line.p_of or self.line.title)
 
     @property
     def headline(self) -> str:
@@ -149,7 +159,7 @@ def primary(
     """
     if beside is not None:
         with suppress(NotAnswerable):
-            reason = f"Judged by {REDUCTIONS[beside.notion].title.lower()} error, like the other model."
+            reason = f"The verdict is on the {REDUCTIONS[beside.notion].title.lower()} error, as for the other model."
             same = recalled(predictions, beside.notion, ESTIMATOR, bins)
             return PrimaryLine(beside.notion, reason, same, eps, level, ratio)
     if predictions.event is not None:
@@ -160,13 +170,13 @@ def primary(
         strict = recalled(predictions, "top-label", ESTIMATOR, bins)
         noise, pooled = expected_noise(strict)
     except NotAnswerable:
-        reason = "Judged by confidence error: the predicted classes are not known."
+        reason = "The verdict is on the confidence error, because the predicted classes are unknown."
     if noise is None:
         return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
     if noise < MOST_NOISE and pooled <= MOST_POOLED:
         small = (
-            "the rows suffice to measure predicted classes separately "
-            f"(expected error by noise alone: below {short_percent(MOST_NOISE)})"
+            "there are enough rows to measure each predicted class separately (by noise, the error would be below "
+            f"{short_percent(MOST_NOISE)})"
         )
         return PrimaryLine("top-label", _FIXED.format("top-label error", small), strict, eps, level)
     first = "confidence error"
@@ -176,7 +186,7 @@ def primary(
         few = (
             "most rows are in classes with too few predictions below full confidence to measure an error for each class"
             if has_sparse_bins(strict.question)
-            else "with separate classes, the upper end of the interval for a calibrated model would typically be over "
+            else "for separate classes, the interval of a calibrated model would typically end over "
             f"{BUDGET:g} times as high"
         )
     else:
@@ -227,7 +237,7 @@ def primaries(
     >>> {name: line.notion for name, line in primaries({"one": p, "other": p}).items()}
     {'one': 'event', 'other': 'event'}
     >>> primaries({"one": p}, notion="confidence")["one"].reason
-    'Judged by confidence error, as requested.'
+    'The verdict is on the confidence error, as requested.'
     """
     found: dict[str, PrimaryLine] = {}
     if notion is not None:
@@ -253,7 +263,7 @@ def deciding(
 
     >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)
     >>> deciding(rows).reason == primary(rows).reason, deciding(rows, "top-label", "rmsce").reason
-    (True, 'Judged by top-label error, as requested.')
+    (True, 'The verdict is on the top-label error, as requested.')
     """
     if reduction is None:
         first = primary(predictions, eps, level, bins, ratio=ratio)
@@ -261,7 +271,7 @@ def deciding(
             return first
         reduction, reason = first.notion, first.reason
     else:
-        reason = f"Judged by {REDUCTIONS[reduction].title.lower()} error, as requested."
+        reason = f"The verdict is on the {REDUCTIONS[reduction].title.lower()} error, as requested."
     given = bins if takes_bins(estimator, bins) else None
     return PrimaryLine(reduction, reason, recalled(predictions, reduction, estimator, given), eps, level, ratio)
 

@@ -136,7 +136,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ra
         return found
     assert estimate.question is not None
     shown = found.shown or shown_at_all(estimate.question.predictions)
-    return replace(found, shown=shown, sentence=f"{found.sentence} {any_size(found.low, shown, found.p_value)}")
+    return replace(found, shown=shown, answer=f"{found.answer} {any_size(found.low, shown, found.p_value)}")
 
 
 def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdict:
@@ -158,9 +158,9 @@ def _with_both_tolerances(found: Verdict, size: EventSampleSize | None) -> Verdi
     """Return the verdict with the rows for both tolerances, and a sentence if each alone needs clearly fewer."""
     if size is None or found.rows_needed is None or size.rows <= math.ceil(found.rows_needed - 1e-6):
         return found
-    more = f" Both tolerances together need about {rows(size.rows)} judged rows."
-    sentence = found.sentence if rows(size.rows) == rows(found.rows_needed) else f"{found.sentence}{more}"
-    return replace(found, rows_needed=float(size.rows), sentence=sentence)
+    more = f"{found.advice} Both tolerances together need about {rows(size.rows)} judged rows.".lstrip()
+    advice = found.advice if rows(size.rows) == rows(found.rows_needed) else more
+    return replace(found, rows_needed=float(size.rows), advice=advice)
 
 
 def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
@@ -196,39 +196,44 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
     limit = on_scale_of(estimate, eps)
     low, point, high = (on_tolerance_scale(estimate, end) for end in (span.low, span.point, span.high))
     found = f"({at_level(level)} interval {between(low, high, eps)})"
-    limits = _limits(span.about)
+    limits, tolerance = _limits(span.about), f"the tolerance of {exact_tolerance(eps)}"
     words = f"{_what(estimate, span.about)} is estimated at {short_percent(point)} {found}"
     ends = (low, point, high)
     if span.high < limit:
         if (more := rows_for_groups(question, eps)) is not None:
-            text = f"Too few rows to tell: {words}, below the tolerance of {exact_tolerance(eps)}, {of_one_mean(more)}"
-            return Verdict(TOO_FEW, eps, text, *ends, rows_needed=more)
-        return Verdict(
-            WITHIN, eps, f"Within tolerance: {words}, below the tolerance of {exact_tolerance(eps)}.{limits}", *ends
-        )
+            why, todo = of_one_mean(more)
+            text = f"Too few rows to tell: {words}, below {tolerance}, {why}"
+            return Verdict(TOO_FEW, eps, text, *ends, rows_needed=more, reason=limits, advice=todo)
+        return Verdict(WITHIN, eps, f"Within tolerance: {words}, below {tolerance}.", *ends, reason=limits)
     if span.low > limit:
         if _is_above(estimate, span.low, eps, level):
-            text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}.{limits}"
-            return Verdict(MISCALIBRATED, eps, text, *ends)
+            return Verdict(MISCALIBRATED, eps, f"Miscalibrated: {words}, above {tolerance}.", *ends, reason=limits)
         text = (
-            f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but "
-            f"{chance(estimate.p_value_at(level))}. Calibrated models exceed this value too often.{limits}"
+            f"Too close to call: {words}, above {tolerance}, but {chance(estimate.p_value_at(level))}. "
+            "Calibrated models exceed this value too often."
         )
-        return Verdict(TOO_CLOSE, eps, text, *ends)
+        return Verdict(TOO_CLOSE, eps, text, *ends, reason=limits)
     # The dependence within groups is unknown before outcomes are seen; grouped rows are worth at most as many.
     grouped = question.predictions.row_groups is not None
     question = replace(question, predictions=question.predictions.replace(groups=None)) if grouped else question
     if typical_high(question, level) >= limit:
         needed = rows_to_tell(question, limit, level)
         off = rows_with_error(question, limit, limit / 2, level)
-        text = (
-            f"Too few rows to tell: {words}.{limits} With so few rows, even a perfectly calibrated model is "
-            f"usually not shown to be within the tolerance of {exact_tolerance(eps)}. "
-            f"{of_sample_size(needed, eps, off, judged=_independent_rows(estimate), independent=grouped)}"
+        few = (
+            f"With so few rows, even a perfectly calibrated model would usually not be shown to be within {tolerance}."
         )
-        return Verdict(TOO_FEW, eps, text, *ends, rows_needed=needed, rows_with_error=off)
-    text = f"Too close to call: {words}, on both sides of the tolerance of {exact_tolerance(eps)}.{limits}"
-    return Verdict(TOO_CLOSE, eps, text, *ends)
+        return Verdict(
+            TOO_FEW,
+            eps,
+            f"Too few rows to tell: {words}, on both sides of {tolerance}.",
+            *ends,
+            rows_needed=needed,
+            rows_with_error=off,
+            reason=" ".join(filter(None, (limits, few))),
+            advice=of_sample_size(needed, eps, off, judged=_independent_rows(estimate), independent=grouped),
+        )
+    text = f"Too close to call: {words}, on both sides of {tolerance}."
+    return Verdict(TOO_CLOSE, eps, text, *ends, reason=limits)
 
 
 def why_no_verdict(estimate: Estimate) -> str:
@@ -251,21 +256,21 @@ def of_sample_size(
     65 to 88 % (on average 77 %) of 60 samples with the rows named were within.
 
     >>> print(of_sample_size(7310, 0.02, 14650, judged=750))
-    About 7,400 judged rows would be needed (there are 750): then a model without error is shown to be within 2 % in 8
-    of 10 samples. A model with an error of 1 % needs about 15,000.
+    About 7,400 judged rows would be needed (there are 750). With that many, a perfectly calibrated model is shown to be
+    within 2 % in 8 of 10 samples. A model with an error of 1 % needs about 15,000 rows.
     """
     more = (
         ""
         if with_error is None
-        else f" A model with an error of {exact_tolerance(eps / 2)} needs about {rows(with_error)}."
+        else f" A model with an error of {exact_tolerance(eps / 2)} needs about {rows(with_error)} rows."
     )
     kind = "independent judged rows" if independent else "judged rows"
     there = "" if judged is None else f" (there are {count(judged)})"
     if independent:
-        more += " Rows in groups need more; how many more is unknown before outcomes are seen."
+        more += " Rows in groups need more; how many more is unknown before the outcomes are used."
     return (
-        f"About {rows(needed)} {kind} would be needed{there}: then a model without error is "
-        f"shown to be within {exact_tolerance(eps)} in 8 of 10 samples.{more}"
+        f"About {rows(needed)} {kind} would be needed{there}. With that many, a perfectly calibrated model is shown "
+        f"to be within {exact_tolerance(eps)} in 8 of 10 samples.{more}"
     )
 
 
@@ -288,9 +293,8 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
     scale = ""
     if error.eps > ratio.rate:
         scale = (
-            f" The tolerance of {exact_tolerance(error.eps)} exceeds the event's rate of "
-            f"{short_percent(ratio.rate)}: predicting no event at all would be within it, so the ratio determines "
-            "the verdict."
+            f" The tolerance of {exact_tolerance(error.eps)} exceeds the event's rate of {short_percent(ratio.rate)}: "
+            "a model that always predicts 0 would be within it, so the ratio determines the verdict."
         )
     elif vacuous:
         mean = ratio.expected / ratio.rows
@@ -300,28 +304,35 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
             f"{points((1 / ratio.tolerance - 1) * mean).partition(' ')[0]} to {points((ratio.tolerance - 1) * mean)} "
             f"(observed - predicted); the limit for the calibration error is {exact_tolerance(error.eps)}."
         )
-    by_error = error.sentence.partition(": ")[2]
-    few = f"To show that a correct model is within it, about {events(ratio.needed)} expected events are needed"
+    by_error = begun(error.answer.partition(": ")[2])
     if error.word == MISCALIBRATED:
         where = {"within": "within", "outside": "outside", "undecided": _PARTLY}[ratio.word]
-        text = f"{error.sentence} {begun(found)}, {where} the tolerance of {tolerated}."
-        return replace(error, ratio=ratio, sentence=f"{text}{scale}")
+        text = f"{error.answer} {begun(found)}, {where} the tolerance of {tolerated}."
+        return replace(error, ratio=ratio, answer=f"{text}{scale}")
     if ratio.word == "outside":
         but = f"the calibration error is within {exact_tolerance(error.eps)}, but " if error.word == WITHIN else ""
-        text = f"Miscalibrated: {but}{found}, outside the tolerance of {tolerated}. {begun(by_error)}"
-        return replace(error, word=MISCALIBRATED, ratio=ratio, sentence=f"{text}{scale}", rows_needed=None, shown=None)
+        text = f"Miscalibrated: {but}{found}, outside the tolerance of {tolerated}. {by_error}{scale}"
+        return replace(error, word=MISCALIBRATED, ratio=ratio, answer=text, rows_needed=None, shown=None)
     if ratio.word == "within":
-        text = f"{error.sentence} {begun(found)}, within {tolerated}.{scale}"
-        return replace(error, ratio=ratio, sentence=text)
+        return replace(error, ratio=ratio, answer=f"{error.answer} {begun(found)}, within {tolerated}.{scale}")
+    text = f"{found}, {_PARTLY} the tolerance of {tolerated}. {by_error}{scale}"
     by_rows = error.rows_needed if error.word == TOO_FEW else None
     if not ratio.enough or by_rows is not None:
         needed = ratio.rows * ratio.needed / ratio.expected
-        why = f" {few}; there are {_count(ratio.expected)}." if not ratio.enough else ""
-        text = f"Too few rows to tell: {found}, {_PARTLY} the tolerance of {tolerated}.{why} {begun(by_error)}"
-        most = max(needed if not ratio.enough else 0.0, by_rows or 0.0)
-        return replace(error, word=TOO_FEW, ratio=ratio, sentence=f"{text}{scale}", rows_needed=most, shown=None)
-    text = f"Too close to call: {found}, {_PARTLY} the tolerance of {tolerated}. {begun(by_error)}{scale}"
-    return replace(error, word=TOO_CLOSE, ratio=ratio, sentence=text)
+        few = (
+            f"To show that the ratio of a correct model is within its tolerance, about {events(ratio.needed)} expected "
+            f"events are needed; there are {_count(ratio.expected)}."
+        )
+        return replace(
+            error,
+            word=TOO_FEW,
+            ratio=ratio,
+            answer=f"Too few rows to tell: {text}",
+            rows_needed=max(needed if not ratio.enough else 0.0, by_rows or 0.0),
+            shown=None,
+            advice=" ".join(filter(None, ("" if ratio.enough else few, error.advice))),
+        )
+    return replace(error, word=TOO_CLOSE, ratio=ratio, answer=f"Too close to call: {text}")
 
 
 _PARTLY = "with an interval partly outside"
@@ -355,11 +366,11 @@ def ratio_range(low: float, high: float, tolerance: float) -> str:
     return f"{score_apart(low, limits)} to {score_apart(high, limits)}"
 
 
-def of_one_mean(needed: float) -> str:
-    """Explain why an interval below a limit shows nothing if all rows form one group."""
+def of_one_mean(needed: float) -> tuple[str, str]:
+    """Return why an interval below a limit shows nothing if all rows form one group, and what to do."""
     return (
-        f"but this compares only two means, in which errors can cancel. About {rows(needed)} judged rows would be "
-        "needed to compare groups of rows."
+        "but this compares only two means, in which errors can cancel.",
+        f"About {rows(needed)} judged rows would be needed to compare groups of rows.",
     )
 
 
@@ -439,8 +450,9 @@ def _bins(estimate: Estimate) -> str:
 def _limits(about: str) -> str:
     """Return sentences on several errors that the interval is for, and on those that it does not measure, if any."""
     unmeasured = about.partition(GIVEN)[2].removeprefix("; ")
+    unmeasured = unmeasured.replace("within such a group", "within a group")
     cancel = f"{begun(unmeasured)}." if "not measured" in unmeasured else ""
-    return "".join(f" {sentence}" for sentence in (of_several(about), cancel) if sentence)
+    return " ".join(filter(None, (of_several(about), cancel)))
 
 
 def _sane(estimate: Estimate, *ends: float) -> None:
@@ -452,7 +464,7 @@ def _sane(estimate: Estimate, *ends: float) -> None:
             raise NotAnswerable(f"no verdict: the {name} is not a finite number ({number})")
 
 
-_TEST = "Spiegelhalter's test on the Brier score"
+_TEST = "Spiegelhalter's test"
 CERTAIN = 30.0
 """Below this many standard deviations, a p-value is 0 only if the outcome was impossible."""
 
@@ -469,22 +481,22 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
     """
     if shown.p_value == 0 and abs(shown.statistic) < CERTAIN:
         return (
-            "An outcome with a predicted probability of 0 occurred, such as an error at a confidence of 100 %. This is "
-            "impossible for a calibrated model (p = 0)."
+            "Something happened that had a predicted probability of 0, such as an error at a confidence of 100 %. With "
+            "a calibrated model, this is impossible (p = 0)."
         )
     p = ", ".join(filter(None, (chance(shown.p_value), shown.law)))
     if shown.p_value <= SIGNIFICANCE:
         others = "" if shown.p_value <= SURE else "; not corrected for other tests"
         return f"There is evidence of some error (Spiegelhalter's test, {p}{others})."
-    escape = "errors that raise the score in some rows and lower it in others"
+    escape = "it can miss errors that raise the Brier score in some rows and lower it in others"
     if own is not None and own <= SIGNIFICANCE:
         evidence = (
-            f"There is evidence of some error: the {named} has {chance(own)}. This p is corrected for the errors "
-            "that contain this one, not for other measures."
+            f"There is evidence of some error: the {named} has {chance(own)}. This p allows for the larger errors "
+            "that include this one. It is not corrected for other measures."
             if named
             else f"There is evidence of some error ({chance(own)})."
         )
-        return f"{evidence} {_TEST} does not detect it ({p}): it misses {escape}."
+        return f"{evidence} {_TEST} does not detect it ({p}): {escape}."
     if low:
-        return f"{_TEST} does not detect this error ({p}): it misses {escape}."
-    return f"{_TEST} shows no error ({p}). It misses {escape}."
+        return f"{_TEST} does not detect this error ({p}): {escape}."
+    return f"A test for an error of any size shows none ({_TEST}, {p}). {begun(escape)}."

@@ -37,6 +37,7 @@ class Chapter:
     - ``of_event`` is its title in a report about the risk of an event.
     - ``titled`` returns a title that depends on the content.
     - ``of_predicted``: it is about the predicted class, so that a report about an event has it only on request.
+    - ``about``: first sentences, which tell a newcomer what the section is for.
     """
 
     key: str
@@ -48,6 +49,7 @@ class Chapter:
     of_event: str = ""
     of_predicted: bool = False
     titled: Callable[[Request], str] | None = None
+    about: str = ""
 
     def title_of(self, request: Request) -> str:
         """Return its title in this report."""
@@ -72,6 +74,8 @@ CHAPTERS: tuple[Chapter, ...] = (
         "Reliability diagrams",
         reliability.blocks,
         of_event="Reliability diagrams of the risk",
+        about="Which predictions are off? The findings test every subset of the rows. The diagrams compare predictions "
+        "with outcomes.",
     ),
     Chapter(
         "classes",
@@ -80,8 +84,16 @@ CHAPTERS: tuple[Chapter, ...] = (
         _no_classes,
         of_event="Confidence by predicted class",
         of_predicted=True,
+        about="Is every class calibrated? A model can be right on average and wrong for single classes.",
     ),
-    Chapter("slices", "Results by slice", slices.blocks, slices.why_not),
+    Chapter(
+        "slices",
+        "Results by slice",
+        slices.blocks,
+        slices.why_not,
+        about="Is every group of rows calibrated? A slice contains the rows that share a value of a metadata column (a "
+        "column besides predictions and labels). A model can be right on average and wrong in a slice.",
+    ),
     Chapter(
         "judged",
         "Answers marked by a judge and by people",
@@ -89,9 +101,28 @@ CHAPTERS: tuple[Chapter, ...] = (
         marked_by_people.why_not,
         rare=True,
     ),
-    Chapter("simplex", "Simplex", simplex.blocks, simplex.why_not),
-    Chapter("calibrators", "Effects of recalibration", calibrators.blocks),
-    Chapter("estimators", "Estimators, intervals and tests", estimators.blocks),
+    Chapter(
+        "simplex",
+        "Simplex",
+        simplex.blocks,
+        simplex.why_not,
+        about="The probabilities of three classes are a point in a triangle (a simplex). The nearer the point is to a "
+        "corner, the more probable is the class of this corner.",
+    ),
+    Chapter(
+        "calibrators",
+        "Effects of recalibration",
+        calibrators.blocks,
+        about="Does a correction help? A calibrator is a function that corrects probabilities; it is fitted to rows "
+        "with known labels. This chapter compares the predictions before and after.",
+    ),
+    Chapter(
+        "estimators",
+        "Estimators, intervals and tests",
+        estimators.blocks,
+        about="Do other measures agree with the verdict? An estimator is a formula for the calibration error. The "
+        "verdict rests on one measure, fixed in advance; the others do not change it.",
+    ),
     Chapter("planner", "Sample size", how_many_rows.blocks, on_request=True),
     Chapter(
         "extensions",
@@ -101,8 +132,18 @@ CHAPTERS: tuple[Chapter, ...] = (
         rare=True,
         titled=other_packages.title,
     ),
-    Chapter("data", "Appendix: the data", data.blocks),
-    Chapter("methods", "Appendix: methods", methods.blocks),
+    Chapter(
+        "data",
+        "Appendix: the data",
+        data.blocks,
+        about="What the file contains, how it was read, and which rows were used for what.",
+    ),
+    Chapter(
+        "methods",
+        "Appendix: methods",
+        methods.blocks,
+        about="How the numbers were computed, for statisticians. The other chapters can be read without this one.",
+    ),
     Chapter("again", "Appendix: reproducing the numbers", again.blocks),
 )
 """Chapters in the order of the rooms: the verdict, where, recalibration, evidence, then reference material."""

@@ -29,11 +29,11 @@ def settings_table(request: Request) -> TypesetTable:
     claims = REDUCTIONS[pairs.notion].title if pairs.notion in REDUCTIONS else "whole predictions"
     chosen = {
         "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in request.models.recalibrated)) or "none",
-        "bins": request.binned,
+        "bins": request.scene.in_bins,
         "tolerance": short_percent(selection.eps),
         "model shown in detail": request.chosen.title,
-        "notion of the curves": REDUCTIONS[request.scene.notion].title,
-        "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
+        "kind of calibration in the curves": REDUCTIONS[request.scene.notion].title,
+        "kind of calibration by class": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
         "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
         "band of curves": curve.band.replace("-", " "),
@@ -78,12 +78,12 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield Paragraph(
         "The same file, settings and versions give the same numbers. This HTML file also contains them as a "
         "recipe: calib report FILE --like REPORT.html -o again.html, with --test or --other for further files. "
-        "The Python code and the recipe are in the HTML file, not on paper."
+        "The Python code and the recipe are left out when this page is printed."
     )
     options = request.options
     options_chosen = {name: getattr(options, name) for name in ("title", "author", "left_out", "added", "style")}
     whole = request.selection.replace(**options_chosen)
-    yield Code(session.report_line(whole), "The command that writes this report.")
+    yield Code(session.report_line(whole), "The command that writes this report, for a terminal with calib installed.")
     yield from (Heading("Settings and versions"), settings_table(request), versions_table())
     if request.calls:
         wanted = {name.replace("-", "_"): call for name, call in request.calls.items()}

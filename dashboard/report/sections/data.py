@@ -15,7 +15,8 @@ from dashboard.report.document import Block, Bullets, Heading, Paragraph
 from dashboard.report.exhibited import blocks as exhibited
 from dashboard.report.request import Request
 
-_OUTCOME: dict[Outcome, str] = {"passed": "checks passed", "not applicable": "not applicable", "skipped": "skipped"}
+_OUTCOME: dict[Outcome, str] = {"passed": "checks passed", "skipped": "checks skipped"}
+"""Outcomes that a report lists: a check that does not apply to a file says nothing about it."""
 _SEVERITY = {"problem": "Problem", "warning": "Warning", "note": "Note"}
 
 
@@ -47,7 +48,7 @@ def found(key: str, changed: str) -> Iterator[Block]:
     else:
         yield Paragraph("The checks of the file found nothing unusual.", aside=True)
     done = session.checks(key, changed)
-    listed = (_listed(done, outcome) for outcome in ("passed", "not applicable", "skipped"))
+    listed = (_listed(done, outcome) for outcome in ("passed", "skipped"))
     yield Paragraph(" ".join(filter(None, listed)), aside=True)
 
 

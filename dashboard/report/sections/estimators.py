@@ -12,6 +12,8 @@ from dashboard.report.exhibited import NUMBERS, ExhibitParts, folded, shown, sid
 from dashboard.report.request import Request
 from dashboard.session import Scene, scene_of
 
+TWO_CLASSES = "With two classes, most of these notions describe nearly the same error as that of the event."
+
 
 def blocks(request: Request) -> Iterator[Block | None]:
     """Yield the notion of the verdict, printed, the others collapsed, then tests and curves."""
@@ -34,6 +36,8 @@ def blocks(request: Request) -> Iterator[Block | None]:
         else:
             others += [Heading(title), *((found.refused,) if found.refused else _shorter(found.numbers))]
     if others:
+        if request.of_event:
+            others.insert(0, Paragraph(TWO_CLASSES, aside=True))
         yield Folded("Results for all other notions", tuple(others))
     yield from exhibited.blocks(Recipe("EXHIBITS", "unbinned"), scene)
     tests = yield from shown(Recipe("EXHIBITS", "tests"), scene)

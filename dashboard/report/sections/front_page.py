@@ -9,12 +9,13 @@ import pandas as pd
 
 from calib_core import NotAnswerable, Recipe
 from calib_core.columns.conditions import Slice
+from calib_core.defaults import LEVEL
 from calib_core.diagrams import LocalAnswer
 from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.evaluation.splitting import Division
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
 from calib_core.risk import InTheLarge
-from calib_core.text import begun, called, in_percent, inside, listed, short_percent
+from calib_core.text import at_level, begun, called, in_percent, inside, listed, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
 from dashboard.exhibits.hero import Hero, off_elsewhere
@@ -40,7 +41,7 @@ class HeadlineAnswer:
 
 
 def headline(request: Request) -> Generator[None, None, HeadlineAnswer]:
-    """Build the sentence about the uncalibrated model and its recalibration; otherwise the first verdict.
+    """Build the sentence about the original model and its recalibration; otherwise the first verdict.
 
     Reasons to doubt labels or scores come first below it.
     """
@@ -117,7 +118,7 @@ def _proven(request: Request) -> str:
 def _expected(large: InTheLarge, proven: str) -> str:
     """Return expected and observed events over all rows, and their direction if test and interval show it."""
     expected, observed = for_event.in_numbers(large.expected), for_event.in_numbers(large.events)
-    numbers = f"{expected} events were expected, {observed} {'was' if observed == '1' else 'were'} observed."
+    numbers = f"{expected} events were expected and {observed} observed."
     if not large.differs or large.gap_low <= 0 <= large.gap_high:
         return f"Over all rows, {numbers}"
     return f"Over all rows, predicted risks are too {'high' if large.gap < 0 else 'low'}{proven}: {numbers}"
@@ -139,8 +140,9 @@ def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
             most = f" and at most {short_percent(line.high)}" if line.point == 0 and line.high is not None else ""
             texts[title] = f"{short_percent(line.point)}{most}"
     after = [f"after {inside(title)}, {text}" for title, text in texts.items() if title != first]
-    what = "The calibration error of the risk" if request.of_event else "Its calibration error"
-    return (f"{what} is estimated to be {'; '.join([texts[first], *after])}.",) if first in texts else ()
+    between = "risk and observed frequency" if request.of_event else "confidence and accuracy"
+    what = f"The calibration error (mean distance of {between})"
+    return (f"{what} is estimated at {'; '.join([texts[first], *after])}.",) if first in texts else ()
 
 
 def _other_errors(scene: Scene, titles: Iterable[str]) -> tuple[str, ...]:
@@ -169,6 +171,53 @@ def _judged(request: Request) -> Headline:
     return Headline(f"{first}: {frame.loc[first, 'headline']}.", (*after, *beside))
 
 
+def terms(request: Request) -> tuple[str, ...]:
+    """Return short definitions of the terms in every chapter."""
+    level = at_level(LEVEL)
+    meant: tuple[str, ...]
+    if request.of_event:
+        meant = (
+            "Calibrated model: the event is as frequent as predicted. For example, among the rows with a risk of 30 %, "
+            "30 % have the event.",
+            "Calibration error of the risk: the mean distance between predicted risk and observed frequency, over bins "
+            "(ranges of the risk). Its name in the tables is ECE, the expected calibration error.",
+        )
+        ranked = "a row with the event has a higher risk than a row without it"
+    else:
+        meant = (
+            "Confidence: the probability of the predicted class. Accuracy: the share of correct predictions.",
+            "Calibrated model: predictions are right as often as their confidence states. Overconfident: the accuracy "
+            "is lower than the confidence.",
+            "Calibration error: the mean distance between confidence and accuracy, over bins (ranges of the "
+            "confidence). Its name in the tables is ECE, the expected calibration error. Top-label ECE: the same "
+            "within each predicted class.",
+        )
+        ranked = "a correct prediction has higher confidence than a wrong one"
+    held_out = (
+        ()
+        if session.parts(request.scene.sources[0]).note
+        else (
+            "Held-out rows (test rows): rows on which no calibrator is fitted. All results are for them, unless a text "
+            "names other rows.",
+        )
+    )
+    return (
+        f"{request.scene.titles[0]}: the predictions as they are in the file. Calibrator: a function that corrects "
+        "them.",
+        *held_out,
+        *meant,
+        "Noise: the effect of chance, which is largest where rows are few. Raw value: an error by its formula. Noise "
+        "inflates it. Estimate: the error after correction for noise.",
+        f"{begun(level)} interval: the range that contains the true value with {level} confidence.",
+        "Noise floor: in 95 % of samples, a perfectly calibrated model has a smaller raw value.",
+        "p: the probability that a perfectly calibrated model shows at least as large an error. Up to 0.05, the error "
+        "is called significant.",
+        "Tolerance: the largest error that does not matter, as chosen for this report.",
+        "Log loss and Brier score: penalties for low probabilities of what happened; lower is better. AUROC: the "
+        f"probability that {ranked}.",
+    )
+
+
 LISTED = 3
 """Maximum number of models whose scores are listed individually."""
 
@@ -195,7 +244,7 @@ def _rows(rows: Division) -> str:
     if rows.undivided:
         return f"{rows.test.n_rows:,} to judge"
     judged = f"{rows.test.n_rows:,}{rows.test.worth_note}"
-    return f"{judged}, all judged" if rows.note else f"{rows.fit.n_rows:,} to fit, {judged} to judge"
+    return f"{judged}, all judged" if rows.note else f"{rows.fit.n_rows:,} to fit calibrators, {judged} to judge"
 
 
 def _split(request: Request) -> str:
@@ -274,7 +323,7 @@ def _open(scene: Scene, verdicts: ExhibitParts) -> Iterator[str]:
 
 
 def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
-    """Yield the part of the axis with few rows per bin, for the uncalibrated model."""
+    """Yield the part of the axis with few rows per bin, for the original model."""
     if stars.table is None:
         return
     every: pd.DataFrame = stars.table.frame

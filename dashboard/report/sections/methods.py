@@ -31,39 +31,38 @@ OF_RISKS = (
 )
 """References for the measures of an event's risk."""
 EVENT = (
-    "For two classes the probability of the event is judged as a risk, on all rows. The verdict is “within” only "
-    "if both the calibration error and the ratio of observed to expected events are within their tolerances. "
-    "Intervals: observed to expected, exact for the effective sample size (Clopper and Pearson, 1934); "
-    "calibration slope, Firth's profile likelihood (Cox, 1958). AUROC: the wider of the interval of DeLong et al. "
-    "(1988) and a score interval. ICI, E50 and E90: "
-    "Austin and Steyerberg (2019)."
+    "For two classes the probability of the event is judged as a risk, on all rows. The verdict is “within” only if "
+    "both the calibration error and the ratio of observed to expected events are within their tolerances. Intervals: "
+    "observed to expected, exact for the effective sample size (Clopper and Pearson, 1934); calibration slope, Firth's "
+    "profile likelihood (Cox, 1958). AUROC: the wider of the interval of DeLong et al. (1988) and a score interval. "
+    "ICI, E50 and E90: Austin and Steyerberg (2019)."
 )
 """Methods for the measures of an event's risk."""
 INTERVALS = (
-    "The interval of a binned error is for the error in the same bins as its raw value. It takes the "
-    "predictions as fixed; only the labels vary. If bins contain few rows and no bins were chosen, it is for the error "
-    "in larger groups of rows with similar predictions. "
-    "Errors that cancel within a bin, or within such a group, are not measured. The interval of a kernel, smooth, "
-    "convex, swept or cumulative error is for the value of the estimator without noise.",
-    "Mean absolute errors use test inversion in cells with many expected outcomes (Casella and Berger, 2002). "
-    "Other cells use the observed error plus a Poisson limit for unseen outcomes (Garwood, 1936; Fay and Feuer, "
-    "1997). For lower ends, only cells with an error clearly above the noise are used (Donoho and Johnstone, 1994). "
-    "Squared errors in bins of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for "
-    "all cells.",
-    "The estimate is the value at which a one-sided 50 % interval of the error ends, or the nearest value in the "
-    f"interval. The raw value is that of the estimator's formula. {INFLATED}",
+    "The interval of a binned error is for the error in the bins of the raw value. It takes the predictions as "
+    "fixed; only the labels vary. If bins contain few rows and no bins were chosen, it is for the error in larger "
+    "groups of rows with similar predictions. Errors that cancel within a bin, or within such a group, are not "
+    "measured. The interval of a kernel, smooth, convex, swept or cumulative error is for the value of the estimator "
+    "without noise.",
+    "Cells are bins, or groups of rows with similar predictions. Mean absolute errors use test inversion in cells "
+    "with many expected outcomes (Casella and Berger, 2002). Other cells use the observed error plus a Poisson limit "
+    "for unseen outcomes (Garwood, 1936; Fay and Feuer, 1997). For lower ends, only cells with an error clearly above "
+    "the noise are used (Donoho and Johnstone, 1994). Squared errors in bins of few rows use pairs of rows. Largest "
+    "errors use simultaneous Clopper-Pearson bounds for all cells.",
+    "The estimate is the end of a one-sided 50 % interval of the error: the true error is about as often above it as "
+    "below. If this end is outside the interval, the estimate is the nearest value in it. The raw value is that of "
+    f"the estimator's formula. {INFLATED}",
     "The evidence for an error of any size comes from one test: Spiegelhalter's Z with the Brier score of the "
     "whole prediction (Spiegelhalter, 1986; Seillier-Moiseiwitsch and Dawid, 1993). It uses the normal "
     "distribution if the Berry-Esseen bound allows (Shevtsova, 2010), otherwise simulated outcomes (Dufour, "
     "2006).",
-    "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk "
-    "of the event. Otherwise it is the top-label error if two conditions are met. First, most rows are in classes "
-    "that its interval treats separately. Classes with too few predictions below full confidence are pooled. All "
-    f"classes are pooled if the upper end would otherwise be over {BUDGET:g} times that of the confidence error. "
-    f"Second, a calibrated model would have a mean error below {short_percent(MOST_NOISE)} in the groups of its "
-    "interval. If not, it is the confidence error, unless only the top-label error is above the tolerance. Other "
-    "results are not corrected for multiple testing unless they "
-    "say so.",
+    "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk of "
+    "the event. For more classes it is the top-label error if two conditions are met. Most rows are in classes that "
+    f"its interval treats separately. A calibrated model would have a mean error below {short_percent(MOST_NOISE)} in "
+    "the groups of its interval. Otherwise it is the confidence error. One exception is also fixed in advance: if "
+    "only the top-label error is clearly above the tolerance, it decides. Classes with too few predictions below full "
+    f"confidence are pooled. All classes are pooled if the upper end would otherwise be over {BUDGET:g} times that of "
+    "the confidence error. Other results are not corrected for multiple testing unless they say so.",
     "A “rough guide” is an interval in a case that no simulation covers.",
 )
 SCALE = caption(on_scale_of).partition(". ")[2]
@@ -75,12 +74,12 @@ def blocks(request: Request) -> Iterator[Block | None]:
     divided = "Calibrators are fitted only on the calibration rows and judged only on the test rows."
     note = request.scene.get(request.scene.models.shown[0].division).note or divided
     yield Paragraph(
-        f"{f'{note} ' if request.models.recalibrated else ''}A noise floor is the "
-        f"95 % quantile of the same estimator over {RESAMPLES:,} redraws of the labels from the predictions "
-        "themselves, as if the model were perfectly calibrated. Its p-value is (1 + the number of redraws at least as "
-        f"large) / ({RESAMPLES:,} + 1). A bin includes its left edge, and the last bin also its right edge. "
-        "Empty bins are left out; equal scores are always in one bin. The predicted class is the one with the "
-        "largest probability, and the first such class if several have it."
+        f"{f'{note} ' if request.models.recalibrated else ''}A noise floor is the 95 % quantile of the same estimator "
+        f"over {RESAMPLES:,} redraws of the labels from the predictions themselves, as if the model were perfectly "
+        f"calibrated. Its p-value is (1 + the number of redraws at least as large) / ({RESAMPLES:,} + 1). A bin "
+        "includes its left edge, and the last bin also its right edge. Empty bins are left out; equal scores are "
+        "always in one bin. The predicted class is the one with the largest probability, and the first such class if "
+        "several have it."
     )
     yield Heading("Intervals and verdicts")
     yield Bullets(
@@ -96,7 +95,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     elsewhere = (f"{ESTIMATORS[key].title}: {ESTIMATORS[key].elsewhere}" for key in ESTIMATORS)
     yield Folded("Names in other programs", (Bullets(tuple(t for t in elsewhere if not t.endswith(": "))),))
     yield Heading("Bins and calibrators")
-    recipes = dict.fromkeys(model.recipe.key for model in request.models.shown)
+    recipes = dict.fromkeys((*(model.recipe.key for model in request.models.shown), *_tried(request)))
     binnings = [BINNINGS[key] for key in _binnings(request)]
     yield _described([*binnings, *(CALIBRATORS[key] for key in recipes)])
     yield Heading("Works cited")
@@ -104,6 +103,13 @@ def blocks(request: Request) -> Iterator[Block | None]:
     references += [CALIBRATORS[key].reference for key in recipes]
     inference = (*INFERENCE, *(OF_RISKS if request.of_event else ()))
     yield Bullets(bibliography([*references, *inference, *(entry.reference for entry in binnings)]), small=True)
+
+
+def _tried(request: Request) -> list[str]:
+    """Return the keys of the calibrators in the table of the recommendation, if the report has it."""
+    if "recommendation" not in request.calls:
+        return []
+    return list(request.scene.get(request.calls["recommendation"])["calibrator"])
 
 
 def _binnings(request: Request) -> list[str]:

@@ -12,10 +12,10 @@ from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.exhibits.risk import GIVEN, MEASURES
 from dashboard.report import exhibited
-from dashboard.report.document import Beside, Block, Folded, Heading, Headline, Paragraph
+from dashboard.report.document import Beside, Block, Bullets, Folded, Heading, Headline, Paragraph
 from dashboard.report.exhibited import NUMBERS, ExhibitParts, shown
 from dashboard.report.request import Request
-from dashboard.report.sections import for_event
+from dashboard.report.sections import for_event, front_page
 from dashboard.report.sections.front_page import card, headline, limits, of_several
 from dashboard.session import Scene
 
@@ -58,7 +58,9 @@ def blocks(request: Request) -> Iterator[Block | None]:
         (heading, *(stars.drawn("main") or stars.everything), *below), (*first_fact, *facts, *cannot), main=True
     )
     yield Folded(NUMBERS, tuple(block for found in (*answers.values(), stars) for block in found.numbers))
-    yield Heading("Basis of the verdicts", page=True)
+    yield Heading("Terms used in this report", page=True)
+    yield Bullets(front_page.terms(request), small=True)
+    yield Heading("Basis of the verdicts")
     yield from (verdicts.numbers if all_first else verdicts.everything) or verdicts.everything
     if request.of_event:
         large = yield from shown(Recipe("EXHIBITS", "in-the-large"), scene)

@@ -119,7 +119,7 @@ def test_of_one_experiment_the_smallest_log_loss_is_named():
         "Worse than no calibration: 1 of 2 methods.",
     )
     assert said(identity=[0.5], vector=[0.5], temperature=[0.6])[0] == (
-        "In the only experiment, no method has a smaller log loss than the uncalibrated model."
+        "In the only experiment, no method has a smaller log loss than the original model."
     )
 
 

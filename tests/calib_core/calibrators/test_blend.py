@@ -153,7 +153,7 @@ def test_it_is_saved_exported_and_rebuilt_from_its_recipe():
 def test_it_says_its_members_and_their_weights():
     blend = Blend((Temperature(), Identity()), (3.0, 1.0)).fit_on(rows(300))
     inside = blend.insides()
-    assert inside.sentence == "Averages the probabilities of temperature scaling (75 %) and uncalibrated model (25 %)."
+    assert inside.sentence == "Averages the probabilities of temperature scaling (75 %) and original model (25 %)."
     numbers = {(number.name, number.of): number.value for number in inside.numbers()}
     assert numbers["weight", "Temperature scaling"] == 0.75
     assert numbers["temperature T", "Temperature scaling"] == pytest.approx(blend.members_[0].temperature_)

@@ -173,10 +173,10 @@ def test_the_headline_claims_what_the_intervals_show() -> None:
 def test_the_headline_speaks_of_the_other_models_too() -> None:
     off, fine = bare(says(0.95, 0.8, 300), says(0.75, 0.5, 300)), bare(says(0.95, 0.95, 300))
     two = diagrams.headline(
-        diagrams.bins_standing_out({"A": off, "B": fine}, 10), {"A": "the uncalibrated model", "B": "scaling"}
+        diagrams.bins_standing_out({"A": off, "B": fine}, 10), {"A": "the original model", "B": "scaling"}
     )
     assert two == (
-        "The uncalibrated model is significantly overconfident in every bin.",
+        "The original model is significantly overconfident in every bin.",
         "No bin of scaling is significantly off.",
     )
     many = {"A": off, "B": fine, "C": fine, "D": fine}

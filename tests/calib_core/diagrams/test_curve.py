@@ -285,8 +285,8 @@ def test_an_unknown_band_is_refused():
 def test_what_the_band_is_about_is_said():
     gaps, outcomes = (kernel_curve(binary(30), method=m) for m in (KERNEL_CURVE, KernelECE()))
     assert (gaps.band_title, gaps.level) == ("pointwise 90 % band", 0.9)
-    assert gaps.about.startswith("At any one score, about 90 % or more of such bands contain the smoothed curve")
-    assert "For a calibrated model, it is the diagonal" in gaps.about
+    assert gaps.about.startswith("At any one score, about 90 % or more of such bands contain the curve without chance")
+    assert "For a calibrated model, this curve is the diagonal" in gaps.about
     assert "even for a calibrated model" in outcomes.about
     assert "At all scores at once" in kernel_curve(binary(30), band="whole-curve").about
     assert kernel_curve(binary(30), band="none").about == ""

@@ -205,7 +205,8 @@ def test_a_site_that_is_off_on_held_out_rows_alone_is_named_and_changes_no_choic
     found, said = choose(fit, ["temperature"], held_out=held_out), held_out_slice(held_out)
     here = (held_out.metadata["site"] == "C").to_numpy()
     risk, died = held_out.probs[here, 1].mean(), held_out.true_labels[here].mean()
-    assert f"site = C is significantly off more than the other rows: {cc.text.short_percent(risk)} predicted" in said
+    predicted = cc.text.short_percent(risk)
+    assert f"site = C has a significantly larger error than the other rows: {predicted} predicted" in said
     assert f"{cc.text.short_percent(died)} observed" in said
     assert held_out_slice(fit) == ""
     unchanged = replace(found, recipe=IDENTITY)
@@ -230,7 +231,7 @@ def test_a_site_that_is_off_without_a_gain_has_both_gains_in_one_sentence():
         line = lines.iloc[found.recipes.index(recipe)]
         for name in ("gain", "low", "high"):
             assert cc.text.score(line[name]) in said[0]
-    assert "site = C has a larger gap" in said[0]
+    assert "for C, predicted and observed frequency differ more" in said[0]
     assert none.judged_on in said[0]
     assert "or evaluate all of them, cross-fitted." in said[0]
     assert "--" not in said[0], "the library has no command line"

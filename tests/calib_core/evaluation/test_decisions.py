@@ -176,7 +176,7 @@ def test_a_cost_differs_from_the_predicted_one_at_the_level_of_every_test() -> N
 def test_the_sentence_claims_what_the_intervals_show() -> None:
     line = {"model": "net", "expected": 0.12, "realised": 0.19, "realised_low": 0.15, "realised_high": 0.24}
     more = {"gap": 0.07, "gap_differs": True, "change": np.nan, "change_low": np.nan, "note": ""}
-    start = "net predicts a cost of 120 per 1,000 rows; it is 190 (90 % interval 150 to 240), "
+    start = "net predicts a cost of 120 per 1,000 rows; the actual cost is 190 (90 % interval 150 to 240), "
 
     def said(**changes: float | str) -> str:
         return cost_words(pd.DataFrame([{**line, **more, **changes}]))[0]
@@ -192,7 +192,7 @@ def test_the_sentence_claims_what_the_intervals_show() -> None:
     unsure = said(**{**change, "p": 0.06})  # although the 90 % interval excludes 0
     assert unsure == f"{start}more than predicted. The change of the cost is not significant."
     assert said(realised_low=np.nan, note="few groups") == (
-        "net predicts a cost of 120 per 1,000 rows; it is 190, no interval: few groups."
+        "net predicts a cost of 120 per 1,000 rows; the actual cost is 190, no interval: few groups."
     )
 
 

@@ -130,7 +130,7 @@ def test_gains_are_the_deciding_lines_and_what_stands_beside_them(models, fitted
     answered = ~models["metacal-miscoverage"].abstained
     few = table.set_index("calibrator").loc["metacal-miscoverage"]
     assert few["abstained"] == (~answered).sum() > 0
-    # Both log losses are of the answered rows: over all rows the uncalibrated model would look worse.
+    # Both log losses are of the answered rows: over all rows the original model would look worse.
     base = models["base"].take(np.flatnonzero(answered))
     assert few["log_loss_before"] == cc.estimate(base, None, "log-loss").value
     assert few["log_loss_before"] < table["log_loss_before"][0] == cc.estimate(models["base"], None, "log-loss").value

@@ -452,17 +452,17 @@ def test_the_numbers_of_the_simpler_calibrator_stand_beside_those_of_the_blend(h
     assert found.simple.key == key
     simple, blend = (line_of(found, each.title) for each in (found.simple, found.recipe))
     gains = found.price[0]
-    for line, name in ((simple, found.simple.title.lower()), (blend, "the blend")):
+    for line, name in ((simple, "the simpler one"), (blend, "the blend")):
         ends = f"{written(line['low'])} to {written(line['high'])}"
         assert f"{written(line['gain'])} with {name} (90 % interval {ends})" in gains
     (means,) = (text for text in found.price if "mean predicted risk" in text.lower())
-    before = line_of(found, "Uncalibrated model")["mean_risk"]
+    before = line_of(found, "Original model")["mean_risk"]
     texts = [f"ean predicted risk rises from {short_percent(before)} to {short_percent(line['mean_risk'])}."
              for line in (simple, blend)]  # fmt: skip
-    both = f"With temperature scaling, m{texts[0]} With the blend, m{texts[1]}"
+    both = f"With the simpler one, m{texts[0]} With the blend, m{texts[1]}"
     assert means == (both if key == "temperature" else f"M{texts[1]}")
     (accuracy,) = (text for text in found.price if "accuracy" in text.lower())
-    assert accuracy.startswith(f"With {'the blend' if key == 'temperature' else 'logistic recalibration'}, accuracy")
+    assert accuracy.startswith(f"With {'the blend' if key == 'temperature' else 'the simpler one'}, accuracy")
     left = found.remaining(steep())
     assert found.with_recommended(left.sentence) in sentences(found, left)
     assert found.with_recommended(left.sentence).startswith("With the blend, ")
@@ -500,7 +500,7 @@ def test_without_a_fold_the_use_must_gain_too():
     assert found.evidence > 10
     assert f"both are so in {sum(gains)} of 7 cases" in " ".join(found.notes)
     assert found.frame()["picked"].iloc[0] == 7 - sum(gains)
-    assert "no clear change; log loss clearly falls." in found.effect()
+    assert "not a clear change; log loss clearly falls." in found.effect()
 
 
 def test_a_blend_needs_the_rows_of_its_members_by_weight():

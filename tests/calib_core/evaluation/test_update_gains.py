@@ -32,7 +32,9 @@ def found():
 def test_one_bad_site_is_named_and_its_update_stands_beside_that_of_all(found):
     lines = found.frame().set_index("update")
     assert (found.value, found.off, found.column) == ("Dunmere", True, "site")
-    assert found.sentence.startswith("Dunmere is off: shifting only its risk (intercept update) gains 0.0")
+    assert found.sentence.startswith(
+        "Dunmere is significantly off. Shifting only its risk (intercept update) gains 0.0"
+    )
     # One intercept for all rows is wrong on both sides; the site's own is not.
     assert lines.loc["intercept", "oe_value"] < 0.7
     assert lines.loc["intercept", "oe_others"] > 1.05

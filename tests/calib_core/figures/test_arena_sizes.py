@@ -29,7 +29,7 @@ def test_each_mark_is_the_regret_of_its_method_in_its_group(board):
             drawn += 1
     assert drawn == 5 * len(sizes.drop_duplicates(["rows", "classes"]))
     names = {trace.name for trace in figure.data}
-    assert {"Recommended calibrator", "Uncalibrated model"} <= names
+    assert {"Recommended calibrator", "Original model"} <= names
     assert [heading.text for heading in figure.layout.annotations] == [f"<b>Classes: {each}</b>" for each in panels]
 
 

@@ -170,5 +170,5 @@ def test_the_sentence_says_what_the_judge_marks_where_people_say_right_and_where
     judge = [*passed, *failed, *[1] * 6, *[0] * 14, *[1] * 60, *[0] * 40]
     people = [1] * 20 + [0] * 20 + [None] * 100
     sentence = cc.judged.judged_share(judge, people).errors.sentence
-    assert sentence.startswith("The judge's mean mark is 80 % for right answers and 30 % for wrong ones")
-    assert "marks of the other rows for these rates gives 60 % right" in sentence  # (.6 - .3) / (.8 - .3)
+    assert sentence.startswith("The judge's mean mark is 80 % for answers that people call right, and 30 % for")
+    assert "60 % of these rows are right" in sentence  # (.6 - .3) / (.8 - .3)

@@ -115,8 +115,8 @@ def test_the_sentences_say_what_the_numbers_say(shifted: tuple[Predictions, Over
     low, high = (float(end) for end in re.findall(r"[\d.]+", found.sentence.split("too high by")[1])[:2])
     assert [low, high] == pytest.approx([-100 * answer.gap_high, -100 * answer.gap_low], abs=0.06)
     assert found.promise == (
-        f"Alarm in {pd.Timestamp(answer.alarm_period):%B} 2026. 2,400 outcomes. False alarms: at most 5 % over these 7 "
-        "months, however often you look."
+        f"Alarm in {pd.Timestamp(answer.alarm_period):%B} 2026. 2,400 outcomes. The chance of a false alarm over "
+        "these 7 months is at most 5 %, however often you look."
     )
     missed = int(found.frame()["misses"].sum())
     assert f"excludes the prediction in {missed} of 7 months; up to 1 would" in found.by_chance

@@ -180,7 +180,7 @@ def test_a_model_that_drifts_alarms_and_the_start_is_found() -> None:
     assert 31 <= int(found.alarm_period or 0) <= 36
     assert 29 <= int(found.since) <= 34
     assert found.gap_low > 0
-    assert f"Since about {found.since}, predictions are too low by" in found.sentence
+    assert f"Since about period {found.since}, predictions are too low by" in found.sentence
 
 
 def test_errors_that_cancel_alarm_too() -> None:
@@ -295,7 +295,7 @@ def test_a_late_period_does_not_move_the_end_of_a_year() -> None:
 
 def test_the_year_after_an_alarm_says_so() -> None:
     watch = fed(range(4), 6.0, horizon=4).add(batch(9), 5)
-    assert f"The year before had an alarm at {watch.years[0].alarm}." in watch.answer().sentence
+    assert f"The year before had an alarm in period {watch.years[0].alarm}." in watch.answer().sentence
 
 
 def test_a_batch_is_counted_once() -> None:

@@ -40,10 +40,12 @@ def test_every_verdict_is_by_the_ends_of_the_ratio():
     assert frame.loc[frame["verdict"] == WITHIN, ["ratio_low", "ratio_high"]].to_numpy().ravel() == pytest.approx(
         [1, 1], abs=0.25
     )
-    assert "Of 4 values of site, 1 shown to be fine, 2 shown to be off and 1 too close to call" in found.sentence
+    assert (
+        "Of 4 values of site, 1 is shown to be fine, 2 are shown to be off and 1 is too close to call" in found.sentence
+    )
     small = between(rows_of({"one": 21, "two": 19}, n=100), "site")
     assert set(verdicts(small).values()) == {TOO_FEW}
-    assert "2 with too few rows" in small.sentence
+    assert "2 have too few rows" in small.sentence
 
 
 def test_a_site_has_the_numbers_that_its_rows_have_by_themselves():

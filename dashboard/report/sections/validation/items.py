@@ -14,10 +14,11 @@ from calib_core.evaluation.row_flow import LEFT_OUT
 from calib_core.planning import PLANS
 from calib_core.predictions.predictions import whole
 from calib_core.registry.citations import bibliography
-from calib_core.text import at_level, begun, called, count, listed, measured_between, percent, score
+from calib_core.text import at_level, begun, called, count, inside, listed, measured_between, percent, score
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, event_words
 from dashboard.exhibits.decisions import at_these_costs
+from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.hero import Hero
 from dashboard.exhibits.plan_answers import data_in_use
 from dashboard.exhibits.risk import InTheLargeExhibit
@@ -30,7 +31,7 @@ from dashboard.report.request import Request
 from dashboard.report.sections import data, for_event, front_page
 from dashboard.report.sections.validation import methods_text
 from dashboard.report.sections.validation.tripod import ANSWERED, AUTHOR, PARTLY, SECTIONS, TITLES, Item
-from dashboard.session import call
+from dashboard.session import Scene, call
 
 Answer: TypeAlias = Callable[[Request], Iterator[Block | None]]
 
@@ -75,7 +76,8 @@ def _event(request: Request) -> str:
 
 def _title(request: Request) -> Iterator[Block]:
     yield Paragraph(
-        f"Evaluation of the predicted risk of {_event(request)} in {listed(session.file_names(request.selection))}."
+        f"Evaluation of the predicted risk of {_event(request)} in the data "
+        f"“{listed(session.file_names(request.selection))}”."
     )
 
 
@@ -103,8 +105,17 @@ def _results(request: Request) -> str:
     return (
         f"{'With their weights, of' if weighted else 'Of'} {found.rows:,.0f} rows, {events} "
         f"({percent(found.observed)}) {event_words.in_words(request.scene)[1]}; {expected} were expected. "
-        f"{'; '.join(parts)} ({at_level(found.level)} intervals)."
+        f"{'; '.join(parts)} ({at_level(found.level)} intervals).{_worst_subset(first)}"
     )
+
+
+def _worst_subset(scene: Scene) -> str:
+    """Return the largest significant error of a subset, which a result over all rows can hide; empty without one."""
+    places = Findings()
+    if scene.refusal(places.table(scene)):
+        return ""
+    found = places.worst(scene, 1)["finding"]
+    return f" Largest significant error of a subset: {inside(str(found.iloc[0]))}" if len(found) else ""
 
 
 def _with_ends(value: float, low: float, high: float) -> str:
@@ -122,7 +133,9 @@ def _source(request: Request) -> Iterator[Block]:
 def _eligible(request: Request) -> Iterator[Block]:
     where = session.parts(request.selection.source).where
     yield Paragraph(
-        f"Only rows with {where} are evaluated." if where else "No row of the file is excluded by a choice."
+        f"Only rows with {where} are evaluated."
+        if where
+        else "All rows of the file were considered; no filter was applied."
     )
 
 
@@ -130,7 +143,9 @@ def _setting(request: Request) -> Iterator[Block]:
     by = column_of(request)
     rows = request.scene.get(request.chosen.predictions)
     if by and rows.metadata is not None and by in rows.metadata:
-        yield Paragraph(f"The rows have {count(int(rows.metadata[by].nunique()))} values of {by}.")
+        yield Paragraph(
+            f"The column “{by}” has {count(int(rows.metadata[by].nunique()))} different values in these rows."
+        )
 
 
 def _prepared(request: Request) -> Iterator[Block]:

@@ -43,23 +43,23 @@ def measures(request: Request) -> Iterator[Paragraph]:
         lead="Measures.",
     )
     yield Paragraph(
-        f"Intervals have a level of {level}, unless a table gives another. Those of O:E and of the intercept are exact "
-        "for the number of events (Clopper and Pearson, 1934). They are about the outcomes of these rows, given their "
-        f"risks.{_rows_counted(request)} The interval of the slope is Firth's profile likelihood (Firth, 1993). "
-        "The interval of the AUROC is the widest of three: DeLong et al. (1988) on the log-odds scale, a score "
-        f"interval, and a limit for few events. Intervals of the distances use {DRAWS} draws of the fitted "
-        f"coefficients (seed {SEED}). They are corrected for the noise that raises such distances."
-        f"{_design(request)}",
+        f"Intervals have a level of {level}, unless a table gives another. Those of O:E and of the intercept are "
+        "exact for the number of events (Clopper and Pearson, 1934). They take these rows and their risks as "
+        f"fixed.{_rows_counted(request)} The interval of the slope uses the profile likelihood with Firth's "
+        "correction (1993). The interval of the AUROC is the widest of three: DeLong et al. (1988) on the log-odds "
+        f"scale, a score interval, and a limit for few events. Intervals of the distances use {DRAWS} draws of the "
+        f"fitted coefficients (seed {SEED}). They are corrected for the noise that raises such "
+        f"distances.{_design(request)}",
         lead="Intervals.",
     )
     yield Paragraph(
-        "The calibration error is the expected calibration error (ECE) of the risk. It is the mean absolute difference "
-        "between risk and observed frequency over bins of the risk. Its "
-        f"tolerance is {exact_tolerance(scene.tolerance)}; that of O:E is {tolerated_ratios(scene.ratio)}. The verdict "
-        "is “within” if both intervals are inside. It is “miscalibrated” if one is outside and the error is "
-        f"significant. Otherwise it is open. Noise floors are 95 % points of {RESAMPLES:,} draws of the outcomes from "
-        f"the predicted risks (seed {SEED}). Any error of the risks is tested by Spiegelhalter's test (1986). Tests of "
-        "bins and subgroups are corrected by Holm's method (1979): the chance of any false alarm is at most "
+        "The calibration error is the expected calibration error (ECE) of the risk. It is the mean absolute "
+        "difference between risk and observed frequency over bins of the risk. Its tolerance is "
+        f"{exact_tolerance(scene.tolerance)}; that of O:E is {tolerated_ratios(scene.ratio)}. The verdict is “within” "
+        "if both intervals are inside their tolerances. It is “miscalibrated” if one is outside and the error is "
+        f"significant. Otherwise it is undecided. Noise floors are 95 % points of {RESAMPLES:,} draws of the outcomes "
+        f"from the predicted risks (seed {SEED}). Any error of the risks is tested by Spiegelhalter's test (1986). "
+        "Tests of bins and subgroups are corrected by Holm's method (1979): the chance of any false alarm is at most "
         f"{in_percent(SIGNIFICANCE)}.",
         lead="Tolerances and tests.",
     )
@@ -106,19 +106,19 @@ def sites(by: str) -> Paragraph:
     return Paragraph(
         f"Values of {by} are compared by O:E, calibration intercept and slope. Their intervals are simultaneous "
         f"(Bonferroni, {in_percent(LEVEL)} jointly). Log O:E, intercept and slope are pooled by random effects "
-        "(Debray et al., 2017). The variance between sites is estimated by restricted maximum likelihood (Viechtbauer, "
-        "2005). Intervals of the means are those of Hartung and Knapp (2001), never narrower than a fixed effect's. "
-        "Prediction intervals are for a new site (Nagashima et al., 2019).",
+        "(Debray et al., 2017). The variance between sites is estimated by restricted maximum likelihood "
+        "(Viechtbauer, 2005). Intervals of the means are those of Hartung and Knapp (2001), never narrower than those "
+        "of a fixed-effect model. Prediction intervals are for a new site (Nagashima et al., 2019).",
     )
 
 
 def updating(request: Request) -> Paragraph:
     """Return the text on updates."""
     fitted = [model.title for model in request.models.recalibrated]
-    which = f"Updates that were fitted and judged: {', '.join(fitted)}." if fitted else "No update was judged."
+    which = f"Updates that were fitted and judged: {', '.join(fitted)}." if fitted else "No updated model was judged."
     note = session.parts(request.selection.source).note
     return Paragraph(
         "The closed testing procedure (Vergouwe et al., 2017) chooses between no update, a new intercept, and a new "
-        f"intercept and slope. Each is tested against the last at {in_percent(SIGNIFICANCE)}. "
+        f"intercept and slope. The first two are tested against the third at {in_percent(SIGNIFICANCE)}. "
         + " ".join(filter(None, (which, note if fitted else "")))
     )

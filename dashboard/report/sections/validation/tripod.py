@@ -57,7 +57,7 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
         Item(
             "7",
             "Preparation and quality of the data",
-            "Steps before this file was made, and whether they were alike in all groups of people.",
+            "Steps before this file was created, and whether they were the same in all groups of people.",
         ),
         Item(
             "8a",
@@ -87,8 +87,8 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
         Item(
             "10",
             "Sample size",
-            "How the size was arrived at (a calculation before the study, or all data available), and why it is enough "
-            "for the question.",
+            "How the sample size was determined (a calculation before the study, or all data available), and why it "
+            "is enough for the question.",
         ),
         Item(
             "11",

@@ -244,7 +244,7 @@ def test_both_have_to_be_within():
         assert check.headline.startswith(word)
         assert check.first.line.sentence.replace("the tolerance", "the maximum") in check.sentence
         assert check.growth.sentence in check.sentence
-    assert "like the baseline" in check.sentence
+    assert "as for the baseline" in check.sentence
 
 
 # -- reading back ---------------------------------------------------------------------------------------------

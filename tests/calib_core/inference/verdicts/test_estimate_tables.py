@@ -135,7 +135,7 @@ def test_what_is_asked_for_decides_else_the_primary_line() -> None:
     assert (first.notion, first.eps) == (inference.primary(FULL, 0.03).notion, 0.03)
     line = inference.deciding(FULL, "class-wise", "rmsce", bins=7)
     assert line.estimate.value == cc.estimate(FULL, "class-wise", "rmsce", 7).value
-    assert line.reason == "Judged by class-wise error, as requested."
+    assert line.reason == "The verdict is on the class-wise error, as requested."
 
 
 def test_points_of_models_are_two_estimates_and_refusals_notes() -> None:

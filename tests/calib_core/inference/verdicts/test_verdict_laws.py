@@ -114,7 +114,7 @@ def test_rows_for_an_error_of_half_the_tolerance_are_those_of_that_error(eps):
     assert found.word == "too few rows to tell"
     wanted, none = (rows_with_error(measured.question, eps, share * eps, 0.9) for share in (0.5, 0.0))
     assert found.rows_with_error == wanted > none == found.rows_needed
-    assert f"with an error of {exact_tolerance(eps / 2)} needs about {rows(wanted)}." in found.sentence
+    assert f"with an error of {exact_tolerance(eps / 2)} needs about {rows(wanted)} rows." in found.sentence
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9])
