@@ -208,7 +208,7 @@ class EventRatio(OneLine):
 
 @dataclass(frozen=True, repr=False)
 class Verdict(OneLine):
-    """One of four verdicts, and the sentences that explain it: the answer, the reason, and what to do.
+    """One of four verdicts, and the sentences that explain it: the answer, what to do, and the reason.
 
     - within: the upper end of the interval is below the tolerance ``eps``.
     - miscalibrated: the lower end is above it, and calibrated models show as much in no more than (1 - level)/2 of
@@ -242,8 +242,8 @@ class Verdict(OneLine):
 
     @property
     def sentence(self) -> str:
-        """The answer, then the reason for it, then what to do."""
-        return " ".join(filter(None, (self.answer, self.reason, self.advice)))
+        """The answer, then what to do, then the reason for the answer."""
+        return " ".join(filter(None, (self.answer, self.advice, self.reason)))
 
     def _line(self) -> str:
         ends = between(self.low, self.high)

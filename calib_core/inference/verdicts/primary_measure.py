@@ -88,26 +88,26 @@ class PrimaryLine(OneLine):
 
     @property
     def sentence(self) -> str:
-        """The answer with the test for an error of any size, then the reasons, then what to do.
+        """The answer, what to do, the test for an error of any size, and the reasons.
 
         If there are too few rows for a verdict, evidence of some error is next to this word.
         """
         if self.line.verdict is None:
             return f"{begun(self.line.note)}. {self._shown(self.line.p)} {self.reason}"
         found = self.estimate.verdict(self.eps, self.level, self.ratio)
-        reasons = filter(None, (found.reason, self.reason, found.advice))
-        return " ".join((self._answer(found), *reasons))
+        answer, evidence = self._answer(found)
+        return " ".join(filter(None, (answer, found.advice, evidence, found.reason, self.reason)))
 
-    def _answer(self, found: Verdict) -> str:
-        """Return the answer, with the evidence for an error of any size."""
-        if found.word == TOO_CLOSE:  # contains it
-            return found.answer
+    def _answer(self, found: Verdict) -> tuple[str, str]:
+        """Return the answer, and the evidence for an error of any size where the answer does not contain it."""
+        if found.word == TOO_CLOSE:
+            return found.answer, ""
         own = None if found.word == MISCALIBRATED else self.line.p  # MISCALIBRATED already means an error
         shown = self._shown(own)
         word, _, numbers = found.answer.partition(": ")
         if found.word == TOO_FEW and min(self.shown.p_value, 1.0 if own is None else own) <= SIGNIFICANCE:
-            return f"{word}, but {inside(shown)} {begun(numbers)}"
-        return f"{found.answer} {shown}"
+            return f"{word}, but {inside(shown)} {begun(numbers)}", ""
+        return found.answer, shown
 
     def _shown(self, own: float | None) -> str:
         """Return the evidence for an error of any size; ``own`` is the p-value of the error itself."""

@@ -229,8 +229,8 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
             *ends,
             rows_needed=needed,
             rows_with_error=off,
-            reason=" ".join(filter(None, (limits, few))),
-            advice=of_sample_size(needed, eps, off, judged=_independent_rows(estimate), independent=grouped),
+            reason=limits,
+            advice=f"{few} {of_sample_size(needed, eps, off, judged=_independent_rows(estimate), independent=grouped)}",
         )
     text = f"Too close to call: {words}, on both sides of {tolerance}."
     return Verdict(TOO_CLOSE, eps, text, *ends, reason=limits)
