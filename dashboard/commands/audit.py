@@ -206,16 +206,9 @@ class _Audit:
     @cached_property
     def few_bins(self) -> dict[str, str]:
         """Return, by recalibrated model, a sentence on scores that fill only a few bins, with the error in others."""
-        from calib_core.evaluation.remaining_error import in_few_bins
+        from dashboard.exhibits import line_words
 
-        if self.bins is not None:
-            return {}
-        found = {}
-        for model in self.scene.models.recalibrated:
-            before, after = (self.deciding.get(each.title) for each in (model.base, model))
-            if before is not None and after is not None and (sentence := in_few_bins(before, after)):
-                found[model.title] = sentence
-        return found
+        return line_words.few_bins(self.scene, self.deciding)
 
     @cached_property
     def large(self) -> dict[str, pd.DataFrame]:

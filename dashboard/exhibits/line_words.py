@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from string import ascii_lowercase
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import Predictions
 from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.evaluation.remaining_error import in_few_bins
 from calib_core.evaluation.study import SCORES, Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
 from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE
@@ -113,6 +114,19 @@ def primaries(scene: Scene) -> Call[dict[str, PrimaryLine]]:
         stem="primaries",
         **more,
     )
+
+
+def few_bins(scene: Scene, lines: Mapping[str, PrimaryLine]) -> dict[str, str]:
+    """Return, by recalibrated model, a sentence on scores that fill only a few bins, with the error in other bins.
+
+    ``lines`` are the primary lines by model. There is none where the bins were chosen.
+    """
+    found = {}
+    for model in scene.models.recalibrated if scene.bins is None else ():
+        before, after = (lines.get(each.title) for each in (model.base, model))
+        if before is not None and after is not None and (sentence := in_few_bins(before, after)):
+            found[model.title] = sentence
+    return found
 
 
 def primary_notion(scene: Scene) -> str:

@@ -146,6 +146,9 @@ def _verdicts(scene: Scene) -> None:
             _better(scene)
         if strip.within_both and not folded:
             st.caption(markdown_plain(strip.within_both))
+        # The next step judges such a model in the other bins: both errors stand beside each other.
+        for title, sentence in line_words.few_bins(scene, scene.get(line_words.primaries(scene))).items():
+            st.caption(f"**{markdown_plain(title)}.** {markdown_plain(sentence)}")
         if len(strip.names) < len(scene.titles):
             for sentence in line_words.answering(scene)[1]:
                 st.caption(markdown_plain(sentence))
