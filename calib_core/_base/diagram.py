@@ -35,7 +35,7 @@ class Diagram(OneLine):
         return bundle if picture is None else bundle | picture._repr_mimebundle_()
 
     def _display_(self) -> Any:
-        """What marimo shows, which of a bundle with HTML never takes the picture."""
+        """Return the picture for marimo, which takes the HTML of a bundle."""
         picture = self._picture()
         return self.frame() if picture is None else picture
 
