@@ -245,7 +245,7 @@ def _pyplot() -> Any:
 
     # Loads the backend. That of notebooks then turns Matplotlib interactive, which the end of an rc_context would undo:
     # no later figure of the notebook would be shown.
-    pyplot.draw_if_interactive()
+    pyplot.draw_if_interactive()  # type: ignore[no-untyped-call]
     return pyplot
 
 
