@@ -32,7 +32,17 @@ class Diagram(OneLine):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         # The frame stays beside the picture, for readers of the notebook that have no Plotly.
         bundle = {"text/plain": repr(self), "text/html": no_formula(str(methodcaller("_repr_html_")(self.frame())))}
+        picture = self._picture()
+        return bundle if picture is None else bundle | picture._repr_mimebundle_()
+
+    def _display_(self) -> Any:
+        """Return the picture for marimo, which takes the HTML of a bundle."""
+        picture = self._picture()
+        return self.frame() if picture is None else picture
+
+    def _picture(self) -> Any:
+        """Return the figure; None without Plotly or where there is nothing to draw."""
         if self.drawn and find_spec("plotly") and find_spec("PIL"):
             with suppress(NotAnswerable):
-                bundle |= provided("picture")(self)._repr_mimebundle_()
-        return bundle
+                return provided("picture")(self)
+        return None

@@ -243,6 +243,9 @@ def _pyplot() -> Any:
         raise ImportError('displays need Matplotlib, which is not installed: pip install "calib[matplotlib]"')
     from matplotlib import pyplot
 
+    # Loads the backend. That of notebooks then turns Matplotlib interactive, which the end of an rc_context would undo:
+    # no later figure of the notebook would be shown.
+    pyplot.draw_if_interactive()  # type: ignore[no-untyped-call]
     return pyplot
 
 
@@ -376,4 +379,4 @@ def _code(names: Any, pos_label: Any) -> int:
 
 
 def _of_class(name: str) -> tuple[str, str]:
-    return f"mean probability of {called(name)}(predicted)", f"share that is {called(name)}"
+    return f"mean predicted probability of {called(name)}", f"share that is {called(name)}"

@@ -196,6 +196,17 @@ class CalibratorChoice(OneLine):
             **({} if self.groups is None else {"worst_of": self.groups.column, "groups": self.groups.records()}),
         }
 
+    def _line(self) -> str:
+        return self.headline
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "advice": self.headline,
+            "effect": self.effect(),
+            "judged on": self.judged_on,
+            "ask": ".frame(), .recipe, .notes",
+        }
+
     @property
     def recalibrate(self) -> bool:
         """True if a calibrator is recommended."""

@@ -100,7 +100,7 @@ def class_table(
         height=76 + _LINE * max(len(chosen), _FEWEST) + _legend_height([title for _, title, _ in models]),
         barmode="overlay",
         annotations=numbers_at_right(facts, ("predicted %", "observed %", "rows")),
-        margin={"r": 194, "t": 28},
+        margin={"r": 204, "t": 28},
         xaxis={"title": "raw ECE of the class; gray: calibrated model", "rangemode": "tozero", "tickformat": "~%"},
         yaxis={
             "tickvals": places.tolist(),
@@ -316,7 +316,7 @@ def numbers_at_right(facts: Sequence[tuple[str, str, str]], heads: tuple[str, st
             "font": {"size": 13},
         }
         for y, texts, anchor in lines
-        for text, shift in zip(texts, (62, 146, 190), strict=True)
+        for text, shift in zip(texts, (62, 156, 200), strict=True)
     ]
 
 

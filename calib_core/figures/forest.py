@@ -487,7 +487,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         figure,
         height=110 + _DOT_LINE * len(lines),
         annotations=numbers_at_right(facts, (f"{says_word} %", f"{right_word} %", "rows")),
-        margin={"r": 194, "t": 28},
+        margin={"r": 204, "t": 28},
         xaxis={"title": title, **_dot_axis(np.concatenate([low, high, *noise, says]))},
         yaxis={
             "tickvals": places.tolist(),

@@ -100,7 +100,7 @@ def judged_answers(
         figure,
         height=150 + _LINE * len(parts),
         annotations=numbers_at_right(facts, ("accuracy %", "rows", "people")),
-        margin={"r": 190, "t": 28},
+        margin={"r": 200, "t": 28},
         xaxis={"title": "accuracy", **_axis(answers)},
         yaxis={
             "tickvals": list(range(len(parts))),

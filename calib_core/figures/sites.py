@@ -71,7 +71,7 @@ def sites(found: BetweenSites) -> go.Figure:
             {**zone, "fillcolor": WITHIN_TOLERANCE, "line": {"width": 0}, "layer": "below"},
             {**line, "line": {"color": REFERENCE, "width": 1.5, "dash": "dash"}, "layer": "below"},
         ],
-        margin={"r": 194, "t": 28},
+        margin={"r": 204, "t": 28},
         xaxis={
             "title": "observed : expected events",
             "type": "log",

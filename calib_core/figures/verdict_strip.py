@@ -19,7 +19,7 @@ from calib_core.figures.two_tolerances import both_tolerances
 from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, interval_of, raw_values, title_of
 from calib_core.text import at_level, plain, short_percent
 
-ROW, HEAD, FOOT, RIGHT = 48, 26, 56, 214
+ROW, HEAD, FOOT, RIGHT = 48, 26, 56, 236
 """Pixels of a model's row, of the parts above and below the rows, and of the text at the right."""
 MANY, CLOSE_ROW = 5, 42
 """Rows from which on they are closer, and the pixels of one."""

@@ -182,6 +182,15 @@ class GateCheck(OneLine):
     def _line(self) -> str:
         return self.headline
 
+    def _facts(self) -> dict[str, object]:
+        return {
+            "result": "passed" if self.passed else "undecided" if self.undecided else "not passed",
+            "verdict": self.brief,
+            "open warnings": " ".join(f"{each.code}: {each.message}" for each in self.open),
+            "accepted": ", ".join(self.accepted),
+            "ask": ".sentence, .record()",
+        }
+
 
 def _of_maximum(sentence: str, limit: float) -> str:
     """Return the sentence with the tolerance called the maximum, as in the gate's options."""

@@ -50,7 +50,7 @@ def test_long_lines_are_kept_whole_as_their_hash():
 
 
 def test_hashes_and_arrays_of_files_are_lines_of_their_own():
-    """Where a last bit is another, so is a hash, whose digits are neither numbers nor words."""
+    """Hashes differ where a last bit does, and their digits are neither numbers nor words."""
     written = {"state": [{"array": "AAAAAAAA8D8AAAAAAAAAQA==", "dtype": "float64", "shape": [2]}]}
     assert dict(told.told("a", written)) == {"a/state": "1 2"}
     assert dict(told.sentence("a", "3 rows of sha256:0a1b2c3d4e5f60718293")) == {

@@ -96,7 +96,7 @@ def values(key: str, items: list[Any]) -> Iterator[Line]:
 
 
 def read_back(item: Any) -> Any:
-    """Return the numbers of an array as files of calibrators write it; anything else as it is."""
+    """Return the numbers of an array as files of calibrators write it; anything else unchanged."""
     if isinstance(item, Mapping) and item.keys() >= {"array", "dtype", "shape"} and isinstance(item["array"], str):
         return np.frombuffer(base64.b64decode(item["array"]), np.dtype(item["dtype"]).newbyteorder("<"))
     return item

@@ -28,6 +28,7 @@ from calib_core.claims.stacked_samples import Samples
 from calib_core.columns.periods import periods
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.evaluation import study
+from calib_core.evaluation.calibrator_choice import CalibratorChoice
 from calib_core.evaluation.group_gains import GroupGains
 from calib_core.figures.look import figure_template
 from calib_core.inference.verdicts.events_needed import event_sample_size
@@ -329,6 +330,13 @@ def test_an_estimate_in_a_notebook_tells_what_it_knows_and_computes_nothing(rows
     assert "show no less" in (accuracy.noise_floor and accuracy._repr_mimebundle_()["text/html"])
 
 
+def test_a_choice_and_the_check_of_a_gate_state_their_answer_in_a_notebook(examples):
+    choice, check = examples[CalibratorChoice], examples[inference.GateCheck]
+    for one, answers in ((choice, (choice.headline, choice.effect())), (check, (check.brief,))):
+        page = Tags(one._repr_mimebundle_()["text/html"]).text
+        assert all(answer in page for answer in answers), page
+
+
 @pytest.fixture(scope="module")
 def shown(examples):
     """Return an example of every kind of diagram."""
@@ -354,6 +362,13 @@ def test_every_diagram_is_its_picture_in_a_notebook_or_told_in_words(shown, monk
         assert figure.layout.template == figure_template(dark=False), type(one)
         assert bundle["text/plain"] == repr(one)
         assert bundle["text/html"] == no_formula(one.frame()._repr_html_())
+
+
+def test_marimo_shows_the_picture_of_a_diagram_or_else_its_frame(rows, monkeypatch):
+    one = diagrams.reliability(rows)
+    assert one._display_() == cc.figures.draw(one)
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    pd.testing.assert_frame_equal(one._display_(), one.frame())
 
 
 def test_a_fit_of_which_there_is_nothing_to_draw_is_its_frame_in_a_notebook(rows):

@@ -106,6 +106,7 @@ def test_one_probability_a_row_is_that_of_the_positive_class(binary):
             points(ReliabilityDisplay.from_predictions(labels, p, pos_label=chosen).line_), plain
         )
     other = ReliabilityDisplay.from_predictions(words, 1 - p, pos_label="no")
+    assert other.ax_.get_xlabel() == "mean predicted probability of “no”"
     assert other.ax_.get_ylabel() == "share that is “no”"
     both = np.column_stack([1 - p, p])
     named = ReliabilityDisplay.from_predictions(words, both, class_names=np.array(["no", "yes"]))
@@ -206,6 +207,22 @@ def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch, binary)
     monkeypatch.setattr("calib_core.diagrams.matplotlib_display.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'^displays need Matplotlib.*: pip install "calib\[matplotlib\]"$'):
         ReliabilityDisplay.from_predictions(*binary)
+
+
+def test_a_notebook_stays_interactive_after_its_first_figure(monkeypatch, binary, tmp_path):
+    """Jupyter's backend turns Matplotlib interactive while it is loaded, which the first figure brings about."""
+    (tmp_path / "notebook_backend.py").write_text(
+        "import matplotlib\nfrom matplotlib.backends.backend_agg import *\nmatplotlib.interactive(True)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(pyplot, "_backend_mod", None)  # as in a kernel that has drawn nothing
+    matplotlib.rcParams["backend"] = "module://notebook_backend"
+    try:
+        ReliabilityDisplay.from_predictions(*binary)
+        assert matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(False)
+        matplotlib.use("agg")
 
 
 def test_the_module_is_read_without_matplotlib(monkeypatch):
