@@ -17,6 +17,7 @@ from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
 from calib_core.binning.interval_schemes import bins_said
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
+from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe, Registry, params_of
@@ -293,7 +294,7 @@ class BinBalance(OneLine):
     """Shares of the rows in each bin with simultaneous intervals, and the conclusion about balance.
 
     Arrays are (bins,); ``low`` and ``high`` are the ends. ``balanced`` is None if the rows do not decide. ``kind`` is
-    the kind of bins.
+    the kind of bins, and ``of`` what is in them: "confidences" or "risks".
     """
 
     lower: Float64s
@@ -306,6 +307,7 @@ class BinBalance(OneLine):
     level: float
     placed: str
     kind: str
+    of: str
 
     def frame(self) -> pd.DataFrame:
         """One row per bin: edges, rows, share, its interval, and the ratio to the equal share."""
@@ -324,7 +326,7 @@ class BinBalance(OneLine):
         return (
             f"The {bins} bins in use ({self.kind}) {found[self.balanced]} ({at_level(self.level)} confidence for all "
             f"bins). Well balanced: every bin has {between(equal / FACTOR, FACTOR * equal)} of the rows (half to twice "
-            f"an equal share). The bin of confidences from {span} has {in_percent(self.share[worst])}."
+            f"an equal share). The bin of {self.of} from {span} has {in_percent(self.share[worst])}."
         )
 
     def _line(self) -> str:
@@ -337,7 +339,7 @@ def balance_in_use(
     bins: int | str | BinningScheme | None = None,
     level: float = LEVEL,
 ) -> BinBalance:
-    """Test whether each bin of confidence gets between half and twice its equal share of future rows.
+    """Test whether each bin of confidence, or of the event's risk, gets half to twice its equal share of future rows.
 
     Data-dependent bins are set on the calibration rows ``fit`` and counted on ``test``: on their own rows, shares are
     equal by construction. Intervals are Clopper-Pearson's at 1 - (1 - level) / B each. Bins are balanced if all
@@ -357,7 +359,7 @@ def balance_in_use(
         raise NotAnswerable(
             "bins merged by their number of rows have no equal share: choose equal-mass or equal-width bins"
         )
-    rows = independent(test)
+    rows = claimed_rows(independent(test))
     if rows.weights is not None:
         raise NotAnswerable("the rows are weighted, and exact intervals count each row once: leave the weights out")
     scores = rows.confidence
@@ -367,7 +369,9 @@ def balance_in_use(
             "data-dependent bins are set on calibration rows, which are not counted: give calibration rows, or choose "
             "equal-width bins"
         )
-    edges = fixed if fit is None or fixed is not None else scheme.edges(np.sort(independent(fit).confidence), None)
+    edges = fixed
+    if fit is not None and fixed is None:
+        edges = scheme.edges(np.sort(claimed_rows(independent(fit)).confidence), None)
     assert edges is not None
     edges = np.asarray(edges).astype(scores.dtype)
     count = np.bincount(np.searchsorted(edges, scores, side="right"), minlength=len(edges) + 1).astype(np.float64)
@@ -381,4 +385,5 @@ def balance_in_use(
     ends = np.concatenate([[0.0], edges.astype(np.float64), [1.0]])
     placed = "" if fixed is not None else "calibration rows"
     kind = bins_said(scheme).removeprefix(f"{n} ")
-    return BinBalance(ends[:-1], ends[1:], count, count / total, low, high, balanced, level, placed, kind)
+    of = "risks" if notion_looked_at(test) == "event" else "confidences"
+    return BinBalance(ends[:-1], ends[1:], count, count / total, low, high, balanced, level, placed, kind, of)

@@ -139,7 +139,7 @@ class Plans(Exhibit):
 @EXHIBITS.register("bin-balance", "Are the bins in use well balanced?", reference="P2 Definition 4.2")
 @dataclass(frozen=True)
 class BinsInUse(Exhibit):
-    """Share of the rows in each bin of the confidence, compared with half and twice an equal share."""
+    """Share of the rows in each bin of the confidence or risk, compared with half and twice an equal share."""
 
     printed = 20
 
@@ -166,7 +166,7 @@ class BinsInUse(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
-            of.between("confidence", "lower", "upper"),
+            of.between("bin", "lower", "upper"),
             of.whole("rows"),
             of.share("share"),
             of.between("interval", "low", "high"),

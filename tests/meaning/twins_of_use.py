@@ -406,7 +406,8 @@ def binary_map(compared, data):
 
 @twin("bin-balance")
 def bin_balance(compared, data):
-    edges, scores = by_hand.edges_of(data.bins), data.base.h
+    edges = by_hand.edges_of(data.bins)
+    scores = data.base.probs[:, 1] if data.of_event else data.base.h
     cells, n, lines = by_hand.cells_of(scores, edges), len(scores), []
     for b in range(data.bins):
         k = len(cells.get(b, []))

@@ -565,14 +565,21 @@ def test_balance_says_which_it_is():
     assert isinstance(frame, pd.DataFrame)
 
 
+def test_bins_of_an_event_are_those_of_its_risk():
+    risks = np.repeat([0.05, 0.15, 0.9], [60, 30, 10])
+    found = balance_in_use(Predictions(np.column_stack([1 - risks, risks]), np.zeros(100, dtype=int)), bins=10)
+    assert found.rows.tolist() == [60, 30, 0, 0, 0, 0, 0, 0, 0, 10]
+    assert "bin of risks from" in found.sentence
+
+
 def test_bins_that_follow_the_data_are_placed_on_calibration_rows():
     fit, test = drawn(1000, 10), drawn(1000, 11)
     found = balance_in_use(test, fit, "equal-mass")
     assert "bins in use (equal mass) are" in found.sentence or "bins in use (equal mass) may" in found.sentence
     assert "The 5 bins in use (equal width)" in balance_in_use(test, fit, 5).sentence
-    edges = cc.BINNINGS.make("equal-mass").edges(np.sort(fit.confidence), None)
+    edges = cc.BINNINGS.make("equal-mass").edges(np.sort(fit.probs[:, 1]), None)
     np.testing.assert_array_equal(found.lower[1:], edges)
-    assert found.rows.tolist() == np.histogram(test.confidence, [0, *edges, 1])[0].tolist()
+    assert found.rows.tolist() == np.histogram(test.probs[:, 1], [0, *edges, 1])[0].tolist()
     with pytest.raises(NotAnswerable, match="set on calibration rows"):
         balance_in_use(test, bins="equal-mass")
     with pytest.raises(NotAnswerable, match="choose more bins"):
