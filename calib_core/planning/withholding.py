@@ -29,7 +29,7 @@ EVERY_ROW, MOST_JUMPS = 400, 200
 """Number of rows up to which a curve with jumps is evaluated at each one, and jumps drawn beyond."""
 
 
-@PLANS.register("miscoverage", "Held-out rows for a model that may abstain", reference="P4 eq. 5")
+@PLANS.register("miscoverage", "Held-out rows to set when a model abstains", reference="P4 eq. 5")
 @dataclass(frozen=True)
 class Miscoverage(Plan):
     """Probability that a threshold withholds too many correct rows, by the number of held-out correct rows.
@@ -113,7 +113,7 @@ class Miscoverage(Plan):
         return f"{text}. Only a tenth is held out, so {whole:,} correct calibration rows are needed."
 
 
-@PLANS.register("abstaining-rates", "Sampling error of rates on test rows", reference="P4 eq. 4 and 7")
+@PLANS.register("abstaining-rates", "Error of an abstaining model's rates on test rows", reference="P4 eq. 4 and 7")
 @dataclass(frozen=True)
 class AbstainingRates(Plan):
     """Distance of a rate measured on test rows from the true rate, by the number of rows.
