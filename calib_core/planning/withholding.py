@@ -100,8 +100,8 @@ class Miscoverage(Plan):
         chance = exceed_probability(rows, rank, self.rate)
         which = "the largest" if rank == rows else f"number {rank:,} of {rows:,} (smallest first)"
         return (
-            f"{given} The threshold is {which} of their uncertainties. Then it withholds {allowed} with probability "
-            f"{short_percent(chance)}. {usual}"
+            f"{given} The threshold is {which} of their uncertainties. Then the model withholds {allowed} with "
+            f"probability {short_percent(chance)}. {usual}"
         )
 
     def inverse(self) -> str:
@@ -167,8 +167,8 @@ class AbstainingRates(Plan):
         most, usual = (points_of(short_percent(min(each, 1.0))) for each in (self.bound, normal))
         return (
             f"On {several(self.rows or 1)}, the measured {rate} is within {most} of a true rate of "
-            f"{in_percent(self.rate)} with a probability of about {at_level(self.level)} or more. By the normal "
-            f"distribution it is within {usual}."
+            f"{in_percent(self.rate)} with a probability of about {at_level(self.level)} or more. This is a "
+            f"cautious bound; by the normal distribution, the rate is within {usual}."
         )
 
     def inverse(self) -> str:
