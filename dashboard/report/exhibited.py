@@ -74,7 +74,7 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         printed = (
             f"The first {exhibit.printed} of its {lines} lines are" if exhibit.printed else f"Its {lines} lines are not"
         )
-        caption += f" {printed} printed here; the command calib show {recipe.key} prints the whole table."
+        caption += f" {printed} printed here; the command calib show {recipe.key} prints all."
     lead, *more = words.headline or ("",)
     return ExhibitParts(
         title,
