@@ -58,7 +58,7 @@ _IMPACT = {
 _SCALED = (
     "Standardized net benefit: as a share of its maximum, which is the share of rows with the class. Acting avoided, "
     "compared with acting on all: rows without the class that are spared, minus missed rows with the class. A missed "
-    "row counts as many spared rows: 1 / odds of the threshold."
+    "row is weighted by 1 / odds of the threshold."
 )
 
 
