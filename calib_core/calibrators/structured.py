@@ -25,7 +25,7 @@ MOST_MIXED = 200
 
 _MATRIX = Profile(
     "scaling",
-    "Temperature scaling, plus the class weights that the rows support.",
+    "Temperature scaling, plus weights between classes, as far as the rows suffice to fit them.",
     rows=(0, 50, 0),
     candidate_for=("full",),
     fewest_classes=3,

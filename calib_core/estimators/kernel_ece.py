@@ -31,7 +31,7 @@ _LINES = 8
     reference="P5 §4.4-4.5",
     flags=replace(NORM, curve=True, together=lambda e: KERNELS.flags(e.kernel) and BANDWIDTHS.flags(e.bandwidth)),
     elsewhere=(
-        "Posocco and Bonnefoy's published code, but for its coarser grid and, class-wise, the first class's bandwidth "
+        "Posocco and Bonnefoy's published code, except for a coarser grid and, class-wise, the first class's bandwidth "
         "used for all of them."
     ),
     formula=(

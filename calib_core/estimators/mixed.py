@@ -33,7 +33,7 @@ from calib_core.registry.registry import Part
 )
 @dataclass(frozen=True)
 class MaxOfBins:
-    """Largest error of any bin; a bin's error is the mean over its classes, weighted by their rows in it.
+    """Largest error of any bin. A bin's error is the mean over its classes, weighted by their rows in the bin.
 
     max_b Delta_b with Delta_b = sum_l w_lb |z_lb - c_lb| / sum_l w_lb, from the mean outcome z_lb and mean score c_lb
     of the claims of stratum l in bin b. Their weight in the aggregate is w_lb (``BinTable.weight``: in the top-label

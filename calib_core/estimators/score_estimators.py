@@ -24,7 +24,7 @@ _LOG_LOSS = replace(_SCORE, floored=True)
     "log-loss",
     "Log loss",
     flags=_LOG_LOSS,
-    elsewhere="scikit-learn's log_loss raises probabilities to the eps of their dtype, here always float64's.",
+    elsewhere="scikit-learn's log_loss raises smaller probabilities to the eps of their dtype, here that of float64.",
     formula=r"-\frac{1}{n} \sum_i \log p_{i,\,y_i}",
 )
 @dataclass(frozen=True)

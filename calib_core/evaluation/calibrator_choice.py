@@ -316,8 +316,10 @@ class CalibratorChoice(OneLine):
         line = self._row(self.simple)
         keeps = CALIBRATORS[self.simple.key].flags.keeps_argmax and self.score != COST
         keeping = " It changes no predicted class." if keeps else ""
+        as_large = float(line["gain"]) >= self.gain.point
+        how = "is simpler and its gain here is at least as large" if as_large else "is about equally good"
         return (
-            f"{begun(_SIMPLER)} is about equally good: it lowers {name_of_score(self.score)} by "
+            f"{begun(_FIRST if as_large else _SIMPLER)} {how}: it lowers {name_of_score(self.score)} by "
             f"{written(float(line['gain']))}, {_called(self.recipe)} by {written(self.gain.point)}.{keeping}"
         )
 
@@ -487,8 +489,10 @@ class CalibratorChoice(OneLine):
     def _of_both(self, effect: Callable[[Recipe], str]) -> str:
         """Effect of the recommended calibrator, and of the simpler one beside it if that differs."""
         mine = effect(self.recipe)
-        if self.simple is None or (other := effect(self.simple)) == mine:
+        if self.simple is None:
             return mine
+        if (other := effect(self.simple)) == mine:
+            return f"With either, {inside(mine)}" if mine else ""
         of_other = f"With {_SIMPLER}, {inside(other)}" if other else ""
         return " ".join(filter(None, (of_other, self.with_recommended(mine))))
 
@@ -823,6 +827,7 @@ def _to_do(recipe: Recipe) -> str:
 
 
 _SIMPLER = "the simpler one"
+_FIRST = "the first"
 """The simpler calibrator next to the recommended one, after the sentence that introduces it."""
 
 

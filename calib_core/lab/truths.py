@@ -126,9 +126,10 @@ def _of_two(scores: Float64s, truth: Float64s, hits: Bools, weights: Float64s | 
 @TRUTHS.register("sigmoid", "Sigmoid of the log-odds", reference="P2 App. E, experiment (A)", flags=_ONE_CLASS)
 @dataclass(frozen=True)
 class SigmoidCurve(_Curve):
-    """Uniform scores with true probability sigmoid(a log-odds + c).
+    """Scores are uniform; the true probability is sigmoid(slope × log-odds + shift).
 
-    P(y = 1 | z) = 1 / (1 + exp(-(a log(z / (1 - z)) + c))). With a = 1 and c = 0 the scores are calibrated.
+    P(y = 1 | z) = 1 / (1 + exp(-(a log(z / (1 - z)) + c))), with slope a and shift c. With a = 1
+    and c = 0 the scores are calibrated.
 
     References: P2 App. E.
 
@@ -192,7 +193,7 @@ SPREADS = {"even": (1.0, 1.0), "middle": (4.0, 4.0), "ends": (0.5, 0.5), "high":
 @TRUTHS.register("drawn", "A curve of your own", flags=replace(_ONE_CLASS, movable=True))
 @dataclass(frozen=True)
 class Drawn(_Curve):
-    """The true frequency is a line through points that can be moved.
+    """The true frequency is a line through points that you can set (shares).
 
     The points are at equally spaced scores from 0 to 1; the curve is linear between them and may rise or fall. Points
     on the diagonal are calibrated scores.

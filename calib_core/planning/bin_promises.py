@@ -64,7 +64,7 @@ class HistogramBinning(Plan):
     y_title = "maximum error"
     basis = (
         "A theorem without assumptions about the model. Calibration rows and new rows are independent and from one "
-        "distribution, ties in scores are broken, and every class covered fills its bins."
+        "distribution. Ties in scores are broken, and each class covered has enough rows for its bins."
     )
 
     @property
@@ -133,7 +133,8 @@ class HistogramBinning(Plan):
         if self.notion != "top-label" or own >= self.points - 0.5:
             return ""
         return (
-            f" The rarest predicted class has about {about(own)} of these rows, fewer than a bin: it has no guarantee."
+            f" The rarest predicted class has about {about(own)} of these rows, fewer than one bin needs: it has no "
+            "guarantee."
         )
 
     def inverse(self) -> str:
@@ -257,7 +258,7 @@ class ScalingBinningPlan(Plan):
         return (
             f"For an added error of {short_percent(self.error)}, {self.bins:,} bins need about {_times(ratio)} times "
             f"the rows of 10 bins with scaling-binning, and {_times(beside)} times with histogram binning. This "
-            f"assumes that rows grow as in the theorem. To halve the error takes about {_times(half)} times the rows "
+            f"assumes the growth that the theorem states. To halve the error takes about {_times(half)} times the rows "
             "with scaling-binning."
         )
 

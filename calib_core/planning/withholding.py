@@ -29,7 +29,7 @@ EVERY_ROW, MOST_JUMPS = 400, 200
 """Number of rows up to which a curve with jumps is evaluated at each one, and jumps drawn beyond."""
 
 
-@PLANS.register("miscoverage", "Held-out rows for a model that may abstain", reference="P4 eq. 5")
+@PLANS.register("miscoverage", "Held-out rows to set when a model abstains", reference="P4 eq. 5")
 @dataclass(frozen=True)
 class Miscoverage(Plan):
     """Probability that a threshold withholds too many correct rows, by the number of held-out correct rows.
@@ -100,8 +100,8 @@ class Miscoverage(Plan):
         chance = exceed_probability(rows, rank, self.rate)
         which = "the largest" if rank == rows else f"number {rank:,} of {rows:,} (smallest first)"
         return (
-            f"{given} The threshold is {which} of their uncertainties. Then it withholds {allowed} with probability "
-            f"{short_percent(chance)}. {usual}"
+            f"{given} The threshold is {which} of their uncertainties. Then the model withholds {allowed} with "
+            f"probability {short_percent(chance)}. {usual}"
         )
 
     def inverse(self) -> str:
@@ -113,7 +113,7 @@ class Miscoverage(Plan):
         return f"{text}. Only a tenth is held out, so {whole:,} correct calibration rows are needed."
 
 
-@PLANS.register("abstaining-rates", "Sampling error of rates on test rows", reference="P4 eq. 4 and 7")
+@PLANS.register("abstaining-rates", "Error of an abstaining model's rates on test rows", reference="P4 eq. 4 and 7")
 @dataclass(frozen=True)
 class AbstainingRates(Plan):
     """Distance of a rate measured on test rows from the true rate, by the number of rows.
@@ -167,8 +167,8 @@ class AbstainingRates(Plan):
         most, usual = (points_of(short_percent(min(each, 1.0))) for each in (self.bound, normal))
         return (
             f"On {several(self.rows or 1)}, the measured {rate} is within {most} of a true rate of "
-            f"{in_percent(self.rate)} with a probability of about {at_level(self.level)} or more. By the normal "
-            f"distribution it is within {usual}."
+            f"{in_percent(self.rate)} with a probability of about {at_level(self.level)} or more. This is a "
+            f"cautious bound; by the normal distribution, the rate is within {usual}."
         )
 
     def inverse(self) -> str:

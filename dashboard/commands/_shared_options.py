@@ -197,13 +197,13 @@ read = click.option(
     metavar="NAME=VALUE",
     help="Set how the file is read (repeatable): kind=logits, scores=cat,dog, classes=cat,dog, weights=w, "
     "weighting=sampling, group=patient, missing=exclude, split= (ignores a split column), words='quite sure=0.8'. "
-    "A wrong name prints all names.",
+    "A wrong name prints all names. To see how files are read: calib help read-files.",
 )
 models_in = click.option(
     "--models-in",
     metavar="COLUMN",
     help="Column that names the model, if FILE contains several. All are judged on the rows that they have in common. "
-    "Tables that can show only one model state which one.",
+    "A table with room for only one model names it.",
 )
 key = click.option(
     "--key",
@@ -302,8 +302,8 @@ def _judge(text: str) -> Option:
 
 
 judge = _judge(
-    "Judge held-out rows, or all rows. With all, calibrators are cross-fitted: no row is judged by a calibrator fitted "
-    "to it."
+    "Judge held-out rows, or all rows. With all, calibrators are cross-fitted: each row is used to judge only "
+    "calibrators that were fitted without it."
 )
 judge_unfitted = _judge("Judge held-out rows (the same as calib audit), or all rows.")
 """The same for commands that fit no calibrator."""
@@ -311,8 +311,8 @@ rows = click.option(
     "--rows",
     type=click.Choice(["auto", "all", "test", "calibration"]),
     default="auto",
-    show_default="test rows where a column marks them, else all",
-    help="Use only these rows of the file and judge all of them, instead of --judge.",
+    show_default="test rows if a column marks them; else --judge decides",
+    help="Use only these rows of the file and judge all of them. Replaces --judge.",
 )
 
 
@@ -334,7 +334,8 @@ where = click.option(
     "--where",
     default="",
     metavar="SLICE",
-    help="Judge only this slice, such as subject=law or age=40..60; join two by &.",
+    help="Judge only this slice, such as subject=law or age=40..60. Join two by &, in quotes: "
+    "'subject=law&age=40..60'.",
 )
 division: Option = several(
     click.option(
@@ -413,8 +414,8 @@ bins: Option = several(
     click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins, equal-width unless --binning is given."),
     click.option("--points", type=click.IntRange(1), help="Rows per bin, with --binning points-per-bin."),
     member("BINNINGS", "--binning", default="auto", show_default=True,
-                 help="Binning scheme: equal-width, equal-mass, distinct, ... auto: 15 bins of equal width; if a "
-                      "calibrator returns only a few different values, each value is a bin."),
+                 help="Binning scheme: one of the keys below, or auto. Auto: 15 bins of equal width; if a calibrator "
+                      "returns only a few different values, each value is a bin."),
 )  # fmt: skip
 
 

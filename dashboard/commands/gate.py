@@ -32,15 +32,15 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
               help="Maximum allowed increase over the --baseline.")  # fmt: skip
 @click.option("--overlap", type=click.Choice(["auto", "none", "any"]), default="auto", show_default=True,
-              help="Rows in common with the baseline's file. With none, the interval is narrower. With any, the files "
-              "may share rows. With auto: none if they differ in the number of rows or in the labels, else "
-              "any.")  # fmt: skip
+              help="Whether this file shares rows with the baseline's file. With none, you state that it does not; the "
+              "interval is narrower. With any, it may. With auto: none if they differ in the number of rows or in "
+              "the labels, else any.")  # fmt: skip
 @_shared_options.member(
     "REDUCTIONS",
     "--notion",
-    help="Notion of calibration. By default that of the baseline. Without one: event for two classes. For more, "
-    "top-label if there are enough rows for separate classes, else confidence. If only the top-label error is above "
-    "the maximum, it decides, even with few rows.",
+    help="Notion of calibration. By default that of the baseline. Without one: event for two classes. With more, "
+    "top-label if there are enough rows for separate classes, else confidence. One exception looks at the outcomes: if "
+    "only the top-label error is above the maximum, it decides, even with few rows.",
 )
 @_shared_options.member(
     "ESTIMATORS", "--estimator", show_default="ece, or the baseline's", help="Estimator of the error."
@@ -88,8 +88,9 @@ def command(
     include the limit. Too close to call: all other cases. The estimate itself never decides.
 
     The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning needs a
-    decision (undecided). Warnings are about the file, the bins, or a group of rows that is significantly off by more
-    than the limit. The output names the option that settles each warning. --accept lets the file pass despite it.
+    decision (undecided). Warnings are about the file, the bins, or a group of rows that is shown to be off by more
+    than the limit. For this, its whole interval has to be farther off than the limit, not only its estimate. The output
+    names the option that settles each warning. --accept lets the file pass despite it.
 
     Calibration can be measured in several ways, called notions. The gate uses one, chosen without looking at the
     outcomes (--notion). Two classes have a second limit, for the ratio of observed to expected events. If several files

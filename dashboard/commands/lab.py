@@ -14,9 +14,13 @@ if TYPE_CHECKING:
 
 
 @click.command("lab", cls=_shared_options.Listing)
-@click.argument("truth", cls=_shared_options.MemberArgument, family="TRUTHS", required=False, metavar="TRUTH")
+@click.argument("truth", cls=_shared_options.MemberArgument, family="TRUTHS", required=False, metavar="[TRUTH]")
 @click.option(
-    "--set", "options", multiple=True, metavar="NAME=VALUE", help="Parameter of the distribution (repeatable)."
+    "--set",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Parameter of TRUTH (repeatable). A wrong name prints all.",
 )
 @click.option("--experiment", help="Experiment to run (default: estimators). A wrong name prints all names.")
 @_shared_options.member(
@@ -62,9 +66,9 @@ def command(
 ) -> None:
     """Test estimators and calibrators on known distributions.
 
-    TRUTH is a distribution whose calibration error is known (listed below). The command draws many samples from it,
-    and compares the estimates with the known error. It runs an experiment of the papers, or estimators of your choice.
-    Every number has a 90 % interval for its simulation error.
+    TRUTH is a distribution of predictions and outcomes with a known error (listed below; default: drawn). The command
+    draws many samples from it, and compares the estimates with the known error. It runs an experiment of the papers,
+    or estimators of your choice. Every number has a 90 % interval for its simulation error.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ _NUMBERS = {
     "points": (int, "Rows per bin."),
     "bins": (int, "Number of bins, or of distinct outputs."),
     "classes": (int, "Number of classes."),
-    "error": (float, "Largest acceptable error; the question defines of what."),
+    "error": (float, "Largest acceptable error. The question determines which error is meant."),
     "ratio": (float, "Two classes: tolerance for observed / expected events; 1.25 allows 0.8 to 1.25."),
     "width": (float, "Target width of the interval."),
     "level": (float, "Confidence level of an interval or bound."),
@@ -29,14 +29,20 @@ _NUMBERS = {
     ),
     "rate": (
         float,
-        "For a model that withholds some answers: the rate that --share selects.",
+        "Share of correct rows that may be withheld (miscoverage), or the true rate of --share (abstaining-rates).",
     ),
-    "accuracy": (float, "Expected accuracy, or the expected value of another share that is estimated."),
+    "accuracy": (
+        float,
+        "Expected accuracy. For accuracy-interval: the expected share of whatever is estimated, such as accuracy.",
+    ),
     "rarest": (float, "Share of rows in which the rarest class is predicted."),
     "tied": (float, "Share of calibration rows whose score also occurs in another row."),
     "withheld": (float, "Share of correct predictions that are withheld."),
     "missed": (float, "Share of wrong predictions that are answered."),
-    "notion": (str, "Notion to recalibrate: top-label, confidence or class-wise."),
+    "notion": (
+        str,
+        "Notion in which the recalibrated model has to be calibrated: top-label, confidence or class-wise.",
+    ),
     "event_rate": (float, "Validation: expected share of rows with the event."),
     "auroc": (float, "Validation: expected AUROC (C statistic)."),
     "alpha": (
@@ -44,14 +50,19 @@ _NUMBERS = {
         "Validation, instead of --event-rate and --auroc: first parameter of a Beta distribution of risks.",
     ),
     "beta": (float, "Validation, with --alpha: second parameter of this distribution."),
-    "threshold": (float, "Validation: risk above which someone acts; adds the net benefit."),
+    "threshold": (
+        float,
+        "Validation: risk above which someone acts. Adds the net benefit: true alarms, minus false alarms weighted by "
+        "the odds of this risk.",
+    ),
     "ratio_width": (float, "Validation: target width of the interval of observed : expected (O:E)."),
     "slope_width": (float, "Validation: target width of the interval of the calibration slope."),
     "auroc_width": (float, "Validation: target width of the interval of the AUROC."),
     "benefit_width": (float, "Validation: target width of the interval of the standardized net benefit."),
     "share": (
         str,
-        "What --rate is about: withheld (share of answers withheld) or right (share of given answers that are right).",
+        "Rate that is measured (abstaining-rates): withheld (share of correct rows withheld) or right (share of given "
+        "answers that are right).",
     ),
 }
 
@@ -80,8 +91,9 @@ def command(
 ) -> None:
     """Find a sample size, or what a sample size guarantees.
 
-    QUESTION is one of the names listed below; without it, all questions are answered. Options set the numbers of a
-    question. With a FILE of predictions, its numbers of rows and classes and its scores are used.
+    QUESTION is one of the names listed below. Without it, all questions are answered whose numbers are known; the
+    others name the number that is missing. Options set the numbers of a question. With a FILE of predictions, its
+    numbers of rows and classes and its scores are used.
 
     \b
     Examples:

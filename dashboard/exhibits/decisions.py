@@ -58,8 +58,7 @@ _IMPACT = {
 _SCALED = (
     "Standardized net benefit: as a share of its maximum, which is the share of rows with the class. Acting avoided, "
     "compared with acting on all: rows without the class that are spared, minus missed rows with the class. A missed "
-    "row "
-    "counts 1 / odds of the threshold."
+    "row is weighted by 1 / odds of the threshold."
 )
 
 
@@ -140,8 +139,7 @@ class DecisionCurveExhibit(Exhibit):
             "A model is useful where its curve is above both reference lines. Intervals are pointwise "
             f"({methods_of(scene, curves.values())}). Consider only thresholds that you would use.",
             _SCALED,
-            "The class is the one in focus; with two classes, by default the event. A row whose probability equals "
-            "the threshold is not acted on.",
+            f"“The class” is {positive}. A row whose probability equals the threshold is not acted on.",
             *silences(scene),
             *refused,
         )

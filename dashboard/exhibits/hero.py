@@ -22,10 +22,11 @@ MOST = 4
 """Models whose answers are listed: first the files' own, then the recalibrated one in focus, then the others."""
 
 _OF_RISKS = (
-    "Each answer is for the rows whose predicted risk is close to one chosen value. Close means within 3 points at "
-    "50 %, and fewer points toward both ends (equally close in log-odds). The range is widened up to four times to "
-    "include 100 rows. The mean risk of its rows stays in the first range. If the file has few distinct risks, only "
-    "rows with the nearest one count. The table has no line for a risk that no row is close to."
+    "Each line of the table is for the rows whose predicted risk is close to one chosen value. Close means within 3 "
+    "points at 50 %, and fewer points toward both ends (equally close in log-odds). If fewer than 100 rows are this "
+    "close, the range is widened, at most fourfold. The mean risk of the rows used stays in the first one. If the "
+    "file has few distinct risks, only rows with the nearest one count. The table has no line for a risk that no row "
+    "is close to."
 )
 _OF_CONFIDENCES = (
     "Each answer is for the rows with a confidence within 3 points of one chosen value. The range is widened up to 12 "

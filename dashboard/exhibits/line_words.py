@@ -39,10 +39,10 @@ VALUE = (
 FLOOR = (
     "Noise floor: labels are simulated many times with exactly the predicted probabilities, so that the model is "
     "perfectly calibrated. In 95 % of draws, the raw value is at most the noise floor. The p-value (p) is the share of "
-    "draws with a raw value at least as large. Another error in parentheses after p, such as “(mean gap)”: p is from "
-    "the test of that error. The error of the line is at least as large, so it is significant if the error in "
-    "parentheses is. The mean gap is the observed frequency minus the mean prediction. If a line has several tests, "
-    "its p is the smallest, corrected for their number, but not for the number of lines."
+    "draws with a raw value at least as large. “(mean gap)” after p, or another error in parentheses: p is from the "
+    "test of this other error. The true error of the line is at least as large. So if the mean gap is "
+    "significant, the error of the line is, too. The mean gap is the observed frequency minus the mean prediction. If "
+    "a line has several tests, its p is the smallest, corrected for their number, but not for the number of lines."
 )
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. “As bad or worse” after p: the share of "
@@ -70,10 +70,10 @@ BRIEFLY = (
 )
 """Meaning of the columns, in short."""
 WORDS = (
-    "Within tolerance: the whole interval is below the tolerance. Miscalibrated: the whole interval is above it, and p "
-    "is at most 5 %. Too close to call: the interval includes the tolerance, or it is above and p is more than 5 %. "
-    "Too few rows to tell: the interval includes the tolerance, and with so few rows, the interval of a perfectly "
-    "calibrated model usually would too."
+    "Within tolerance: the whole interval is below the tolerance. Miscalibrated: the whole interval is above it, and "
+    "p is at most 5 %. Too few rows to tell: the interval includes the tolerance, and with so few rows, the interval "
+    "of a perfectly calibrated model usually would too. Too close to call: all other cases. Then the interval "
+    "includes the tolerance despite enough rows, or it is above and p is more than 5 %."
 )
 """Verdicts of a line; ``tolerances`` adds what differs for class-wise and squared errors."""
 OF_ERROR = (

@@ -43,7 +43,7 @@ DISTANCES = (
     "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth curve "
     "of the observed frequency. Emax: the largest distance. ICI, E50 and E90 with an interval are corrected for "
     "noise, so they can be smaller than the mean gap, which is not. Noise floor: 95 % of perfectly calibrated models "
-    "have a smaller uncorrected distance; it is not for comparison with the corrected ones."
+    "have a smaller distance before this correction, so do not compare it with the corrected ones."
 )
 
 
@@ -139,13 +139,14 @@ class InTheLargeExhibit(Exhibit):
         differs = f"{'differ' if found.differs else 'do not differ'} significantly ({chance(found.p_value)})"
         caption = (
             f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
-            f"rows. Predicted and observed frequency {differs}. This p allows for the larger errors that include this "
-            "gap, such as the ECE. It is not corrected for the other measures."
+            f"rows. Predicted and observed frequency {differs}. The test is stricter than one of this gap only, "
+            "because it also decides about larger errors, such as the ECE. p is not corrected for the other measures."
         )
         return Words(caption, f"{MEASURES} by {in_sentence(title)}. {caption}").also(
-            f"{ENDS} Their end nearer to a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} "
-            f"interval, because several errors are tested jointly. The other end is that of a {at_level(found.level)} "
-            f"interval. Method: {found.method}.",
+            f"{ENDS} The intervals of frequency, gap, ratio and intercept have ends of two levels. The end nearer to "
+            f"a calibrated model is that of a {at_level(round(1 - 2 * found.tail, 3))} interval, because several "
+            f"errors are tested jointly. The other end is that of a {at_level(found.level)} interval. Method: "
+            f"{found.method}.",
             "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
             "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, risks are "
             "too spread out: once the mean is corrected, high risks are too high and low risks too low.",

@@ -61,7 +61,7 @@ class RowFlow(Exhibit):
         named = f" Event: {event}." if event else ""
         return Words(f"Rows of the file at every step of the evaluation.{named}").also(
             "Rows that never came into the file are not counted here, such as people who were not eligible.",
-            "A row that lacks several values is counted for the first of these columns.",
+            "A row that lacks several values is counted once, for the first column that excludes it.",
         )
 
 

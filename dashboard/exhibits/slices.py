@@ -65,7 +65,8 @@ def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False
         if kinds > sliced and (columns := 0 if too_many(scene) else columns_looked_at(rows)) != 1:
             also = f", and for slices also by {f'{columns}, ' if columns else ''}the number of columns"
         same = (
-            "Holm's method (1979) corrects for the number of subsets of the same kind (of slices: in the same column)."
+            "Holm's method (1979) corrects for the number of subsets of the same kind. For slices, those of the same "
+            "column count."
             if kinds > sliced
             else "Holm's method (1979) corrects for the number of subsets of the same kind."
         )
@@ -73,7 +74,7 @@ def correction(scene: Scene, notion: str = "confidence", of_slices: bool = False
         how = f"p is corrected for all subsets tested ({listed(named)}). {same} {then}"
     return (
         f"{how} A corrected p of at most 0.05 is significant: the probability of even one false alarm among all these "
-        "subsets is at most 5 %. A subset has the same p in every table, card and report."
+        "subsets is at most 5 %. A subset has the same p in all tables of subsets."
     )
 
 

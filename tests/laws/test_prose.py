@@ -458,7 +458,7 @@ RULES = [
                  r"\({hits} of {rows} rows; {level} % interval {low} to {high} %\)"),
     (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
     (of_advice, r"falls? from {before} to {after}"),
-    (of_advice, r"about equally good: it lowers [a-z ]+ by {simple_gain}, [a-z ]+ by {gain}"),
+    (of_advice, r"(?:about equally good|at least as large): it lowers [a-z ]+ by {simple_gain}, [a-z ]+ by {gain}"),
     (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),
     (of_advice, r"blend of {members} calibrators"),
     (of_advice, r"average of {singles} calibrators"),

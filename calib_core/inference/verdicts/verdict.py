@@ -314,7 +314,9 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
         text = f"Miscalibrated: {but}{found}, outside the tolerance of {tolerated}. {by_error}{scale}"
         return replace(error, word=MISCALIBRATED, ratio=ratio, answer=text, rows_needed=None, shown=None)
     if ratio.word == "within":
-        return replace(error, ratio=ratio, answer=f"{error.answer} {begun(found)}, within {tolerated}.{scale}")
+        return replace(
+            error, ratio=ratio, answer=f"{error.answer} {begun(found)}, within the tolerance of {tolerated}.{scale}"
+        )
     text = f"{found}, {_PARTLY} the tolerance of {tolerated}. {by_error}{scale}"
     by_rows = error.rows_needed if error.word == TOO_FEW else None
     if not ratio.enough or by_rows is not None:
@@ -499,4 +501,4 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
         return f"{evidence} {_TEST} does not detect it ({p}): {escape}."
     if low:
         return f"{_TEST} does not detect this error ({p}): {escape}."
-    return f"A test for an error of any size shows none ({_TEST}, {p}). {begun(escape)}."
+    return f"A test for an error of any size finds no evidence of one ({_TEST}, {p}). {begun(escape)}."

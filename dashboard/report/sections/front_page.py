@@ -209,7 +209,7 @@ def terms(request: Request) -> tuple[str, ...]:
         "Noise: the effect of chance, which is largest where rows are few. Raw value: an error by its formula. Noise "
         "inflates it. Estimate: the error after correction for noise.",
         f"{begun(level)} interval: the range that contains the true value with {level} confidence.",
-        "Noise floor: in 95 % of samples, a perfectly calibrated model has a smaller raw value.",
+        "Noise floor: the raw value that a perfectly calibrated model stays below in 95 % of samples.",
         "p: the probability that a perfectly calibrated model shows at least as large an error. Up to 0.05, the error "
         "is called significant.",
         "Tolerance: the largest error that does not matter, as chosen for this report.",

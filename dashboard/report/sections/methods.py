@@ -44,11 +44,11 @@ INTERVALS = (
     "groups of rows with similar predictions. Errors that cancel within a bin, or within such a group, are not "
     "measured. The interval of a kernel, smooth, convex, swept or cumulative error is for the value of the estimator "
     "without noise.",
-    "Cells are bins, or groups of rows with similar predictions. Mean absolute errors use test inversion in cells "
-    "with many expected outcomes (Casella and Berger, 2002). Other cells use the observed error plus a Poisson limit "
-    "for unseen outcomes (Garwood, 1936; Fay and Feuer, 1997). For lower ends, only cells with an error clearly above "
-    "the noise are used (Donoho and Johnstone, 1994). Squared errors in bins of few rows use pairs of rows. Largest "
-    "errors use simultaneous Clopper-Pearson bounds for all cells.",
+    "Cells are bins, or groups of rows with similar predictions. The interval of a mean absolute error inverts a "
+    "test in cells with many expected outcomes (Casella and Berger, 2002). In the others it is the observed error "
+    "plus a Poisson limit for unseen outcomes (Garwood, 1936; Fay and Feuer, 1997). For lower ends, "
+    "only cells with an error clearly above the noise are used (Donoho and Johnstone, 1994). Squared errors in bins "
+    "of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for all cells.",
     "The estimate is the end of a one-sided 50 % interval of the error: the true error is about as often above it as "
     "below. If this end is outside the interval, the estimate is the nearest value in it. The raw value is that of "
     f"the estimator's formula. {INFLATED}",
@@ -57,12 +57,13 @@ INTERVALS = (
     "distribution if the Berry-Esseen bound allows (Shevtsova, 2010), otherwise simulated outcomes (Dufour, "
     "2006).",
     "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk of "
-    "the event. For more classes it is the top-label error if two conditions are met. Most rows are in classes that "
-    f"its interval treats separately. A calibrated model would have a mean error below {short_percent(MOST_NOISE)} in "
-    "the groups of its interval. Otherwise it is the confidence error. One exception is also fixed in advance: if "
-    "only the top-label error is clearly above the tolerance, it decides. Classes with too few predictions below full "
-    f"confidence are pooled. All classes are pooled if the upper end would otherwise be over {BUDGET:g} times that of "
-    "the confidence error. Other results are not corrected for multiple testing unless they say so.",
+    "the event. For more classes it is the top-label error under two conditions. First, most rows are in classes "
+    "that its interval treats separately. Second, a calibrated model would have a mean error below "
+    f"{short_percent(MOST_NOISE)} in the groups of its interval. Otherwise it is the confidence error. One exception "
+    "is also fixed in advance: if only the top-label error is clearly above the tolerance, it decides. Classes with "
+    "too few predictions below full confidence are pooled. All classes are pooled if the upper end would otherwise "
+    f"be over {BUDGET:g} times that of the confidence error. Other results are not corrected for multiple testing "
+    "unless they say so.",
     "A “rough guide” is an interval in a case that no simulation covers.",
 )
 SCALE = caption(on_scale_of).partition(". ")[2]

@@ -59,7 +59,7 @@ def test_a_test_that_sees_no_error_is_not_said_to_rule_one_out():
     labels = np.repeat([0, 1, 1], [n // 5, n - n // 5, n])
     two = Predictions.from_confidence(np.full(2 * n, 0.6), predicted=np.repeat([0, 1], n), labels=labels)
     sentence = deciding(two, "confidence").sentence
-    assert "shows none (Spiegelhalter" in sentence
+    assert "finds no evidence of one (Spiegelhalter" in sentence
     assert "It can miss errors" in sentence
 
 
