@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._base.arrays import Float64s
+from calib_core._base.arrays import Float64s, Floats
 from calib_core._base.errors import NotAnswerable
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
@@ -369,7 +369,7 @@ def balance_in_use(
             "data-dependent bins are set on calibration rows, which are not counted: give calibration rows, or choose "
             "equal-width bins"
         )
-    edges = fixed
+    edges: Floats | None = fixed
     if fit is not None and fixed is None:
         edges = scheme.edges(np.sort(claimed_rows(independent(fit)).confidence), None)
     assert edges is not None
