@@ -48,6 +48,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             seen[test] += 1
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Restore the main module after each test: AppTest replaces it, and processes of a pool load it again."""
+    main = sys.modules["__main__"]
+    try:
+        return (yield)
+    finally:
+        sys.modules["__main__"] = main
+
+
 def pytest_collection_finish() -> None:
     """Exclude thousands of collected tests from later garbage collection, and run it less often than by default."""
     gc.collect()

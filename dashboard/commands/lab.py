@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command("lab", cls=_shared_options.Listing)
-@click.argument("truth", cls=_shared_options.MemberArgument, family="TRUTHS", required=False, metavar="[TRUTH]")
+@click.argument("truth", cls=_shared_options.MemberArgument, family="TRUTHS", required=False)
 @click.option(
     "--set",
     "options",
