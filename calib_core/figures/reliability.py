@@ -30,7 +30,7 @@ MOST_LAID_OVER = 2
 COLUMNS = 3
 SAYS, RIGHT, ROWS = "confidence", "accuracy", "rows in the bin"
 _STRIP, _BETWEEN = 0.14, 66
-"""Height of the bars' strip, as a share, and pixels between it and the plot, for its title and marks at 0."""
+"""Height of the bars' strip, as a share, and pixels between it and the plot, for the axis and its title."""
 _HEIGHT, _TOP, _FOOT = 560, 28, 40
 """Pixels of an overlaid plot, and above and below its axes."""
 _PANEL, _PANELS_ALONE = 262, 380

@@ -46,7 +46,7 @@ from calib_core.text import (
 _HEIGHT, _TOP, _FOOT = 560, 28, 40
 """Pixels of the figure, and above and below its axes."""
 _STRIP, _BETWEEN = 0.15, 60
-"""Height of the strip of events, as a share, and pixels between it and the plot, for its words and stars at 0."""
+"""Height of the strip of events, as a share, and pixels between it and the plot, for the numbers of the axis."""
 _STEPS = tuple(unit * part for unit in (1e-4, 1e-3, 1e-2, 1e-1) for part in (1.0, 2.0, 5.0))
 _MOST_TICKS, _ROOM, _BEYOND = 7, 0.02, 1.5
 """Maximum ticks of an axis, room beyond its ends, and limit of intervals relative to the largest mark."""
