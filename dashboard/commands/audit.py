@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
@@ -30,7 +30,7 @@ _ONLY_DETAILS = ("top-label", "class-wise")
 """Notions that say little more than the event for two classes: their lines are printed with ``--details``."""
 
 
-@click.command("audit")
+@click.command("audit", cls=_help_sections.Sectioned)
 @click.argument("file", type=_shared_options.FILE)
 @_shared_options.member(
     "REDUCTIONS",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dashboard.session import Scene
 
 
-@click.command("choose")
+@click.command("choose", cls=_help_sections.Sectioned)
 @click.argument("file", type=_shared_options.FILE)
 @_shared_options.member(
     "CALIBRATORS",

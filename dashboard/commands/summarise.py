@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _failures, _outputs, _shared_options
+from dashboard.commands import _failures, _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 
-@click.command("summarise")
+@click.command("summarise", cls=_help_sections.Sectioned)
 @click.argument("files", type=_shared_options.FILE, nargs=-1, required=True)
 @click.option("-o", "--output", type=_shared_options.OUTPUT, help="Output file (Parquet).")
 @click.option(
