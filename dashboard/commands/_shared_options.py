@@ -92,8 +92,8 @@ class Member(click.Option):
         registry = FAMILIES[self.family]
         if len(registry) <= MOST_KEYS:
             return record and (record[0], f"{record[1]}  Keys: {', '.join(registry)} (calib help KEY explains one).")
-        usual = " or ".join(_USUAL[self.family])
-        more = f"Keys: such as {usual} (calib help lists all {len(registry)}; calib help KEY explains one)."
+        usual = ", ".join(_USUAL[self.family])
+        more = f"Keys: {usual}, ... (calib help lists all {len(registry)}; calib help KEY explains one)."
         return record and (record[0], f"{record[1]}  {more}")
 
 

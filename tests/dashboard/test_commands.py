@@ -139,7 +139,7 @@ def test_a_short_audit_of_a_risk_says_the_same_numbers_as_one_with_details(tmp_p
         assert [any(line.startswith(error) for line in lines) for lines in (short, whole)] == [printed, True]
     assert short[:3] == whole[:3]
     assert len(short) < len(whole) / 1.5
-    assert line_words.WORDS in whole
+    assert f"  {line_words.WORDS}" in whole
     assert line_words.WORDS not in short
 
 
@@ -255,8 +255,8 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     head, reasons, *subset, about, ece, confidence = said.splitlines()
     assert len(subset) == bool(off), "a gap of .2 is significant in some subset"
     assert head == (
-        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} ({line.interval}), maximum "
-        f"{limit:.0%}; g.csv, judged on all {n:,} rows"
+        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} (90 % interval "
+        f"{line.interval}), maximum {limit:.0%}; g.csv, judged on all {n:,} rows"
     ).replace("%;", " %;")
     verdict = cc.estimate(p, "confidence").verdict(limit)
     for part in (verdict.answer, verdict.reason, verdict.advice):
@@ -268,7 +268,7 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     subject = line.about.replace("in these bins", "in the bins of the raw value")
     assert ", given these predictions" in subject
     subject = subject.replace(", given these predictions", "")
-    fixed = "It is about chance in the labels; these predictions are taken as fixed."
+    fixed = "This interval allows for chance in the labels; the predictions are taken as fixed."
     assert about.endswith(f"The interval is for {subject}. {fixed}")
     assert f"(bins: {line.bins})" in about
 
