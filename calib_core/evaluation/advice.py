@@ -309,8 +309,8 @@ def sentences(
 ) -> tuple[str, ...]:
     """Return the advice in sentences, the same on every page: what to use, whether that is enough, and for which rows.
 
-    The first has the error before and after (of ``left``, and of ``left.simpler`` for a simpler calibrator that is
-    recommended, too), what changes, and the score. ``update`` (``own_update``)
+    The first has the error before and after (of ``left``), what changes, and the score. If a simpler calibrator is
+    recommended, too, ``left.simpler`` is the error after it. ``update`` (``own_update``)
     adds the effect of one calibrator for all rows on the column value that is off. Without a significant gain it adds
     the gains of its own update and of one calibrator for all. ``error`` (``shown_error``) is used if nothing is
     recommended. ``whose`` names the rows of the advice if the reader looks at others, ``all_rows`` the control that

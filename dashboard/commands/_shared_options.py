@@ -198,9 +198,9 @@ read = click.option(
     "--read",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Any other setting of how the file is read (repeatable), such as kind=logits (the scores are logits), "
-    "weights=w (column w has the weights of the rows), missing=exclude (leave out rows with missing values). A wrong "
-    "name prints all names; calib help read-files explains them.",
+    help="Any other setting of how the file is read (repeatable). Examples: kind=logits (the scores are logits), "
+    "weights=w (column w has the weights of the rows). A wrong name prints all names; calib help read-files explains "
+    "them.",
 )
 models_in = click.option(
     "--models-in",

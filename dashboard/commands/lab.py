@@ -25,7 +25,7 @@ class OfTruths(_help_sections.Sectioned):
         with formatter.section("TRUTH"):
             formatter.write_dl([(key, lab.TRUTHS[key].caption) for key in lab.TRUTHS])
         with formatter.section("Experiments"):
-            formatter.write_dl([(key, one.caption) for key, one in lab.EXPERIMENTS.items()])
+            formatter.write_dl([(key, lab.EXPERIMENTS[key].caption) for key in lab.EXPERIMENTS])
 
 
 @click.command("lab", cls=OfTruths)

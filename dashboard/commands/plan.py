@@ -92,8 +92,8 @@ _TERMS = {
     "abstaining-gain": _ABSTAINS,
     "validation": "O:E is the ratio of observed to expected events. The calibration slope is 1 for a calibrated model, "
     "and less if high risks are too high and low risks too low. The AUROC is the probability that a row with the event "
-    "has a higher risk than a row without it. The net benefit is the share of rows that are true alarms, minus false "
-    "alarms, each weighted by the odds of the risk at which someone acts.",
+    "has a higher risk than a row without it. The net benefit is the share of true alarms minus the weighted share of "
+    "false alarms. The weight is the odds of the risk at which someone acts.",
 }
 """Meaning of the terms in a question's title and numbers."""
 
@@ -165,8 +165,8 @@ def _leaves(key: str) -> tuple[str, ...]:
     """Return the numbers that a question does not need."""
     from calib_core.planning import PLANS
 
-    made = PLANS[key].cls
-    return made.leaves if made is not None else ()
+    question = PLANS[key].cls
+    return () if question is None else question.leaves
 
 
 @click.command("plan", cls=OfQuestion)
@@ -192,9 +192,9 @@ def command(
     defaults, run calib plan QUESTION --help. Without QUESTION, every question is answered for which the numbers are
     known.
 
-    The examples list the options of the question "within", answer all questions for a file, and say how many rows show
-    that its error is below 0.02. The last two need no file: how wrong histogram binning can be with 50 rows in each
-    bin, and how exact a validation of a risk is with 2,000 rows.
+    The first example lists the options of the question "within". The next two need a file: they answer all questions,
+    and this one for an error of 0.02. The last two need none. They tell how wrong histogram binning can be with 50 rows
+    in each bin, and how exact the validation of a risk is with 2,000 rows.
 
     \b
     Examples:

@@ -31,7 +31,13 @@ from dashboard.commands._failures import careful
 )
 @click.option("--scheduler", help="Address of a Dask cluster that counts the files, such as tcp://host:8786.")
 @click.option("--sql", "table", help="Only print the SQL that counts the table of this name.")
-@_shared_options.rows
+@click.option(
+    "--rows",
+    type=click.Choice(["auto", "all", "test", "calibration"]),
+    default="auto",
+    show_default="test rows if a column marks them, else all",
+    help="Rows to count.",
+)
 @_shared_options.read
 @careful
 def command(

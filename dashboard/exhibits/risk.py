@@ -54,7 +54,7 @@ DEFINED = (
     "Calibration intercept: the shift of all log-odds, log(risk / (1 - risk)), that fits the outcomes best. It is "
     "above 0 if risks are too low.",
     "Calibration slope: the slope of the best logistic fit of the outcomes on these log-odds. It is below 1 if high "
-    "risks are too high and low risks too low, and above 1 if high risks are too low and low risks too high.",
+    "risks are too high and low risks too low, and above 1 in the opposite case.",
     "Brier score: the mean squared distance between the risk and the outcome (1 for the event, else 0). Scaled: the "
     "share by which it is smaller than that of a model that always predicts the observed frequency.",
     "Log loss: the mean of -ln(predicted probability of what happened). A smaller score is better.",

@@ -491,8 +491,8 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
         others = "" if shown.p_value <= SURE else "; not corrected for other tests"
         return f"There is evidence of some error (Spiegelhalter's test, {p}{others})."
     escape = (
-        "it compares the Brier score, a mean squared distance between probability and outcome, with the value expected "
-        "of a calibrated model, so it can miss errors that cancel in this mean"
+        "it compares the Brier score, a mean squared distance between probability and outcome, with that expected of a "
+        "calibrated model. Errors can cancel in this mean"
     )
     if own is not None and own <= SIGNIFICANCE:
         evidence = (
