@@ -310,11 +310,11 @@ def sentences(
     """Return the advice in sentences, the same on every page: what to use, whether that is enough, and for which rows.
 
     The first has the error before and after (of ``left``), what changes, and the score. If a simpler calibrator is
-    recommended, too, ``left.simpler`` is the error after it. ``update`` (``own_update``)
-    adds the effect of one calibrator for all rows on the column value that is off. Without a significant gain it adds
-    the gains of its own update and of one calibrator for all. ``error`` (``shown_error``) is used if nothing is
-    recommended. ``whose`` names the rows of the advice if the reader looks at others, ``all_rows`` the control that
-    judges all rows. ``held_out`` (``held_out_slice``) is the last sentence if no value of the calibration rows is off.
+    recommended, too, ``left.simpler`` is the error after it. ``update`` (``own_update``) adds the effect of one
+    calibrator for all rows on the column value that is off. Without a significant gain it adds the gains of its own
+    update and of one calibrator for all. ``error`` (``shown_error``) is used if nothing is recommended. ``whose`` names
+    the rows of the advice if the reader looks at others, ``all_rows`` the control that judges all rows. ``held_out``
+    (``held_out_slice``) is the last sentence if no value of the calibration rows is off.
 
     >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
     >>> from calib_core.evaluation.choice import choose

@@ -153,7 +153,8 @@ class GateCheck(OneLine):
         _, notes = marked([(line.about, line.tested)])
         # A star marks a cell of a table; here is one interval only.
         alone = f"The interval is {ROUGH_GUIDE.removeprefix('*: ')}"
-        return " ".join([line.as_measured, *notes]).replace(ROUGH_GUIDE, alone)
+        corrected = "The estimate above is corrected for chance where this is possible, the raw value is not."
+        return " ".join([line.as_measured, corrected, *notes]).replace(ROUGH_GUIDE, alone)
 
     @cached_property
     def kept(self) -> Baseline:

@@ -261,10 +261,9 @@ class Within(_OfTheData):
     def _answer_for(self, event: EventSampleSize) -> str:
         both, error, ratio = (_in_samples(float(share[0])) for share in self.curves(np.array([self.amount])).values())
         return (
-            f"With {self.rows:,} rows, a calibrated model with these scores is shown to be within both tolerances in "
-            f"{both} of samples. In {error} of samples the rows show that its error is below "
-            f"{exact_tolerance(self.tolerance)}. In {ratio} they show that its ratio of observed to expected events is "
-            f"within {tolerated_ratios(event.ratio)}."
+            f"With {self.rows:,} rows like these, {error} of samples of a calibrated model show that its error is "
+            f"below {exact_tolerance(self.tolerance)}. In {ratio} of samples, its ratio of observed to expected events "
+            f"is shown to be within {tolerated_ratios(event.ratio)}, and in {both} of samples both are shown."
         )
 
     def inverse(self) -> str:

@@ -59,10 +59,13 @@ MOST_KEYS = 12
 _USUAL = {
     "ESTIMATORS": ("ece", "rmsce", "brier"),
     "CALIBRATORS": ("temperature", "isotonic-ovr", "dirichlet"),
-    "BINNINGS": ("equal-width", "equal-mass"),
-    "REDUCTIONS": ("confidence", "top-label"),
 }
 """Frequently used keys, which the help of an option names if there are more than it lists."""
+_MEANINGS = {
+    "REDUCTIONS": "Event: the risk of one of two classes. Confidence: the probability of the predicted class. "
+    "Top-label: the same, for each predicted class separately. Class-wise: the probability of every class. "
+}
+"""Meaning of the usual keys, before the list of all."""
 
 
 def _completions(family: str, incomplete: str) -> list[CompletionItem]:
@@ -91,7 +94,8 @@ class Member(click.Option):
         record = super().get_help_record(ctx)
         registry = FAMILIES[self.family]
         if len(registry) <= MOST_KEYS:
-            return record and (record[0], f"{record[1]}  Keys: {', '.join(registry)} (calib help KEY explains one).")
+            text = f"{_MEANINGS.get(self.family, '')}Keys: {', '.join(registry)} (calib help KEY explains one)."
+            return record and (record[0], f"{record[1]}  {text}")
         usual = ", ".join(_USUAL[self.family])
         more = f"Keys: {usual}, ... (calib help lists all {len(registry)}; calib help KEY explains one)."
         return record and (record[0], f"{record[1]}  {more}")
