@@ -464,7 +464,10 @@ def _reading(found: _Audit, lines: pd.DataFrame) -> list[str]:
     of_scores = [line_words.OF_SCORES] if scored else []
     parts = {
         "Measures of the risk": (*DEFINED, DISTANCES, ENDS) if found.large else (),
-        "Lines of the table": (*scores, *line_words.definitions(answered)),
+        "Lines of the table: errors, and the probabilities that they are about": (
+            *scores,
+            *line_words.definitions(answered),
+        ),
         "Columns": (line_words.VALUE, line_words.NOISE, line_words.CHANCE, *of_scores),
         "Verdicts": tuple(rule),
         "Intervals": line_words.intervals(lines),

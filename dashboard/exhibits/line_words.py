@@ -205,10 +205,9 @@ def _defined(errors: Iterable[Entry[Any]], notions: Iterable[Entry[Any]]) -> tup
     """Definitions of errors, and of notions: one text each."""
     named = list(notions)
     entries = (*(entry for entry in errors if entry.key not in SCORES), *named)
-    texts = tuple(f"{entry.title}: {inside(entry.caption)}" for entry in entries)
-    if any(entry.key in _OF_PREDICTED for entry in named):
-        return *texts[:-1], f"{texts[-1]} {_CONFIDENCE}"
-    return texts
+    first = next((entry for entry in named if entry.key in _OF_PREDICTED), None)
+    ends = (f" {_CONFIDENCE}" if entry is first else "" for entry in entries)
+    return tuple(f"{entry.title}: {inside(entry.caption)}{end}" for entry, end in zip(entries, ends, strict=True))
 
 
 def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:

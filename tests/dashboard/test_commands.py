@@ -776,3 +776,24 @@ def test_an_audit_says_where_a_map_sends_the_rows_into_one_bin():
     assert lines[lines.index("Original model:") + 1].startswith(("Miscalibrated", "Too", "Within")), (
         "one sentence, without the name before it"
     )
+
+
+def test_an_audit_of_too_few_held_out_rows_names_the_option_that_judges_all():
+    path = gate_file(1100, 0.0)
+    text = run("audit", path, "--tolerance", 0.02, "--notion", "confidence").stdout
+    assert "\nToo few rows to tell" in text
+    assert "\nTo judge all 1,100 rows of the file, add --judge all.\n" in text
+    for words in (("--judge", "all"), ("--tolerance", 0.5)):
+        assert "To judge all" not in run("audit", path, "--notion", "confidence", *words).stdout
+
+
+def test_the_noise_floor_of_raw_distances_is_not_printed_beside_corrected_ones(tmp_path):
+    rng = np.random.default_rng(3)
+    risks = rng.uniform(0.1, 0.9, 300)
+    pd.DataFrame({"risk": risks, "died": rng.random(300) < risks}).to_csv(path := tmp_path / "r.csv", index=False)
+    lines = run("audit", path, "--details").stdout.splitlines()
+    (head,) = (line for line in lines if line.startswith("measures of the risk"))
+    assert "value" in head
+    assert "noise floor" not in head
+    for term in ("Calibration slope", "Calibration intercept", "Brier score", "AUROC", "Log loss"):
+        assert sum(line.startswith(f"  {term}: ") for line in lines) == 1, term
