@@ -261,9 +261,10 @@ class Within(_OfTheData):
     def _answer_for(self, event: EventSampleSize) -> str:
         both, error, ratio = (_in_samples(float(share[0])) for share in self.curves(np.array([self.amount])).values())
         return (
-            f"With {self.rows:,} rows like these, {error} of samples of a calibrated model show that its error is "
-            f"below {exact_tolerance(self.tolerance)}. In {ratio} of samples, its ratio of observed to expected events "
-            f"is shown to be within {tolerated_ratios(event.ratio)}, and in {both} of samples both are shown."
+            f"With {self.rows:,} rows like these, the error of a calibrated model is shown to be below "
+            f"{exact_tolerance(self.tolerance)} in {error} of samples. Its ratio of observed to expected events is "
+            f"shown to be within {tolerated_ratios(event.ratio)} in {ratio} of samples. Both are shown in {both} of "
+            "samples."
         )
 
     def inverse(self) -> str:
