@@ -205,7 +205,7 @@ def error_tests(
     verdict = (
         _verdict(rows) and "The verdict is by a measure fixed in advance, so it needs no correction: miscalibrated."
     )
-    start = f"Tests for an error, corrected for all {len(rows.corrected)} tests: {values}."
+    start = f"Tests for an error, with p-values corrected for all {len(rows.corrected)} tests: {values}."
     return " ".join(filter(None, (start, end, verdict)))
 
 
@@ -309,11 +309,12 @@ def sentences(
 ) -> tuple[str, ...]:
     """Return the advice in sentences, the same on every page: what to use, whether that is enough, and for which rows.
 
-    The first has the error before and after (of ``left``), what changes, and the score. ``update`` (``own_update``)
-    adds the effect of one calibrator for all rows on the column value that is off. Without a significant gain it adds
-    the gains of its own update and of one calibrator for all. ``error`` (``shown_error``) is used if nothing is
-    recommended. ``whose`` names the rows of the advice if the reader looks at others, ``all_rows`` the control that
-    judges all rows. ``held_out`` (``held_out_slice``) is the last sentence if no value of the calibration rows is off.
+    The first has the error before and after (of ``left``), what changes, and the score. If a simpler calibrator is
+    recommended, too, ``left.simpler`` is the error after it. ``update`` (``own_update``) adds the effect of one
+    calibrator for all rows on the column value that is off. Without a significant gain it adds the gains of its own
+    update and of one calibrator for all. ``error`` (``shown_error``) is used if nothing is recommended. ``whose`` names
+    the rows of the advice if the reader looks at others, ``all_rows`` the control that judges all rows. ``held_out``
+    (``held_out_slice``) is the last sentence if no value of the calibration rows is off.
 
     >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
     >>> from calib_core.evaluation.choice import choose
@@ -328,9 +329,10 @@ def sentences(
         effect = "" if off and choice.about == _own_recipe(choice, update) else choice.effect()
         words = " ".join(filter(None, (first, whose, effect, off)))
         return tuple(filter(None, (words, "" if off else _of_one_value(choice, update), error, held_out)))
-    effect = choice.effect("" if left is None else left.fall)
+    simpler = None if left is None else left.simpler
+    effect = choice.effect("" if left is None else left.fall, "" if simpler is None else simpler.change)
     words = " ".join(filter(None, (first, whose, effect)))
-    remains = "" if left is None else choice.with_recommended(left.sentence)
+    remains = "" if left is None else choice.with_either("" if simpler is None else simpler.sentence, left.sentence)
     return tuple(filter(None, (words, _of_one_value(choice, update), remains, held_out)))
 
 

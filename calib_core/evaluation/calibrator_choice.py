@@ -259,8 +259,12 @@ class CalibratorChoice(OneLine):
             return f"{_to_do(self.simple)}, or {use}{_in_use(self.recipe)}"
         return _to_do(self.recipe)
 
-    def effect(self, fall: str = "") -> str:
-        """Effect of the recommendation, in sentences, after the one on the fall of the error (``Remaining.fall``)."""
+    def effect(self, fall: str = "", of_simpler: str = "") -> str:
+        """Effect of the recommendation, in sentences, after the one on the fall of the error (``Remaining.fall``).
+
+        ``of_simpler`` is the sentence on the error after the simpler calibrator, if there is one
+        (``Remaining.change``).
+        """
         name = name_of_score(self.score)
         if not self.recalibrate:
             return self._reason()
@@ -287,12 +291,23 @@ class CalibratorChoice(OneLine):
         score, *floored = self._then()
         if self.simple is None:
             return " ".join(filter(None, (fall, changes, among, score, *floored)))
-        effects = " ".join(filter(None, (fall, changes, *floored)))
-        return " ".join(filter(None, (self.beside, self.with_recommended(effects))))
+        effects = " ".join(filter(None, (changes, *floored)))
+        errors = self.with_either(of_simpler, fall)
+        rest = effects if fall and errors.endswith(inside(fall)) else self.with_recommended(effects)
+        return " ".join(filter(None, (self.beside, errors, rest)))
 
     def with_recommended(self, text: str) -> str:
         """Name the recommended calibrator at the start of a text, if a simpler one stands beside it."""
         return f"With {_called(self.recipe)}, {inside(text)}" if text and self.simple is not None else text
+
+    def with_either(self, of_simpler: str, text: str) -> str:
+        """Texts on the simpler and on the recommended calibrator, with their names; one if they are equal."""
+        if self.simple is None:
+            return text
+        if of_simpler == text:
+            return f"With either, {inside(text)}" if text else ""
+        first = f"With {_SIMPLER}, {inside(of_simpler)}" if of_simpler else ""
+        return " ".join(filter(None, (first, self.with_recommended(text))))
 
     def _then(self) -> tuple[str, ...]:
         """Sentences on the score before and after, and on rows in which it is at its maximum."""
@@ -317,11 +332,15 @@ class CalibratorChoice(OneLine):
         keeps = CALIBRATORS[self.simple.key].flags.keeps_argmax and self.score != COST
         keeping = " It changes no predicted class." if keeps else ""
         as_large = float(line["gain"]) >= self.gain.point
-        how = "is simpler and its gain here is at least as large" if as_large else "is about equally good"
-        return (
-            f"{begun(_FIRST if as_large else _SIMPLER)} {how}: it lowers {name_of_score(self.score)} by "
-            f"{written(float(line['gain']))}, {_called(self.recipe)} by {written(self.gain.point)}.{keeping}"
+        name = name_of_score(self.score)
+        lowers = f"lowers {name} (lower is better)"
+        how = (
+            f"{begun(_FIRST)} is simpler and {lowers} at least as much: by"
+            if as_large
+            else f"{begun(_SIMPLER)} is about equally good: it {lowers} by"
         )
+        gains = f"{written(float(line['gain']))}, {_called(self.recipe)} by {written(self.gain.point)}"
+        return f"{how} {gains}.{keeping}"
 
     def _moved(self) -> str:
         """Effect of the recommended update on the log-odds of the rows of its value."""
@@ -456,6 +475,7 @@ class CalibratorChoice(OneLine):
         contract = self._contract
         needed = int(self._lines[1]["rows_needed"])
         accuracy, ranking, means = map(self._of_both, (self._accuracy, self._ranking, self._means))
+        ranking = self._shortened(ranking)
         texts = (
             self._gains(),
             "" if self.groups is None else self.with_recommended(self.groups.sentence),
@@ -488,13 +508,7 @@ class CalibratorChoice(OneLine):
 
     def _of_both(self, effect: Callable[[Recipe], str]) -> str:
         """Effect of the recommended calibrator, and of the simpler one beside it if that differs."""
-        mine = effect(self.recipe)
-        if self.simple is None:
-            return mine
-        if (other := effect(self.simple)) == mine:
-            return f"With either, {inside(mine)}" if mine else ""
-        of_other = f"With {_SIMPLER}, {inside(other)}" if other else ""
-        return " ".join(filter(None, (of_other, self.with_recommended(mine))))
+        return self.with_either("" if self.simple is None else effect(self.simple), effect(self.recipe))
 
     def _accuracy(self, recipe: Recipe) -> str:
         """Sentence on the accuracy; empty if no predicted class can change."""
@@ -513,9 +527,14 @@ class CalibratorChoice(OneLine):
         params: dict[str, Any] = dict(self.recipe.params)
         if self.recipe.key != "blend":
             return ""
-        both = zip(params["members"], params["weights"], strict=True)
+        both = list(zip(params["members"], params["weights"], strict=True))
         shares = [f"{inside(member.title)} ({short_percent(weight)})" for member, weight in both]
-        return f"The blend averages the probabilities of {listed(shares)}."
+        if len(both) <= MOST_MEMBERS:
+            return f"The blend is a weighted average of the probabilities of {listed(shares)}."
+        return (
+            f"The blend is a weighted average of the probabilities of {count(len(both))} calibrators, which the table "
+            f"lists with their weights. The largest weights are those of {listed(shares[:LARGEST_MEMBERS])}."
+        )
 
     @property
     def _of_floored_fit(self) -> str:
@@ -548,18 +567,17 @@ class CalibratorChoice(OneLine):
         of_value = f" of {title_of(str(params['by']), str(params['only']))}" if params.get("only") else ""
         there = self.of_value if of_value else self.among
         name = begun(_called(self.recipe.without("by", "only")))
-        return f"{name} needs about {about_rows(needed)} calibration rows{of_value}; you have {count(there)}."
+        return (
+            f"For a good fit, {inside(name)} needs about {about_rows(needed)} calibration rows{of_value}; you have "
+            f"{count(there)}."
+        )
 
     def _ranking(self, recipe: Recipe) -> str:
         """Sentence on the ranking of rows: by the risk of an event, else of correct above wrong predictions."""
         base, line = self._row(IDENTITY), self._row(recipe)
         if not np.isfinite(line["auroc_gain"]):
             return ""
-        what = (
-            "The probability that a row with the event has a higher risk than one without it"
-            if self.of_event
-            else "The probability that a correct prediction has higher confidence than a wrong one"
-        ) + f" ({auroc_heading(self.table)})"
+        what = self._what_ranks
         before, after = (rounded(float(each["auroc"]), 4) for each in (base, line))
         if abs(line["auroc_gain"]) < _SAME:
             return f"{what} stays at {before}."
@@ -568,6 +586,21 @@ class CalibratorChoice(OneLine):
         if np.isfinite(low):
             ends = f"{at_level(self.level)} interval of the change {_signed(low)} to {_signed(high)}"
         return f"{what} goes from {before} to {after}{_unclear(low, high)} ({ends})."
+
+    @property
+    def _what_ranks(self) -> str:
+        """Meaning of the AUROC, at the start of a sentence."""
+        what = (
+            "The probability that a row with the event has a higher risk than one without it"
+            if self.of_event
+            else "The probability that a correct prediction has higher confidence than a wrong one"
+        )
+        return f"{what} ({auroc_heading(self.table)})"
+
+    def _shortened(self, text: str) -> str:
+        """Return sentences on the ranking with its meaning in the first of them only."""
+        first, meaning, rest = text.partition(inside(self._what_ranks))
+        return f"{first}{meaning}{rest.replace(meaning, f'the {auroc_heading(self.table)}')}" if meaning else text
 
     def _means(self, recipe: Recipe) -> str:
         """Sentence on the mean risk of an event (else the mean confidence) before and after."""
@@ -826,6 +859,8 @@ def _to_do(recipe: Recipe) -> str:
     return f"{_UPDATES[recipe.key]} the risk {where} ({inside(recipe.without('by', 'only').title)})"
 
 
+MOST_MEMBERS, LARGEST_MEMBERS = 4, 3
+"""Number of members of a blend up to which a sentence names all, and how many it names otherwise."""
 _SIMPLER = "the simpler one"
 _FIRST = "the first"
 """The simpler calibrator next to the recommended one, after the sentence that introduces it."""

@@ -142,7 +142,8 @@ class Remaining(OneLine):
     (``classes_off``), which a mean over all classes can hide. ``even`` are both errors in bins of equally many rows.
     They are there if the scores fill only ``FEW_BINS`` bins (``bins_filled``), in which gaps cancel, and then all
     sentences are about them. ``smaller`` is a sentence on another calibrator that leaves a smaller error
-    (``advice.smaller_error``).
+    (``advice.smaller_error``). ``simpler`` is the same for the simpler calibrator that is recommended, too, if there is
+    one (``CalibratorChoice.simple``).
     """
 
     line: PrimaryLine
@@ -151,6 +152,7 @@ class Remaining(OneLine):
     off: tuple[ClassOff, ...] = ()
     even: _Pair | None = None
     smaller: str = ""
+    simpler: Remaining | None = None
 
     @classmethod
     def of(cls, before: Predictions, after: Predictions, eps: float, level: float, ratio: float = RATIO) -> Remaining:
@@ -192,6 +194,16 @@ class Remaining(OneLine):
         return (
             f"The {self._error} is estimated to fall from {old.written(old.point)} to {new.written(new.point)}{ends}."
         )
+
+    @property
+    def change(self) -> str:
+        """Sentence on the error before and after, also if it does not fall; empty if one of them is unknown."""
+        old, new = self._lines
+        if self.fall or old is None or not (isinstance(old.point, float) and isinstance(new.point, float)):
+            return self.fall
+        ends = "" if new.interval == "–" else f" ({at_level(new.level)} interval {new.interval})"
+        before = f"before recalibration at {old.written(old.point)}"
+        return f"The {self._error} is estimated at {new.written(new.point)}{ends}, {before}."
 
     @property
     def _lines(self) -> tuple[EstimateLine | None, EstimateLine]:

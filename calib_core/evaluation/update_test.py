@@ -57,8 +57,8 @@ class UpdateTest(OneLine):
     def sentence(self) -> str:
         """The update needed, with the tests that decide."""
         why = (
-            f"logistic recalibration does not fit significantly better than the original model ({chance(self.p_any)}, "
-            f"{_TESTED})"
+            "logistic recalibration (a new intercept and slope) does not fit significantly better than the original "
+            f"model ({chance(self.p_any)}, {_TESTED})"
             if self.update == NO_UPDATE
             else "logistic recalibration does not fit significantly better than a new intercept "
             f"({chance(self.p_slope)}, {_TESTED})"

@@ -27,7 +27,7 @@ from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.verdict_table import MISCALIBRATED, WITHIN, in_full
 from calib_core.summaries.cells import NUMBERS
-from calib_core.text import begun, count, exact_tolerance, score
+from calib_core.text import at_level, begun, count, exact_tolerance, score
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,11 +110,13 @@ class GateCheck(OneLine):
         line = self.first.line
         if self.limit is None or self.headline != self.first.headline or line.verdict is None:
             return self.headline
-        allowed = f"{line.title} {line.written(line.point)} ({line.interval}), maximum {exact_tolerance(self.limit)}"
+        level = f"{at_level(line.level)} interval"
+        error = f"{line.title} {line.written(line.point)} ({level} {line.interval})"
+        allowed = f"{error}, maximum {exact_tolerance(self.limit)}"
         if line.ratio is not None and line.ratio_limit is not None:
             ends = ratio_range(line.ratio_low or 0.0, line.ratio_high or math.inf, line.ratio_limit)
             tolerated = tolerated_ratios(line.ratio_limit)
-            allowed += f"; observed : expected {score(line.ratio)} ({ends}), allowed {tolerated}"
+            allowed += f"; observed : expected events {score(line.ratio)} ({level} {ends}), allowed {tolerated}"
         return f"{in_full(line.verdict)}: {allowed}"
 
     @property
@@ -151,7 +153,8 @@ class GateCheck(OneLine):
         _, notes = marked([(line.about, line.tested)])
         # A star marks a cell of a table; here is one interval only.
         alone = f"The interval is {ROUGH_GUIDE.removeprefix('*: ')}"
-        return " ".join([line.as_measured, *notes]).replace(ROUGH_GUIDE, alone)
+        corrected = "The estimate above is corrected for chance where this is possible, the raw value is not."
+        return " ".join([line.as_measured, corrected, *notes]).replace(ROUGH_GUIDE, alone)
 
     @cached_property
     def kept(self) -> Baseline:

@@ -99,8 +99,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "squares",
             "Plug-in and debiased",
-            "The distance of estimates of the squared error from the error in their bins. With many bins and few rows, "
-            "debiased estimates are much closer.",
+            "The distance of estimates of the squared calibration error from its known value in the same bins. With "
+            "many bins and few rows, debiased estimates are much closer than plug-in estimates, which include chance.",
             "P2 Fig. 4, on a known distribution instead of a network",
             (*_binned("Plug-in", "rmsce", (10, 100)), *_binned("Debiased", "debiased-l2", (10, 100))),
             measure="mse",
@@ -110,7 +110,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "eces",
             "ECE and debiased ECE",
-            "The distance of estimates of the mean absolute error from the error in their bins.",
+            "The distance between estimates of the ECE and its known value in the same bins.",
             "P2 Fig. 12, 13, 15 and 16, on a known distribution instead of a network",
             (*_binned("ECE", "ece", (15, 100)), *_binned("Debiased ECE", "debiased-ece", (15, 100))),
             measure="mse",
@@ -130,8 +130,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "bins",
             "Calibrators over bins",
-            "The true squared error after recalibration, by number of bins. More bins cost histogram binning much, and "
-            "scaling before binning little.",
+            "The true squared error after recalibration, by number of bins. With more bins, it grows much by histogram "
+            "binning, and little by scaling-binning.",
             "P2 Fig. 9",
             _SQUARED,
             _maps((5, 10, 15, 20)),
@@ -142,8 +142,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "intervals",
             "Intervals",
-            "The coverage of 90 % intervals for the true error. They are intervals for the error in their bins, given "
-            "the rows.",
+            "How often 90 % intervals include the true error. They are for the error in their bins, in these rows.",
             "",
             (Series("ECE", "ece"), Series("Squared error", "debiased-l2"), Series("Brier score", "brier")),
             n=(100, 300, 1000),
@@ -153,7 +152,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "models",
             "Estimators over many models",
-            "The 95th percentile of relative errors over samples: its median over models fitted on Gaussian mixtures.",
+            "The relative error that 95 % of samples stay below: the median over models fitted on Gaussian mixtures.",
             "P5 Fig. 2, twelve models instead of 540",
             (
                 Series("ECE", "ece"),

@@ -126,7 +126,7 @@ def _of_two(scores: Float64s, truth: Float64s, hits: Bools, weights: Float64s | 
 @TRUTHS.register("sigmoid", "Sigmoid of the log-odds", reference="P2 App. E, experiment (A)", flags=_ONE_CLASS)
 @dataclass(frozen=True)
 class SigmoidCurve(_Curve):
-    """Scores are uniform; the true probability is sigmoid(slope × log-odds + shift).
+    """Scores are uniform; the log-odds of the true probability are slope × the log-odds of the score + shift.
 
     P(y = 1 | z) = 1 / (1 + exp(-(a log(z / (1 - z)) + c))), with slope a and shift c. With a = 1
     and c = 0 the scores are calibrated.
@@ -147,7 +147,7 @@ class SigmoidCurve(_Curve):
 @TRUTHS.register("jumping", "Sigmoid with jumps", reference="P2 App. E, experiment (B)", flags=_ONE_CLASS)
 @dataclass(frozen=True)
 class JumpingCurve(SigmoidCurve):
-    """Sigmoid of the log-odds plus or minus a jump, with a random sign for every score.
+    """Like sigmoid, but each true probability is then raised or lowered by a jump, at random.
 
     P(y = 1 | z) = sigmoid(a log-odds + c) + h(z) with h(z) = + or - ``jump``: a fixed sign per score, which no smooth
     map can represent. Scores are uniform over .25 to .75. Probabilities below 0 or above 1 become 0 or 1.
@@ -246,7 +246,7 @@ class Drawn(_Curve):
 @TRUTHS.register("three-classes", "Three classes, a known map", reference="P3 §4.1.1")
 @dataclass(frozen=True)
 class ThreeClasses:
-    """Three-class predictions from a Dirichlet distribution with a known calibration map.
+    """Random predictions of three classes (Dirichlet), with a known function from these to true probabilities.
 
     References: P3 §4.1.1 (``datasets.valk_kull``).
 
@@ -372,7 +372,7 @@ class Modes:
 @TRUTHS.register("mixture", "A model on Gaussian mixtures", reference="P5 §5.1")
 @dataclass(frozen=True)
 class Mixture:
-    """Model fitted on 300 rows from mixtures of four Gaussians per class, with known true probabilities.
+    """A model fitted on 300 rows of four Gaussian clouds per class, so that the true probabilities are known.
 
     P(class | features) follows from the mixtures, whatever the model predicts. ``mixture`` and ``training`` are the
     numbers of the mixtures and of the training rows. What can mislead: the model is one draw; another mixture, or other

@@ -46,7 +46,12 @@ class HistogramBinning(Plan):
         "probabilities that the method returns",
     ] = "top-label"
     points: Annotated[int, Range(2, 1_000_000, log=True), "Rows per bin", "calibration rows in each bin"] = 50
-    rows: Annotated[int | None, Range(2, 10**9, log=True), "Number of calibration rows", "in all bins together"] = None
+    rows: Annotated[
+        int | None,
+        Range(2, 10**9, log=True),
+        "Number of calibration rows",
+        "number of calibration rows, in all bins together",
+    ] = None
     classes: Annotated[int | None, Range(2, 100_000, log=True), "Number of classes", "number of classes"] = None
     rarest: Annotated[
         float | None,
@@ -54,7 +59,9 @@ class HistogramBinning(Plan):
         "Share of the rarest predicted class",
         "share of rows with the rarest predicted class",
     ] = None
-    error: Annotated[float, Range(0.001, 0.5, log=True), "Target bound", "maximum error of every output"] = 0.1
+    error: Annotated[
+        float, Range(0.001, 0.5, log=True), "Target bound", "target for the maximum error of every output"
+    ] = 0.1
     level: Annotated[float, Range(0.5, 0.999), "Level", "probability that the bound is valid"] = LEVEL
 
     along = "points"
@@ -167,7 +174,7 @@ class HistogramBinning(Plan):
         )
 
 
-@PLANS.register("balance", "Do equal-mass bins get equal shares of new rows?", reference="P2 Lemma 4.3")
+@PLANS.register("balance", "Do bins of equally many rows stay equal on new rows?", reference="P2 Lemma 4.3")
 @dataclass(frozen=True)
 class Balance(Plan):
     """Probability that an equal-mass bin gets less than half or more than twice its share of new rows.
@@ -232,7 +239,9 @@ class ScalingBinningPlan(Plan):
     """
 
     bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "number of distinct outputs"] = BINS
-    error: Annotated[float, Range(0.001, 0.5, log=True), "Target error", "added root mean square error"] = 0.02
+    error: Annotated[
+        float, Range(0.001, 0.5, log=True), "Target error", "target for the root mean square error that binning adds"
+    ] = 0.02
 
     along, wanted = "bins", ""
     most = 100

@@ -289,22 +289,29 @@ class Validation(Plan):
     distribution of a calibrated model with the stated event rate and AUROC. See ``planning.validation_size``.
     """
 
-    rows: Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "rows of the validation"] = None
+    rows: Annotated[
+        int | None, Range(2, 10**9, log=True), "Number of test rows", "number of rows of the validation"
+    ] = None
     event_rate: Annotated[
         float | None, Range(0.0005, 0.95, log=True), "Share of events", "expected share of rows with the event"
     ] = None
     auroc: Annotated[float | None, Range(0.51, 0.99), "AUROC", "expected AUROC (C statistic)"] = None
     alpha: Annotated[
-        float | None, Range(0.01, 1000, log=True), "Beta: alpha", "first parameter of a Beta distribution of risks"
+        float | None,
+        Range(0.01, 1000, log=True),
+        "Beta: alpha",
+        "first parameter of a Beta distribution of risks, instead of event rate and AUROC",
     ] = None
     beta: Annotated[
-        float | None, Range(0.01, 1000, log=True), "Beta: beta", "second parameter of a Beta distribution of risks"
+        float | None, Range(0.01, 1000, log=True), "Beta: beta", "second parameter of this distribution"
     ] = None
     threshold: Annotated[
         float, Range(0, 0.99), "Threshold", "risk above which someone acts, for the net benefit; 0: no net benefit"
     ] = 0.0
     ratio_width: Annotated[float, _WIDTH, "Width for O:E", "target width of the interval of O:E"] = 0.2
-    slope_width: Annotated[float, _WIDTH, "Width for the slope", "target width of the interval of the slope"] = 0.2
+    slope_width: Annotated[
+        float, _WIDTH, "Width for the slope", "target width of the interval of the calibration slope"
+    ] = 0.2
     auroc_width: Annotated[
         float, Range(0.01, 0.5, log=True), "Width for AUROC", "target width of the interval of the AUROC"
     ] = 0.1
@@ -318,7 +325,7 @@ class Validation(Plan):
     leaves = ("alpha", "beta")
     scores = ("ratio_width", "slope_width", "auroc_width", "benefit_width", "alpha", "beta")
     least = 50
-    x_title = "rows of the validation"
+    x_title = "number of rows of the validation"
     y_title = "width of the interval / target width"
     unit = "score"
     basis = (

@@ -26,23 +26,29 @@ from calib_core.text import at_level, exact_tolerance, in_percent, of_rows, poin
 from calib_core.text import events as counted_events
 from calib_core.text import rows as about
 
-_ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "number of rows for the estimate"]
+_ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "number of test rows"]
 _LEVEL = Annotated[float, Range(0.5, 0.999), "Level", "confidence level of the interval"]
-_WIDTH = Annotated[float, Range(0.0005, 0.5, log=True), "Target width", "distance between the ends of the interval"]
+_WIDTH = Annotated[
+    float, Range(0.0005, 0.5, log=True), "Target width", "target distance between the ends of the interval"
+]
 _RATIO = Annotated[
     float | None,
     Range(1.01, 10),
     "Tolerated ratio",
     "two classes: tolerated ratio of observed to expected events; 1.25 allows 0.8 to 1.25",
 ]
-_TOLERANCE = Annotated[float | None, Range(0.0005, 0.5, log=True), "Tolerance", "largest negligible error"]
+_TOLERANCE = Annotated[
+    float | None, Range(0.0005, 0.5, log=True), "Tolerance", "largest calibration error that does not matter"
+]
 _FACTORS = tuple(2.0**power for power in range(-3, 7))
 """Multiples of the rows at hand with simulated upper ends; beyond, the curve follows the root of the rows."""
 _DRAWS, _ERRORS = 9, 500
 _LEAST_IN_BIN = 20
 
 
-@PLANS.register("accuracy-interval", "Rows for a confidence interval of a share", reference="Clopper & Pearson 1934")
+@PLANS.register(
+    "accuracy-interval", "Rows for an interval of the accuracy, or of another share", reference="Clopper & Pearson 1934"
+)
 @dataclass(frozen=True)
 class AccuracyInterval(Plan):
     """Width of the exact interval for an accuracy, or any share of rows, by the number of rows.
@@ -119,7 +125,7 @@ class _OfTheData(Plan):
         return fewest(lambda n: float(self._between(np.array([float(n)]))[0]) < limit, limit)
 
 
-@PLANS.register("error-interval", "Rows for a confidence interval of the calibration error")
+@PLANS.register("error-interval", "Rows for an interval of the calibration error")
 @dataclass(frozen=True)
 class ErrorInterval(_OfTheData):
     """Width of the interval for the calibration error with more, or fewer, rows like those in use.
@@ -255,10 +261,10 @@ class Within(_OfTheData):
     def _answer_for(self, event: EventSampleSize) -> str:
         both, error, ratio = (_in_samples(float(share[0])) for share in self.curves(np.array([self.amount])).values())
         return (
-            f"With {self.rows:,} rows, a calibrated model with these scores is shown to be within both tolerances in "
-            f"{both} of samples. In {error} of samples the rows show that its error is below "
-            f"{exact_tolerance(self.tolerance)}. In {ratio} they show that its ratio of observed to expected events is "
-            f"within {tolerated_ratios(event.ratio)}."
+            f"With {self.rows:,} rows like these, the error of a calibrated model is shown to be below "
+            f"{exact_tolerance(self.tolerance)} in {error} of samples. Its ratio of observed to expected events is "
+            f"shown to be within {tolerated_ratios(event.ratio)} in {ratio} of samples. Both are shown in {both} of "
+            "samples."
         )
 
     def inverse(self) -> str:

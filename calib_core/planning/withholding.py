@@ -29,7 +29,7 @@ EVERY_ROW, MOST_JUMPS = 400, 200
 """Number of rows up to which a curve with jumps is evaluated at each one, and jumps drawn beyond."""
 
 
-@PLANS.register("miscoverage", "Held-out rows to set when a model abstains", reference="P4 eq. 5")
+@PLANS.register("miscoverage", "Rows to set the uncertainty above which a model abstains", reference="P4 eq. 5")
 @dataclass(frozen=True)
 class Miscoverage(Plan):
     """Probability that a threshold withholds too many correct rows, by the number of held-out correct rows.
@@ -113,7 +113,7 @@ class Miscoverage(Plan):
         return f"{text}. Only a tenth is held out, so {whole:,} correct calibration rows are needed."
 
 
-@PLANS.register("abstaining-rates", "Error of an abstaining model's rates on test rows", reference="P4 eq. 4 and 7")
+@PLANS.register("abstaining-rates", "Accuracy of rates measured for a model that abstains", reference="P4 eq. 4 and 7")
 @dataclass(frozen=True)
 class AbstainingRates(Plan):
     """Distance of a rate measured on test rows from the true rate, by the number of rows.
@@ -128,17 +128,22 @@ class AbstainingRates(Plan):
         "Rate",
         "share of correct rows withheld, or accuracy of answered rows",
     ] = "withheld"
-    rate: Annotated[float, Range(0.001, 0.999), "True rate", "rate in the whole population"] = 0.05
+    rate: Annotated[float, Range(0.001, 0.999), "True rate", "true value of the rate, in the whole population"] = 0.05
     rows: Annotated[
-        int | None, Range(1, 10**9, log=True), "Rows measured", "test rows: correct ones, or answered ones"
+        int | None,
+        Range(1, 10**9, log=True),
+        "Rows measured",
+        "number of test rows that the rate is measured on: correct rows, or answered rows",
     ] = None
-    error: Annotated[float, Range(0.001, 0.5, log=True), "Target distance", "distance from the true rate"] = 0.02
+    error: Annotated[
+        float, Range(0.001, 0.5, log=True), "Target distance", "target distance of the measured rate from the true rate"
+    ] = 0.02
     level: Annotated[float, Range(0.5, 0.999), "Level", "probability of a smaller distance"] = LEVEL
 
     rows_of = "test"
     least = 10
     x_title = "test rows measured"
-    y_title = "distance from the true rate"
+    y_title = "target distance of the measured rate from the true rate"
     basis = (
         "A normal approximation, not a guarantee. It needs several rows of both kinds, and assumes that the true rate "
         "is the one given. A threshold from a finite number of rows does not guarantee that."
@@ -187,10 +192,12 @@ class AbstainingGain(Plan):
     accuracy: Annotated[float | None, Range(0.01, 0.999), "Accuracy", "share of correct rows"] = None
     classes: Annotated[int | None, Range(2, 100_000, log=True), "Number of classes", "number of classes"] = None
     withheld: Annotated[float, Range(0, 1), "Correct rows withheld", "share of correct rows withheld"] = 0.05
-    missed: Annotated[float, Range(0, 1), "Incorrect rows answered", "share of incorrect rows answered"] = 0.5
+    missed: Annotated[
+        float, Range(0, 1), "Incorrect rows answered", "share of incorrect rows that are answered nevertheless"
+    ] = 0.5
 
     along, wanted, rows_of, counts = "missed", "", "test", False
-    x_title = "share of incorrect rows answered"
+    x_title = "share of incorrect rows that are answered nevertheless"
     y_title = "minimum ECE in the worst bins"
     basis = (
         "Ma and Blaschko's lower limit on the ECE computed on one set of rows, in the bins that maximize it. It does "

@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 
 WITHIN, NOT_WITHIN = 0, 1
 COULD_NOT, UNDECIDED = "could not run", "undecided"
-_OF_A_SUBSET = "The result is about all rows. First significant subset:"
-_SHOWS_ALL = "To see all subsets, run calib show findings FILE."
+_OF_A_SUBSET = "The result is about all rows. First part of the rows (bin, class or slice) with a significant error:"
+_SHOWS_ALL = "To see all of them, run calib show findings FILE."
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from click.shell_completion import CompletionItem
 
 from dashboard import extensions
 from dashboard.commands import _failures, _outputs
+from dashboard.commands._help_sections import Sectioned
 
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core import Predictions, Recipe
@@ -53,13 +54,18 @@ class Share(click.FloatRange):
         return found
 
 
-_PAGES = {
-    "REDUCTIONS": "Notions of calibration",
-    "ESTIMATORS": "Estimators",
-    "BINNINGS": "Binnings",
-    "CALIBRATORS": "Calibrators",
+MOST_KEYS = 12
+"""Number of keys up to which the help of an option lists all."""
+_USUAL = {
+    "ESTIMATORS": ("ece", "rmsce", "brier"),
+    "CALIBRATORS": ("temperature", "isotonic-ovr", "dirichlet"),
 }
-"""Pages of the documentation that describe the members of a registry."""
+"""Frequently used keys, which the help of an option names if there are more than it lists."""
+_MEANINGS = {
+    "REDUCTIONS": "Event: the risk of one of two classes. Confidence: the probability of the predicted class. "
+    "Top-label: the same, for each predicted class separately. Class-wise: the probability of every class. "
+}
+"""Meaning of the usual keys, before the list of all."""
 
 
 def _completions(family: str, incomplete: str) -> list[CompletionItem]:
@@ -71,7 +77,7 @@ def _completions(family: str, incomplete: str) -> list[CompletionItem]:
 
 
 class Member(click.Option):
-    """Option for members of a registry; the help lists their keys, and the shell completes them."""
+    """Option for members of a registry; the help lists their keys (some of many), and the shell completes them."""
 
     def __init__(self, *names: Any, family: str, **attributes: Any) -> None:
         super().__init__(*names, **attributes)
@@ -82,16 +88,17 @@ class Member(click.Option):
         return _completions(self.family, incomplete)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names and the help, with all keys."""
+        """Return the names and the help, with all keys, or with some of them and where to see the others."""
         from calib_core.registry.registry import FAMILIES
 
         record = super().get_help_record(ctx)
-        keys = ", ".join(FAMILIES[self.family])
-        return record and (
-            record[0],
-            f"{record[1]}  Keys: {keys} (calib help KEY explains one; documentation: Reference, "
-            f"{_PAGES[self.family]}).",
-        )
+        registry = FAMILIES[self.family]
+        if len(registry) <= MOST_KEYS:
+            text = f"{_MEANINGS.get(self.family, '')}Keys: {', '.join(registry)} (calib help KEY explains one)."
+            return record and (record[0], f"{record[1]}  {text}")
+        usual = ", ".join(_USUAL[self.family])
+        more = f"Keys: {usual}, ... (calib help lists all {len(registry)}; calib help KEY explains one)."
+        return record and (record[0], f"{record[1]}  {more}")
 
 
 class MemberArgument(click.Argument):
@@ -106,7 +113,7 @@ class MemberArgument(click.Argument):
         return _completions(self.family, incomplete)
 
 
-class Listing(click.Command):
+class Listing(Sectioned):
     """Command whose help ends with the values of its arguments."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -195,31 +202,31 @@ read = click.option(
     "--read",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Set how the file is read (repeatable): kind=logits, scores=cat,dog, classes=cat,dog, weights=w, "
-    "weighting=sampling, group=patient, missing=exclude, split= (ignores a split column), words='quite sure=0.8'. "
-    "A wrong name prints all names. To see how files are read: calib help read-files.",
+    help="Any other setting of how the file is read (repeatable). Examples: kind=logits (the scores are logits), "
+    "weights=w (column w has the weights of the rows). A wrong name prints all names; calib help read-files explains "
+    "them.",
 )
 models_in = click.option(
     "--models-in",
     metavar="COLUMN",
-    help="Column that names the model, if FILE contains several. All are judged on the rows that they have in common. "
-    "A table with room for only one model names it.",
+    help="Column that names the model, if FILE contains several models. All are judged on the rows that they have "
+    "in common.",
 )
 key = click.option(
     "--key",
     "label_keys",
     multiple=True,
     metavar="COLUMN",
-    help="Key column present in both files (repeatable; detected if omitted).",
+    help="Column by which rows of the two files are matched (repeatable; detected if omitted).",
 )
-by_place = click.option("--by-place", is_flag=True, help="Join by row number, without checking that the rows match.")
+by_place = click.option("--by-place", is_flag=True, help="Match row 1 with row 1, and so on, without a check.")
 _OF_READING: Option = several(
     read,
     click.option("--label", metavar="COLUMN", help="Column with the labels, or with the outcome of the event."),
     click.option("--event", metavar="CLASS", help="Which of two classes is the event. If the column “died” contains "
                                                   "0 and 1, --event died means the same as --event 1."),
-    click.option("--labels", type=FILE, metavar="FILE", help="File with the labels, joined by a column present in "
-                                                             "both files."),
+    click.option("--labels", type=FILE, metavar="FILE", help="File with the labels, if FILE has none. Rows are "
+                                                             "matched by a column that both files have."),
     key,
     by_place,
 )  # fmt: skip

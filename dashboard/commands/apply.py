@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
 ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 
 
-@click.command("apply")
+@click.command("apply", cls=_help_sections.Sectioned)
 @click.argument("calibrator", type=_shared_options.FILE)
 @click.argument("file", type=_shared_options.FILE)
 @click.option("-o", "--output", type=_shared_options.OUTPUT, required=True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ NOTE = (
 )
 
 
-@click.command("arena")
+@click.command("arena", cls=_help_sections.Sectioned)
 @click.argument("path", metavar="FOLDER|FILE.h5", type=click.Path(exists=True, path_type=Path))
 @_shared_options.member(
     "CALIBRATORS",

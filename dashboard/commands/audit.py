@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
@@ -30,25 +30,29 @@ _ONLY_DETAILS = ("top-label", "class-wise")
 """Notions that say little more than the event for two classes: their lines are printed with ``--details``."""
 
 
-@click.command("audit")
+@click.command("audit", cls=_help_sections.Sectioned)
 @click.argument("file", type=_shared_options.FILE)
 @_shared_options.member(
     "REDUCTIONS",
     "--notion",
     "notions",
     multiple=True,
-    help=f"Notion of calibration (repeatable). By default {', '.join(NOTIONS)}; for two classes also event.",
+    help="Notion of calibration (repeatable): which probability is compared with what happens. By default "
+    f"{', '.join(NOTIONS)}; for two classes also event, and --details prints the lines of "
+    f"{' and '.join(_ONLY_DETAILS)}.",
 )
 @_shared_options.member(
     "ESTIMATORS",
     "--estimator",
     "keys",
     multiple=True,
-    help="Estimator (repeatable). By default accuracy, log loss, Brier score and all estimators that "
-    "only need bin counts.",
+    help="Formula for the error or score (repeatable). By default accuracy, log loss, Brier score and all "
+    "errors that are computed in bins.",
 )
 @click.option("--slow", is_flag=True, help="Include slow estimators, which take minutes for thousands of rows.")
-@click.option("--unbinned", is_flag=True, help="Also print bin-free bounds on the error, with their assumptions.")
+@click.option(
+    "--unbinned", is_flag=True, help="Also print bounds on the error that need no bins, with their assumptions."
+)
 @_shared_options.tolerance
 @_shared_options.ratio("--ratio")
 @_shared_options.level
@@ -91,12 +95,14 @@ def command(
 ) -> None:
     """Measure calibration errors, with intervals and verdicts.
 
-    The first line gives the rows that are judged. The verdict on one primary measure follows; it is chosen without
-    looking at the outcomes. The output also states whether there is evidence of any error, however small. Then comes a
-    table. Each row combines a notion (which probability is compared with what happened) with an estimator (how the
-    error is computed). It has the raw value of the formula, and the estimate: the raw value without the part that
-    chance adds. It also has an interval, the noise floor, the p-value, and the verdict at the tolerance. By chance
-    alone, 95 % of perfectly calibrated models have a raw value below the noise floor.
+    The first line names the rows that are judged. Then comes the verdict: whether the calibration error, the average
+    gap between predicted probability and observed frequency, is within the tolerance. Which kind of error this is about
+    is chosen without looking at the outcomes. A table of all errors follows, with intervals. To print what its columns
+    and words mean, add --details.
+
+    The first example judges the predictions of a file, the second one only one error, in 10 bins. The next two also
+    judge the model after recalibration; --folds is for files with few rows. The fifth names the columns of the file,
+    and the sixth judges each model that a column names.
 
     \b
     Examples:
@@ -341,7 +347,6 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame, tests: 
         of.text(inside(MEASURES), "title"),
         of.number("value"),
         of.number_between(level, "low", "high", ("reference", "least", "most")),
-        of.number("noise floor", "floor"),
         of.number("calibrated model", "reference"),
         *([of.text(f"within {tolerated_ratios(frame['most'].max())}?", "word")] if frame["word"].notna().any() else []),
     )
@@ -413,7 +418,7 @@ def _text(found: _Audit, lines: pd.DataFrame, details: bool) -> list[str]:
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
         opening = " ".join((sentence, *found.others.get(name, ()), found.few_bins.get(name, ""))).strip()
-        sentences = (opening, " ".join(found.places.get(name, ())), *found.bounds_of(name))
+        sentences = (opening, _all_rows(found, name), " ".join(found.places.get(name, ())), *found.bounds_of(name))
         texts += [f"{name}:"] * (len(models) > 1) + list(filter(None, sentences))
     texts += _large_lines(found.large, found.verdicts, found.tests)
     answered = lines[lines["value"].notna()]
@@ -433,17 +438,41 @@ def _text(found: _Audit, lines: pd.DataFrame, details: bool) -> list[str]:
     return [*texts, *filter(None, [each_alone(lines["p"])]), *line_words.missing(lines), line_words.BRIEFLY]
 
 
+def _all_rows(found: _Audit, model: str) -> str:
+    """Return how to judge more rows, if those of this model are too few and the file has more."""
+    from calib_core.results.verdict_table import TOO_FEW
+
+    judged = found.scene.get(found.scene.models.shown[0].predictions)
+    words = dict(zip(found.verdicts["model"], found.verdicts["verdict"], strict=True))
+    if words[model] != TOO_FEW or not found.opened.of_all(judged):
+        return ""
+    return f"To judge all {found.opened.whole.n_rows:,} rows of the file, add --judge all."
+
+
 def _reading(found: _Audit, lines: pd.DataFrame) -> list[str]:
-    """Return what the errors, columns, verdicts and marks of these lines mean."""
+    """Return what the errors, columns, verdicts and marks of these lines mean, under headings."""
     from calib_core.evaluation.study import SCORES
     from dashboard.exhibits import line_words
-    from dashboard.exhibits.risk import DISTANCES, ENDS
+    from dashboard.exhibits.risk import DEFINED, DISTANCES, ENDS
 
     answered = lines[lines["value"].notna()]
-    scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
+    scored = answered["estimator"].isin(list(SCORES)).any()
     rule = [line_words.WORDS] if answered["verdict"].notna().any() else []
     rule += [line_words.OF_ERROR] if found.large and rule else []
     rule += line_words.tolerances(answered, found.tolerance)
-    large = [ENDS, DISTANCES] if found.large else []
-    read = (line_words.VALUE, line_words.FLOOR, *rule, *scores, *line_words.intervals(lines))
-    return [*large, *line_words.definitions(answered), *read]
+    scores = line_words.SCORES_DEFINED if scored and not found.large else ()
+    of_scores = [line_words.OF_SCORES] if scored else []
+    parts = {
+        "Measures of the risk": (*DEFINED, DISTANCES, ENDS) if found.large else (),
+        "Lines of the table: errors, and the probabilities that they are about": (
+            *scores,
+            *line_words.definitions(answered),
+        ),
+        "Columns": (line_words.VALUE, line_words.NOISE, line_words.CHANCE, *of_scores),
+        "Verdicts": tuple(rule),
+        "Intervals": line_words.intervals(lines),
+    }
+    texts: list[str] = []
+    for heading, part in parts.items():
+        texts += ["", heading, *(f"  {text}" for text in part)] if part else []
+    return texts

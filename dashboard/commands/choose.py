@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dashboard.session import Scene
 
 
-@click.command("choose")
+@click.command("choose", cls=_help_sections.Sectioned)
 @click.argument("file", type=_shared_options.FILE)
 @_shared_options.member(
     "CALIBRATORS",
@@ -84,10 +84,10 @@ def command(
 ) -> None:
     """Decide whether to recalibrate, and with what.
 
-    Calibrators are compared by cross-validation. The gain of a calibrator is the decrease of the score. By default, the
-    score is the log loss: a penalty for low probabilities of what happened, so lower is better. Unless the rows clearly
-    show a gain, the advice is to leave the model unchanged. The advice comes first, with the gain, its interval and the
-    side effects. A table with one line per calibrator follows.
+    Calibrators are compared by cross-validation: each row is scored after a fit to other rows. The gain of a calibrator
+    is the decrease of the score. By default, the score is the log loss: a penalty for low probabilities of what
+    happened, so lower is better. Unless the rows clearly show a gain, the advice is to leave the model unchanged. The
+    advice comes first, with the gain, its interval and the side effects. A table with one line per calibrator follows.
 
     If a column marks test rows, the gain is measured on these; they play no part in the choice. Without such a column,
     a random half of the rows is held out to measure the gain, if there are more than 1,000. In smaller files, all rows
@@ -205,7 +205,8 @@ class _Advice(NamedTuple):
         """Return the advice as plain values."""
         left, update = self.left, self.update
         return {
-            "remaining": None if left is None else {"sentence": left.sentence, "line": left.line.line.record()},
+            "remaining": _record_of(left),
+            "remaining_simple": None if left is None else _record_of(left.simpler),
             "own_update": None
             if update is None
             else {"sentence": update.sentence, "column": update.column, "lines": update.frame().to_dict("records")},
@@ -223,6 +224,10 @@ class _Advice(NamedTuple):
         advice = sentences(found, *self[:3], all_rows="--judge all", held_out=self.held_out)
         how_far = () if self.how_far is None else (self.how_far.sentence,)
         return (*advice, *found.price, *how_far)
+
+
+def _record_of(left: Remaining | None) -> dict[str, Any] | None:
+    return None if left is None else {"sentence": left.sentence, "line": left.line.line.record()}
 
 
 def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
@@ -243,7 +248,9 @@ def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
         left = None
         with suppress(NotAnswerable):
             left = choice.remaining(given.rows, given.held_out)
-            left = replace(left, smaller=advice.smaller_error(choice, left, partial(_remaining, choice, given)))
+            smaller = advice.smaller_error(choice, left, partial(_remaining, choice, given))
+            simpler = None if choice.simple is None else _remaining(choice, given, choice.simple)
+            left = replace(left, smaller=smaller, simpler=simpler)
         return _Advice(left, update, "", held_out, how_far)
     judged = given.rows if given.held_out is None else given.held_out
     event = "" if judged.event is None else event_words.of_scene(given.scene)
@@ -281,13 +288,22 @@ def _text(
         lines += advised(name)
         columns = Recommendation(score).columns_at(choice.level, frame)
         columns = columns if details else tuple(each for each in columns if each.made_of[0] not in _OF_THE_CHOICE)
-        lines += ["", *_outputs.aligned(columns, frame)]
+        lines += ["", _of_columns(choice), *_outputs.aligned(columns, frame)]
         if choice.recalibrate:
             options = [_shared_options.calibrator_option(each) for each in (choice.simple, choice.recipe) if each]
             which = "this option" if len(options) == 1 else "one of these options"
             lines.append(f"To audit the result or save the calibrator, add {which} to calib audit or calib fit:")
             lines += [f"  --calibrator {option}" for option in options]
     return lines
+
+
+def _of_columns(choice: CalibratorChoice) -> str:
+    """Return what the score and the gain in the table are, in short."""
+    from calib_core.evaluation.row_losses import name_of_score
+
+    name = name_of_score(choice.score)
+    meaning = ", the mean of -ln(predicted probability of what happened)" if choice.score == "log-loss" else ""
+    return f"Table, on {choice.judged_on}. Gain: the decrease of the {name}{meaning}."
 
 
 def _reading(found: Mapping[str, CalibratorChoice], advised: Callable[[str], tuple[str, ...]]) -> list[str]:
@@ -297,5 +313,11 @@ def _reading(found: Mapping[str, CalibratorChoice], advised: Callable[[str], tup
 
     lines: list[str] = []
     for name, choice in found.items():
-        lines += ([f"{name}:"] if name else []) + [about_table(choice), *choice.notes]
-    return [*lines, *definitions_in([*(text for name in found for text in advised(name)), *lines])]
+        lines += ["", f"{name}: columns" if name else "Columns", *_indented(about_table(choice))]
+        lines += ["", f"{name}: choice" if name else "How the calibrator was chosen", *_indented(*choice.notes)]
+    terms = definitions_in([*(text for name in found for text in advised(name)), *lines])
+    return [*lines, *(["", "Errors", *_indented(*terms)] if terms else [])]
+
+
+def _indented(*texts: str) -> list[str]:
+    return [f"  {text}" for text in texts]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
@@ -36,7 +36,7 @@ def _of_calibrators(context: click.Context, param: click.Parameter, keys: tuple[
         )
 
 
-@click.command("compare")
+@click.command("compare", cls=_help_sections.Sectioned)
 @click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=_shared_options.FILE)
 @_shared_options.member(
     "REDUCTIONS",

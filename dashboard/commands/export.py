@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 
-@click.command("export")
+@click.command("export", cls=_help_sections.Sectioned)
 @click.argument("calibrator", type=_shared_options.FILE)
 @click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Output file: .py or .onnx.")
 @click.option("--logits", is_flag=True, help="Take raw logits instead of probabilities.")

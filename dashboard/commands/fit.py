@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _failures, _outputs, _shared_options
+from dashboard.commands import _failures, _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
@@ -16,7 +16,7 @@ _JUDGE_ON_OTHERS = (
 )
 
 
-@click.command("fit")
+@click.command("fit", cls=_help_sections.Sectioned)
 @click.argument("file", type=_shared_options.FILE)
 @_shared_options.member(
     "CALIBRATORS",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _failures, _outputs, _passages, _shared_options
+from dashboard.commands import _failures, _help_sections, _outputs, _passages, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._passages import Passage
 from dashboard.commands._shared_options import ReadingOptions
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.session import Scene
 
 
-@click.command("gate")
+@click.command("gate", cls=_help_sections.Sectioned)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_shared_options.FILE)
 @click.option("--max-ece", "limit", type=_shared_options.Share(), help="Maximum allowed error.")
 @_shared_options.ratio("--max-ratio")

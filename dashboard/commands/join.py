@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 
-@click.command("join")
+@click.command("join", cls=_help_sections.Sectioned)
 @click.argument("file", type=_shared_options.FILE)
 @click.argument("labels", type=_shared_options.FILE)
 @_shared_options.key

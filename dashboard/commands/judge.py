@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 
-@click.command("judge")
+@click.command("judge", cls=_help_sections.Sectioned)
 @click.argument("file", type=_shared_options.FILE)
 @click.option(
     "--judge",

@@ -6,23 +6,38 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@click.command("lab", cls=_shared_options.Listing)
+class OfTruths(_help_sections.Sectioned):
+    """Command whose help ends with the distributions and the experiments, each with its description."""
+
+    own_names = frozenset({"--rows", "--seed"})
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write keys, titles and descriptions."""
+        from calib_core import lab
+
+        with formatter.section("TRUTH"):
+            formatter.write_dl([(key, lab.TRUTHS[key].caption) for key in lab.TRUTHS])
+        with formatter.section("Experiments"):
+            formatter.write_dl([(key, lab.EXPERIMENTS[key].caption) for key in lab.EXPERIMENTS])
+
+
+@click.command("lab", cls=OfTruths)
 @click.argument("truth", cls=_shared_options.MemberArgument, family="TRUTHS", required=False)
 @click.option(
     "--set",
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Parameter of TRUTH (repeatable). A wrong name prints all.",
+    help="Set a parameter of TRUTH (repeatable), such as slope=2. A wrong name prints all names.",
 )
-@click.option("--experiment", help="Experiment to run (default: estimators). A wrong name prints all names.")
+@click.option("--experiment", help="Experiment to run, listed at the end (default: estimators).")
 @_shared_options.member(
     "ESTIMATORS",
     "--estimator",
@@ -35,7 +50,8 @@ if TYPE_CHECKING:
     "--notion",
     "notions",
     multiple=True,
-    help="With --estimator: notion of calibration (default: that of the distribution).",
+    help="With --estimator: notion of calibration, that is, which probability is compared with what happens "
+    "(default: that of TRUTH).",
 )
 @_shared_options.member(
     "CALIBRATORS",
@@ -45,9 +61,15 @@ if TYPE_CHECKING:
     help="With --estimator: calibrator to fit on each sample (repeatable).",
 )
 @click.option("--rows", "sizes", multiple=True, type=click.IntRange(1, 10_000_000),
-              help="With --estimator: sample size (repeatable).")  # fmt: skip
-@click.option("--intervals", is_flag=True, help="With --estimator: also measure the coverage of the intervals.")
-@click.option("--draws", type=click.IntRange(1, 100_000), help="Number of samples of each size.")
+              help="With --estimator: rows of each sample (repeatable; default: 100, 300, 1,000, 3,000).")  # fmt: skip
+@click.option(
+    "--intervals", is_flag=True, help="With --estimator: also measure how often intervals include the known error."
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(1, 100_000),
+    help="Number of samples of each size (default: 100, or that of the experiment).",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
 @_shared_options.form(json="Print JSON with full precision.", csv=_shared_options.TABLE)
 @careful
@@ -66,9 +88,15 @@ def command(
 ) -> None:
     """Test estimators and calibrators on known distributions.
 
-    TRUTH is a distribution of predictions and outcomes with a known error (listed below; default: drawn). The command
-    draws many samples from it, and compares the estimates with the known error. It runs an experiment of the papers,
-    or estimators of your choice. Every number has a 90 % interval for its simulation error.
+    TRUTH is a distribution of predictions and outcomes whose calibration error is known. The distributions are listed
+    at the end; the default is "drawn", a curve of the true frequency by predicted probability. The command draws many
+    samples from TRUTH, and compares the error estimated from each sample with the known one. Every number has a 90 %
+    interval, because the number of samples is limited.
+
+    An experiment has its own estimators and sample sizes. With --estimator, you choose them yourself.
+
+    The first example compares estimators on a curve through three points, the second one calibrators with different
+    numbers of bins. The third one compares two estimators on 200 samples of 100 and of 1,000 rows.
 
     \b
     Examples:

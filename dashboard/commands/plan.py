@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NUMBERS = {
-    "rows": (int, "Number of calibration rows, or of rows to judge."),
+    "rows": (int, "Number of rows: calibration rows or test rows, by the question."),
     "points": (int, "Rows per bin."),
     "bins": (int, "Number of bins, or of distinct outputs."),
     "classes": (int, "Number of classes."),
@@ -67,17 +67,113 @@ _NUMBERS = {
 }
 
 
+_QUESTION = "calib.plan.question"
+"""Name under which a context stores the question that help is about."""
+
+
 def _numbers(function: Any) -> Any:
     for name, (kind, text) in reversed(_NUMBERS.items()):
         function = click.option(f"--{name.replace('_', '-')}", type=kind, help=text)(function)
     return function
 
 
-@click.command("plan", cls=_shared_options.Listing)
+_ABSTAINS = "A model abstains if it gives no answer in rows in which it is too uncertain."
+_ERROR = "The calibration error is the average gap between predicted probability and observed frequency."
+_FROM_SCORES = "The answer depends on how the scores are distributed, so this question needs a FILE."
+_TERMS = {
+    "histogram-binning": "Histogram binning replaces each probability by the observed frequency in its bin.",
+    "balance": "Equal-mass bins are placed so that each has equally many calibration rows.",
+    "scaling-binning": "Scaling-binning fits a smooth curve of the observed frequency, and averages it in bins.",
+    "estimating": "The squared error is the mean squared gap between predicted probability and observed frequency.",
+    "error-interval": f"{_ERROR} {_FROM_SCORES}",
+    "within": f"{_ERROR} {_FROM_SCORES}",
+    "miscoverage": _ABSTAINS,
+    "abstaining-rates": _ABSTAINS,
+    "abstaining-gain": _ABSTAINS,
+    "validation": "O:E is the ratio of observed to expected events. The calibration slope is 1 for a calibrated model, "
+    "and less if high risks are too high and low risks too low. The AUROC is the probability that a row with the event "
+    "has a higher risk than a row without it. The net benefit is the share of true alarms minus the weighted share of "
+    "false alarms. The weight is the odds of the risk at which someone acts.",
+}
+"""Meaning of the terms in a question's title and numbers."""
+
+
+class OfQuestion(_shared_options.Listing):
+    """Command whose help lists the questions, or after the name of a question the numbers of this question."""
+
+    own_names = frozenset(f"--{name.replace('_', '-')}" for name in _NUMBERS)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Store the name of the question, because help is written before the arguments are known."""
+        from calib_core.planning import PLANS
+
+        ctx.meta[_QUESTION] = next((word for word in args if word in PLANS), None)
+        return super().parse_args(ctx, args)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the question is about, or the help of the command and its questions."""
+        from calib_core.planning import PLANS
+
+        key = ctx.meta.get(_QUESTION)
+        if key is None:
+            super().format_help_text(ctx, formatter)
+            super().format_epilog(ctx, formatter)
+            return
+        title = PLANS[key].title
+        texts = (title if title.endswith("?") else f"{title}.", f"{PLANS[key].caption} {_TERMS.get(key, '')}")
+        with formatter.indentation():
+            for text in texts:
+                formatter.write_paragraph()
+                formatter.write_text(text.strip())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write nothing: the questions are above the options."""
+
+    def own(self, ctx: click.Context) -> tuple[str, list[tuple[str, str]]]:
+        """Return the numbers of the question; without one, where to find them."""
+        if (key := ctx.meta.get(_QUESTION)) is not None:
+            return f"Numbers of {key}", _numbers_of(key)
+        text = "Set a number of QUESTION, such as --rows 5000. To list its numbers, run calib plan QUESTION --help."
+        return "Options", [("--NAME VALUE", text)]
+
+
+def _numbers_of(key: str) -> list[tuple[str, str]]:
+    """Return the options that set the numbers of a question, each with its meaning and default."""
+    from calib_core.defaults import RATIO, TOLERANCE
+    from calib_core.planning import PLANS
+    from calib_core.planning.question import FACTS
+    from calib_core.registry.registry import Choice
+    from calib_core.text import begun
+
+    common, records = {"error": TOLERANCE, "ratio": RATIO}, []
+    for param in PLANS[key].params:
+        default = common.get(param.name) if param.default is None else param.default
+        optional = param.name in _leaves(key) and param.name not in FACTS
+        origin = "optional" if optional else "default: from FILE"
+        end = origin if default is None else f"default: {_written(default)}"
+        values = f": {' or '.join(map(str, param.domain.options))}" if isinstance(param.domain, Choice) else ""
+        metavar = {int: "INTEGER", float: "FLOAT", str: "TEXT"}[_NUMBERS[param.name][0]]
+        records.append((f"--{param.name.replace('_', '-')} {metavar}", f"{begun(param.help)}{values}.  [{end}]"))
+    return records
+
+
+def _written(default: object) -> str:
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _leaves(key: str) -> tuple[str, ...]:
+    """Return the numbers that a question does not need."""
+    from calib_core.planning import PLANS
+
+    question = PLANS[key].cls
+    return () if question is None else question.leaves
+
+
+@click.command("plan", cls=OfQuestion)
 @click.argument("question", cls=_shared_options.MemberArgument, family="PLANS", required=False)
 @click.argument("file", required=False)
 @_numbers
-@_shared_options.member("BINNINGS", "--binning", help="Binning scheme that the rows of FILE are judged in.")
+@_shared_options.member("BINNINGS", "--binning", help="How the rows of FILE are put in bins.")
 @_shared_options.reading
 @_shared_options.form(json="Print JSON with full precision and versions.", csv="Print CSV with one row per question.")
 @careful
@@ -91,17 +187,22 @@ def command(
 ) -> None:
     """Find a sample size, or what a sample size guarantees.
 
-    QUESTION is one of the names listed below. Without it, all questions are answered whose numbers are known; the
-    others name the number that is missing. Options set the numbers of a question. With a FILE of predictions, its
-    numbers of rows and classes and its scores are used.
+    QUESTION is one of the names below. Its answer needs numbers, such as the number of rows. A FILE of predictions
+    determines most numbers, and options set them. To explain a question and list its options with their
+    defaults, run calib plan QUESTION --help. Without QUESTION, every question is answered for which the numbers are
+    known.
+
+    The first example lists the options of the question "within". The next two need a file: they answer all questions,
+    and this one for an error of 0.02. The last two need none. They tell how wrong histogram binning can be with 50 rows
+    in each bin, and how exact the validation of a risk is with 2,000 rows.
 
     \b
     Examples:
-      calib plan
-      calib plan histogram-binning --rows 5000 --points 50
+      calib plan within --help
+      calib plan predictions.csv
       calib plan within predictions.csv --error 0.02
+      calib plan histogram-binning --rows 5000 --points 50
       calib plan validation --event-rate 0.1 --auroc 0.8 --rows 2000
-      calib plan predictions.csv --json
     """
     from calib_core.planning import PLANS, answers
 
@@ -167,5 +268,9 @@ def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:
         texts = [line["answer"], line["inverse"], line["basis"]] if line["answer"] else [f"No answer: {line['note']}."]
         lines += ([""] if lines else []) + [f"{line['question']} ({line['key']})", *filter(None, texts)]
     if hint and frame["note"].any():
-        lines += ["", "Give numbers as options, such as --rows 5000 for “rows”, or give a FILE."]
+        lines += [
+            "",
+            "The name in parentheses is that of the option: --rows 5000 sets “rows”. A FILE of predictions sets most "
+            "numbers.",
+        ]
     return lines

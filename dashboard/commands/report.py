@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _failures, _outputs, _shared_options
+from dashboard.commands import _failures, _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 _STEPS = 1000
 
 
-@click.command("report")
+@click.command("report", cls=_help_sections.Sectioned)
 @click.argument("file")
 @click.option("-o", "--output", type=_shared_options.OUTPUT, default=Path("report.html"),
               show_default=True, help="Output file.")  # fmt: skip

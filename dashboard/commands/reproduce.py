@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dashboard.commands import _outputs, _shared_options
+from dashboard.commands import _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands.tables import prediction_files
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@click.command("reproduce")
+@click.command("reproduce", cls=_help_sections.Sectioned)
 @click.argument("keys", metavar="[FIGURE]...", nargs=-1)
 @click.option("--quick", is_flag=True, help="Use fewer runs and wider tolerances.")
 @click.option("--kept", is_flag=True, help="Run nothing; print the results of the last full run.")

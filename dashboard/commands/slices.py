@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibit_output, _shared_options
+from dashboard.commands import _exhibit_output, _help_sections, _shared_options
 from dashboard.commands._failures import careful
 
 if TYPE_CHECKING:
     from dashboard.session import Scene
 
 
-@click.command("slices")
+@click.command("slices", cls=_help_sections.Sectioned)
 @click.argument("file")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Column to slice by; give two to cross them.")
 @click.option("--edges", default="", metavar="NUMBERS", help="Cut points of a numeric column: 18,40,65.")

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _failures, _outputs, _shared_options
+from dashboard.commands import _failures, _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 
-@click.command("summarise")
+@click.command("summarise", cls=_help_sections.Sectioned)
 @click.argument("files", type=_shared_options.FILE, nargs=-1, required=True)
 @click.option("-o", "--output", type=_shared_options.OUTPUT, help="Output file (Parquet).")
 @click.option(
@@ -31,7 +31,13 @@ from dashboard.commands._failures import careful
 )
 @click.option("--scheduler", help="Address of a Dask cluster that counts the files, such as tcp://host:8786.")
 @click.option("--sql", "table", help="Only print the SQL that counts the table of this name.")
-@_shared_options.rows
+@click.option(
+    "--rows",
+    type=click.Choice(["auto", "all", "test", "calibration"]),
+    default="auto",
+    show_default="test rows if a column marks them, else all",
+    help="Rows to count.",
+)
 @_shared_options.read
 @careful
 def command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _failures, _outputs, _shared_options
+from dashboard.commands import _failures, _help_sections, _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
@@ -22,7 +22,7 @@ OWN = "methods"
 """Name of a table of chosen calibrators and measures, in place of a paper's."""
 
 
-@click.command("tables")
+@click.command("tables", cls=_help_sections.Sectioned)
 @click.argument("folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--paper", "papers", multiple=True, metavar="TABLE",
               help="Table of a paper, such as p3-table-5; all lists them.")  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _failures, _outputs, _shared_options, _test_reports
+from dashboard.commands import _failures, _help_sections, _outputs, _shared_options, _test_reports
 from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
@@ -25,7 +25,7 @@ _LATER = (_UNLABELED, "unpredicted")
 """Codes of what a file of all labels so far says beside one batch; neither stops it."""
 
 
-@click.command("watch")
+@click.command("watch", cls=_help_sections.Sectioned)
 @click.argument("file", required=False, type=_shared_options.FILE)
 @click.option("--state", "state_file", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="JSON",
               help="File with all batches so far; created with the first one.")  # fmt: skip

@@ -36,20 +36,31 @@ VALUE = (
     "interval. A maximum error (MCE) is not corrected: its estimate and its raw value are the largest gaps, but they "
     "can be in different bins."
 )
-FLOOR = (
+NOISE = (
     "Noise floor: labels are simulated many times with exactly the predicted probabilities, so that the model is "
-    "perfectly calibrated. In 95 % of draws, the raw value is at most the noise floor. The p-value (p) is the share of "
-    "draws with a raw value at least as large. “(mean gap)” after p, or another error in parentheses: p is from the "
-    "test of this other error. The true error of the line is at least as large. So if the mean gap is "
-    "significant, the error of the line is, too. The mean gap is the observed frequency minus the mean prediction. If "
-    "a line has several tests, its p is the smallest, corrected for their number, but not for the number of lines."
+    "perfectly calibrated. In 95 % of draws, the raw value is at most the noise floor."
 )
+CHANCE = (
+    "p (p-value): the share of draws of a perfectly calibrated model with a raw value at least as large. If another "
+    "error follows in parentheses, p is from a test of that error. It is never larger than the error of the line, so "
+    "evidence for it is evidence for both. The mean gap is such an error: the observed frequency minus the mean "
+    "prediction. If a line has several tests, its p is the smallest, corrected for their number, but not for the "
+    "number of lines."
+)
+FLOOR = f"{NOISE} {CHANCE}"
 OF_SCORES = (
     "For accuracy, 95 % of calibrated models are above the noise floor. “As bad or worse” after p: the share of "
-    "calibrated models whose accuracy or score is at least as bad. This p is one-sided; Spiegelhalter's test in the "
-    "verdict uses the Brier score, too, but is two-sided. A score can also be better than expected. This is evidence "
-    "of an error, too: for example, probabilities that are too cautious score better."
+    "calibrated models whose accuracy or score is at least as bad. A score can also be better than expected, for "
+    "example if probabilities are too cautious. This is evidence of an error, too. Spiegelhalter's test in the verdict "
+    "counts both directions, so its p differs from that of the Brier score."
 )
+SCORES_DEFINED = (
+    "Accuracy: the share of rows in which the predicted class is right.",
+    "Log loss: the mean of -ln(predicted probability of what happened). A smaller score is better.",
+    "Brier score: the mean squared distance between predicted probability and what happened (1 if it did, 0 if not), "
+    "summed over the classes if all are known. A smaller score is better.",
+)
+"""Meaning of the scores, one text each."""
 GAP_ABOVE = (
     "The mean gap is the observed frequency minus the mean prediction. It is a raw value. The estimate of an error is "
     "corrected for noise, so it can be smaller than this gap."
@@ -161,8 +172,8 @@ def definitions(lines: pd.DataFrame) -> tuple[str, ...]:
 
     >>> for note in definitions(pd.DataFrame({"notion": ["event", "event"], "estimator": ["ece", "debiased-ece"]})):
     ...     print(note)
-    ECE: mean distance between predicted probability and observed frequency, bin by bin (expected calibration error). \
-Debiased ECE: ECE minus the contribution of noise in the bins' outcomes, by a normal approximation.
+    ECE: mean distance between predicted probability and observed frequency, bin by bin (expected calibration error).
+    Debiased ECE: ECE minus the contribution of noise in the bins' outcomes, by a normal approximation.
     Event: among rows with risk p of the event, a fraction p should have it.
     """
     errors = (cc.ESTIMATORS[str(key)] for key in lines["estimator"].unique())
@@ -192,12 +203,11 @@ def _of_risk(notion: Entry[Any], titles: str, text: str) -> bool:
 
 def _defined(errors: Iterable[Entry[Any]], notions: Iterable[Entry[Any]]) -> tuple[str, ...]:
     """Definitions of errors, and of notions: one text each."""
-    groups = [entry for entry in errors if entry.key not in SCORES], list(notions)
-    texts = (" ".join(f"{entry.title}: {inside(entry.caption)}" for entry in group) for group in groups)
-    found = tuple(filter(None, texts))
-    if any(entry.key in _OF_PREDICTED for entry in groups[1]):
-        return *found[:-1], f"{found[-1]} {_CONFIDENCE}"
-    return found
+    named = list(notions)
+    entries = (*(entry for entry in errors if entry.key not in SCORES), *named)
+    first = next((entry for entry in named if entry.key in _OF_PREDICTED), None)
+    ends = (f" {_CONFIDENCE}" if entry is first else "" for entry in entries)
+    return tuple(f"{entry.title}: {inside(entry.caption)}{end}" for entry, end in zip(entries, ends, strict=True))
 
 
 def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:

@@ -147,7 +147,8 @@ class Recommendation(Exhibit):
         first, left = scene.models.shown[0], None
         if found.recalibrate and (left := _remaining(scene, found.recipe)) is not None:
             smaller = cc.evaluation.advice.smaller_error(found, left, partial(_remaining, scene))
-            left = replace(left, smaller=smaller)
+            simpler = None if found.simple is None else _remaining(scene, found.simple)
+            left = replace(left, smaller=smaller, simpler=simpler)
         error = "" if found.recalibrate else beside_advice(scene)
         whose = everywhere(found, scene)
         update, held_out = own_update(scene), ""

@@ -42,9 +42,25 @@ ENDS = (
 DISTANCES = (
     "ICI, E50 and E90: mean, median and 90 % quantile of the distance between the predicted risk and a smooth curve "
     "of the observed frequency. Emax: the largest distance. ICI, E50 and E90 with an interval are corrected for "
-    "noise, so they can be smaller than the mean gap, which is not. Noise floor: 95 % of perfectly calibrated models "
-    "have a smaller distance before this correction, so do not compare it with the corrected ones."
+    "noise, so they can be smaller than the mean gap, which is not."
 )
+FLOOR_OF_DISTANCES = (
+    "Noise floor: 95 % of perfectly calibrated models have a smaller distance before this correction, so do not "
+    "compare it with the corrected ones."
+)
+DEFINED = (
+    "Mean gap: the observed frequency minus the mean predicted risk.",
+    "Observed : expected: the number of events divided by the sum of the predicted risks.",
+    "Calibration intercept: the shift of all log-odds, log(risk / (1 - risk)), that fits the outcomes best. It is "
+    "above 0 if risks are too low.",
+    "Calibration slope: the slope of the best logistic fit of the outcomes on these log-odds. It is below 1 if high "
+    "risks are too high and low risks too low, and above 1 in the opposite case.",
+    "Brier score: the mean squared distance between the risk and the outcome (1 for the event, else 0). Scaled: the "
+    "share by which it is smaller than that of a model that always predicts the observed frequency.",
+    "Log loss: the mean of -ln(predicted probability of what happened). A smaller score is better.",
+    "AUROC: the probability that a row with the event has a higher risk than a row without it; 0.5 by chance.",
+)
+"""Meaning of the measures of a risk, one text each."""
 
 
 def scores_line(measures: pd.DataFrame) -> str:
@@ -150,7 +166,7 @@ class InTheLargeExhibit(Exhibit):
             "Observed to expected: observed events divided by the sum of the predicted risks. Intercept: the shift "
             "in log-odds that corrects the mean risk; 0 if calibrated. Slope: 1 if calibrated; below 1, risks are "
             "too spread out: once the mean is corrected, high risks are too high and low risks too low.",
-            *([DISTANCES] if self.curve else []),
+            *([f"{DISTANCES} {FLOOR_OF_DISTANCES}"] if self.curve else []),
             *self._above_errors(scene),
             scene.get(error_tests(scene, scene.models.titled(title))),
             "A correct mean is not enough for calibration: gaps of opposite sign cancel.",

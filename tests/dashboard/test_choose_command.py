@@ -56,7 +56,9 @@ def test_it_says_first_what_to_do_and_then_a_line_a_calibrator(file):
     assert said[:2] == more[:2] == [f"{file.name}: chosen on all 178 rows", found.sentence]
     for title in found.frame()["title"]:
         assert any(line.startswith(title) for line in said)
-    assert more[-len(found.notes) :] == list(found.notes)
+    start = more.index("How the calibrator was chosen") + 1
+    assert more[start : start + len(found.notes)] == [f"  {note}" for note in found.notes]
+    assert not {f"  {note}" for note in found.notes} & set(said)
     assert not set(found.notes) & set(said)
 
 

@@ -139,7 +139,7 @@ def test_a_short_audit_of_a_risk_says_the_same_numbers_as_one_with_details(tmp_p
         assert [any(line.startswith(error) for line in lines) for lines in (short, whole)] == [printed, True]
     assert short[:3] == whole[:3]
     assert len(short) < len(whole) / 1.5
-    assert line_words.WORDS in whole
+    assert f"  {line_words.WORDS}" in whole
     assert line_words.WORDS not in short
 
 
@@ -255,8 +255,8 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     head, reasons, *subset, about, ece, confidence = said.splitlines()
     assert len(subset) == bool(off), "a gap of .2 is significant in some subset"
     assert head == (
-        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} ({line.interval}), maximum "
-        f"{limit:.0%}; g.csv, judged on all {n:,} rows"
+        f"{'FAIL' if code else 'PASS'}: {word}: Confidence ECE {line.written(line.point)} (90 % interval "
+        f"{line.interval}), maximum {limit:.0%}; g.csv, judged on all {n:,} rows"
     ).replace("%;", " %;")
     verdict = cc.estimate(p, "confidence").verdict(limit)
     for part in (verdict.answer, verdict.reason, verdict.advice):
@@ -268,7 +268,7 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     subject = line.about.replace("in these bins", "in the bins of the raw value")
     assert ", given these predictions" in subject
     subject = subject.replace(", given these predictions", "")
-    fixed = "It is about chance in the labels; these predictions are taken as fixed."
+    fixed = "This interval allows for chance in the labels; the predictions are taken as fixed."
     assert about.endswith(f"The interval is for {subject}. {fixed}")
     assert f"(bins: {line.bins})" in about
 
@@ -776,3 +776,24 @@ def test_an_audit_says_where_a_map_sends_the_rows_into_one_bin():
     assert lines[lines.index("Original model:") + 1].startswith(("Miscalibrated", "Too", "Within")), (
         "one sentence, without the name before it"
     )
+
+
+def test_an_audit_of_too_few_held_out_rows_names_the_option_that_judges_all():
+    path = gate_file(1100, 0.0)
+    text = run("audit", path, "--tolerance", 0.02, "--notion", "confidence").stdout
+    assert "\nToo few rows to tell" in text
+    assert "\nTo judge all 1,100 rows of the file, add --judge all.\n" in text
+    for words in (("--judge", "all"), ("--tolerance", 0.5)):
+        assert "To judge all" not in run("audit", path, "--notion", "confidence", *words).stdout
+
+
+def test_the_noise_floor_of_raw_distances_is_not_printed_beside_corrected_ones(tmp_path):
+    rng = np.random.default_rng(3)
+    risks = rng.uniform(0.1, 0.9, 300)
+    pd.DataFrame({"risk": risks, "died": rng.random(300) < risks}).to_csv(path := tmp_path / "r.csv", index=False)
+    lines = run("audit", path, "--details").stdout.splitlines()
+    (head,) = (line for line in lines if line.startswith("measures of the risk"))
+    assert "value" in head
+    assert "noise floor" not in head
+    for term in ("Calibration slope", "Calibration intercept", "Brier score", "AUROC", "Log loss"):
+        assert sum(line.startswith(f"  {term}: ") for line in lines) == 1, term

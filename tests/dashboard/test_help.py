@@ -187,3 +187,13 @@ def test_examples_run_in_their_order(name: str, folder: Path) -> None:
                 command.make_context(name, shlex.split(part)[2:])
             else:
                 _run(part, name)
+
+
+@pytest.mark.parametrize("name", set(COMMANDS) - {"plan"})
+def test_help_lists_every_option_once(name: str) -> None:
+    command = COMMANDS[name]
+    assert command is not None
+    listed = help_of(name).partition("\nOptions:\n")[2]
+    shown = [line.split()[0].rstrip(",") for line in listed.splitlines() if line.startswith("  -")]
+    options = [param for param in command.get_params(CONTEXT) if isinstance(param, click.Option) and not param.hidden]
+    assert sorted(shown) == sorted(min(option.opts, key=len) for option in options)

@@ -207,3 +207,29 @@ def test_without_a_file_it_says_how_numbers_are_given() -> None:
     assert answered.exit_code == 0
     assert "--rows 5000" in answered.stdout
     assert "No answer: “Number of calibration rows” (rows) is missing" in answered.stdout
+
+
+@pytest.mark.parametrize("key", PLANS)
+def test_the_help_of_a_question_lists_its_numbers_with_their_defaults(key: str) -> None:
+    page = calib(key, "--help").stdout
+    listed = page.partition(f"Numbers of {key}:\n")[2].partition("\n\n")[0]
+    records = re.split(r"^  (?=--)", listed, flags=re.MULTILINE)[1:]
+    options = {text.split()[0]: " ".join(text.split()) for text in records}
+    assert list(options) == [f"--{param.name.replace('_', '-')}" for param in PLANS[key].params]
+    common = {"error": 0.02, "ratio": 1.25}
+    for param, text in zip(PLANS[key].params, options.values(), strict=True):
+        default = common.get(param.name) if param.default is None else param.default
+        stated = re.search(r"\[(.*)\]$", text)
+        assert stated is not None
+        if default is None:
+            assert stated[1] in ("default: from FILE", "optional")
+        else:
+            assert stated[1].removeprefix("default: ") in (str(default), str(default).removesuffix(".0"))
+    assert "QUESTION:" not in page
+
+
+def test_the_help_of_all_questions_lists_them_and_leaves_their_numbers_to_the_help_of_one() -> None:
+    page = calib("--help").stdout
+    assert all(f"\n  {key} " in page for key in PLANS)
+    assert "--event-rate" not in page.partition("QUESTION:")[2]
+    assert "calib plan QUESTION --help" in " ".join(page.split())

@@ -218,8 +218,8 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
         order=(),
         equals=(),
         simple=None,
-        with_recommended=lambda sentence: sentence,
-        effect=lambda error="": "That.",
+        with_either=lambda of_simpler, sentence: sentence,
+        effect=lambda error="", of_simpler="": "That.",
     )
     monkeypatch.setattr(calibrator_cards.next_step, "chosen", lambda *_: best)
     app = opened(PLAIN)

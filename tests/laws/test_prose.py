@@ -458,7 +458,10 @@ RULES = [
                  r"\({hits} of {rows} rows; {level} % interval {low} to {high} %\)"),
     (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
     (of_advice, r"falls? from {before} to {after}"),
-    (of_advice, r"(?:about equally good|at least as large): it lowers [a-z ]+ by {simple_gain}, [a-z ]+ by {gain}"),
+    (of_advice, r"(?:about equally good: it lowers [a-z ]+ \(lower is better\)|lowers [a-z ]+ \(lower is better\) at "
+                r"least as much:) by {simple_gain}, [a-z ]+ by {gain}"),
+    (of_own_error, r"[Tt]he calibration error(?: \([\w-]+ ECE\))? is estimated at {any_left} %"
+                   r"(?: \({level} % interval {any_low} to {any_high} %\))?, before recalibration at {point} %"),
     (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),
     (of_advice, r"blend of {members} calibrators"),
     (of_advice, r"average of {singles} calibrators"),

@@ -541,7 +541,8 @@ RULES: list[tuple[str, Collect, str]] = [
                                               r"(?:over a million|{evidence}) times(?: the model's)?|"
                                               r"in {picked} of {folds} (?:repetitions|cases)|"
                                               r"more than {alone} % of the weight|"
-                                              r"blend of {members} calibrators|[a-zS] \({weight} %\)"),
+                                              r"blend of {members} calibrators|probabilities of {members} calibrators|"
+                                              r"[a-zS)] \({weight} %\)"),
     ("recommendation", of_choice, r"more than {enough} times the model's; here it is (?:over a million|{evidence}) "
                                      r"times the model's|"
                                      r"upper end of its interval, about {any_rows} rows are enough"),

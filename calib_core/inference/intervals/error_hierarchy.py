@@ -78,9 +78,10 @@ _LARGEST_OF = (
     ),
     (
         _WHERE + _OR_CONFIDENCE,
-        r"the error of the confidence, whose estimate is larger here than that for the risk \1\2",
-        r"The true error of the risk is at least that of the confidence, the probability of the predicted class. The "
-        r"estimate for the confidence is larger here than that for the risk \1\2, so it is given instead.",
+        r"the error of the confidence, because its estimate is larger than that for the risk \1\2",
+        r"The error was estimated for the risk \1\2, and for the confidence (the probability of the predicted class). "
+        r"The true error of the risk is at least as large as either of these. So the larger estimate is given, here "
+        r"that for the confidence.",
     ),
 )
 """Descriptions of the largest of several errors, the same for sentences, and a sentence of its own."""
@@ -612,7 +613,7 @@ def in_sentences(about: str) -> str:
     The description itself is stored with the baselines of gates, so it does not change with our wording.
 
     >>> print(in_sentences(f"the error over 9 groups of rows{_OR_CONFIDENCE}"))
-    the error of the confidence, whose estimate is larger here than that for the risk over 9 groups of rows
+    the error of the confidence, because its estimate is larger than that for the risk over 9 groups of rows
     """
     for pattern, words, _ in _LARGEST_OF:
         about = re.sub(pattern, words, about)
@@ -623,7 +624,7 @@ def of_several(about: str) -> str:
     """Return the sentences on which of several errors an interval is for; empty if it is for one.
 
     >>> of_several(f"the error over 9 groups of rows{_OR_CONFIDENCE}{GIVEN}").partition(".")[0]
-    'The true error of the risk is at least that of the confidence, the probability of the predicted class'
+    'The error was estimated for the risk over 9 groups of rows, and for the confidence (the probability of the ...'
     """
     about = about.partition(GIVEN)[0]
     return next((re.sub(pattern, text, about) for pattern, _, text in _LARGEST_OF if re.match(pattern, about)), "")

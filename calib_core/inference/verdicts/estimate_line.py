@@ -289,7 +289,9 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
 
 def _of_all_lines(text: str, article: str) -> str:
     """Return the sentences on what the only interval, or each interval of a table, is for."""
-    fixed = " It is about chance in the labels; these predictions are taken as fixed." if GIVEN in text else ""
+    fixed = (
+        " This interval allows for chance in the labels; the predictions are taken as fixed." if GIVEN in text else ""
+    )
     return f"{article} interval is for {text.replace(GIVEN, '')}.{fixed}"
 
 
@@ -301,7 +303,7 @@ _ALTERNATIVES = (
     ),
     (
         ", or the (.+?) in its own bins if that is larger",
-        r". If the \1 in its own bins is larger, the interval is for that error",
+        r". If the \1 in the bins of its raw value is larger, the interval is for that error",
     ),
 )
 """Parts of what an interval is about that are sentences in the notes below a table."""
@@ -319,7 +321,7 @@ def _without_repeats(abouts: list[str]) -> tuple[list[str], str]:
         abouts = [about.replace(GIVEN, "") for about in abouts]
     for pattern, sentence in _ALTERNATIVES:
         abouts = [re.sub(pattern, sentence, about) for about in abouts]
-    fixed = "Intervals of errors are about chance in the labels; these predictions are taken as fixed." if given else ""
+    fixed = "Intervals of errors allow for chance in the labels; the predictions are taken as fixed." if given else ""
     unmeasured = (
         "Errors that cancel within a group of rows with similar predictions are not measured." if grouped else ""
     )

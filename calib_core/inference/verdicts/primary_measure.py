@@ -175,8 +175,8 @@ def primary(
         return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
     if noise < MOST_NOISE and pooled <= MOST_POOLED:
         small = (
-            "there are enough rows to measure each predicted class separately (by noise, the error would be below "
-            f"{short_percent(MOST_NOISE)})"
+            "there are enough rows to measure each predicted class separately (in a calibrated model, chance would "
+            f"make the error smaller than {short_percent(MOST_NOISE)})"
         )
         return PrimaryLine("top-label", _FIXED.format("top-label error", small), strict, eps, level)
     first = "confidence error"

@@ -676,7 +676,7 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
         f"{words(found.gain.low)} to {words(found.gain.high)})."
     )
     price = " ".join(found.price)
-    assert "Temperature scaling needs about 50 calibration rows; you have 800." in price
+    assert "For a good fit, temperature scaling needs about 50 calibration rows; you have 800." in price
     p = rows(2000, seed=4)
     shift = np.array([3.0, 0.0, 0.0])
     vector = choose(Predictions.from_logits(np.log(p.probs) + shift, p.true_labels), ["vector"])

@@ -1,5 +1,6 @@
 """A calibrator chosen for a stated use: the confidence, decisions at costs, and no group of a column harmed."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,8 +13,8 @@ from sharp_rows import rows
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.evaluation.advice import sentences
-from calib_core.evaluation.candidates import FoldTrial, candidates_for, simplicity
-from calib_core.evaluation.choice import _Tried
+from calib_core.evaluation.candidates import IDENTITY, FoldTrial, candidates_for, simplicity
+from calib_core.evaluation.choice import Remaining, _Tried
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.decisions import decision_costs
 from calib_core.evaluation.group_gains import HARM, GroupGains
@@ -469,6 +470,41 @@ def test_the_numbers_of_the_simpler_calibrator_stand_beside_those_of_the_blend(h
     assert found.with_recommended(left.sentence).startswith("With the blend, ")
 
 
+@pytest.mark.parametrize("how", [{}, {"score": "cost", "costs": 0.2}])
+def test_the_error_after_the_simpler_calibrator_is_stated_beside_that_after_the_blend(how):
+    """It is the error of the same rows after the simpler calibrator, computed here without the choice."""
+    p = steep()
+    found = cc.choose(p, **how)
+    simpler = found.remaining(p, recipe=found.simple)
+    fold = plain_folds(p, len(found.picks), found.random_state)
+    twin = cc.inference.primary(over_folds(p, p, found.simple, fold, fold)).line
+    assert simpler.line.line.point == twin.point
+    left = replace(found.remaining(p), simpler=simpler)
+    text = " ".join(sentences(found, left))
+    before, after = (short_percent(each.line.line.point) for each in (found.remaining(p, recipe=IDENTITY), simpler))
+    assert f"the calibration error is estimated to fall from {before} to {after} (" in text
+    if simpler.change != left.change:
+        assert f"With the simpler one, {inside(simpler.change)}" in text
+        assert f"With the blend, {inside(left.change)}" in text
+        assert text.index(inside(simpler.change)) < text.index(inside(left.change))
+    if simpler.sentence == left.sentence:
+        assert f"With either, {inside(left.sentence)}" in sentences(found, left)
+    else:
+        both = f"With the simpler one, {inside(simpler.sentence)} With the blend, {inside(left.sentence)}"
+        assert both in sentences(found, left)
+
+
+def test_an_error_that_does_not_fall_after_the_simpler_calibrator_is_stated_with_that_before():
+    p = steep()
+    same = Remaining.of(p, p, 0.02, 0.9)
+    assert same.fall == ""
+    line = same.line.line
+    assert same.change == (
+        f"The calibration error is estimated at {line.written(line.point)} (90 % interval {line.interval}), before "
+        f"recalibration at {line.written(line.point)}."
+    )
+
+
 def test_times_chosen_count_the_folds_without_which_it_would_be_named():
     """The twin takes the simplest candidate with 90 % of the best gain in the other folds."""
     p = rows(900, k=5, sharp=2.0)
@@ -511,7 +547,7 @@ def test_a_blend_needs_the_rows_of_its_members_by_weight():
     mean = np.dot(needed, params["weights"]) / sum(params["weights"])
     mine = line_of(found, found.recipe.title)["rows_needed"]
     assert mine == rounded_up(mean) > 0
-    assert f"The blend needs about {mine} calibration rows; you have 900." in found.price
+    assert f"For a good fit, the blend needs about {mine} calibration rows; you have 900." in found.price
     assert simplicity(found.recipe, 5)[-1] == np.inf, "a blend stays the least simple"
     (members,) = (text for text in found.price if text.startswith("The blend averages"))
     for member in params["members"]:
