@@ -82,6 +82,7 @@ def test_bins_are_compared_at_their_mean_score_not_at_their_centre():
     assert estimate(p, "confidence", "ece", bins=10).value == pytest.approx(0.28)  # a center would be 0.25
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", CALIBRATORS)
 def test_a_prediction_does_not_change_with_the_other_rows_of_the_batch(key):
     k = classes_for(key, 3)

@@ -15,6 +15,7 @@ CHEAP = ("identity", "temperature", "top-label-hb", "isotonic-ovr")
 QUICK = ("ece", "debiased-l2", "log-loss", "brier")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("rows", [name for name in ROWS if "5,000 classes" not in name])
 def test_answers_are_finite_or_a_sentence(rows: str) -> None:

@@ -149,7 +149,7 @@ def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene, mon
     assert "This gap" not in next_step.words(leave, halved)[2]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("seed", "shown"), [(3, True), (0, False)])
+@pytest.mark.parametrize(("seed", "shown"), [(3, True), pytest.param(0, False, marks=pytest.mark.wide)])
 def test_an_error_that_is_shown_beside_no_gain_is_the_same_on_every_page(
     seed: int, shown: bool, tmp_path: Path
 ) -> None:

@@ -696,6 +696,7 @@ def test_an_interval_is_called_wider_than_its_tolerance_where_it_is(part: float)
     assert any("wider than its tolerance" in text for text in texts) == (part > 1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (1, 2), (0.6, 1), (1, 0.7)])
 def test_a_headline_calls_risks_too_high_only_where_its_own_rows_show_it(low: float, high: float) -> None:
     rng = np.random.default_rng(8)

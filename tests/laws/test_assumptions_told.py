@@ -254,6 +254,7 @@ def test_ten_rows_are_enough_for_many_pairs() -> None:
     assert sum(moved(pair, 10) for pair in PAIRS) > 0.4 * len(PAIRS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("pair", PAIRS[:: max(1, len(PAIRS) // 8)], ids=lambda pair: pair.title)
 def test_commands_print_it_and_their_json_has_it(pair: Pair, tmp_path: Path) -> None:
     assert unsaid_by_commands(pair, 40, tmp_path) == []

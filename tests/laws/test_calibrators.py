@@ -190,6 +190,7 @@ def test_keeps_the_predicted_class_where_it_says_so(case):
     law()
 
 
+@pytest.mark.sampled(2)
 def test_a_row_does_not_depend_on_the_rest_of_the_batch(case):
     @FEW
     @given(both=pairs(case), seed=st.integers(0, 99))

@@ -261,6 +261,7 @@ def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) 
         }
 
 
+@pytest.mark.sampled(2)
 def test_every_column_that_is_printed_is_in_the_table(data: LawData, scene: Scene) -> None:
     for recipe in shown_of(data):
         frame = table_of(recipe, scene)

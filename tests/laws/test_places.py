@@ -185,6 +185,7 @@ def _record(data: str, name: str, *words: str) -> pd.DataFrame:
     return frame.assign(p_corrected=frame["p_corrected"].astype(float))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", DATA)
 def test_a_place_is_called_off_everywhere_or_nowhere(name: str) -> None:
     said = said_of(name)

@@ -674,7 +674,7 @@ def test_every_number_in_the_words_of_an_exhibit_is_a_cell(name: str) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("name", [*WORLDS, *SEVERAL])
+@pytest.mark.parametrize("name", [*WORLDS, *(pytest.param(name, marks=pytest.mark.wide) for name in SEVERAL)])
 def test_every_number_under_the_pointer_is_a_cell(name: str) -> None:
     w, found = looking(name), []
     for key, (frame, _, figure) in shown(name).items():

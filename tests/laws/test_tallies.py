@@ -24,6 +24,7 @@ def many(request):
     return rows, cc.summaries.tally(rows, request.param)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", COUNTING)
 def test_everything_told_of_many_rows_is_told_of_their_tally_to_the_last_bit(many, key):
     rows, tally = many

@@ -196,6 +196,7 @@ def slow_losses(method, points, labels, fold, shares, thresholds):
     return made / len(points)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["lece", "lecd"])
 def test_cross_validation_is_fitting_every_cell_on_every_fold(method):
     rng = np.random.default_rng(5)

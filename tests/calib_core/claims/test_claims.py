@@ -116,6 +116,7 @@ ALL = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("notion", [key for key in REDUCTIONS if key != "canonical"])
 @given(predictions=full_predictions())
 def test_many_schemes_at_once_are_each_alone(notion, predictions):

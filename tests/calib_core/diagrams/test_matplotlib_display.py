@@ -230,6 +230,7 @@ def test_the_module_is_read_without_matplotlib(monkeypatch):
     assert "ReliabilityDisplay" in runpy.run_path(matplotlib_display.__file__)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("width", "inches"), [("single", 3.4), ("double", 7.0)])
 @pytest.mark.parametrize("models", [1, 2, 3, 7])
 def test_on_paper_no_text_meets_another_or_leaves_the_figure(rows, width, inches, models, tmp_path):

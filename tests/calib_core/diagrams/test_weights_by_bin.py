@@ -41,13 +41,14 @@ def margin(share):
     return 3 * np.sqrt(share * (1 - share) / RUNS)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.wide
 @pytest.mark.parametrize("weigh", [gathered, independent, gamma])
 def test_of_calibrated_models_any_bin_stands_out_in_a_tenth_of_runs_at_most(weigh):
     off = sum((bins_standing_out({"m": sample(weigh, seed)})["stands_out"] != "").any() for seed in range(RUNS))
     assert off / RUNS <= 0.1 + margin(0.1)
 
 
+@pytest.mark.wide
 def test_with_one_ratio_for_all_bins_they_stand_out_far_more_often():
     off = 0
     for seed in range(RUNS):

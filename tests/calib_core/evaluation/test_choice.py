@@ -180,6 +180,7 @@ def test_the_blend_is_recommended_by_its_evidence_alone():
     assert decided, "otherwise the rule by intervals would pass this test"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_recommended_blend_leaves_the_intervals_of_single_calibrators_as_they_are(seed):
     """With few rows a likelihood ratio replaces the interval of the calibrator that it recommends, and no other."""
@@ -881,6 +882,7 @@ def ages(n=1500, seed=5):
     return Predictions(np.column_stack([1 - stated, stated]), died.astype(int), metadata=columns)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("halves", [False, True])
 def test_where_one_range_of_a_column_is_off_the_advice_is_the_update_of_the_range_that_slices_name(halves):
     every = ages()

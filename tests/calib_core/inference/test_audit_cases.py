@@ -61,6 +61,7 @@ def test_thirty_certain_rows_all_right_show_what_a_binomial_shows(k, key):
     assert made.verdict(0.11).word == "within"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", ["ece-convex", "ece-kde", "ece-sweep", "smece", "max-deviation", "skce"])
 def test_thirty_certain_rows_are_too_few_for_every_other_error_too(key):
     made = estimate(certain(30), "confidence", key)
@@ -192,6 +193,7 @@ EDGES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EDGES)
 def test_no_interval_is_a_point_or_leaves_the_range(name):
     predictions = EDGES[name]

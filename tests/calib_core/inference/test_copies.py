@@ -21,6 +21,7 @@ def models():
     return made
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("notion", ["confidence", "top-label", None])
 @pytest.mark.parametrize("key", [key for key in ESTIMATORS if "claims" in ESTIMATORS[key].flags.takes])
 @pytest.mark.parametrize("calibrator", ["identity", "top-label-hb"])

@@ -25,6 +25,7 @@ def spread(n, k, seed=0, scale=2.0):
     return Predictions(p, (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, k - 1))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("cells", [140, 350])
 def test_upper_ends_hold_errors_spread_evenly_over_many_rich_cells(cells):
     """Top-label at 20 or 50 classes, 143 rows per cell, every cell off by nine tenths of its own noise."""

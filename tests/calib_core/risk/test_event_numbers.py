@@ -74,6 +74,7 @@ def test_risks_that_separate_the_event_have_no_interval_and_say_why():
 # -- the mean gap -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("shift", [0.0, 0.5])
 def test_the_lower_end_of_the_gap_lies_above_it_no_more_often_than_its_tail(shift):
     """The falsified twin, the one-sided end, takes the sign as known and misses twice as often without a gap."""

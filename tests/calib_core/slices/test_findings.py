@@ -125,6 +125,7 @@ def test_every_place_by_a_loop(k):
         assert line["rows_off"] == pytest.approx(n * least if n >= 10 else 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("notion", ["event", "confidence"])
 def test_all_rows_have_one_interval_and_one_word(notion, weighted):

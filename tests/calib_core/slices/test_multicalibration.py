@@ -194,6 +194,7 @@ def clustered(rng, clusters=30, each=4, off=0.0):
     return p, {f"{g}": np.repeat(rng.random(clusters) < 0.6, each) for g in range(4)}
 
 
+@pytest.mark.wide
 def test_rows_that_belong_together_raise_few_false_alarms_and_taken_for_alone_many():
     rng, runs, alarms, alone, held = np.random.default_rng(2), 40, 0, 0, 0
     for run in range(runs):

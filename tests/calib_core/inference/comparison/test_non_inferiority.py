@@ -102,7 +102,7 @@ def _claims(law, n, k, rng):
     return pair.models, errors[0] - errors[1]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.wide
 @pytest.mark.parametrize("law", ["near one", "rounded"])
 def test_not_worse_is_wrong_in_at_most_one_of_twenty(law):
     """The margin is exactly the first model's excess error, where the conclusion is wrong most often."""

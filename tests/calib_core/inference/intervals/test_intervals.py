@@ -45,7 +45,7 @@ def sample(n=400, k=4, seed=0, power=1.6):
 # -- the default ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.wide
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("truth", [lambda s: s, lambda s: np.clip(s - 0.06, 0, 1)], ids=["calibrated", "shifted"])
 def test_the_default_covers(order, truth):

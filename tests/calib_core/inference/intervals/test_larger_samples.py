@@ -114,6 +114,7 @@ def test_with_the_rows_named_a_model_with_no_error_is_within_in_eight_of_ten_sam
     assert abs(share_within(spread, 0.0, lambda verdict: verdict.rows_needed) - 0.8) <= MARGIN
 
 
+@pytest.mark.wide
 def test_with_the_rows_named_for_half_the_tolerance_so_is_a_model_with_that_error():
     assert abs(share_within(spread, EPS / 2, lambda verdict: verdict.rows_with_error) - 0.8) <= MARGIN
 

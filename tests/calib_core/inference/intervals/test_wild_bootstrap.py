@@ -87,7 +87,7 @@ def test_no_row_moves_an_error_further_than_its_influence(notion):
             assert abs(error_of(asked.question, times) - asked.value) <= moved[i] + 1e-12
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.wide
 @pytest.mark.parametrize("truth", [lambda s: s, lambda s: np.clip(s - 0.08, 0, 1)], ids=["calibrated", "shifted"])
 @pytest.mark.parametrize("key", ["max-deviation", "ece-convex", "skce"])
 def test_the_truth_is_inside_at_least_as_often_as_promised(key, truth):
@@ -129,6 +129,7 @@ def test_claims_of_one_row_go_together():
     assert (both.low, both.high) == (pytest.approx(one.low, abs=1e-9), pytest.approx(one.high, abs=1e-9))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("notion", ["confidence", "top-label"])
 def test_the_order_of_the_rows_plays_no_part(notion):
     full = sample(150)
@@ -166,6 +167,7 @@ def test_noise_drawn_from_the_scores_is_that_of_the_noise_floor(notion):
     assert drawn.std() == pytest.approx(floor.std(), rel=0.2)
 
 
+@pytest.mark.wide
 def test_many_strata_of_few_calibrated_rows_show_no_error():
     """Three rows per class: multiplied residuals underestimate the total noise there, in all samples."""
     rng, above = np.random.default_rng(8), 0
@@ -183,6 +185,7 @@ def near_one(law, n, rng):
     return np.sort(spread.get(law, np.where(rng.random(n) < 0.6, 1.0, rng.beta(5, 1.3, n))))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("law", ["999", "within", "atom"])
 @pytest.mark.parametrize("key", ["max-deviation", "ece-convex", "skce"])
 def test_near_certain_scores_hide_no_error_of_a_few_percent(key, law):

@@ -53,6 +53,7 @@ def test_errors_and_rows_are_those_of_the_ece(notion, bins):
     assert found["rows"].tolist() == rows
 
 
+@pytest.mark.wide
 def test_calibrated_classes_are_rejected_at_the_level():
     # 500 tests: 5 % +- 4 standard errors of 1 %; the classes of one data set hardly depend on each other.
     rng, below, any_false = np.random.default_rng(7), [], 0

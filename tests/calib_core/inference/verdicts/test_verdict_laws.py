@@ -71,6 +71,7 @@ def test_an_over_confident_model_raises_them():
     assert found.alarms == found.spiegelhalter == 20
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("law", "n", "notion"),
     [
