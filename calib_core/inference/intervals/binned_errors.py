@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -31,6 +31,7 @@ from calib_core.inference.intervals.inversion import (
     absolute_high,
     binomial_null,
     draws_for,
+    highs_reaching,
     square_ends,
     square_high,
 )
@@ -77,6 +78,20 @@ def one_claim_a_row(question: Question) -> bool:
     return not question.whole and not question.claims.same_rows and question.ranks == 1
 
 
+def is_majority(answers: Iterable[bool], count: int) -> bool:
+    """Return True if more than half of ``count`` answers are True, asking for no more than decide it.
+
+    >>> is_majority(iter([True, False, True]), 3)
+    True
+    """
+    half, yes, no = count / 2, 0, 0
+    for answer in answers:
+        yes, no = (yes + 1, no) if answer else (yes, no + 1)
+        if yes > half or no >= half:
+            break
+    return yes > half
+
+
 class InBins:
     """Intervals of all errors in the same bins of the same claims; the rows' noise and the ends are computed once.
 
@@ -99,6 +114,7 @@ class InBins:
         self._stream = Streams(random_state)
         self._ends: dict[tuple[Any, ...], Ends] = {}
         self._highs: dict[tuple[Any, ...], Float64s] = {}
+        self._reached: dict[tuple[Any, ...], bool] = {}
 
     def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
         """The upper end that a ``share`` of calibrated models stay below, over this number of draws of all outcomes."""
@@ -106,6 +122,23 @@ class InBins:
         if key not in self._highs:
             self._highs[key] = np.array([bins.high(estimator, level) for bins in self._drawn(count)])
         return float(np.quantile(self._highs[key], share))
+
+    def usually_reaches(self, estimator: object, limit: float, level: float, count: int) -> bool:
+        """Whether ``typical_high`` is at least ``limit``, from as few draws as decide it."""
+        key = error_scale(estimator), level, count
+        if key in self._highs:
+            return float(np.median(self._highs[key])) >= limit
+        if (*key, limit) not in self._reached:
+            reaching = (bins._reaches(estimator, limit, level) for bins in self._drawn(count))
+            self._reached[(*key, limit)] = is_majority(reaching, count)
+        return self._reached[(*key, limit)]
+
+    def _reaches(self, estimator: object, limit: float, level: float) -> bool:
+        """Whether ``high`` is at least ``limit``: of a mean absolute error without the end itself in clear cases."""
+        scale = error_scale(estimator)
+        if scale.order != 1 or scale.squared:
+            return self.high(estimator, level) >= limit
+        return limit <= 1.0 and highs_reaching([(self.gaps, self._noise)], level, self._normals, limit) == 1
 
     def _drawn(self, count: int) -> Iterator[InBins]:
         """The same bins with outcomes drawn from the scores."""

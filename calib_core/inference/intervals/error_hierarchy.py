@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.exact_sums import Moments
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators.base import Question, estimate, judged_notion
+from calib_core.estimators.base import Question, error_scale, estimate, judged_notion
 from calib_core.estimators.binned import Binned
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, TOP_LABEL, facts_of, target
@@ -255,6 +256,19 @@ class Chain:
         if of[0] == _LARGEST and (square := self._mean_square) is not None:
             others.append(square._bins.typical_high(square.estimator, level, count, share))
         return max(own, *others)
+
+    def usually_reaches(self, estimator: object, limit: float, level: float, count: int) -> bool:
+        """Whether ``typical_high`` is at least ``limit``, from as few draws as decide it."""
+        if any(line.usually_reaches(estimator, limit, level, count) for line in self._that_bound(estimator)):
+            return True
+        of = target(estimator)
+        if of is None or of[0] not in _ABOVE or (below := self._mean_absolute) is None:
+            return False
+        least = math.sqrt(limit) if error_scale(estimator).squared else limit
+        if below.usually_reaches(below.estimator, least, level, count):
+            return True
+        square = self._mean_square if of[0] == _LARGEST else None
+        return square is not None and square._bins.usually_reaches(square.estimator, limit, level, count)
 
     def rows_needed(self, estimator: object, limit: float, level: float, error: float) -> float | None:
         """Rows with which the upper end is below the limit in 8 of 10 samples, for the line that needs most."""

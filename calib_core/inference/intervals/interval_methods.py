@@ -18,7 +18,7 @@ from calib_core.inference.intervals import (
     squared_errors,
     wild_bootstrap,
 )
-from calib_core.inference.intervals.binned_errors import InBins, one_claim_a_row
+from calib_core.inference.intervals.binned_errors import InBins, is_majority, one_claim_a_row
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, facts_of, target
 from calib_core.inference.intervals.clustered_rows import (
     FEWEST,
@@ -117,6 +117,16 @@ def typical_high(question: Question, level: float, random_state: int = SEED) -> 
     ``DRAWS`` draws if bin counts suffice, ``DRAWS_OF_ROWS`` if the estimator uses the rows.
     """
     return _drawn_high(question, level, random_state, 0.5)
+
+
+def usually_reaches(question: Question, limit: float, level: float, random_state: int = SEED) -> bool:
+    """Return True if the typical upper end of a calibrated model (``typical_high``) is at least ``limit``."""
+    if _in_bins(question):
+        return Chain.of(question, random_state).usually_reaches(question.estimator, limit, level, DRAWS)
+    question = question.written_out
+    drawn = calibrated_claims(question, DRAWS_OF_ROWS, random_state)
+    reaching = (_default(question, claims, level, random_state).high >= limit for claims in drawn)
+    return is_majority(reaching, DRAWS_OF_ROWS)
 
 
 def _drawn_high(question: Question, level: float, random_state: int, share: float) -> float:

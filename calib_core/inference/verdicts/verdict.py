@@ -16,7 +16,12 @@ from calib_core.estimators.base import Estimate, Question, error_scale, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
 from calib_core.inference.intervals.error_hierarchy import GIVEN, in_sentences, joint_event_ends, of_several
 from calib_core.inference.intervals.event_rows import EventRows
-from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
+from calib_core.inference.intervals.interval_methods import (
+    rows_for_groups,
+    rows_to_tell,
+    rows_with_error,
+    usually_reaches,
+)
 from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.events_needed import EventSampleSize, event_sample_size, events_needed
 from calib_core.predictions.event_names import title_of_event
@@ -216,7 +221,7 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
     # The dependence within groups is unknown before outcomes are seen; grouped rows are worth at most as many.
     grouped = question.predictions.row_groups is not None
     question = replace(question, predictions=question.predictions.replace(groups=None)) if grouped else question
-    if typical_high(question, level) >= limit:
+    if usually_reaches(question, limit, level):
         needed = rows_to_tell(question, limit, level)
         off = rows_with_error(question, limit, limit / 2, level)
         few = (

@@ -10,7 +10,8 @@ from scipy.stats import norm
 
 from calib_core import Predictions, estimate
 from calib_core.inference.intervals import larger_samples
-from calib_core.inference.intervals.binned_errors import InBins
+from calib_core.inference.intervals.binned_errors import InBins, is_majority
+from calib_core.inference.intervals.interval_methods import typical_high, usually_reaches
 from calib_core.inference.intervals.inversion import absolute_high
 from calib_core.inference.intervals.larger_samples import DRAWS, cells_with, drawn_cells, times_for_power
 from calib_core.inference.verdicts.verdict import of_sample_size
@@ -135,3 +136,34 @@ def test_rows_at_which_half_of_samples_are_within_would_fail():
         return 500 * times
 
     assert share_within(spread, 0.0, by_the_middle) < 0.8 - MARGIN
+
+
+@pytest.mark.parametrize("key", ["ece", "rmsce", "mce", "debiased-l2", "smece"])
+@pytest.mark.parametrize(("notion", "k"), [("event", 2), ("class-wise", 3)])
+def test_whether_the_typical_end_reaches_a_limit_is_known_without_it(notion, k, key):
+    """Only the draws that decide are made, and of mean absolute errors only whether their ends reach the limit."""
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet([0.7] * k, 90)
+    drawn = Predictions(probs, (rng.random(90)[:, None] > probs.cumsum(axis=1)).sum(axis=1).clip(0, k - 1))
+    end = typical_high(estimate(drawn, notion, key).question, 0.9)
+    asked = estimate(Predictions(drawn.probs, drawn.labels), notion, key).question
+    for limit in (end / 4, end * 0.999, end * 1.001, 1.0, 1.01):
+        assert usually_reaches(asked, limit, 0.9) == (end >= limit), limit
+
+
+def test_a_majority_is_known_from_the_answers_that_decide_it():
+    asked = []
+
+    def answers(*told):
+        for told_now in told:
+            asked.append(told_now)
+            yield told_now
+
+    for told, count, found, read in [
+        ((True, True, False), 3, True, 2),
+        ((False, True, False), 3, False, 3),
+        ((True, False, False, True), 4, False, 3),
+    ]:
+        asked.clear()
+        assert is_majority(answers(*told), count) == found
+        assert len(asked) == read
