@@ -229,6 +229,7 @@ class Classes(InOrder):
     """All classes of all models: rows, share, error, and a test of every class corrected for their number."""
 
     printed = 30
+    aside = ("true share", "share", "calibrated", "p", of.GAP)
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         rows, (tests, _) = self.predictions(scene), self.tests(scene)
