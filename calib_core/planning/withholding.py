@@ -47,7 +47,12 @@ class Miscoverage(Plan):
     rate: Annotated[
         float, Range(0.001, 0.5, log=True), "Correct rows withheld", "maximum share of correct rows withheld"
     ] = 0.05
-    risk: Annotated[float, Range(0.001, 0.5, log=True), "Risk", "probability of withholding more than that"] = 0.05
+    risk: Annotated[
+        float,
+        Range(0.001, 0.5, log=True),
+        "Accepted probability",
+        "largest acceptable probability of withholding more than that",
+    ] = 0.05
 
     wanted = "risk"
     least, most = 1, 500
@@ -100,7 +105,7 @@ class Miscoverage(Plan):
         chance = exceed_probability(rows, rank, self.rate)
         which = "the largest" if rank == rows else f"number {rank:,} of {rows:,} (smallest first)"
         return (
-            f"{given} The threshold is {which} of their uncertainties. Then the model withholds {allowed} with "
+            f"{given} The threshold is {which} of these rows' uncertainties. Then the model withholds {allowed} with "
             f"probability {short_percent(chance)}. {usual}"
         )
 
