@@ -268,7 +268,7 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     subject = line.about.replace("in these bins", "in the bins of the raw value")
     assert ", given these predictions" in subject
     subject = subject.replace(", given these predictions", "")
-    fixed = "It is about chance in the labels; these predictions are taken as fixed."
+    fixed = "It includes only chance in the labels; the predictions are taken as fixed."
     assert about.endswith(f"The interval is for {subject}. {fixed}")
     assert f"(bins: {line.bins})" in about
 

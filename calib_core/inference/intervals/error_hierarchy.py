@@ -79,8 +79,8 @@ _LARGEST_OF = (
     (
         _WHERE + _OR_CONFIDENCE,
         r"the error of the confidence, whose estimate is larger here than that for the risk \1\2",
-        r"The true error of the risk is at least that of the confidence, the probability of the predicted class. The "
-        r"estimate for the confidence is larger here than that for the risk \1\2, so it is given instead.",
+        r"The estimate and the interval are for the error of the confidence (the probability of the predicted class). "
+        r"The true error of the risk is at least as large; its own estimate \1\2 is smaller here.",
     ),
 )
 """Descriptions of the largest of several errors, the same for sentences, and a sentence of its own."""
@@ -623,7 +623,7 @@ def of_several(about: str) -> str:
     """Return the sentences on which of several errors an interval is for; empty if it is for one.
 
     >>> of_several(f"the error over 9 groups of rows{_OR_CONFIDENCE}{GIVEN}").partition(".")[0]
-    'The true error of the risk is at least that of the confidence, the probability of the predicted class'
+    'The estimate and the interval are for the error of the confidence (the probability of the predicted class)'
     """
     about = about.partition(GIVEN)[0]
     return next((re.sub(pattern, text, about) for pattern, _, text in _LARGEST_OF if re.match(pattern, about)), "")

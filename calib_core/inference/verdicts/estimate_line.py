@@ -289,7 +289,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
 
 def _of_all_lines(text: str, article: str) -> str:
     """Return the sentences on what the only interval, or each interval of a table, is for."""
-    fixed = " It is about chance in the labels; these predictions are taken as fixed." if GIVEN in text else ""
+    fixed = " It includes only chance in the labels; the predictions are taken as fixed." if GIVEN in text else ""
     return f"{article} interval is for {text.replace(GIVEN, '')}.{fixed}"
 
 

@@ -490,7 +490,7 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
     if shown.p_value <= SIGNIFICANCE:
         others = "" if shown.p_value <= SURE else "; not corrected for other tests"
         return f"There is evidence of some error (Spiegelhalter's test, {p}{others})."
-    escape = "it can miss errors that raise the Brier score in some rows and lower it in others"
+    escape = "this test can miss errors that raise the Brier score in some rows and lower it in others"
     if own is not None and own <= SIGNIFICANCE:
         evidence = (
             f"There is evidence of some error: the {named} has {chance(own)}. This p allows for the larger errors "

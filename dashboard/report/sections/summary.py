@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import re
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from calib_core import InputError, Recipe
 from calib_core.text import begun, called, inside
 from dashboard.exhibits import doubt_words, event_words
 from dashboard.exhibits.findings import Findings
+from dashboard.exhibits.line_words import WORDS
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.exhibits.risk import GIVEN, MEASURES
 from dashboard.report import exhibited
@@ -62,7 +64,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield Heading("Terms used in this report", page=True)
     yield Bullets(front_page.terms(request), small=True)
     yield Heading("Basis of the verdicts")
-    yield from (verdicts.numbers if all_first else verdicts.everything) or verdicts.everything
+    yield from _basis(verdicts, scene.titles, all_first)
     if request.of_event:
         large = yield from shown(Recipe("EXHIBITS", "in-the-large"), scene)
         yield from exhibited.folded(large, width="full")
@@ -70,6 +72,33 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield from exhibited.folded((yield from shown(Recipe("EXHIBITS", "notions"), scene)))
     for model, why in request.models.refused:
         yield Paragraph(f"{begun(str(why))}.", lead=f"{model.title} is not reported.")
+
+
+BASIS = (
+    "A verdict compares the interval of the error with the tolerance. The raw value is the same error before the "
+    "correction for noise; it does not decide. A name in parentheses after p is that of the tested error."
+)
+"""Explanation of the columns of the verdicts' table."""
+
+
+def _basis(verdicts: ExhibitParts, titles: Sequence[str], drawn: bool) -> Iterator[Block]:
+    """Yield what the four verdicts mean, then the table and a paragraph for each model; the figure if not ``drawn``."""
+    parts = (verdicts.numbers if drawn else verdicts.everything) or verdicts.everything
+    if verdicts.table is not None:
+        yield Paragraph(BASIS, aside=True)
+        yield Bullets(re.split(r"(?<=\.) (?=Miscalibrated|Too )", WORDS), small=True)
+    for part in parts:
+        if not isinstance(part, Paragraph) or part.text != WORDS:
+            yield _led(part, titles)
+
+
+def _led(part: Block, titles: Sequence[str]) -> Block:
+    """Return a paragraph that begins with a model's name with this name in bold."""
+    if isinstance(part, Paragraph) and not part.lead:
+        for title in titles:
+            if part.text.startswith(f"{title}. "):
+                return replace(part, text=part.text.removeprefix(f"{title}. "), lead=f"{title}.")
+    return part
 
 
 def _next_step(scene: Scene) -> tuple[Block, ...]:
