@@ -32,9 +32,7 @@ _NOTIONS = ("top-label", "confidence", "class-wise")
 @PLANS.register("histogram-binning", "Maximum error of histogram binning", reference="P1 Theorems 1 and 2")
 @dataclass(frozen=True)
 class HistogramBinning(Plan):
-    """Largest distance between the outputs of histogram binning and the true frequencies, by calibration rows per bin.
-
-    Histogram binning returns, for each bin of scores, the observed frequency of its calibration rows.
+    """Largest distance between the outputs of histogram binning (the observed frequency in each bin) and the truth.
 
     eps = sqrt(log(2 B / alpha) / (2 (k - 1))) for all B = n / k bins jointly, k rows in each; the same with B = 1 for a
     single new row. For the mean ECE over calibration sets it is sqrt(1 / (2 k)). Class-wise: alpha / K for each of K

@@ -22,7 +22,7 @@ from calib_core.inference.verdicts.verdict import tolerated_ratios
 from calib_core.planning.question import PLANS, Plan, RowsInUse
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Range
-from calib_core.text import at_level, between, exact_tolerance, in_percent, of_rows, points_of, several, short_percent
+from calib_core.text import at_level, exact_tolerance, in_percent, of_rows, points_of, several, short_percent
 from calib_core.text import events as counted_events
 from calib_core.text import rows as about
 
@@ -82,7 +82,7 @@ class AccuracyInterval(Plan):
         return (
             f"An accuracy, or another share, of {in_percent(share)} in {several(self.rows or 2)} has a "
             f"{at_level(self.level)} interval about {points_of(short_percent(self.bound))} wide: "
-            f"{between(float(low), float(high))}."
+            f"{short_percent(low, 1).removesuffix(' %')} to {short_percent(high, 1)}."
         )
 
     def inverse(self) -> str:

@@ -189,7 +189,8 @@ def test_the_number_next_to_an_interval_of_an_event_is_named_the_estimate():
     figure = figures.verdict_strip(verdict_strip(primaries({"a": rows})))
     numbers = [note for note in figure.layout.annotations if note.xshift == 8]
     assert len(numbers) == 2
-    for note, axis in zip(numbers, ("xaxis", "xaxis2"), strict=True):
+    for note, axis, limit in zip(numbers, ("xaxis", "xaxis2"), (2.0, math.log(1.25)), strict=True):
         assert note.text.startswith("estimate <b>")
         low, high = figure.layout[axis].range
-        assert low < note.x < high - 0.2 * (high - low)
+        assert not note.x < limit < note.x + 0.25 * (high - low), "no word is on the end of the tolerance"
+        assert low < note.x < high - 0.24 * (high - low)
