@@ -136,7 +136,7 @@ class HistogramBinning(Plan):
         )
         return (
             f"{first} {second} The calibration error{among} varies with the calibration rows. On average over many "
-            f"sets of {rows:,} rows, it is at most {rounded_up(mean)}.{rare}"
+            f"sets of them, it is at most {rounded_up(mean)}.{rare}"
         )
 
     def _too_rare(self, rows: int) -> str:
@@ -230,7 +230,10 @@ class Balance(Plan):
         if chance >= 0.5:
             return f"{self.rows:,} rows are too few for {self.bins} bins to guarantee that {share}."
         level = min(math.floor(1e4 * (1.0 - chance)), 9_999) / 1e4
-        return f"With {self.rows:,} rows in {self.bins} bins, {share}, with probability at least {at_level(level)}."
+        return (
+            f"With {self.rows:,} rows, equally many in each of {self.bins} bins, {share}, with probability at least "
+            f"{at_level(level)}."
+        )
 
     def inverse(self) -> str:
         rows = f"about {about(self.needed())} rows{' without ties' if self.tied else ''}"
