@@ -89,24 +89,16 @@ def _basis(verdicts: ExhibitParts, titles: Sequence[str], drawn: bool) -> Iterat
         yield Bullets(tuple(re.split(r"(?<=\.) (?=Miscalibrated|Too )", WORDS)), small=True)
     for part in parts:
         if not isinstance(part, Paragraph) or part.text != WORDS:
-            yield from _led(part, titles)
+            yield _led(part, titles)
 
 
-_SUBJECTS = re.compile(
-    r"(?<=\.) (?=With so few rows|A test for an error|There is evidence|The estimate and the interval are)"
-)
-"""Where the text about a verdict passes to sample size, to the test of any error, or to which error is given."""
-
-
-def _led(part: Block, titles: Sequence[str]) -> Iterator[Block]:
-    """Yield the text about a model with its name in bold, and a paragraph for each subject."""
-    title = next((t for t in titles if isinstance(part, Paragraph) and part.text.startswith(f"{t}. ")), None)
-    if title is None or not isinstance(part, Paragraph) or part.lead:
-        yield part
-        return
-    first, *more = _SUBJECTS.split(part.text.removeprefix(f"{title}. "))
-    yield replace(part, text=first, lead=f"{title}.")
-    yield from (replace(part, text=text) for text in more)
+def _led(part: Block, titles: Sequence[str]) -> Block:
+    """Return a paragraph that begins with a model's name with this name in bold."""
+    if isinstance(part, Paragraph) and not part.lead:
+        for title in titles:
+            if part.text.startswith(f"{title}. "):
+                return replace(part, text=part.text.removeprefix(f"{title}. "), lead=f"{title}.")
+    return part
 
 
 def _next_step(scene: Scene) -> tuple[Block, ...]:
