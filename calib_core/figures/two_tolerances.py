@@ -25,6 +25,8 @@ _LONGEST = 24
 _RATIOS = (0.1, 0.2, 0.25, 0.33, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0)
 _APART = 0.11
 """Minimum share of the axis between the labels of two ratios."""
+_LABEL = 0.3
+"""Share of the axis for the number next to an interval."""
 _CUT = 12.0
 """Largest ratio drawn, up or down; larger ones are cut."""
 
@@ -37,18 +39,18 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
     inner = height - HEAD - FOOT  # between the margins
     split = (below / inner, (inner - above) / inner)
     figure = go.Figure([floors(strip, "noise floor", "noise floor: level of a calibrated model"), raw_values(strip)])
-    most = 1.18 * 100 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.floor, *strip.value], initial=0.0))
+    most = 1.45 * 100 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.floor, *strip.value], initial=0.0))
     limit = float(strip.ratio_limit or 1.0)
     ends = [1 / limit, limit, *_known(strip.ratio_low), *_known(strip.ratio_high)]
     low, high = math.log(max(min(ends), 1 / _CUT)) - 0.12, math.log(min(max(ends), _CUT)) + 0.12
-    high += 0.14 * (high - low)  # for the number next to the interval
+    high += _LABEL * (high - low)  # for the number next to the interval
     points = 100 * strip.low, 100 * strip.point, 100 * strip.high
     ratios = tuple(np.clip(_log(part), low, high) for part in (strip.ratio_low, strip.ratio, strip.ratio_high))
     notes, shapes = _tolerances(strip, split), _zones(100 * strip.eps, limit)
     for i, name in enumerate(strip.names):
         hover = f"{plain(name)}: {_percent(strip.point[i])}, {strip.notes[i]}"
         figure.add_trace(_row(strip, i, places[name], points, hover))
-        notes += [*_words(strip, i), *_number(points, i, _points(strip.point[i]), "")]
+        notes += [*_words(strip, i), *_number(points, i, _points(strip.point[i]), "", (100 * strip.eps, _LABEL * most))]
         shapes += icon(strip.words[i], 8 - _left(strip.names), -9, 8, xref="paper", xanchor=0, yref="y", yanchor=i)
         if math.isfinite(float(strip.ratio_low[i])):
             value = "–" if math.isnan(float(strip.ratio[i])) else score(float(strip.ratio[i]))
@@ -56,7 +58,8 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
             lower = _row(strip, i, places[name], ratios, f"{plain(name)}: observed to expected {value}, {span}")
             figure.add_trace(lower.update(xaxis="x2", yaxis="y2"))
             gap = -math.log(limit) - float(ratios[2][i])
-            notes += _number(ratios, i, value, "2", before=0 <= gap < 0.14 * (high - low))
+            room = _LABEL * (high - low)
+            notes += _number(ratios, i, value, "2", (math.log(limit), room), before=0 <= gap < room)
     notes += _names(strip)
     axis = {"showgrid": False, "zeroline": False, "fixedrange": True}
     rows = {"range": [n - 0.5, -0.5], "showticklabels": False, "ticks": "", "showline": False, **axis}
@@ -146,14 +149,22 @@ def _words(strip: VerdictStrip, i: int) -> list[dict[str, Any]]:
     ]
 
 
-def _number(ends: Sequence[Float64s], i: int, text: str, axis: str, before: bool = False) -> list[dict[str, Any]]:
-    """Number after the interval of row i, or before it if it would overlap an end of the tolerance."""
+def _number(
+    ends: Sequence[Float64s], i: int, text: str, axis: str, tolerance: tuple[float, float], before: bool = False
+) -> list[dict[str, Any]]:
+    """Estimate after the interval of row i, or before it if it would overlap an end of the tolerance.
+
+    It is named, since it is not the end of the interval that it is next to. It is beyond the upper end of the
+    ``tolerance`` if this is in its room, the second number.
+    """
     high = float(ends[0 if before else 2][i])
     if not math.isfinite(high):
         return []
+    limit, room = tolerance
+    high = limit if not before and high < limit < high + room else high
     place = {"xref": f"x{axis}", "x": high, "yref": f"y{axis}", "y": i, "showarrow": False}
     side = {"xanchor": "right", "xshift": -8} if before else {"xanchor": "left", "xshift": 8}
-    return [place | side | {"text": f"<b>{text}</b>", "font": {"size": 14}}]
+    return [place | side | {"text": f"estimate <b>{text}</b>", "font": {"size": 14}}]
 
 
 def _points(share: float) -> str:

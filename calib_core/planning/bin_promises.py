@@ -32,7 +32,7 @@ _NOTIONS = ("top-label", "confidence", "class-wise")
 @PLANS.register("histogram-binning", "Maximum error of histogram binning", reference="P1 Theorems 1 and 2")
 @dataclass(frozen=True)
 class HistogramBinning(Plan):
-    """Maximum distance of the outputs of histogram binning from the truth, by calibration rows per bin.
+    """Largest distance between the outputs of histogram binning (the observed frequency in each bin) and the truth.
 
     eps = sqrt(log(2 B / alpha) / (2 (k - 1))) for all B = n / k bins jointly, k rows in each; the same with B = 1 for a
     single new row. For the mean ECE over calibration sets it is sqrt(1 / (2 k)). Class-wise: alpha / K for each of K
@@ -45,12 +45,14 @@ class HistogramBinning(Plan):
         "Recalibrated probabilities",
         "probabilities that the method returns",
     ] = "top-label"
-    points: Annotated[int, Range(2, 1_000_000, log=True), "Rows per bin", "calibration rows in each bin"] = 50
+    points: Annotated[
+        int, Range(2, 1_000_000, log=True), "Rows per bin", "calibration rows in each bin; more rows, fewer bins"
+    ] = 50
     rows: Annotated[
         int | None,
         Range(2, 10**9, log=True),
         "Number of calibration rows",
-        "number of calibration rows, in all bins together",
+        "rows with known labels that the bins are fitted on",
     ] = None
     classes: Annotated[int | None, Range(2, 100_000, log=True), "Number of classes", "number of classes"] = None
     rarest: Annotated[
@@ -60,7 +62,7 @@ class HistogramBinning(Plan):
         "share of rows with the rarest predicted class",
     ] = None
     error: Annotated[
-        float, Range(0.001, 0.5, log=True), "Target bound", "target for the maximum error of every output"
+        float, Range(0.001, 0.5, log=True), "Target bound", "largest acceptable distance of any output from the truth"
     ] = 0.1
     level: Annotated[float, Range(0.5, 0.999), "Level", "probability that the bound is valid"] = LEVEL
 
@@ -89,8 +91,8 @@ class HistogramBinning(Plan):
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
         return {
-            "every value": each(self._every, amounts),
-            "a new row's value": each(lambda k: marginal_eps(k, self._alpha, DELTA), amounts),
+            "all outputs at once": each(self._every, amounts),
+            "output for one new row": each(lambda k: marginal_eps(k, self._alpha, DELTA), amounts),
             "calibration error on average": each(lambda k: expected_ece(k, DELTA), amounts),
         }
 
@@ -119,19 +121,22 @@ class HistogramBinning(Plan):
         of_such, alike = " of such a class" if rare else "", "with the same probability" if bounded else sure
         first = (
             f"With {rows:,} calibration rows, {self.points:,} per bin, {what} within {points_up(every)} of the "
-            f"truth, {sure}. {error} is then at most {points_up(every)}."
+            f"true frequency, {sure}. {error} is then at most {points_up(every)}."
             if bounded
             else f"There is no guarantee for all outputs at once: bins of {self.points:,} rows are too small."
         )
         second = (
             f"There is no guarantee for the output for a new row{of_such}."
             if says_nothing(new)
-            else f"The output for a single new row{of_such} is within {points_up(new)}, {alike} over the draw of the "
-            "calibration rows and the new row."
+            else f"This is for all outputs at once. One output can be guaranteed more closely: for a single new row"
+            f"{of_such}, it is within {points_up(new)}, {alike} over random calibration rows and a random new row."
+            if bounded
+            else f"The output for a single new row{of_such} is within {points_up(new)}, {sure} over random calibration "
+            "rows and a random new row."
         )
         return (
-            f"{first} {second} Averaged over calibration sets of this size, the calibration error{among} is at most "
-            f"{rounded_up(mean)}.{rare}"
+            f"{first} {second} The calibration error{among} varies with the calibration rows. On average over many "
+            f"sets of them, it is at most {rounded_up(mean)}.{rare}"
         )
 
     def _too_rare(self, rows: int) -> str:
@@ -140,8 +145,8 @@ class HistogramBinning(Plan):
         if self.notion != "top-label" or own >= self.points - 0.5:
             return ""
         return (
-            f" The rarest predicted class has about {about(own)} of these rows, fewer than one bin needs: it has no "
-            "guarantee."
+            f" The rarest predicted class has about {about(own)} of these rows, fewer than one bin needs, so it "
+            "has no guarantee."
         )
 
     def inverse(self) -> str:
@@ -177,17 +182,21 @@ class HistogramBinning(Plan):
 @PLANS.register("balance", "Do bins of equally many rows stay equal on new rows?", reference="P2 Lemma 4.3")
 @dataclass(frozen=True)
 class Balance(Plan):
-    """Probability that an equal-mass bin gets less than half or more than twice its share of new rows.
+    """Probability that a bin of equally many calibration rows gets less than half or more than twice its share later.
 
     A union bound over bins of exact probabilities. The mass of continuous scores between two of n order statistics is
     Beta(m, n + 1 - m), m the difference of their ranks. The lemma itself does not specify its constant.
     """
 
-    bins: Annotated[int, Range(2, 200), "Number of bins", "number of equal-mass bins"] = BINS
+    bins: Annotated[int, Range(2, 200), "Number of bins", "bins of equally many calibration rows (equal-mass bins)"] = (
+        BINS
+    )
     rows: Annotated[
         int | None, Range(2, 10**9, log=True), "Number of calibration rows", "rows that set the bin edges"
     ] = None
-    risk: Annotated[float, Range(1e-6, 0.5, log=True), "Risk", "accepted probability of unbalanced bins"] = 0.05
+    risk: Annotated[
+        float, Range(1e-6, 0.5, log=True), "Accepted probability", "largest acceptable probability of an unbalanced bin"
+    ] = 0.05
     tied: Annotated[
         float | None,
         Range(0, 1),
@@ -217,16 +226,21 @@ class Balance(Plan):
 
     def _untied(self) -> str:
         chance = self.bound
-        share = "each bin gets between half and twice its equal share of new rows"
+        share = "every bin gets between half and twice its equal share of new rows"
         if chance >= 0.5:
             return f"{self.rows:,} rows are too few for {self.bins} bins to guarantee that {share}."
         level = min(math.floor(1e4 * (1.0 - chance)), 9_999) / 1e4
-        return f"With {self.rows:,} rows in {self.bins} bins, {share}, with probability at least {at_level(level)}."
+        return (
+            f"With {self.rows:,} rows, equally many in each of {self.bins} bins, {share}, with probability at least "
+            f"{at_level(level)}."
+        )
 
     def inverse(self) -> str:
-        rows = f"{about(self.needed())} rows{' without ties' if self.tied else ''}"
+        rows = f"about {about(self.needed())} rows{' without ties' if self.tied else ''}"
         level = at_level(1.0 - self.risk)
-        return f"With about {rows}, all bins are balanced in this sense with a probability of at least {level}."
+        return (
+            f"For every bin to get half to twice its share with a probability of at least {level}, {rows} are needed."
+        )
 
 
 @PLANS.register("scaling-binning", "Rows needed for scaling-binning, by number of bins", reference="P2 Theorem 4.1")
@@ -238,9 +252,12 @@ class ScalingBinningPlan(Plan):
     delta. Histogram binning needs the order of B / eps^2. The constants are unknown, so only ratios are known.
     """
 
-    bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "number of distinct outputs"] = BINS
+    bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "different outputs of the calibrator"] = BINS
     error: Annotated[
-        float, Range(0.001, 0.5, log=True), "Target error", "target for the root mean square error that binning adds"
+        float,
+        Range(0.001, 0.5, log=True),
+        "Target error",
+        "root mean square error that the bins add to the error of the curve",
     ] = 0.02
 
     along, wanted = "bins", ""
@@ -265,10 +282,11 @@ class ScalingBinningPlan(Plan):
         ratio, beside = (float(curve[0]) for curve in self.curves(bins).values())
         half = float((self._size(bins, self.error / 2) / self._size(bins, self.error))[0])
         return (
-            f"For an added error of {short_percent(self.error)}, {self.bins:,} bins need about {_times(ratio)} times "
-            f"the rows of 10 bins with scaling-binning, and {_times(beside)} times with histogram binning. This "
-            f"assumes the growth that the theorem states. To halve the error takes about {_times(half)} times the rows "
-            "with scaling-binning."
+            "Scaling-binning fits a curve and averages it in bins; histogram binning averages the outcomes in bins. "
+            f"For {self.bins:,} bins in place of 10, at an added error of {short_percent(self.error)}, scaling-binning "
+            f"needs about {_times(ratio)} times the rows, and histogram binning {_times(beside)} times. This assumes "
+            f"the growth that the theorem states. Half the error needs about {_times(half)} times the rows with "
+            "scaling-binning."
         )
 
 
@@ -284,7 +302,12 @@ class Estimating(Plan):
     """
 
     bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "bins, or distinct outputs of a model"] = BINS
-    risk: Annotated[float, Range(1e-6, 0.5, log=True), "Risk", "accepted probability of a larger deviation"] = 0.1
+    risk: Annotated[
+        float,
+        Range(1e-6, 0.5, log=True),
+        "Accepted probability",
+        "largest acceptable probability of a larger deviation",
+    ] = 0.1
 
     along, wanted = "bins", ""
     most = 100
@@ -303,9 +326,11 @@ class Estimating(Plan):
     def answer(self) -> str:
         debiased, plug_in = (float(curve[0]) for curve in self.curves(np.array([float(self.bins)])).values())
         return (
-            f"To estimate a squared error with an uncertainty of half its size, {self.bins:,} bins need about "
-            f"{_times(debiased)} times the rows of 10 bins with the debiased estimate, and about {_times(plug_in)} "
-            "times with the plug-in estimate. To halve the error takes 4 times the rows with either."
+            "The plug-in estimate is the error by its formula; the debiased estimate is corrected for noise. The "
+            f"squared error is estimated with an uncertainty of half its size. For {self.bins:,} bins in place of 10 "
+            f"this takes about {_times(debiased)} times the rows with the debiased estimate, and about "
+            f"{_times(plug_in)} times with the plug-in estimate. An error half as large needs 4 times the rows with "
+            "either."
         )
 
 

@@ -26,20 +26,23 @@ from calib_core.text import at_level, exact_tolerance, in_percent, of_rows, poin
 from calib_core.text import events as counted_events
 from calib_core.text import rows as about
 
-_ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "number of test rows"]
-_LEVEL = Annotated[float, Range(0.5, 0.999), "Level", "confidence level of the interval"]
-_WIDTH = Annotated[
-    float, Range(0.0005, 0.5, log=True), "Target width", "target distance between the ends of the interval"
+_ROWS = Annotated[
+    int | None,
+    Range(2, 10**9, log=True),
+    "Number of test rows",
+    "rows with known outcomes that the interval is computed from",
 ]
+_LEVEL = Annotated[
+    float, Range(0.5, 0.999), "Level", "confidence level: how often such intervals contain the true value"
+]
+_WIDTH = Annotated[float, Range(0.0005, 0.5, log=True), "Target width", "distance between the ends of the interval"]
 _RATIO = Annotated[
     float | None,
     Range(1.01, 10),
     "Tolerated ratio",
     "two classes: tolerated ratio of observed to expected events; 1.25 allows 0.8 to 1.25",
 ]
-_TOLERANCE = Annotated[
-    float | None, Range(0.0005, 0.5, log=True), "Tolerance", "largest calibration error that does not matter"
-]
+_TOLERANCE = Annotated[float | None, Range(0.0005, 0.5, log=True), "Tolerance", "largest error that does not matter"]
 _FACTORS = tuple(2.0**power for power in range(-3, 7))
 """Multiples of the rows at hand with simulated upper ends; beyond, the curve follows the root of the rows."""
 _DRAWS, _ERRORS = 9, 500
@@ -56,7 +59,9 @@ class AccuracyInterval(Plan):
     The Clopper-Pearson interval if the observed share equals the expected one; fractional numbers of rows are allowed.
     """
 
-    accuracy: Annotated[float | None, Range(0, 1), "Expected share", "expected accuracy, or another share"] = None
+    accuracy: Annotated[
+        float | None, Range(0, 1), "Expected share", "accuracy, or another share of rows, that you expect"
+    ] = None
     rows: _ROWS = None
     width: _WIDTH = 0.02
     level: _LEVEL = LEVEL
@@ -77,9 +82,9 @@ class AccuracyInterval(Plan):
         n, share = float(self.rows or 2), self.accuracy or 0.0
         (low,), (high,) = clopper_pearson(np.array([share * n]), np.array([n]), self.level)
         return (
-            f"A share of {in_percent(share)} in {several(self.rows or 2)} has a {at_level(self.level)} interval of "
-            f"{short_percent(low).removesuffix(' %')} to {short_percent(high)}: {points_of(short_percent(self.bound))} "
-            "wide."
+            f"An accuracy, or another share, of {in_percent(share)} in {several(self.rows or 2)} has a "
+            f"{at_level(self.level)} interval about {points_of(short_percent(self.bound))} wide: "
+            f"{short_percent(low, 1).removesuffix(' %')} to {short_percent(high, 1)}."
         )
 
     def inverse(self) -> str:

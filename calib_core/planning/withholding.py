@@ -47,13 +47,21 @@ class Miscoverage(Plan):
     rate: Annotated[
         float, Range(0.001, 0.5, log=True), "Correct rows withheld", "maximum share of correct rows withheld"
     ] = 0.05
-    risk: Annotated[float, Range(0.001, 0.5, log=True), "Risk", "probability of withholding more than that"] = 0.05
+    risk: Annotated[
+        float,
+        Range(0.001, 0.5, log=True),
+        "Accepted probability",
+        "largest acceptable probability of withholding more than that",
+    ] = 0.05
 
     wanted = "risk"
     least, most = 1, 500
     x_title = "correct calibration rows held out"
     y_title = "probability of withholding too many"
-    basis = "Exact for independent rows without tied scores; with ties it is a bound."
+    basis = (
+        "Exact for independent rows without tied scores; with ties it is a bound. With a file, a tenth of its correct "
+        "calibration rows is held out."
+    )
 
     def _fact(self, name: str, rows: RowsInUse) -> Any:
         if name != "rows" or rows.fit is None:
@@ -100,7 +108,7 @@ class Miscoverage(Plan):
         chance = exceed_probability(rows, rank, self.rate)
         which = "the largest" if rank == rows else f"number {rank:,} of {rows:,} (smallest first)"
         return (
-            f"{given} The threshold is {which} of their uncertainties. Then the model withholds {allowed} with "
+            f"{given} The threshold is {which} of these rows' uncertainties. Then the model withholds {allowed} with "
             f"probability {short_percent(chance)}. {usual}"
         )
 

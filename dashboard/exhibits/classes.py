@@ -200,7 +200,7 @@ class InOrder(ByClass):
 class Paged(InOrder):
     """Base class of exhibits with one page of a dozen classes."""
 
-    page: Annotated[int, Range(1, 10_000), "Page", "page of a dozen classes"] = 1
+    page: Annotated[int, Range(1, 10_000), "Page", "which dozen of classes, in the order above"] = 1
 
     def chosen(self, scene: Scene) -> Call[tuple[int, ...]]:
         """Their codes."""
@@ -229,6 +229,7 @@ class Classes(InOrder):
     """All classes of all models: rows, share, error, and a test of every class corrected for their number."""
 
     printed = 30
+    aside = ("true share", "share", "calibrated", "p", of.GAP)
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         rows, (tests, _) = self.predictions(scene), self.tests(scene)
@@ -394,9 +395,12 @@ class ClassPanelsExhibit(Paged):
         "Small diagrams show",
         "content of the small diagrams",
     ] = "reliability"
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how kernel curves are smoothed"] = (
-        KERNEL_CURVE
-    )
+    kernel: Annotated[
+        KernelECE,
+        Part("ESTIMATORS", draws_curve),
+        "Smoothing",
+        "weights of neighboring rows in kernel curves: wider is smoother",
+    ] = KERNEL_CURVE
 
     bins_of: Annotated[str, BINS_OF, "Whose bins", BINS_OF_WORDS] = "own"
 

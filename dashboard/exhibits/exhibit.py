@@ -57,6 +57,7 @@ class Exhibit:
     ``terms``: keys of the glossary terms that a newcomer needs. ``meanings``: the meaning of every column of its table,
     by the column's name ("error, *" for all names that begin so). Meanings shared by all tables are in
     ``columns.COMMON``. ``reads``: "counts" if a summary is enough, except for the values of options in ``of_rows``.
+    ``aside``: headings of columns that a narrow grid shows only on request, the first one first.
     ``reads_columns``: it needs metadata columns, which the rows stored in a summary lack.
     """
 
@@ -65,6 +66,7 @@ class Exhibit:
     reads_columns: ClassVar[bool] = False
     printed: ClassVar[int | None] = None
     static: ClassVar[bool] = False
+    aside: ClassVar[tuple[str, ...]] = ()
     height: ClassVar[int] = 420
     formula: ClassVar[str] = ""
     costly: ClassVar[bool] = False

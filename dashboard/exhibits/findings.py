@@ -41,6 +41,8 @@ class Findings(Exhibit):
     """Significant errors of the selected model in plain sentences, the largest gap first."""
 
     printed = 20
+    # The sentence has these numbers.
+    aside = (f"{at_level(LEVEL)} interval", "rows off, at least", "p", "predicted", "observed", of.GAP)
 
     meanings = of.Meanings(
         {

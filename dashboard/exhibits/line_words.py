@@ -83,8 +83,8 @@ BRIEFLY = (
 WORDS = (
     "Within tolerance: the whole interval is below the tolerance. Miscalibrated: the whole interval is above it, and "
     "p is at most 5 %. Too few rows to tell: the interval includes the tolerance, and with so few rows, the interval "
-    "of a perfectly calibrated model usually would too. Too close to call: all other cases. Then the interval "
-    "includes the tolerance despite enough rows, or it is above and p is more than 5 %."
+    "of a perfectly calibrated model usually would too. Too close to call: the interval includes the tolerance "
+    "despite enough rows, or it is above the tolerance, but p is more than 5 %."
 )
 """Verdicts of a line; ``tolerances`` adds what differs for class-wise and squared errors."""
 OF_ERROR = (

@@ -52,7 +52,10 @@ class Recommendation(Exhibit):
         "0. Empty: every error costs 1",
     ] = ""
     worst_of: Annotated[
-        str, Text(200), "Groups to protect", "a column whose groups must not be harmed; empty: all rows together"
+        str,
+        Text(200),
+        "Groups to protect",
+        "column whose groups must not get worse predictions; empty: only all rows together",
     ] = ""
 
     terms = ("log-loss", "brier-score", "interval")

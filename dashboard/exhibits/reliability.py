@@ -131,10 +131,15 @@ class Reliability(Exhibit):
         "Curve without bins",
         "a curve of the selected model over its stars",
     ] = "none"
-    band: Annotated[str, BAND, "Band", "for a curve without bins"] = "pointwise"
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how the kernel curve is smoothed"] = (
-        KERNEL_CURVE
-    )
+    band: Annotated[
+        str, BAND, "Band", "band around the curve without bins: valid at each point, or for the whole curve"
+    ] = "pointwise"
+    kernel: Annotated[
+        KernelECE,
+        Part("ESTIMATORS", draws_curve),
+        "Smoothing",
+        "weights of neighboring rows in the kernel curve: wider is smoother",
+    ] = KERNEL_CURVE
     together: Annotated[
         str,
         Choice(TOGETHER, titles=("Two overlaid, more side by side", "Overlaid", "Side by side")),

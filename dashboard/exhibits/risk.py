@@ -30,7 +30,7 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 MEASURES = "Measures of the risk"
 """Heading of the table: calibration, discrimination and scores."""
-GIVEN = "Intervals of observed frequency, ratio and intercept are for these rows: only their outcomes vary."
+GIVEN = "Intervals of observed frequency, ratio and intercept take these rows as given: only outcomes vary by chance."
 """Short form of ``ENDS``, below a few of these intervals."""
 ENDS = (
     "The intervals of observed frequency, gap, ratio and intercept take the rows and their predicted risks as fixed: "

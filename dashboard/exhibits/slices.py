@@ -122,7 +122,7 @@ class BySlice(Exhibit):
 
     by: Annotated[str, Text(200), "Split by", "a column; empty: the one with the largest significant gap"] = ""
     crossed: Annotated[str, Text(200), "Crossed with", "a second column, if any"] = ""
-    parts: Annotated[int, Range(2, 20), "Parts", "number of ranges for a numeric column with many values"] = 4
+    parts: Annotated[int, Range(2, 20), "Parts", "ranges into which a numeric column with many values is divided"] = 4
     edges: Annotated[str, Text(200), "Cut at", "cut points to use instead, such as 18, 40, 65"] = ""
 
     terms = ("noise-floor",)
@@ -574,7 +574,7 @@ class WithinGroups(Exhibit):
     crossed: Annotated[
         str, Text(200), "Crossed with", "a second column, if any; adds its values and all combinations"
     ] = ""
-    parts: Annotated[int, Range(2, 20), "Parts", "number of ranges for a numeric column with many values"] = 4
+    parts: Annotated[int, Range(2, 20), "Parts", "ranges into which a numeric column with many values is divided"] = 4
 
     reads_columns = True
     printed = 20

@@ -79,7 +79,8 @@ class VerdictExhibit(Exhibit):
             for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
         )
         key = (
-            "Tick: raw value, which noise inflates. Hatched: 95 % of calibrated models."
+            "Mark and line: estimate and interval. Tick: raw value, not corrected for noise. Hatched: raw values of "
+            "95 % of calibrated models."
             if scene.claims == "event"
             else ""
         )
@@ -99,7 +100,7 @@ class VerdictExhibit(Exhibit):
         ratio = tolerated_ratios(scene.ratio)
         error = f"{exact_tolerance(scene.tolerance)} for the calibration error of the risk"
         tolerances = (
-            f"Tolerances, both of which must be met: {error}, and {ratio} for observed to expected events."
+            f"The model must be within two tolerances: {error}, and {ratio} observed events for each expected one."
             if scene.ratio < math.inf
             else f"Tolerance: {error}."
         )

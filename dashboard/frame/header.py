@@ -214,7 +214,7 @@ def _learn() -> None:
         "Learn",
         type="tertiary",
         icon=":material/school:",
-        help="A tour of eight stops, and a glossary.",
+        help="A tour of eight stops with example data, and the glossary of all terms.",
         on_click=lambda: widgets.change(view=views_of(LEARN)[0].key),
         key="frame.learn",
     )

@@ -345,6 +345,40 @@ def _square(left: float, top: float, size: float) -> tuple[list[str], Place]:
     return [box, line(*place(0, 0), *place(1, 1), REFERENCE, 1.2, DASHED)], place
 
 
+def log_odds() -> str:
+    """Draw the curve that leads from log-odds to probabilities: flat at both ends, steep in the middle."""
+    places = [(_LEFT + (WIDE - 2 * _LEFT) * i / 24, 74 - 60 / (1 + math.exp(-(i - 12) / 2.2))) for i in range(25)]
+    ends = (line(_LEFT, y, WIDE - _LEFT, y, REFERENCE, 1.2, DASHED) for y in (14, 74))
+    return _picture(
+        [*ends, f'<path d="M{_joined(places)}" stroke="{_BLUE}" stroke-width="2"/>', dot(60, 44, 3.6, _ORANGE)]
+    )
+
+
+def blend() -> str:
+    """Draw three dots of different sizes, each joined to one dot at the right."""
+    starts = ((14.0, 6.5), (44.0, 4.0), (74.0, 2.5))
+    ways = [line(20, y, 96, 32, REFERENCE, 1.4) for y, _ in starts]
+    return _picture([*ways, *(dot(20, y, size, _BLUE) for y, size in starts), dot(98, 32, 6, _ORANGE)])
+
+
+def net_benefit() -> str:
+    """Draw a curve that falls to the line of no benefit, and a dashed line that falls below it earlier."""
+    places = [(14 + 90 * i / 20, 56 - 44 * (1 - i / 20) ** 1.6) for i in range(21)]
+    axis, every = line(_LEFT, 56, WIDE - _LEFT, 56, REFERENCE, 1.2), line(14, 12, 60, 82, _ORANGE, 1.8, DASHED)
+    return _picture([axis, every, f'<path d="M{_joined(places)}" stroke="{_BLUE}" stroke-width="2"/>'])
+
+
+def rows_of_a_slice() -> str:
+    """Draw rows of dots, with a box around those of one column's value."""
+    inside = range(58, 87, 14)
+    dots = [
+        dot(x, y, 3.6, _ORANGE if x in inside else _BLUE) for y in (20.0, 36.0, 52.0, 68.0) for x in range(16, 106, 14)
+    ]
+    return _picture(
+        [*dots, f'<rect x="50" y="11" width="44" height="66" rx="5" stroke="{REFERENCE}" stroke-width="1.6"/>']
+    )
+
+
 def _small(
     left: float, top: float, size: float, colour: str, gap: float, scores: Iterable[float] = (0.45, 0.75)
 ) -> Iterator[str]:

@@ -349,6 +349,51 @@ TERMS = {
             _on("imbalanced-forest", "calibrators"),
         ),
         Term(
+            "blend",
+            "Blend of calibrators",
+            "The weighted average of the probabilities that several calibrators return. Those that predict better have "
+            "larger weights.",
+            sketches.blend(),
+            "Lines lead from three dots of different sizes to one dot.",
+            r"p \mapsto \textstyle\sum_j w_j \, g_j(p), \quad w_j \ge 0, \; \sum_j w_j = 1",
+            "Yao et al. 2018",
+            _on("hospital-risk", "calibrators"),
+            named=r"\b[Bb]lend\b",
+        ),
+        Term(
+            "log-odds",
+            "Log-odds",
+            "The logarithm of the odds, p / (1 - p): 0 at a probability of 50 %, without limits on both sides. Many "
+            "calibrators shift or scale the log-odds.",
+            sketches.log_odds(),
+            "A rising curve, flat at both ends and steep in the middle, between two dashed lines.",
+            r"\operatorname{logit} p = \log \frac{p}{1 - p}",
+            "Cox 1958",
+            _on("breast-cancer-svm", "calibrators"),
+            named=r"[Ll]og-odds",
+        ),
+        Term(
+            "net-benefit",
+            "Net benefit",
+            "Rows with the event that are acted on, minus a weighted number of rows acted on needlessly, as a share of "
+            "all rows. Acting on no row has 0.",
+            sketches.net_benefit(),
+            "A curve falls to a level line; a dashed line falls below it earlier.",
+            r"\frac{\text{true positives}}{n} - \frac{\text{false positives}}{n} \cdot \frac{t}{1 - t}",
+            "Vickers and Elkin 2006",
+            _on("hospital-risk", "overview"),
+            named=r"[Nn]et benefit",
+        ),
+        Term(
+            "slice",
+            "Slice",
+            "A subgroup: the rows that share a value, or a range of values, of a metadata column. A model can be right "
+            "on average and wrong in a slice.",
+            sketches.rows_of_a_slice(),
+            "Rows of dots; a box encloses the dots of another color.",
+            live=_on("hospital-risk", "slices"),
+        ),
+        Term(
             "promise",
             "Guarantee",
             "An upper bound on the error on new rows. For any data, it is valid in at least nine of ten fits. It is "

@@ -184,11 +184,17 @@ class FlowChart:
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """Blocks in two columns: of equal width, or with ``main`` the left one twice as wide."""
+    """Blocks in columns: of equal width, or with ``main`` the left one four fifths of the page."""
 
     left: tuple[Block, ...]
     right: tuple[Block, ...]
+    third: tuple[Block, ...] = ()
     main: bool = False
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Return the blocks of all columns, from left to right."""
+        return (*self.left, *self.right, *self.third)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,9 +225,7 @@ def within(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield blocks in reading order, including those inside others."""
     for block in blocks:
         yield block
-        if isinstance(block, Beside):
-            yield from within((*block.left, *block.right))
-        elif isinstance(block, Folded):
+        if isinstance(block, Beside | Folded):
             yield from within(block.blocks)
 
 

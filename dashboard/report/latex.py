@@ -105,7 +105,7 @@ class _Writer:
             case FlowChart():
                 yield from _flow(block)
             case Beside():
-                yield from self.blocks((*block.left, *block.right))
+                yield from self.blocks(block.blocks)
             case Folded():
                 pass
 

@@ -30,14 +30,15 @@
   // a page without figures, the next figure shrinks a little and fits; where that is not enough, rows of the page's
   // tables are further apart.
   const PAGE = (269 / 25.4) * 96; // pixels of a page between the margins of page.css
-  const SHAPE = 0.8; // height of the plot of page one as a share of its width
+  // Height of the plot of page one as a share of its width: wanted, below which type is smaller, and at least.
+  const SHAPE = 0.8, FLAT = 0.5, LOWEST = 0.2;
   const BLANK = 0.2, MOST = 1.75, LEAST = 0.8; // share of a page, growth and shrinking of a figure
   const SPARE = 12, AIR = 12, MARGIN = 8; // pixels: below a figure, between rows, the empty end of page one
   async function fill() {
     const second = document.querySelector("h3.page"); // page one ends above it
     const later = places.filter((place) => !second || second.compareDocumentPosition(place) & 4);
     const left = later.filter((place) => !keepsShape(specs[place.dataset.figure].layout));
-    if (second && onPaper(() => pageEnd() < second.getBoundingClientRect().top)) document.body.classList.add("close");
+    if (second && onPaper(() => crowded(second))) document.body.classList.add("close");
     const diagram = second && onPaper(() => firstPage(second));
     if (diagram) await stretch(diagram);
     for (let page = 0; page >= 0; ) {
@@ -73,17 +74,32 @@
     return document.querySelector("header").getBoundingClientRect().top + PAGE;
   }
   // How much the diagram of page one grows into the room below it: to its shape on screen, or, if much is left, farther.
+  // It shrinks where page one would not be whole.
   function firstPage(second) {
     const columns = second.parentElement.querySelector(".beside.main");
     const place = columns && columns.querySelector("[data-figure]");
     if (!place) return null;
     const below = place.closest(".beside.main > div").lastElementChild.getBoundingClientRect().bottom;
-    const room = pageEnd() - MARGIN - below - SPARE;
+    const beside = columns.getBoundingClientRect().bottom - below; // the other column is so much longer
+    const room = pageEnd() - MARGIN - firstEnd(second) + beside - SPARE;
     const { xaxis, yaxis } = place._fullLayout;
-    const shape = SHAPE * xaxis._length - yaxis._length;
+    const shape = SHAPE * xaxis._length - yaxis._length, low = LOWEST * xaxis._length - yaxis._length;
     const most = room > BLANK * PAGE ? (MOST - 1) * specs[place.dataset.figure].layout.height : shape;
     const more = Math.floor(Math.min(room, most));
-    return more > 0 ? { place, more } : null;
+    return { place, more: Math.max(more, Math.min(0, Math.ceil(low))) };
+  }
+  // True if the text of page one goes on to the next page, or leaves its diagram too low.
+  function crowded(second) {
+    const found = firstPage(second);
+    if (!found) return pageEnd() < second.getBoundingClientRect().top;
+    const { xaxis, yaxis } = found.place._fullLayout;
+    return yaxis._length + found.more < FLAT * xaxis._length;
+  }
+  // The lower end of the last block above page two.
+  function firstEnd(second) {
+    let block = second.previousElementSibling;
+    while (!block.getClientRects().length) block = block.previousElementSibling;
+    return block.getBoundingClientRect().bottom;
   }
   function keepsShape(layout) {
     return Object.values(layout).some((axis) => axis && axis.scaleanchor);

@@ -20,26 +20,32 @@ _LOOKS = {"Regular": "font-weight: 400", "Bold": "font-weight: 700", "Italic": "
 
 @dataclass(frozen=True)
 class PagePart:
-    """Part of a report's page: its width and type, and a factor on the height in proportion to the screen's."""
+    """Part of a report's page: its width and type, and factors on heights in proportion to the screen's.
+
+    ``flat`` is that of the figure, ``strip`` of a strip of bars, ``gap`` of the space above it, where type on paper is
+    larger.
+    """
 
     column: ColumnWidth
     flat: float = 1.0
+    gap: float = 1.45
+    strip: float = 1.0
 
 
 _WHOLE, _MAIN, _HALF = (
-    ColumnWidth(*each) for each in (("whole", 7.0, 8.0), ("main", 400 / 96, 7.0), ("half", 3.375, 7.5))
+    ColumnWidth(*each) for each in (("whole", 7.0, 8.0), ("main", 540 / 96, 8.0), ("half", 3.375, 7.5))
 )
 FULL = PagePart(_WHOLE)
 PARTS = {
     "full": FULL,
-    "main": PagePart(_MAIN, 0.66),
+    "main": PagePart(_MAIN, 0.6, gap=1.15, strip=0.75),
     "half": PagePart(_HALF, 0.58),
     "low": PagePart(_WHOLE, 0.64),
     "rows": PagePart(_WHOLE, 0.84),
 }
 """Parts of a report's page that figures take."""
-_GAP = 1.45
-"""Space above a strip of bars relative to the screen: type on paper is larger beside it."""
+_END = 8
+"""Pixels below a strip of bars: the axis and its title are above it."""
 LEGEND = 0.3
 """Largest share of a figure's height for its legend: a journal's figure is taller."""
 
@@ -57,20 +63,23 @@ def printed(figure: go.Figure, part: PagePart = FULL) -> dict[str, Any]:
     """Return the figure's data and layout for a part of the page, as plain values of JSON."""
     spec: dict[str, Any] = figure.to_plotly_json()
     if part.flat != 1 and not _keeps_shape(spec["layout"]):
-        _flatten(spec["layout"], part.flat)
+        _flatten(spec["layout"], part)
     spaced_percent(paper.at_width(spec, part.column, LEGEND))
     return spec
 
 
-def _flatten(layout: dict[str, Any], flat: float) -> None:
+def _flatten(layout: dict[str, Any], part: PagePart) -> None:
     """Lower a figure; a strip of bars below it and the space above the strip keep their pixels."""
     around = sum(layout.get("margin", {}).get(end, 0) for end in ("t", "b"))
     before = layout.get("height") or paper.HEIGHT
-    layout["height"] = flat * before
+    layout["height"] = part.flat * before
     strip, gap = layout.get("meta", {}).get("strip", (0.0, 0))
     if gap:
-        share = strip * (before - around) / (layout["height"] - around)
-        layout["yaxis"]["domain"] = [share + _GAP * gap / (layout["height"] - around), 1]
+        bars = part.strip * strip * (before - around)
+        around += _END - layout["margin"].get("b", 0)
+        layout["margin"]["b"] = _END
+        share = bars / (layout["height"] - around)
+        layout["yaxis"]["domain"] = [share + part.gap * gap / (layout["height"] - around), 1]
         layout["yaxis2"]["domain"] = [0, share]
         for note in layout.get("annotations", ()):
             note["y"] = share if note.get("yref") == "paper" and note["y"] == strip else note["y"]

@@ -148,7 +148,7 @@ class _Writer:
             case FlowChart():
                 self.flow(block)
             case Beside():
-                self.blocks((*block.left, *block.right))
+                self.blocks(block.blocks)
             case Folded():
                 pass
 

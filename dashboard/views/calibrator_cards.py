@@ -112,7 +112,7 @@ def _use(scene: Scene) -> None:
                 EXHIBITS[ADVICE].param(_GROUPS).label,
                 names,
                 format_func=lambda name: name or "none",
-                help="No group of this column may be harmed.",
+                help="Calibrators that make the predictions of a group of this column worse are not recommended.",
                 **widgets.tied_to(names, f"drawer.use.{_GROUPS}", exhibit.worst_of, _protect),
             )
 
@@ -267,7 +267,9 @@ class _Drawer:
             self._head(
                 recipe,
                 disabled=bool(why) or full,
-                help=f"At most {MOST_CALIBRATORS} at once." if full and not why else None,
+                help=f"At most {MOST_CALIBRATORS} calibrators are compared at once: remove one to add this one."
+                if full and not why
+                else None,
                 **widgets.tied(f"tick.{key}", False, lambda on: tick(recipe) if on else None),
             )
             planned = card_words.plan(key, self.classes, self.rows, changed=bool(recipe.params), rarity=self.rarity)

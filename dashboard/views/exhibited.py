@@ -23,7 +23,7 @@ from streamlit.delta_generator import DeltaGenerator
 from calib_core import NotAnswerable
 from calib_core.inference import marked
 from calib_core.registry.registry import Recipe
-from calib_core.text import begun, count
+from calib_core.text import begun, count, listed
 from dashboard import session, widgets
 from dashboard.chart import chart, waiting
 from dashboard.chart.click import Click
@@ -38,6 +38,7 @@ from dashboard.selection import Focus, Selection
 from dashboard.session import Scene
 from dashboard.theme import PERCENT, markdown_plain
 from dashboard.views import sample_offered
+from dashboard.views.grid_columns import FittedColumns, fitted
 from dashboard.workers import turns
 
 TALLEST = 460
@@ -48,10 +49,8 @@ SHOWN = 5000
 """Maximum number of lines on screen; the download has all of them."""
 WRITTEN = 2000
 """Number of lines whose cells are formatted individually; a longer table has one format per column, which is fast."""
-MANY = 10
-"""Number of columns up to which a table fits next to the pane; for a wider one a note mentions scrolling."""
-CLOSE = 24
-"""Height in pixels of a line in the detail pane."""
+CLOSE, WRAPS = 24, 66
+"""Height in pixels of a line in the detail pane, and of the lowest line in which the grid wraps words."""
 _LINE, _ROOM, _LETTERS = 18, 12, 60
 """Height in pixels of a line of a sentence, and of the free space around it, and its letters."""
 _BOLD = "background-color: rgba(213, 94, 0, 0.2)"
@@ -73,13 +72,14 @@ def grid(
     columns = exhibit.columns(frame)
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
     whole = len(shown) <= WRITTEN
-    lines = max(_lines(column, frame) for column in columns)
+    fit = None if least else fitted(columns, frame, exhibit.aside, pick is not None)
+    lines = max(_lines(column, frame) for column in columns) if fit is None else fit.lines
     means = {each.name: each.meaning or None for each in exhibit.declared(frame)}
     config = {
-        part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole, means)
+        part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole, means, fit)
     }
     key = f"{name}.table"
-    row = _LINE * lines + _ROOM if lines > 1 else CLOSE if least or pick is not None else None
+    row = max(_LINE * lines + _ROOM, WRAPS) if lines > 1 else CLOSE if least or pick is not None else None
     height = widgets.table_height(len(frame)) if row is None else widgets.table_height(0) + row * len(frame)
     height = height if len(frame) <= WHOLE else TALLEST
     heard: dict[str, Any] = {}
@@ -87,7 +87,7 @@ def grid(
         least = len(frame)
         heard = {"on_select": partial(_picked, key, pick), "selection_mode": "single-row"}
     if least:
-        height = widgets.table_height(0) + CLOSE * min(len(frame) * lines, least)
+        height = widgets.table_height(0) + (row or CLOSE) * min(len(frame), least)
     st.dataframe(
         styled(shown, columns, exhibit.bold(frame)) if whole else in_percent(shown, columns),
         key=key,
@@ -100,8 +100,10 @@ def grid(
         column_config=config,
         **heard,
     )
-    if len(config) > MANY:
-        st.caption(f"{len(config)} columns; scroll sideways to see all.")
+    if fit is not None and fit.hidden:
+        names = listed([f"“{each}”" for each in fit.hidden])
+        more = "One more column" if len(fit.hidden) == 1 else f"{len(fit.hidden)} more columns"
+        st.caption(markdown_plain(f"{more}: {names}. To show one, point at the table and click the eye above it."))
     if len(frame) > SHOWN:
         st.caption(f"The first {count(SHOWN)} rows are shown; the download has all {count(len(frame))}.")
 
@@ -169,22 +171,25 @@ def _place(column: Column) -> str:
     return column.made_of[0] if not column.made_of[1:] else column.heading
 
 
-def _settings(column: Column, first: bool, whole: bool, means: Mapping[str, str | None]) -> Iterator[tuple[str, Any]]:
+def _settings(
+    column: Column, first: bool, whole: bool, means: Mapping[str, str | None], fit: FittedColumns | None
+) -> Iterator[tuple[str, Any]]:
     """Yield the display settings of a column's parts, with their meanings; the first stays in place while scrolling."""
+    hidden = fit is not None and column.heading in fit.hidden
     if not column.digits:
-        yield (
-            _place(column),
-            st.column_config.Column(
-                column.heading,
-                pinned=first or None,
-                width="large" if column.lines > 1 else None,
-                help=means[column.made_of[0]],
-            ),
+        width: Any = "large" if column.lines > 1 else None
+        setting = st.column_config.Column(
+            column.heading,
+            pinned=first or None,
+            width=width if fit is None else fit.widths.get(column.heading, width),
+            help=means[column.made_of[0]],
         )
+        yield _place(column), {**setting, "hidden": hidden}
     for name, heading in column.headings().items():
         # A format would override the cells' texts.
         form = None if whole else _FORMATS.get(column.digits, column.digits)
-        yield name, st.column_config.NumberColumn(heading, format=form, help=means[name])
+        setting = st.column_config.NumberColumn(heading, format=form, help=means[name])
+        yield name, {**setting, "hidden": hidden}
 
 
 SHORT_KEY = 180

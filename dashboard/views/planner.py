@@ -35,7 +35,7 @@ WITHOUT_DATA = {
     "auroc": 0.75,
 }
 """Initial values of a plan without data."""
-_LEAD = "How many rows are needed, and what do the present ones guarantee?"
+_LEAD = "How many rows do you need, and what do the rows in use guarantee?"
 _STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 _MOST_ROWS = 1_000_000
 

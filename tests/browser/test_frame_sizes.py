@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from dashboard.views.presenter import PICTURES
-from tests.browser.test_app import drawn
+from tests.browser.test_app import drawn, own_file
 from tests.browser.waiting import settled
 
 MODELS = 'data=demo%3Adigits-naive-bayes&calibrators=[{"key":"temperature"}]'
@@ -89,6 +93,35 @@ def test_the_pane_is_folded_until_a_bin_is_opened_and_fits_the_window(open_page,
     assert max(lines) <= 26
 
 
+def of_dates(page: Page, folder: Path) -> str:
+    """Load a file with a date in every row; return the part of the address that chooses it, with a calibrator."""
+    rng = np.random.default_rng(0)
+    risk = rng.uniform(0.05, 0.95, 600)
+    days = pd.date_range("2025-01-01", periods=600).strftime("%Y-%m-%d")
+    frame = pd.DataFrame({"risk": risk.round(3), "died": (rng.random(600) < risk).astype(int), "seen": days})
+    frame.to_csv(folder / "dated.csv", index=False)
+    own_file(page).set_input_files(folder / "dated.csv")
+    expect(page.locator(".st-key-frame-file")).to_contain_text("dated.csv")
+    settled(page)
+    chosen = dict(parse_qsl(urlsplit(page.url).query))
+    return urlencode({"data": chosen["data"], "calibrators": '[{"key":"temperature"}]'})
+
+
+ACROSS = """() => Array.from(document.querySelectorAll(".dvn-scroller"), grid => grid.scrollWidth - grid.clientWidth)"""
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("width", [900, 1280])
+@pytest.mark.parametrize("view", ["findings", "classes", "papers"])
+def test_no_grid_is_scrolled_sideways(open_page, served, view: str, width: int) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view={view}&{MODELS}", width=width, height=2400)
+    page.locator(".dvn-scroller").first.wait_for()
+    settled(page)
+    over = page.evaluate(ACROSS)
+    assert over
+    assert max(over) <= 0
+
+
 SCROLLS = """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
     .some(node => node.scrollHeight > node.clientHeight + 1)"""
 MARKS = """() => {
@@ -142,11 +175,18 @@ def test_a_presentation_is_a_picture_chips_and_a_slider(open_page, served) -> No
     "view",
     [view if view == "classes" else pytest.param(view, marks=pytest.mark.wide) for view in (*PICTURES, "overview")],
 )
-def test_every_other_picture_is_presented_as_high_as_the_window(open_page, served, view: str) -> None:  # type: ignore[no-untyped-def]
+def test_every_other_picture_is_presented_as_high_as_the_window(  # type: ignore[no-untyped-def]
+    open_page, served, tmp_path: Path, view: str
+) -> None:
     data = "data=demo%3Alanguage-model" if view in ("slices", "levels") else MODELS
     if view == "overview":  # for a risk there is no slider
         data = MODELS.replace("digits-naive-bayes", "breast-cancer-svm")
-    page = open_page(f"{served().url}/?view={view}&present=True&{data}", height=720)
+    if view == "over-time":  # the examples have no column of dates
+        page = open_page(f"{served().url}/?view=data&{MODELS}", height=720)
+        settled(page)
+        page.goto(f"{served().url}/?view={view}&present=True&{of_dates(page, tmp_path)}")
+    else:
+        page = open_page(f"{served().url}/?view={view}&present=True&{data}", height=720)
     for height in (720, 1080):
         page.set_viewport_size({"width": 1280, "height": height})
         drawn(page, "presented-picture")

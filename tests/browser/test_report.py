@@ -269,20 +269,35 @@ def fits_its_pages(browser: Browser, report: Path) -> None:
     captions = page.locator("figure.table figcaption b").all()
     numbers = [caption.inner_text() for caption in captions if caption.is_visible()]
     assert numbers == [f"Table {i}." for i in range(1, len(numbers) + 1)]
+    has_a_wide_diagram(page)
     headings = page.locator("h2, h3").all_inner_texts()
+    firsts = [" ".join(text.split()) for text in page.locator("h2 + p").all_inner_texts()]
     page.close()
-    in_pdf(report.with_suffix(".pdf"), set(headings))
+    in_pdf(report.with_suffix(".pdf"), set(headings), firsts)
 
 
-def in_pdf(file: Path, headings: set[str]) -> None:
-    """Assert that page one is complete, that no page is blank at its end, and that none ends with a heading."""
+def has_a_wide_diagram(page: Page) -> None:
+    """Assert that the diagram of page one takes four fifths of the printed width, and is not flat."""
+    drawn, plot = page.locator(".beside.main [data-figure]").evaluate("""node => [node.getBoundingClientRect().width,
+        node._fullLayout.yaxis._length / node._fullLayout.xaxis._length]""")
+    assert drawn / SIDE == pytest.approx(0.8, abs=0.01)
+    assert plot >= 0.2
+
+
+def in_pdf(file: Path, headings: set[str], firsts: list[str]) -> None:
+    """Assert that page one is complete, that no page is blank at its end, and that none ends with a heading.
+
+    Nor does a page end with the first sentences of a chapter (``firsts``).
+    """
     pdf = pypdfium2.PdfDocument(file)
     texts = [page.get_textpage().get_text_bounded() for page in pdf]
     first = " ".join(texts[0].split())
     assert all(text in first for text in ("Figure 1.", "Figure 2.", "Data card", "errors that cancel within a bin."))
     assert "Basis of the verdicts" not in first
     assert [empty for empty in map(blank, list(pdf)[:-1]) if empty > BLANK] == []
-    assert [line for line in map(last_line, pdf) if line in headings] == []
+    lines = list(map(last_line, pdf))
+    assert [line for line in lines if line in headings] == []
+    assert [line for line in lines for first in firsts if first.endswith(line)] == []
     pdf.close()
 
 
@@ -314,6 +329,15 @@ def test_page_one_is_read_in_ten_seconds(opened: tuple[Page, list[str]]) -> None
     assert 600 < bottom < PAGE - 10
     for text in ("Data card", "Limitations"):
         assert page.get_by_role("heading", name=text).bounding_box()["y"] < bottom  # type: ignore[index]
+    has_a_wide_diagram(page)
+
+
+def test_the_first_sentences_of_a_chapter_are_printed_with_what_follows(opened: tuple[Page, list[str]]) -> None:
+    page, _ = opened
+    page.emulate_media(media="print")
+    firsts = page.locator("section > h2 + p")
+    assert firsts.count() >= 3
+    assert set(firsts.evaluate_all("nodes => nodes.map(node => getComputedStyle(node).breakAfter)")) == {"avoid"}
 
 
 @pytest.mark.wide

@@ -23,13 +23,12 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.event_words import beside_advice, in_the_large, in_words, of_scene
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.frame import event
-from dashboard.report.document import Beside, Paragraph
 from dashboard.report.request import Options, Request
-from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source, recommended
 from dashboard.session import Scene
 from dashboard.session.result_cache import RESULTS
 from dashboard.views import next_step
+from tests.dashboard.test_one_wording import next_step_of
 from tests.dashboard.test_views import opened
 
 
@@ -168,8 +167,7 @@ def test_an_error_that_is_shown_beside_no_gain_is_the_same_on_every_page(
     headline, _, rests = next_step.words(found, scene)
     leaves["screen"] = headline
     assert rests.startswith(error)
-    (page,) = [block for block in summary.blocks(Request(selection, Options())) if isinstance(block, Beside)]
-    (step,) = [part for part in page.left if isinstance(part, Paragraph) and part.lead == "Next step."]
+    step = next_step_of(Request(selection, Options()))
     leaves["report"] = step.text
     assert step.text.endswith(error)
     frame = pd.DataFrame({"risk": expit(logit), "died": happened})

@@ -17,7 +17,7 @@ from dashboard.exhibits.columns import written
 from dashboard.exhibits.event_words import on_average
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.exhibits.risk import RiskGroups
-from dashboard.report.document import Beside, Paragraph
+from dashboard.report.document import Heading, Paragraph, within
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source
@@ -104,10 +104,18 @@ def test_the_sentence_says_where_its_gap_can_be_chance(rare: Scene, too_high: Se
     assert doubts == {True, False}
 
 
+def next_step_of(request: Request) -> Paragraph:
+    """Return the text below the heading "Next step" of page one."""
+    parts = list(within(block for block in summary.blocks(request) if block is not None))
+    (place,) = [i for i, part in enumerate(parts) if isinstance(part, Heading) and part.text == "Next step"]
+    text = parts[place + 1]
+    assert isinstance(text, Paragraph)
+    return text
+
+
 def test_the_next_step_says_what_was_found_before_what_it_does_not_show(too_high: Selection) -> None:
     request = Request(too_high, Options())
-    (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
-    (step,) = [part for part in page.left if isinstance(part, Paragraph) and part.lead == "Next step."]
+    step = next_step_of(request)
     scene = request.scene
     exhibit = Recommendation.suited(scene)
     found = scene.get(exhibit.found(scene))
@@ -117,9 +125,7 @@ def test_the_next_step_says_what_was_found_before_what_it_does_not_show(too_high
 
 def test_the_report_of_many_classes_gives_the_next_step_of_the_overview() -> None:
     request = Request(Selection(source=Source(data="demo:synthetic-three-class")), Options())
-    (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
-    parts = (*page.left, *page.right)
-    (step,) = [part for part in parts if isinstance(part, Paragraph) and part.lead == "Next step."]
+    step = next_step_of(request)
     exhibit = Recommendation.suited(request.scene)
     found = request.scene.get(exhibit.found(request.scene))
     headline, effect, reason = next_step.words(found, request.scene)

@@ -423,8 +423,8 @@ def plan(compared, data):
     """Check histogram binning, 50 points per bin of the calibration rows: Theorem 1's three bounds over points."""
     frame, n = compared.frame, len(data.fit)
     lines = {
-        "every value": lambda k: math.sqrt(math.log(2 * n / (k * 0.1)) / (2 * (k - 1))),
-        "a new row's value": lambda k: math.sqrt(math.log(2 / 0.1) / (2 * (k - 1))),
+        "all outputs at once": lambda k: math.sqrt(math.log(2 * n / (k * 0.1)) / (2 * (k - 1))),
+        "output for one new row": lambda k: math.sqrt(math.log(2 / 0.1) / (2 * (k - 1))),
         "calibration error on average": lambda k: math.sqrt(1 / (2 * k)),
     }
     wanted = []
@@ -434,11 +434,11 @@ def plan(compared, data):
             wanted.append(min(1.0, lines[line["curve"]](k)))
         elif line["curve"] == "planned":
             assert k == 50
-            wanted.append(lines["every value"](k))
+            wanted.append(lines["all outputs at once"](k))
         else:
             wanted.append(0.1)
             if line["curve"] == "needed":
-                assert abs(lines["every value"](k) - 0.1) < 0.005
+                assert abs(lines["all outputs at once"](k) - 0.1) < 0.005
     ok = np.abs(frame["bound"] - wanted) < 0.08
     compared.holds(ok, "bound")
     compared.holds(frame["amount"] >= 2, "amount")

@@ -181,6 +181,10 @@ def terms(request: Request) -> tuple[str, ...]:
             "30 % have the event.",
             "Calibration error of the risk: the mean distance between predicted risk and observed frequency, over bins "
             "(ranges of the risk). Its name in the tables is ECE, the expected calibration error.",
+            "Observed : expected: the number of events divided by the sum of the risks, 1 in a calibrated model. "
+            "Intercept: 0 if calibrated, below 0 if risks are too high. Slope: 1 if calibrated, below 1 if high risks "
+            "are too high and low ones too low.",
+            "Confidence: the probability of the predicted class, here of the event or of its absence.",
         )
         ranked = "a row with the event has a higher risk than a row without it"
     else:
@@ -203,7 +207,8 @@ def terms(request: Request) -> tuple[str, ...]:
     )
     return (
         f"{request.scene.titles[0]}: the predictions as they are in the file. Calibrator: a function that corrects "
-        "them.",
+        "them. Blend: a weighted average of what several calibrators return. Log-odds: the logarithm of p / (1 - p); "
+        "many calibrators shift or scale them.",
         *held_out,
         *meant,
         "Noise: the effect of chance, which is largest where rows are few. Raw value: an error by its formula. Noise "

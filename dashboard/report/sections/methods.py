@@ -31,40 +31,43 @@ OF_RISKS = (
 )
 """References for the measures of an event's risk."""
 EVENT = (
-    "For two classes the probability of the event is judged as a risk, on all rows. The verdict is “within” only if "
-    "both the calibration error and the ratio of observed to expected events are within their tolerances. Intervals: "
-    "observed to expected, exact for the effective sample size (Clopper and Pearson, 1934); calibration slope, Firth's "
-    "profile likelihood (Cox, 1958). AUROC: the wider of the interval of DeLong et al. (1988) and a score interval. "
-    "ICI, E50 and E90: Austin and Steyerberg (2019)."
+    "Risk of an event. For two classes the probability of the event is judged as a risk, on all rows. The verdict is "
+    "“within” only if both the calibration error and the ratio of observed to expected events are within their "
+    "tolerances. The interval of this ratio is exact (Clopper and Pearson, 1934), for the effective sample size if "
+    "rows have weights or belong to groups. That of the calibration slope uses Firth's penalized profile likelihood "
+    "(Cox, 1958); that of the AUROC is the wider of the interval of DeLong et al. (1988) and a score interval. ICI, "
+    "E50 and E90 are the mean, the median and the 90 % quantile of the distance between the smooth curve and the "
+    "diagonal (Austin and Steyerberg, 2019)."
 )
 """Methods for the measures of an event's risk."""
 INTERVALS = (
-    "The interval of a binned error is for the error in the bins of the raw value. It takes the predictions as "
-    "fixed; only the labels vary. If bins contain few rows and no bins were chosen, it is for the error in larger "
-    "groups of rows with similar predictions. Errors that cancel within a bin, or within such a group, are not "
-    "measured. The interval of a kernel, smooth, convex, swept or cumulative error is for the value of the estimator "
-    "without noise.",
-    "Cells are bins, or groups of rows with similar predictions. The interval of a mean absolute error inverts a "
-    "test in cells with many expected outcomes (Casella and Berger, 2002). In the others it is the observed error "
-    "plus a Poisson limit for unseen outcomes (Garwood, 1936; Fay and Feuer, 1997). For lower ends, "
-    "only cells with an error clearly above the noise are used (Donoho and Johnstone, 1994). Squared errors in bins "
-    "of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for all cells.",
-    "The estimate is the end of a one-sided 50 % interval of the error: the true error is about as often above it as "
-    "below. If this end is outside the interval, the estimate is the nearest value in it. The raw value is that of "
-    f"the estimator's formula. {INFLATED}",
-    "The evidence for an error of any size comes from one test: Spiegelhalter's Z with the Brier score of the "
-    "whole prediction (Spiegelhalter, 1986; Seillier-Moiseiwitsch and Dawid, 1993). It uses the normal "
-    "distribution if the Berry-Esseen bound allows (Shevtsova, 2010), otherwise simulated outcomes (Dufour, "
-    "2006).",
-    "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk of "
-    "the event. For more classes it is the top-label error under two conditions. First, most rows are in classes "
-    "that its interval treats separately. Second, a calibrated model would have a mean error below "
-    f"{short_percent(MOST_NOISE)} in the groups of its interval. Otherwise it is the confidence error. One exception "
-    "is also fixed in advance: if only the top-label error is clearly above the tolerance, it decides. Classes with "
-    "too few predictions below full confidence are pooled. All classes are pooled if the upper end would otherwise "
-    f"be over {BUDGET:g} times that of the confidence error. Other results are not corrected for multiple testing "
-    "unless they say so.",
-    "A “rough guide” is an interval in a case that no simulation covers.",
+    "Subject of an interval. The interval of a binned error is for the error in the bins of the raw value. The "
+    "predictions are taken as fixed; only the labels vary. If bins contain few rows and no bins were chosen, the "
+    "interval is for the error in larger groups of rows with similar predictions. Errors that cancel within a bin, "
+    "or within such a group, are not measured. Kernel, smooth, convex, swept and cumulative errors are defined in "
+    "“Estimators” below. Their interval is for the value of the estimator without noise.",
+    "Computation of an interval. Cells are the bins, or these groups of rows. In cells with many expected outcomes, "
+    "the interval of a mean absolute error contains the errors that a test does not reject (Casella and Berger, 2002). "
+    "In the other cells it is the observed error plus a Poisson limit for outcomes that did not occur (Garwood, 1936; "
+    "Fay and Feuer, 1997). Lower ends use only the cells whose error is clearly above the noise (Donoho and Johnstone, "
+    "1994). Squared errors in bins of few rows use pairs of rows. Largest errors use Clopper-Pearson bounds that are "
+    "valid for all cells at once.",
+    "Estimate. The estimate is the end of a one-sided 50 % interval of the error. The true error is about as often "
+    "above this end as below, so the estimate is about median-unbiased. If this end is outside the interval, the "
+    f"estimate is the nearest value in it. The raw value is the result of the estimator's formula. {INFLATED}",
+    "Error of any size. The evidence comes from one test: Spiegelhalter's Z with the Brier score of the whole "
+    "prediction (Spiegelhalter, 1986; Seillier-Moiseiwitsch and Dawid, 1993). The test uses the normal distribution "
+    "if a bound on the error of this approximation (Berry-Esseen) allows (Shevtsova, 2010), otherwise simulated "
+    "outcomes (Dufour, 2006).",
+    "Primary measure. It is chosen by a rule fixed in advance, which uses the predicted probabilities but no "
+    "outcome. For two classes it is the error of the risk. For more classes it is the top-label error under two "
+    "conditions. First, most rows are in classes that the top-label interval treats separately. Second, a calibrated "
+    f"model would have a mean error below {short_percent(MOST_NOISE)} in the groups of this interval. Otherwise it is "
+    "the confidence error. The rule has one exception that uses outcomes: if only the top-label error is clearly "
+    "above the tolerance, this error decides. Classes with too few predictions below full confidence are pooled. All "
+    f"classes are pooled if the upper end would otherwise be over {BUDGET:g} times that of the confidence error. "
+    "Other results are not corrected for multiple testing unless they say so.",
+    "Rough guide. An interval is called so if no simulation covers a case like it.",
 )
 SCALE = caption(on_scale_of).partition(". ")[2]
 """Scale of class-wise tolerances, as in the library's documentation."""
@@ -75,12 +78,21 @@ def blocks(request: Request) -> Iterator[Block | None]:
     divided = "Calibrators are fitted only on the calibration rows and judged only on the test rows."
     note = request.scene.get(request.scene.models.shown[0].division).note or divided
     yield Paragraph(
-        f"{f'{note} ' if request.models.recalibrated else ''}A noise floor is the 95 % quantile of the same estimator "
-        f"over {RESAMPLES:,} redraws of the labels from the predictions themselves, as if the model were perfectly "
-        f"calibrated. Its p-value is (1 + the number of redraws at least as large) / ({RESAMPLES:,} + 1). A bin "
-        "includes its left edge, and the last bin also its right edge. Empty bins are left out; equal scores are "
+        f"{f'{note} ' if request.models.recalibrated else ''}Common terms are in the list “Terms used in this report” "
+        "after the verdict. A score is the predicted probability that is judged: a risk, a confidence, or the "
+        "probability of a class."
+    )
+    yield Paragraph(
+        f"Labels are drawn {RESAMPLES:,} times at random with exactly the predicted probabilities, as if the model "
+        "were perfectly calibrated, and the error is computed each time. The noise floor is the 95 % quantile of these "
+        f"errors. The p-value is (1 + the number of draws with an error at least as large) / ({RESAMPLES:,} + 1).",
+        "Noise floor.",
+    )
+    yield Paragraph(
+        "A bin includes its left edge, and the last bin also its right edge. Empty bins are left out; equal scores are "
         "always in one bin. The predicted class is the one with the largest probability, and the first such class if "
-        "several have it."
+        "several have it.",
+        "Bins and ties.",
     )
     yield Heading("Intervals and verdicts")
     yield Bullets(
@@ -88,7 +100,11 @@ def blocks(request: Request) -> Iterator[Block | None]:
         small=True,
     )
     tables = simulated_coverage(coverage_table()), simulated_rejection(rejection_table())
-    yield Paragraph(f"{' '.join(tables)} The documentation lists all cases.", "Simulations.")
+    yield Paragraph(
+        f"{' '.join(tables)} Coverage is the share of samples in which the interval contains the true error. The "
+        "documentation lists all cases.",
+        "Simulations.",
+    )
     yield Heading("Notions of calibration")
     yield _described(REDUCTIONS[key] for key in REDUCTIONS)
     yield Heading("Estimators")

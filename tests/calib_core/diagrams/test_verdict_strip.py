@@ -180,3 +180,17 @@ def test_green_is_the_badge_of_what_is_within_and_red_of_what_is_not():
     red, green = (VERDICTS[word].colour for word in (MISCALIBRATED, WITHIN))
     assert int(red[1:3], 16) > int(red[3:5], 16)
     assert int(green[3:5], 16) > int(green[1:3], 16)
+
+
+def test_the_number_next_to_an_interval_of_an_event_is_named_the_estimate():
+    rng = np.random.default_rng(5)
+    risk = rng.uniform(0.05, 0.6, 800)
+    rows = Predictions(np.c_[1 - risk, risk], (rng.random(800) < risk).astype(int))
+    figure = figures.verdict_strip(verdict_strip(primaries({"a": rows})))
+    numbers = [note for note in figure.layout.annotations if note.xshift == 8]
+    assert len(numbers) == 2
+    for note, axis, limit in zip(numbers, ("xaxis", "xaxis2"), (2.0, math.log(1.25)), strict=True):
+        assert note.text.startswith("estimate <b>")
+        low, high = figure.layout[axis].range
+        assert not note.x < limit < note.x + 0.25 * (high - low), "no word is on the end of the tolerance"
+        assert low < note.x < high - 0.24 * (high - low)
