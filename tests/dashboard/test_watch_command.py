@@ -205,6 +205,7 @@ def test_an_alarm_about_a_slice_alone_has_its_exit_code_in_the_record_too(folder
     record = json.loads(found.stdout)
     assert (record["of_all_rows"], record["of_slices"], record["alarm"]) == (False, True, True)
     assert found.exit_code == record["exit_code"] == 1
+    assert "To choose an update" not in watch().stdout  # which would be an update for all rows
 
 
 def test_a_baseline_of_the_gate_is_the_limit(folder: Path) -> None:

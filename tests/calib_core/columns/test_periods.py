@@ -1,11 +1,11 @@
-"""Division of rows into periods: the length that is chosen."""
+"""Division of rows into periods: the column and the length that are chosen."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from calib_core import Predictions
-from calib_core.columns.periods import periods
+from calib_core.columns.periods import periods, time_columns
 
 
 def seen(counts: list[int], days: int) -> Predictions:
@@ -31,3 +31,10 @@ def test_a_length_is_the_finest_with_at_most_60_periods_of_20_rows_in_the_median
     counts: list[int], days: int, unit: str
 ) -> None:
     assert periods(seen(counts, days), "seen").unit == unit
+
+
+def test_dates_of_the_prediction_come_before_later_ones_and_numbers() -> None:
+    day = ["2026-10-05", "2026-10-12"]
+    columns = pd.DataFrame({"week": [1, 2], "discharge": day, "born": day, "seen": day, "end_of_stay": day, "once": 3})
+    rows = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=columns)
+    assert time_columns(rows) == ("seen", "discharge", "end_of_stay", "week")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import brentq
+from scipy.stats import norm
 
 from calib_core import Predictions
 from calib_core.calibrators.label_shift import prior_shift
@@ -102,6 +103,28 @@ def test_a_slice_is_described_by_its_rows_since_its_error_began() -> None:
     assert error.gap_low < error.gap < error.gap_high
 
 
+def test_the_ratio_and_its_ends_are_events_over_expected_ones() -> None:
+    rows = of_sites(4, dict.fromkeys("abcd", 0.8), 300)
+    watch = Watch().add(rows, 1)
+    assert not watch.answer().alarm
+    found, risk, event = watch.answer(), rows.probs[:, 1], rows.labels
+    low, high = gap_ends(watch.sums_by_period(["1"]), 0.05)
+    assert found.ratio == pytest.approx(event.sum() / risk.sum())
+    # The same ends as those of the mean gap, as numbers of events over the expected one.
+    expected = [(risk.sum() + 300 * end) / risk.sum() for end in (low, high)]
+    assert [found.ratio_low, found.ratio_high] == pytest.approx(expected)
+    assert found.ratio_low < found.ratio < found.ratio_high
+
+
+def test_means_of_a_period_in_groups_are_those_of_its_groups() -> None:
+    rows = of_sites(5, {}, 120)
+    codes = np.minimum(np.arange(120) // 2, 30)
+    groups = pd.DataFrame({"risk": rows.probs[:, 1], "event": rows.labels}).groupby(codes).mean()
+    line = Watch().add(rows.replace(groups=codes), 1).frame().iloc[0]
+    assert line["rows"] == 120
+    assert [line["predicted"], line["observed"]] == pytest.approx(groups.mean().tolist())
+
+
 def test_one_slice_stands_out_at_half_of_the_false_alarms() -> None:
     watch = Watch(by=("site",)).add(of_sites(0, {"a": 3.0}, 200, "a"), 1)
     evidence = watch.of_slices()["e_value"][0]
@@ -190,6 +213,12 @@ def test_merged_watches_wait_for_the_batches_of_both() -> None:
         assert {name: each.rows for name, each in merged.waiting.items()} == {"one": 30, "first": 240, "other": 40}
 
 
+def test_what_waits_keeps_its_order_when_other_batches_come_or_go() -> None:
+    watch = Watch().expect(30, 1, "one").expect(40, 2, "two").expect(50, 2, "more").expect(60, 3, "three")
+    assert list(watch.waiting) == ["one", "two", "more", "three"]
+    assert list(watch.give_up(2).waiting) == ["one", "three"]
+
+
 def test_a_period_that_came_in_its_order_somewhere_is_late_nowhere() -> None:
     late = Watch().add(of_sites(0, {}), 3).add(of_sites(1, {}), 2)
     in_time = Watch().add(of_sites(2, {}), 2)
@@ -262,11 +291,17 @@ def test_drift_of_scores_is_the_one_of_an_obvious_twin() -> None:
     assert found.since == str(starts[reached[-1]] + 1)
 
 
-def test_the_level_before_labels_is_that_of_the_shares() -> None:
+def test_options_before_labels_are_those_of_the_shares_and_of_the_drift() -> None:
     rng = np.random.default_rng(2)
     probs = rng.dirichlet([1.0, 1.0], 900)
     labeled, later = Predictions(probs[:600], (rng.random(600) < probs[:600, 1]).astype(int)), probs[600:]
-    shift = before_labels(labeled, {"1": later[:100], "2": later[100:]}, level=0.5).shift
+    parts = {"1": later[:100], "2": later[100:]}
+    found = before_labels(labeled, parts, level=0.5, alpha=0.2, horizon=4)
+    shift, scores = found.shift, {label: part[:, 1] for label, part in parts.items()}
+    drift = score_drift(labeled.probs[:, 1], scores, 0.2, 4)
+    assert (found.drift.needed, found.drift.log_e.tolist()) == (drift.needed, drift.log_e.tolist())
+    half = norm.isf(0.25) * np.sqrt((later[:, 1] * later[:, 0]).sum()) / len(later)
+    assert [found.low, found.high] == pytest.approx([found.expected - half, found.expected + half])
     expected = prior_shift(labeled, later, 0.5).shift
     assert shift is not None
     assert expected is not None
