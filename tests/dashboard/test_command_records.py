@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import calib_core as cc
 from calib_core.evaluation import advice
 from calib_core.text import percent
 from dashboard.cli import main
+from dashboard.commands import audit
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +115,10 @@ def test_apply_says_the_share_of_rows_that_are_not_answered() -> None:
     assert 0.02 < silent < 0.48
     said = CliRunner().invoke(main, ["apply", "cal.json", "three.csv", "-o", "out.csv"]).stderr
     assert f"({percent(silent)} abstained)" in said
+
+
+def test_an_audit_says_the_share_of_rows_that_a_model_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit._Audit, "coverage", {"Original": 1.0, "Meta-Cal": 0.25})
+    words = ["audit", "risk.csv", "--notion", "confidence", "--estimator", "ece"]
+    said = CliRunner().invoke(main, words).stdout
+    assert re.findall(r".* answers .* of the rows\.", said) == [f"Meta-Cal answers {percent(0.25)} of the rows."]
