@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import calib_core as cc
 from calib_core import Recipe
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.recommendation import Recommendation
+from dashboard.exhibits.recommendation import Recommendation, about_table, everywhere
 from dashboard.report import CHAPTERS
 from dashboard.selection import Selection, Source
 from tests.dashboard.test_views import APP, opened
@@ -197,3 +198,17 @@ def test_a_use_is_stated_in_the_drawer_and_refused_there(risks: str) -> None:
     app.run()
     assert [each.value for each in app.warning if "No calibrator is chosen for the stated use" in each.value]
     assert ticked(app) == ()
+
+
+def test_the_table_of_a_choice_says_which_rows_its_numbers_are_of():
+    rng = np.random.default_rng(0)
+    risk = rng.beta(2, 5, 300)
+    rows = cc.Predictions(np.column_stack([1 - risk, risk]), (rng.random(300) < risk).astype(int))
+    fit, test = rows.take(np.arange(200)), rows.take(np.arange(200, 300))
+    folds, held_out = (cc.choose(fit, candidates=[LOGISTIC], folds=3, held_out=given) for given in (None, test))
+    assert "averaged over folds; the AUROC of calib audit pools rows of all folds" in about_table(folds)
+    assert "averaged over folds" not in about_table(held_out)
+    source = SimpleNamespace(everywhere="the source without its slice")
+    scene = SimpleNamespace(models=SimpleNamespace(shown=[SimpleNamespace(source=source)]))
+    assert everywhere(held_out, scene) == "This advice is about all 300 rows, not only this slice."
+    assert everywhere(folds, scene) == "This advice is about all 200 rows, not only this slice."

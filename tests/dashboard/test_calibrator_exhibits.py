@@ -15,7 +15,7 @@ from calib_core.text import begun, percent, points
 from calib_core.text import short_percent as in_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.calibrators import NOTIONS
+from dashboard.exhibits.calibrators import NOTIONS, effects
 from dashboard.exhibits.columns import NOT_KNOWN, written
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene
@@ -170,3 +170,15 @@ def test_a_recalibration_cell_by_cell_is_learned_on_the_calibration_rows() -> No
     rows = (scene.get(scene.model.calibration), scene.get(scene.model.predictions))
     pairs = {recipe.title: cc.diagrams.validity_by_cell(recipe.build(), *rows) for recipe in scene.partitions}
     same(frame, cc.calls.stacked(pairs, "partition"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [(0.3, 0.2, "falls from 30.0 % to 20.0 %"), (0.2, 0.3, "rises from 20.0 % to 30.0 %"), (0.3, 0.3, "stays 30.0 %")],
+)
+def test_the_mean_risk_falls_to_a_smaller_number_and_rises_to_a_larger_one(
+    before: float, after: float, said: str
+) -> None:
+    line = {"risk": after, "risk_before": before, "observed": 0.25, "abstained": 0.0, "class_changed": 0.0}
+    (_, mean), _ = effects(line | {"accuracy": 0.8, "accuracy_before": 0.8})
+    assert mean == f"Mean risk {said}; the observed frequency is 25.0 %."

@@ -56,7 +56,16 @@ def test_json_has_every_number(answers: Path) -> None:
     assert (record["share"]["low"], record["share"]["high"]) == (found.interval.low, found.interval.high)
     assert record["gap"]["value"] == pytest.approx(0.9 - found.interval.point)
     assert record["share"]["marked_by_people"] == 60
-    assert record["share"]["judge_errors"]["low"] == found.errors.interval.low
+    errors = {"value": "point", "low": "low", "high": "high", "tested": "tested"}
+    assert record["share"]["judge_errors"] == {
+        **{name: getattr(found.errors.interval, field) for name, field in errors.items()},
+        "passes_right": found.errors.passes_right,
+        "passes_wrong": found.errors.passes_wrong,
+        "people_say_right": found.errors.right,
+        "people_say_wrong": found.errors.wrong,
+        "why_not": found.errors.why,
+    }
+    assert found.errors.passes_right > 0.7 > 0.3 > found.errors.passes_wrong
     assert record["gap"]["judge_errors"] is None
     assert not record["share"]["tested"]
 

@@ -26,6 +26,7 @@ from shown_models import judged
 
 import calib_core as cc
 from calib_core import ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
+from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.evaluation.study import error_keys
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import FAMILIES
@@ -41,7 +42,7 @@ from dashboard.report.exhibited import ExhibitParts
 from dashboard.report.picture import PARTS, as_json, on_paper, printed
 from dashboard.report.request import Request
 from dashboard.report.sections import data as data_section
-from dashboard.report.sections import for_event, slices
+from dashboard.report.sections import for_event, front_page, slices
 from dashboard.report.sections.again import settings_table
 from dashboard.report.sections.front_page import HeadlineAnswer, _judged, _rows, _score, headline
 from dashboard.selection import Selection, Source
@@ -806,3 +807,30 @@ def test_weighted_rows_with_dates_have_a_report_without_periods() -> None:
     request = Request(chosen(source=Source(data=key, reading='{"weights":"w"}')), Options())
     told = [block.text for block in slices.blocks(request) if isinstance(block, Paragraph)]
     assert "Periods are compared for rows without weights, as they arrive." in told
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("within", ", but within the tolerance"),
+        ("too close to call", ", but perhaps within the tolerance"),
+        ("too few rows to tell", ", but perhaps within the tolerance"),
+        ("miscalibrated", ""),
+        (None, ""),
+    ],
+)
+def test_a_significant_gap_is_only_said_to_be_tolerated_if_the_verdict_shows_it(monkeypatch, verdict, said):
+    monkeypatch.setattr(front_page.line_words, "primaries", lambda scene: None)
+    primary = SimpleNamespace(line=SimpleNamespace(verdict=verdict))
+    scene = SimpleNamespace(titles=["a", "b"], get=lambda call: {"b": None, "a": primary})
+    assert front_page._proven(SimpleNamespace(scene=scene)) == said
+
+
+def test_few_rows_per_bin_are_counted_and_so_are_those_below_a_bin_of_most_rows():
+    frame = pd.DataFrame({"model": "a", "count": [7.0, 0.0, FEW_ROWS, 5.0, 300.0], "lower": [0.5, 0.6, 0.7, 0.8, 0.95]})
+    frame = pd.concat([frame, frame.assign(model="b", count=1.0)])
+    stars = SimpleNamespace(table=SimpleNamespace(frame=frame[frame["count"] > 0]))
+    few, most = front_page._thin(SimpleNamespace(titles=["a", "b"]), stars)
+    assert few.startswith(f"2 bins contain fewer than {FEW_ROWS} rows (12 rows in all, hollow marks)")
+    rest = 12 + FEW_ROWS
+    assert most.endswith(f"a confidence above 95 %; only {rest} rows have a lower confidence.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -244,3 +246,19 @@ def test_every_recalibrated_risk_is_compared_with_its_own_file() -> None:
         np.testing.assert_array_equal(found.claimed, wanted.claimed)
     bases = [scene.get(model.base.predictions) for model in after]
     assert not np.array_equal(bases[0].probs, bases[1].probs), "or one could stand for the other"
+
+
+def test_the_first_of_many_models_is_compared_with_the_three_after_it(monkeypatch):
+    lines = {"note": "", "low": -0.2, "high": -0.1, "p": 0.001, "verdict": "better"}
+    scene = SimpleNamespace(
+        bases=[SimpleNamespace(title=name, predictions=name) for name in "abcde"],
+        get=lambda rows: pd.DataFrame(
+            [
+                {"first": p, "second": q, "first_value": 0.1, "second_value": 0.2, **lines}
+                for p, q in combinations(rows, 2)
+            ]
+        ),
+    )
+    monkeypatch.setattr("dashboard.exhibits.pairs.call", lambda function, rows, notion, key: rows)
+    said = [sentence.split(":")[0] for sentence in better(scene)]
+    assert said == [f"By log loss, a is better than {name}" for name in "bcd"]

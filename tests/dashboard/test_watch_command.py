@@ -9,12 +9,16 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
+from calib_core import Predictions
+from calib_core.monitoring import Watch, write_watch
 from dashboard.cli import main
 from dashboard.commands import watch as watch_command
+from dashboard.commands._shared_options import ReadingOptions
 
 SCHEMA = Draft202012Validator(
     json.loads(Path(watch_command.__file__).with_name("watch.schema.json").read_text("utf-8"))
@@ -186,6 +190,24 @@ def test_a_file_is_closed_or_given_up(folder: Path) -> None:
     assert "2026-11" not in watch("--period", "2026-11", "--close").stdout
 
 
+def test_a_file_whose_missing_labels_are_accepted_is_added(folder: Path) -> None:
+    late_labels(folder, 0.62)
+    assert "62 outcomes in 1 period. 38 rows have no outcome" in watch(*JOINED, "--accept", "unlabelled").stdout
+
+
+def test_an_alarm_about_a_slice_alone_has_its_exit_code_in_the_record_too(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    risk, site = rng.uniform(0.2, 0.6, 600), np.arange(600) % 4
+    happened = np.where(site == 0, 1, np.where(site < 3, 0, rng.random(600) < risk)).astype(int)
+    rows = Predictions(np.column_stack([1 - risk, risk]), happened, metadata=pd.DataFrame({"site": site.astype(str)}))
+    write_watch(Watch(limit=0.3, by=("site",)).add(rows, 1), folder / "watch.json")
+    found = watch("--json")
+    record = json.loads(found.stdout)
+    assert (record["of_all_rows"], record["of_slices"], record["alarm"]) == (False, True, True)
+    assert found.exit_code == record["exit_code"] == 1
+    assert "To choose an update" not in watch().stdout  # which would be an update for all rows
+
+
 def test_a_baseline_of_the_gate_is_the_limit(folder: Path) -> None:
     gate = CliRunner().invoke(main, ["gate", "week-0.csv", "--max-ece", "0.1", "--bins", "10", "--format", "json"])
     (folder / "released.json").write_text(gate.stdout)
@@ -247,6 +269,13 @@ def test_slices_are_named_since_when_in_every_form(folder: Path) -> None:
     assert told["calib_watch_alarm", ""] == 1
     assert told["calib_watch_slice_off", "site=north"] == 0
     assert told["calib_watch_slice_off", "site=south"] == 1
+    fields = ["alarm", "gap", "gap_low", "gap_high", "rows", "periods"]
+    whole = dict(zip(fields, fields, strict=True)) | {"evidence": "e_value", "evidence_needed": "needed"}
+    expected = {(f"calib_watch_{name}", ""): record[field] for name, field in whole.items()}
+    of_slices = {"evidence": "e_value", "off": "stands_out", "gap_low": "gap_low", "gap_high": "gap_high"}
+    for name, field in of_slices.items():
+        expected |= {(f"calib_watch_slice_{name}", line["slice"]): line[field] for line in record["slice_lines"]}
+    assert told == {**expected, ("calib_watch_rows_waiting", ""): 0}
 
 
 @pytest.mark.parametrize(
@@ -300,6 +329,13 @@ def test_a_file_without_labels_is_looked_at_and_not_added(folder: Path) -> None:
     alone = CliRunner().invoke(main, ["watch", "--state", "none.json", "bare.csv", "--before-labels", "week-0.csv"])
     assert alone.exit_code == 0
     assert not (folder / "none.json").exists()
+
+
+def test_a_look_before_labels_has_the_share_of_one_period(folder: Path) -> None:
+    """Each period of a year may be looked at once, so that all looks share the false alarms of the year."""
+    (folder / "bare.csv").write_text("risk\n0.1\n0.4\n0.3\n")
+    given = Watch(alpha=0.1, horizon=4), Path("bare.csv"), Path("week-0.csv"), ReadingOptions()
+    assert watch_command._before_labels(*given).drift.needed == pytest.approx(2 / (0.1 / 4))
 
 
 def test_labeled_rows_beside_a_file_have_no_place_elsewhere(folder: Path) -> None:

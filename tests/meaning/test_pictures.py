@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -135,3 +136,21 @@ def test_over_time_a_ratio_is_tolerated_only_where_it_is_the_smaller_error():
     """A ratio of 1.25 is an error of 9 points at this mean risk of 37 %."""
     assert not ByPeriod.by_ratio(data_of("year", eps=0.02, ratio=1.25).scene)
     assert ByPeriod.by_ratio(data_of("year", eps=0.2, ratio=1.25).scene)
+
+
+@pytest.mark.parametrize(
+    ("eps", "said"), [(0.02, "errors of up to 2 points"), (0.2, "a ratio of observed to expected")]
+)
+def test_over_time_the_words_name_the_tolerance_that_is_used(eps, said):
+    assert f"Tolerated: {said}" in ByPeriod().words(data_of("year", eps=eps, ratio=1.25).scene).caption
+
+
+def test_over_time_rows_without_a_date_and_groups_in_several_periods_are_counted(monkeypatch):
+    scene = data_of("year").scene
+    found = replace(scene.get(ByPeriod().found(scene)), without_date=31, linked=17)
+    monkeypatch.setattr(type(scene), "get", lambda self, call: found)
+    monkeypatch.setattr(ByPeriod, "found", lambda self, scene: None)
+    monkeypatch.setattr(ByPeriod, "by_ratio", lambda self, scene: False)
+    notes = ByPeriod(by="seen").words(scene).notes
+    assert "31 rows without a date are left out." in notes
+    assert any(note.startswith("17 groups have rows in several periods.") for note in notes)

@@ -26,13 +26,14 @@ def test_it_is_the_weighted_average_of_its_members():
     assert blend.weights_.tolist() == [0.25, 0.125, 0.625]
 
 
-def test_its_weights_are_those_of_a_slow_loop_over_left_out_rows():
-    p = rows(300, sharp=1.3)
+@pytest.mark.parametrize("weights", [None, np.arange(300) % 3 + 1.0, np.linspace(0.1, 3, 300)])
+def test_its_weights_are_those_of_a_slow_loop_over_left_out_rows(weights):
+    p = rows(300, sharp=1.3, weights=weights)
     blend = CALIBRATORS.make("blend", members=KEYS, random_state=5).fit_on(p)
     totals = dict.fromkeys(("identity", *KEYS), 0.0)
-    for where, _, rest in dealt_out(p, 10, 5):
+    for where, copies, rest in dealt_out(p, 10, 5):
         for key in totals:
-            totals[key] -= losses(CALIBRATORS.make(key).fit_on(rest).apply(p.take(where))).sum()
+            totals[key] -= copies @ losses(CALIBRATORS.make(key).fit_on(rest).apply(p.take(where)))
     odds = {key: np.exp(0.35 * (total - totals["temperature"])) for key, total in totals.items()}
     wanted = {key: value / sum(odds.values()) for key, value in odds.items()}
     kept = {key: weight for key, weight in wanted.items() if weight >= LEAST}

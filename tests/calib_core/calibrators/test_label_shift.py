@@ -114,6 +114,27 @@ def test_shares_of_unlabeled_rows_are_found_inside_their_intervals():
     assert np.mean(np.array(tests) <= 0.5) >= 0.25
 
 
+@pytest.mark.parametrize(("known", "unknown"), [(40, 400), (400, 40), (60, 60)])
+def test_intervals_of_shares_have_the_noise_of_labeled_and_of_unlabeled_rows(known, unknown):
+    """A slow twin: how far each row moves the estimate, by a little more weight for it alone."""
+    rng = np.random.default_rng(known)
+    source, (x, _) = labeled(rng, known), drawn(NEW, unknown, rng)
+    target, old = posterior(x, OLD), np.bincount(source.labels, minlength=3) / known
+    shift = prior_shift(source, target, 0.8).shift
+
+    def moved(weights, shares):
+        return estimated_shares(target, weights / weights.sum(), shares)
+
+    flat, little = np.full(unknown, 1 / unknown), 1e-4
+    of_target = [moved(flat + little * row, old) - moved(flat, old) for row in np.eye(unknown)]
+    of_source = [moved(flat, (old + little * row) / (1 + little)) - moved(flat, old) for row in np.eye(3)]
+    variance = (np.square(of_target).sum(axis=0) / unknown**2 + old @ np.square(of_source) / known) / little**2
+    half = 1.2815516 * np.sqrt(variance)
+    assert shift.high - shift.low == pytest.approx(
+        np.clip(shift.target + half, 0, 1) - np.clip(shift.target - half, 0, 1), rel=0.02
+    )
+
+
 @pytest.mark.parametrize(("known", "unknown"), [(200, 3000), (3000, 200)])
 def test_the_noise_of_the_check_is_that_of_few_labeled_or_few_unlabeled_rows(known, unknown):
     """With 60 samples a share of .5 has a standard error of .065; both estimates share the unlabeled rows."""

@@ -11,14 +11,14 @@ from calib_core import Predictions, figures
 from calib_core.monitoring import OverTime, over_time
 
 
-def _drawn(factor: float, column: str) -> tuple[OverTime, go.Figure]:
+def _drawn(factor: float, column: str, **options: float) -> tuple[OverTime, go.Figure]:
     rng = np.random.default_rng(1)
     risk, week = rng.beta(2, 5, 2400).clip(0.01, 0.99), np.arange(2400) // 200
     happened = rng.random(2400) < np.where(week < 4, risk, factor * risk)
     seen = (np.datetime64("2026-01-05") + 7 * week).astype(str)
     columns = pd.DataFrame({"week": week, "seen": seen})
     rows = Predictions(np.column_stack([1 - risk, risk]), happened.astype(int), metadata=columns)
-    found = over_time(rows, column)
+    found = over_time(rows, column, **options)
     return found, figures.over_time(found)
 
 
@@ -80,8 +80,12 @@ def test_the_alarm_and_the_time_since_the_error_began_are_drawn_where_they_are(
 
 
 def test_without_an_alarm_neither_is_drawn() -> None:
-    found, figure = _drawn(1.0, "week")
+    found, figure = _drawn(1.0, "week", level=0.5, alpha=0.2)
     assert not found.answer.alarm
+    headings = " ".join(note.text for note in figure.layout.annotations)
+    # The level of single periods, and that of all looks.
+    assert "marks with 50 % interval" in headings
+    assert "80 % band for looks at any time" in headings
     assert len(figure.layout.shapes) == 1
     assert not any("alarm" in note.text for note in figure.layout.annotations)
     assert not any(str(trace.name).startswith("since week") for trace in figure.data)

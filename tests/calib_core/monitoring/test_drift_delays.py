@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from calib_core import InputError, Predictions
 from calib_core.monitoring import Watch, drift_delays
-from calib_core.monitoring.drift_delays import DRIFTS, METHODS, _drawn, _drift, _log_e
+from calib_core.monitoring.drift_delays import DRIFTS, METHODS, _drawn, _drift, _line, _log_e
 
 
 def test_the_evidence_is_that_of_a_watch() -> None:
@@ -27,6 +28,40 @@ def test_drifts_have_their_shapes() -> None:
     assert found["season"].min() == pytest.approx(-0.1, abs=1e-3)
     assert found["slice"][10].tolist() == [0.1, 0, 0, 0, 0] * 2
     assert not found["none"].any()
+
+
+@pytest.mark.parametrize(("shape", "slices"), [("slice", 5), ("step", 1)])
+def test_corrected_tests_are_of_each_slice_and_period(shape: str, slices: int) -> None:
+    """First alarms by hand, from the same draws: each of the tests of a year has its part of 5 %, on two sides."""
+    periods, rows, draws, start = 8, 60, 12, 3
+    found = drift_delays(shape, 0.3, start, periods, rows, draws, random_state=1).frame().set_index("method")
+    rng, firsts = np.random.default_rng(1), {"bonferroni": [], "cumulative": []}
+    for _ in range(200):  # years without a drift come first
+        _drawn(rng, np.zeros((periods, rows)))
+    for _ in range(draws):
+        scores, happened = _drawn(rng, _drift(shape, 0.3, start, periods, rows))
+        for method, first in firsts.items():
+            alarms = [
+                period + 1
+                for period in range(periods)
+                for each in range(slices)
+                for s, y in [(part[slice(0 if method == "cumulative" else period, period + 1), each::slices]
+                              for part in (scores, happened))]
+                if 2 * norm.sf(abs((y - s).sum()) / np.sqrt((s * (1 - s)).sum())) < 0.05 / periods / slices
+            ]  # fmt: skip
+            first.append(min(alarms, default=np.inf))
+    for method, first in firsts.items():
+        line = found.loc[METHODS[method]]
+        assert line["false_alarms"] == np.mean([each < start for each in first])
+        expected = np.quantile(first, (0.1, 0.5, 0.9), method="inverted_cdf")
+        ends = np.where(np.isfinite(expected), expected, np.nan)
+        assert line[["early", "median", "late"]].tolist() == pytest.approx(ends, nan_ok=True)
+
+
+def test_an_alarm_in_the_first_period_of_a_drift_is_true() -> None:
+    line = _line("x", np.array([3.0, 3.0, 2.0, np.inf, 9.0]), 3, "step")
+    assert (line["false_alarms"], line["found"], line["median"]) == (0.2, 0.75, 3.0)
+    assert _line("x", np.array([3.0, 2.0, np.inf, np.inf]), 3, "none")["false_alarms"] == 0.5
 
 
 def test_promises_of_a_year_are_kept_and_those_of_periods_are_not() -> None:

@@ -16,7 +16,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams import edges_said
 from calib_core.inference import per_class_tests, share_ends, share_test
-from calib_core.slices.findings import headline
+from calib_core.slices.findings import group_warnings, headline
 from calib_core.text import at_level, share_range, told_apart
 
 NUMBERS = [
@@ -558,3 +558,17 @@ def test_slices_are_a_kind_of_places_only_where_a_column_divides_the_rows():
     named = cc.findings(p.replace(metadata=pd.DataFrame({"c": numbering})), 5, by="c")
     assert (named["kind"] == "slice").any()
     np.testing.assert_array_equal(named.query("kind == 'bin'").set_index("bin")["p_corrected"], of_bins[2])
+
+
+@pytest.mark.parametrize(("limit", "warned"), [(0.05, True), (0.07, True), (0.1, False), (0.2, False)])
+def test_a_gate_warns_of_a_group_by_the_nearer_end_of_its_interval(limit, warned):
+    """The gap of 16 points is significant, and its interval at 90 % is from 7.3 to 23.9 points."""
+    sex = pd.DataFrame({"sex": ["f"] * 100 + ["m"] * 100})
+    rows = Predictions([[0.5, 0.5]] * 200, [1] * 66 + [0] * 34 + [1] * 50 + [0] * 50, metadata=sex)
+    table = cc.findings(rows)
+    line = table[table["place"] == "sex = f"].iloc[0]
+    low, high = share_ends(np.array([0.66]), np.array([100.0]), True, 0.9)
+    assert [line["low"], line["high"]] == pytest.approx([low[0], high[0]])
+    assert line["stands_out"]
+    assert 0.07 < low[0] - 0.5 < 0.1
+    assert bool(group_warnings(table, limit)) == warned

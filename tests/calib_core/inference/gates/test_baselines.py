@@ -166,7 +166,7 @@ def test_rows_are_too_few_by_the_smallest_error_that_the_baseline_can_have(beyon
     after = estimate(sure(400, 352), "confidence")
     usual = typical_high(after.question, level_of_each(0.9))
     before = replace(baseline(OLD), low=0.004, point=0.03, high=0.06)
-    found = increase(after, before, usual - before.low + beyond)
+    found = increase(after, before, usual - before.low + beyond, overlap="any")
     assert found.low < found.allowed < found.high
     assert found.word == ("too few rows to tell" if beyond < 0 else "too close to call")
 
