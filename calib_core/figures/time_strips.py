@@ -109,7 +109,7 @@ def over_time(found: OverTime) -> go.Figure:
 def _gap_words(found: OverTime) -> str:
     level = short_percent(1 - found.answer.alpha)
     if not found.answer.alarm:
-        return f"Mean gap so far in points, observed minus predicted, with a {level} band for looks at any time"
+        return f"Mean gap so far in points, observed minus predicted, with the {level} band for looks at any time"
     return f"Mean gap in points, observed minus predicted: since the beginning, and since {found.since} (dashed)"
 
 

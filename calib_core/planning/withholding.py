@@ -60,7 +60,7 @@ class Miscoverage(Plan):
     y_title = "probability of withholding too many"
     basis = (
         "Exact for independent rows without tied scores; with ties it is a bound. With a file, a tenth of its correct "
-        "calibration rows is held out."
+        "calibration rows is set aside."
     )
 
     def _fact(self, name: str, rows: RowsInUse) -> Any:

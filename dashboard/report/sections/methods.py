@@ -66,7 +66,7 @@ INTERVALS = (
     "the confidence error. The rule has one exception that uses outcomes: if only the top-label error is clearly "
     "above the tolerance, this error decides. Classes with too few predictions below full confidence are pooled. All "
     f"classes are pooled if the upper end would otherwise be over {BUDGET:g} times that of the confidence error. "
-    "Other results are not corrected for multiple testing unless they say so.",
+    "Other results are not corrected for multiple testing unless this is stated.",
     "Rough guide. An interval is called so if no simulation covers a case like it.",
 )
 SCALE = caption(on_scale_of).partition(". ")[2]

@@ -1,4 +1,4 @@
-"""What a watch answers, from its definition: a year alone, slices by their rows, whole states, merges and drift."""
+"""Answers of a watch by their definitions: a year alone, slices by their rows, whole states, merges and drift."""
 
 from __future__ import annotations
 
