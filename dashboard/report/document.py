@@ -155,7 +155,7 @@ class Heading:
 class Figure:
     """Captioned figure of a diagram; ``label`` describes it for screen readers, ``name`` is the slug of its files.
 
-    ``width`` is its part of the page: "full", "rows", "low", "main" (next to a narrow column) or "half".
+    ``width`` is its part of the page: "full", "rows", "low", "flat", "main" (next to a narrow column) or "half".
     """
 
     name: str

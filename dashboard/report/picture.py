@@ -41,6 +41,7 @@ PARTS = {
     "main": PagePart(_MAIN, 0.6, gap=1.15, strip=0.75),
     "half": PagePart(_HALF, 0.58),
     "low": PagePart(_WHOLE, 0.64),
+    "flat": PagePart(_WHOLE, 0.46),
     "rows": PagePart(_WHOLE, 0.84),
 }
 """Parts of a report's page that figures take."""

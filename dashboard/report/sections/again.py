@@ -32,8 +32,8 @@ def settings_table(request: Request) -> TypesetTable:
         "bins": request.scene.in_bins,
         "tolerance": short_percent(selection.eps),
         "model shown in detail": request.chosen.title,
-        "kind of calibration in the curves": REDUCTIONS[request.scene.notion].title,
-        "kind of calibration by class": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
+        "notion of the curves": REDUCTIONS[request.scene.notion].title,
+        "notion by class": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
         "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
         "band of curves": curve.band.replace("-", " "),
@@ -41,8 +41,7 @@ def settings_table(request: Request) -> TypesetTable:
         "slow estimators": "with intervals and floors" if selection.exhibit("estimators").params else "values only",
         **_division(source),
         **({"test rows judged": part} if (part := session.parts(source).where) else {}),
-        "seed of resampling": "0",
-        "redraws and resamples": f"{RESAMPLES:,}",
+        "redraws and resamples": f"{RESAMPLES:,}, with seed 0",
     }
     frame = pd.DataFrame({"setting": list(chosen), "value": list(chosen.values())})
     return TypesetTable(
@@ -76,9 +75,8 @@ def versions_table() -> TypesetTable:
 def blocks(request: Request) -> Iterator[Block | None]:
     """Yield the same choices as a command, as Python, and as a recipe."""
     yield Paragraph(
-        "The same file, settings and versions give the same numbers. This HTML file also contains them as a "
-        "recipe: calib report FILE --like REPORT.html -o again.html, with --test or --other for further files. "
-        "The Python code and the recipe are left out when this page is printed."
+        "The same file, settings and versions give the same numbers. This HTML file contains them as a recipe: calib "
+        "report FILE --like REPORT.html -o again.html. Python code and recipe are not printed."
     )
     options = request.options
     options_chosen = {name: getattr(options, name) for name in ("title", "author", "left_out", "added", "style")}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from calib_core import REDUCTIONS, NotAnswerable, Recipe
 from dashboard.exhibits import line_words
-from dashboard.report import exhibited
 from dashboard.report.document import Block, Folded, Heading, Paragraph
 from dashboard.report.exhibited import NUMBERS, ExhibitParts, folded, shown, side_by_side
 from dashboard.report.request import Request
@@ -39,7 +39,8 @@ def blocks(request: Request) -> Iterator[Block | None]:
         if request.of_event:
             others.insert(0, Paragraph(TWO_CLASSES, aside=True))
         yield Folded("Results for all other notions", tuple(others))
-    yield from exhibited.blocks(Recipe("EXHIBITS", "unbinned"), scene)
+    bounds = yield from shown(Recipe("EXHIBITS", "unbinned"), scene)
+    yield from (*bounds.headed(), *_table_first(bounds))
     tests = yield from shown(Recipe("EXHIBITS", "tests"), scene)
     trade = yield from shown(chosen("trade"), scene)
     yield from (*tests.headed(), *tests.everything)
@@ -55,10 +56,17 @@ def _shorter(numbers: tuple[Block, ...]) -> Iterator[Block]:
     return (block for block in numbers if not (isinstance(block, Paragraph) and block.text in explained))
 
 
+def _table_first(found: ExhibitParts) -> Iterator[Block]:
+    """Yield the table, with the sentences that say the same collapsed and not printed."""
+    yield from dataclasses.replace(found, notes=()).everything
+    if found.notes:
+        yield Folded("The same in sentences", found.notes)
+
+
 def _traded(found: ExhibitParts, *, selected: bool) -> Iterator[Block]:
     """Yield the figure unless it is a single point, which compares nothing, and no option of it was chosen."""
     if selected or found.table is None or len(found.table.frame) > 1:
-        yield from folded(found)
+        yield from folded(found, width="flat")
 
 
 def _deciding(scene: Scene) -> str:
