@@ -377,7 +377,7 @@ class CalibratorChoice(OneLine):
         kept = self._contract.keeps_argmax and self._contract.output in ("full", "same")
         if kept:
             return "No risk crosses 50 %, so no predicted class changes."
-        return "Some risks can cross 50 %, so a decision at 50 % can change."
+        return "It can move risks across 50 %, so a decision at 50 % can change."
 
     @property
     def of_event(self) -> bool:

@@ -130,8 +130,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "bins",
             "Calibrators over bins",
-            "The true squared error after recalibration, by number of bins. With more bins, it grows much by histogram "
-            "binning, and little by scaling-binning.",
+            "The true squared error after recalibration, by number of bins. With more bins, it grows a lot for "
+            "histogram binning, and little for scaling-binning.",
             "P2 Fig. 9",
             _SQUARED,
             _maps((5, 10, 15, 20)),
@@ -142,7 +142,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "intervals",
             "Intervals",
-            "How often 90 % intervals include the true error. They are for the error in their bins, in these rows.",
+            "How often 90 % intervals include the true error. The true error is that in the same bins and rows.",
             "",
             (Series("ECE", "ece"), Series("Squared error", "debiased-l2"), Series("Brier score", "brier")),
             n=(100, 300, 1000),

@@ -179,7 +179,7 @@ class HistogramBinning(Plan):
         )
 
 
-@PLANS.register("balance", "Do bins of equally many rows stay equal on new rows?", reference="P2 Lemma 4.3")
+@PLANS.register("balance", "Do bins of equal size get equally many new rows?", reference="P2 Lemma 4.3")
 @dataclass(frozen=True)
 class Balance(Plan):
     """Probability that a bin of equally many calibration rows gets less than half or more than twice its share later.

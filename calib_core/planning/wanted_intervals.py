@@ -320,7 +320,7 @@ def _highs_of_most(question: Question, error: float, level: float) -> tuple[tupl
     return tuple(sorted((float(m), high) for m, high in measured.items()))
 
 
-@PLANS.register("verified", "Rows to verify a calibrator with few different outputs", reference="P2 Section 5")
+@PLANS.register("verified", "Rows to check the error of a calibrator with few outputs", reference="P2 Section 5")
 @dataclass(frozen=True)
 class Verified(_OfTheData):
     """Typical upper end for the error of a calibrated model with few outputs, such as scaling-binning, on new rows.

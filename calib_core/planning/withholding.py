@@ -121,7 +121,9 @@ class Miscoverage(Plan):
         return f"{text}. Only a tenth is held out, so {whole:,} correct calibration rows are needed."
 
 
-@PLANS.register("abstaining-rates", "Accuracy of rates measured for a model that abstains", reference="P4 eq. 4 and 7")
+@PLANS.register(
+    "abstaining-rates", "How exact are measured rates of a model that abstains?", reference="P4 eq. 4 and 7"
+)
 @dataclass(frozen=True)
 class AbstainingRates(Plan):
     """Distance of a rate measured on test rows from the true rate, by the number of rows.
@@ -188,7 +190,7 @@ class AbstainingRates(Plan):
         return f"A distance of {points_of(short_percent(self.error))} or less needs {several(self.needed())}."
 
 
-@PLANS.register("abstaining-gain", "Maximum gain from abstaining", reference="P4 eq. 2 and 6")
+@PLANS.register("abstaining-gain", "Confidence error that remains when a model abstains", reference="P4 eq. 2 and 6")
 @dataclass(frozen=True)
 class AbstainingGain(Plan):
     """Confidence ECE that remains in some bins with any map, by the share of incorrect rows still answered.

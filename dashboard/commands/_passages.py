@@ -18,7 +18,9 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 
 WITHIN, NOT_WITHIN = 0, 1
 COULD_NOT, UNDECIDED = "could not run", "undecided"
-_OF_A_SUBSET = "The result is about all rows. First part of the rows (bin, class or slice) with a significant error:"
+_OF_A_SUBSET = (
+    "The result is about all judged rows together. A part of them (bin, class or slice) has a significant error:"
+)
 _SHOWS_ALL = "To see all of them, run calib show findings FILE."
 
 

@@ -85,7 +85,7 @@ def command(
     The exit code is 0 if the whole confidence interval of the error is below the limit (within). It is 1 for all other
     verdicts. Miscalibrated: the whole interval is above the limit, and a perfectly calibrated model shows such an error
     in at most 5 % of samples (p). Too few rows to tell: even the interval of a perfectly calibrated model would usually
-    include the limit. Too close to call: all other cases. The estimate itself never decides.
+    include the limit. Too close to call: all other cases. Only the ends of the interval decide, not the estimate.
 
     The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning needs a
     decision (undecided). Warnings are about the file, the bins, or a group of rows that is shown to be off by more

@@ -220,7 +220,7 @@ def other_conclusions(lines: Sequence[Mapping[Any, Any]]) -> str:
     >>> pair = {"first": "a", "second": "b"}
     >>> unclear, worse = pair | {"title": "Log loss", "verdict": "cannot tell"}, pair | {"verdict": "worse"}
     >>> other_conclusions([unclear, worse | {"title": "Accuracy"}, worse | {"title": "Confidence ECE"}])
-    'By accuracy and confidence ECE, b is better (not corrected for the number of measures).'
+    'By accuracy and confidence ECE, b is better (this is not corrected for comparing by several measures).'
     >>> other_conclusions([worse | {"title": "Log loss"}, worse | {"title": "Accuracy"}])
     ''
     """
@@ -232,7 +232,7 @@ def other_conclusions(lines: Sequence[Mapping[Any, Any]]) -> str:
     if not calls:
         return ""
     parts = "; ".join(f"by {listed(titles)}, {name} is better" for name, titles in calls.items())
-    return f"{begun(parts)} (not corrected for the number of measures)."
+    return f"{begun(parts)} (this is not corrected for comparing by several measures)."
 
 
 def _better_of(line: Mapping[Any, Any]) -> str:

@@ -251,7 +251,7 @@ def test_a_subset_that_is_far_off_is_named_beside_a_pass():
     off = table[table["stands_out"] & (table["kind"] != "direction")]
     assert off["kind"].iloc[0] == "predicted class"
     assert subset == off["finding"].iloc[0]
-    assert f"with a significant error: {subset} " in text
+    assert f"has a significant error: {subset} " in " ".join(text.split())
     assert "run calib show findings FILE." in text
     assert cases["right"][1] is None
     assert "with a significant error" not in cases["right"][0]

@@ -41,7 +41,7 @@ def test_a_summary_is_gated_as_its_rows_are():
     there, here = (run("gate", name, "--max-ece", "0.02", "--rows", "all") for name in (ROWS, "counts.parquet"))
     assert here.exit_code == there.exit_code == 1
     # A summary does not have the rows of subsets.
-    lines = [line for line in there.stdout.splitlines() if not line.startswith("The result is about all rows.")]
+    lines = [line for line in there.stdout.splitlines() if not line.startswith("The result is about all judged rows")]
     assert here.stdout.splitlines()[1:] == lines[1:]
 
 
