@@ -73,7 +73,8 @@ def grid(
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
     whole = len(shown) <= WRITTEN
     fit = None if least else fitted(columns, frame, exhibit.aside, pick is not None)
-    lines = max(_lines(column, frame) for column in columns) if fit is None else fit.lines
+    # A list to choose from is on screen as a whole: its lines are close, and long words are cut.
+    lines = fit.lines if fit is not None and pick is None else max(_lines(column, frame) for column in columns)
     means = {each.name: each.meaning or None for each in exhibit.declared(frame)}
     config = {
         part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole, means, fit)

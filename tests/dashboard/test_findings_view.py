@@ -148,8 +148,9 @@ def test_nothing_is_said_where_nothing_stands_out() -> None:
 
 def test_page_one_of_the_report_has_its_top_line() -> None:
     request = Request(Selection(source=DIGITS, calibrators=()), Options())
-    (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
-    (listed,) = [block for block in page.right if isinstance(block, Paragraph) and block.lead == "Main findings."]
+    beside = [block for block in summary.blocks(request) if isinstance(block, Beside)]
+    parts = [part for block in beside for part in (*block.left, *block.right)]
+    (listed,) = [part for part in parts if isinstance(part, Paragraph) and part.lead == "Main findings."]
     assert listed.text == " ".join(found_in(DIGITS)["finding"].head(summary.LISTED))
 
 
