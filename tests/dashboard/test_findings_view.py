@@ -12,7 +12,7 @@ from dashboard import session
 from dashboard.chart import drawn
 from dashboard.chart.click import Click, slot
 from dashboard.exhibits import EXHIBITS
-from dashboard.report.document import Beside, Paragraph
+from dashboard.report.document import Beside, Heading, Paragraph
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source
@@ -150,7 +150,9 @@ def test_page_one_of_the_report_has_its_top_line() -> None:
     request = Request(Selection(source=DIGITS, calibrators=()), Options())
     beside = [block for block in summary.blocks(request) if isinstance(block, Beside)]
     parts = [part for block in beside for part in (*block.left, *block.right)]
-    (listed,) = [part for part in parts if isinstance(part, Paragraph) and part.lead == "Main findings."]
+    (heading,) = [i for i, part in enumerate(parts) if isinstance(part, Heading) and part.text == "Main findings"]
+    listed = parts[heading + 1]
+    assert isinstance(listed, Paragraph)
     assert listed.text == " ".join(found_in(DIGITS)["finding"].head(summary.LISTED))
 
 
