@@ -122,9 +122,10 @@ class OfQuestion(_shared_options.Listing):
         title = PLANS[key].title
         texts = (title if title.endswith("?") else f"{title}.", f"{PLANS[key].caption} {_TERMS.get(key, '')}")
         with formatter.indentation():
+            margin = " " * formatter.current_indent
             for text in texts:
                 formatter.write_paragraph()
-                formatter.write_text(text.strip())
+                formatter.write(f"{click.wrap_text(text.strip(), formatter.width, margin, margin)}\n")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write nothing: the questions are above the options."""

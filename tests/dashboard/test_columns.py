@@ -110,7 +110,7 @@ def test_a_long_table_has_percent_and_points_too() -> None:
     columns = of.share("observed"), of.gap()
     frame = pd.DataFrame({"observed": [0.5], "gap": [-0.125]})
     shown = exhibited.in_percent(frame, columns)
-    forms = [dict(exhibited._settings(column, False, False, dict.fromkeys(frame, None))) for column in columns]
+    forms = [dict(exhibited._settings(column, False, False, dict.fromkeys(frame, None), None)) for column in columns]
     printed = [settings[name]["type_config"]["format"] % shown[name][0] for settings in forms for name in settings]
     assert printed == ["50.0\N{NO-BREAK SPACE}%", "-12.5 points"]
 

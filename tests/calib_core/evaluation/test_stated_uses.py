@@ -549,9 +549,11 @@ def test_a_blend_needs_the_rows_of_its_members_by_weight():
     assert mine == rounded_up(mean) > 0
     assert f"For a good fit, the blend needs about {mine} calibration rows; you have 900." in found.price
     assert simplicity(found.recipe, 5)[-1] == np.inf, "a blend stays the least simple"
-    (members,) = (text for text in found.price if text.startswith("The blend averages"))
-    for member in params["members"]:
-        assert f"{inside(member.title)} ({short_percent(line_of(found, member.title)['weight'])})" in members
+    (members,) = (text for text in found.price if text.startswith("The blend is a weighted average"))
+    by_weight = sorted(params["members"], key=lambda member: -line_of(found, member.title)["weight"])
+    for i, member in enumerate(by_weight):
+        weight = short_percent(line_of(found, member.title)["weight"])
+        assert (f"{inside(member.title)} ({weight})" in members) == (i < 3), "the largest three"
 
 
 def test_a_blend_that_harms_a_group_is_named_beside_the_calibrator_that_replaces_it():
