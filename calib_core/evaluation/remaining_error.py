@@ -274,7 +274,9 @@ class Remaining(OneLine):
         if self.word != MISCALIBRATED:
             if not of_events or line.ratio_word == "within":
                 but = (
-                    f". The ratio of observed to expected events is within its tolerance, {ratio}" if of_events else ""
+                    f". Afterwards, the ratio of observed to expected events is within its tolerance, {ratio}"
+                    if of_events
+                    else ""
                 )
                 within = f"the remaining {error} is within the tolerance of {limit}"
                 return f"The rows do not show whether {within}{but}."

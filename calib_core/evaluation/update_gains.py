@@ -108,8 +108,8 @@ class UpdateGains(OneLine):
         common = lines["intercept"]
         where = f"On {rows}, o" if rows else "O"
         return (
-            f"{where}ne shift for all rows would leave {self.title} at a ratio of observed to expected events (O:E) of "
-            f"{written(common['oe_value'])} and bring the others to {written(common['oe_others'])}."
+            f"{where}ne shift for all rows would result in a ratio of observed to expected events (O:E) of "
+            f"{written(common['oe_value'])} for {self.title}, and of {written(common['oe_others'])} for the others."
         )
 
     def _line(self) -> str:

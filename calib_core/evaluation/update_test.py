@@ -22,7 +22,7 @@ NO_UPDATE, INTERCEPT, LOGISTIC = "none", "intercept", "logistic recalibration"
 CALIBRATORS_OF = ("intercept", "logistic-recalibration")
 """Keys of the calibrators that are the updates of the procedure."""
 _ADVICE = {
-    NO_UPDATE: "one update for all rows together is not needed",
+    NO_UPDATE: "for all rows together, no update is needed",
     INTERCEPT: "for all rows together, a new intercept is enough",
     LOGISTIC: "for all rows together, a new intercept and slope are needed (logistic recalibration)",
 }

@@ -99,8 +99,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "squares",
             "Plug-in and debiased",
-            "The distance of estimates of the squared calibration error from its known value in the same bins. With "
-            "many bins and few rows, debiased estimates are much closer than plug-in estimates, which include chance.",
+            "The distance between estimates of the squared calibration error and its known value in the same bins. "
+            "With many bins and few rows, debiased estimates are much closer than plug-in estimates. Plug-in "
+            "estimates include the part that chance adds; debiased estimates subtract it.",
             "P2 Fig. 4, on a known distribution instead of a network",
             (*_binned("Plug-in", "rmsce", (10, 100)), *_binned("Debiased", "debiased-l2", (10, 100))),
             measure="mse",
@@ -119,8 +120,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "calibrators",
             "Calibrators over rows",
-            "The true squared error after recalibration, by number of calibration rows. It falls in proportion to one "
-            "over the rows if the calibrator can represent the true curve.",
+            "The true squared error after recalibration, by number of calibration rows. If the calibrator can "
+            "represent the true curve, ten times as many rows make it about ten times smaller.",
             "P2 Fig. 8 and 11",
             _SQUARED,
             (*_maps((10,)), Series("Platt scaling", "platt")),
@@ -130,8 +131,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "bins",
             "Calibrators over bins",
-            "The true squared error after recalibration, by number of bins. With more bins, it grows a lot for "
-            "histogram binning, and little for scaling-binning.",
+            "The true squared error after recalibration, by number of bins. With more bins, it grows much after "
+            "histogram binning, and little after scaling-binning.",
             "P2 Fig. 9",
             _SQUARED,
             _maps((5, 10, 15, 20)),
@@ -142,7 +143,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "intervals",
             "Intervals",
-            "How often 90 % intervals include the true error. The true error is that in the same bins and rows.",
+            "How often 90 % intervals include the true error, that is, the error of the drawn rows in the interval's "
+            "bins.",
             "",
             (Series("ECE", "ece"), Series("Squared error", "debiased-l2"), Series("Brier score", "brier")),
             n=(100, 300, 1000),
@@ -152,7 +154,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "models",
             "Estimators over many models",
-            "The relative error that 95 % of samples stay below: the median over models fitted on Gaussian mixtures.",
+            "The relative error of the estimate that 95 % of samples stay below. It is the median over models fitted "
+            "on Gaussian mixtures.",
             "P5 Fig. 2, twelve models instead of 540",
             (
                 Series("ECE", "ece"),

@@ -179,7 +179,7 @@ class HistogramBinning(Plan):
         )
 
 
-@PLANS.register("balance", "Do bins of equal size get equally many new rows?", reference="P2 Lemma 4.3")
+@PLANS.register("balance", "Do bins with equal row counts stay balanced on new rows?", reference="P2 Lemma 4.3")
 @dataclass(frozen=True)
 class Balance(Plan):
     """Probability that a bin of equally many calibration rows gets less than half or more than twice its share later.
@@ -291,7 +291,9 @@ class ScalingBinningPlan(Plan):
 
 
 @PLANS.register(
-    "estimating", "Rows needed to estimate an error, by number of bins", reference="P2 Theorems 5.3 and 5.4"
+    "estimating",
+    "Rows for plug-in and debiased estimates, by number of bins",
+    reference="P2 Theorems 5.3 and 5.4",
 )
 @dataclass(frozen=True)
 class Estimating(Plan):

@@ -306,10 +306,7 @@ class Validation(Plan):
         float | None, Range(0.01, 1000, log=True), "Beta: beta", "second parameter of this distribution"
     ] = None
     threshold: Annotated[
-        float,
-        Range(0, 0.99),
-        "Threshold",
-        "risk above which someone acts, for the net benefit; 0 leaves it out",
+        float, Range(0, 0.99), "Threshold", "risk above which someone acts, for the net benefit; 0: left out"
     ] = 0.0
     ratio_width: Annotated[float, _WIDTH, "Width for O:E", "target width of the interval of O:E"] = 0.2
     slope_width: Annotated[

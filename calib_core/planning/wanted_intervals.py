@@ -50,7 +50,9 @@ _LEAST_IN_BIN = 20
 
 
 @PLANS.register(
-    "accuracy-interval", "Rows for an interval of the accuracy, or of another share", reference="Clopper & Pearson 1934"
+    "accuracy-interval",
+    "Rows for an interval of the accuracy, or of another rate",
+    reference="Clopper & Pearson 1934",
 )
 @dataclass(frozen=True)
 class AccuracyInterval(Plan):
@@ -130,7 +132,7 @@ class _OfTheData(Plan):
         return fewest(lambda n: float(self._between(np.array([float(n)]))[0]) < limit, limit)
 
 
-@PLANS.register("error-interval", "Rows for an interval of the calibration error")
+@PLANS.register("error-interval", "Rows for a narrow interval of the calibration error")
 @dataclass(frozen=True)
 class ErrorInterval(_OfTheData):
     """Width of the interval for the calibration error with more, or fewer, rows like those in use.
@@ -320,7 +322,7 @@ def _highs_of_most(question: Question, error: float, level: float) -> tuple[tupl
     return tuple(sorted((float(m), high) for m, high in measured.items()))
 
 
-@PLANS.register("verified", "Rows to check the error of a calibrator with few outputs", reference="P2 Section 5")
+@PLANS.register("verified", "Rows to bound the error of a calibrator with few outputs", reference="P2 Section 5")
 @dataclass(frozen=True)
 class Verified(_OfTheData):
     """Typical upper end for the error of a calibrated model with few outputs, such as scaling-binning, on new rows.

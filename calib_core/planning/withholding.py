@@ -29,7 +29,7 @@ EVERY_ROW, MOST_JUMPS = 400, 200
 """Number of rows up to which a curve with jumps is evaluated at each one, and jumps drawn beyond."""
 
 
-@PLANS.register("miscoverage", "Rows to set the uncertainty above which a model abstains", reference="P4 eq. 5")
+@PLANS.register("miscoverage", "Rows to set a threshold above which a model abstains", reference="P4 eq. 5")
 @dataclass(frozen=True)
 class Miscoverage(Plan):
     """Probability that a threshold withholds too many correct rows, by the number of held-out correct rows.
@@ -121,9 +121,7 @@ class Miscoverage(Plan):
         return f"{text}. Only a tenth is held out, so {whole:,} correct calibration rows are needed."
 
 
-@PLANS.register(
-    "abstaining-rates", "How exact are measured rates of a model that abstains?", reference="P4 eq. 4 and 7"
-)
+@PLANS.register("abstaining-rates", "Sampling error of the rates of a model that abstains", reference="P4 eq. 4 and 7")
 @dataclass(frozen=True)
 class AbstainingRates(Plan):
     """Distance of a rate measured on test rows from the true rate, by the number of rows.
@@ -190,7 +188,7 @@ class AbstainingRates(Plan):
         return f"A distance of {points_of(short_percent(self.error))} or less needs {several(self.needed())}."
 
 
-@PLANS.register("abstaining-gain", "Confidence error that remains when a model abstains", reference="P4 eq. 2 and 6")
+@PLANS.register("abstaining-gain", "Minimum ECE in the worst bins if a model abstains", reference="P4 eq. 2 and 6")
 @dataclass(frozen=True)
 class AbstainingGain(Plan):
     """Confidence ECE that remains in some bins with any map, by the share of incorrect rows still answered.

@@ -19,9 +19,10 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 WITHIN, NOT_WITHIN = 0, 1
 COULD_NOT, UNDECIDED = "could not run", "undecided"
 _OF_A_SUBSET = (
-    "The result is about all judged rows together. A part of them (bin, class or slice) has a significant error:"
+    "The result is about all judged rows together. At least one part of them (a bin, class or slice) has a significant "
+    "error:"
 )
-_SHOWS_ALL = "To see all of them, run calib show findings FILE."
+_SHOWS_ALL = "To see all such parts, run calib show findings FILE."
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,9 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
     "REDUCTIONS",
     "--notion",
     help="Notion of calibration. By default that of the baseline. Without one: event for two classes. With more, "
-    "top-label if there are enough rows for separate classes, else confidence. One exception looks at the outcomes: if "
-    "only the top-label error is above the maximum, it decides, even with few rows.",
+    "top-label if there are enough rows for separate classes, else confidence. These rules do "
+    "not use the outcomes. One exception does: if only the top-label error is above the maximum, the notion is "
+    "top-label, even with few rows.",
 )
 @_shared_options.member(
     "ESTIMATORS", "--estimator", show_default="ece, or the baseline's", help="Estimator of the error."
@@ -85,16 +86,16 @@ def command(
     The exit code is 0 if the whole confidence interval of the error is below the limit (within). It is 1 for all other
     verdicts. Miscalibrated: the whole interval is above the limit, and a perfectly calibrated model shows such an error
     in at most 5 % of samples (p). Too few rows to tell: even the interval of a perfectly calibrated model would usually
-    include the limit. Too close to call: all other cases. Only the ends of the interval decide, not the estimate.
+    include the limit. Too close to call: all other cases.
 
     The exit code is 2 if the check could not run. It is also 2 if the error is within the limit, but a warning needs a
-    decision (undecided). Warnings are about the file, the bins, or a group of rows that is shown to be off by more
-    than the limit. For this, its whole interval has to be farther off than the limit, not only its estimate. The output
-    names the option that settles each warning. --accept lets the file pass despite it.
+    decision (undecided). Warnings are about the file, the bins, or a group of rows whose error is shown to exceed
+    the limit. For this, the whole interval of this error has to be above the limit. The output names
+    the option that settles each warning. --accept lets the file pass despite it.
 
-    Calibration can be measured in several ways, called notions. The gate uses one, chosen without looking at the
-    outcomes (--notion). Two classes have a second limit, for the ratio of observed to expected events. If several files
-    are given, all must pass.
+    Calibration can be measured in several ways, called notions. The gate uses one of them; --notion explains how
+    it is chosen. A file with two classes has a second limit, for the ratio of observed to expected events. If several
+    files are given, all must pass.
 
     The gate judges the same rows as calib audit and the dashboard: all rows if there are at most 1,000, else a held-out
     half. With --judge all it judges every row.

@@ -93,7 +93,8 @@ def command(
     samples from TRUTH, and compares the error estimated from each sample with the known one. Every number has a 90 %
     interval, because the number of samples is limited.
 
-    An experiment has its own estimators and sample sizes. With --estimator, you choose them yourself.
+    An experiment is a comparison with fixed estimators, calibrators and sample sizes; they are listed at the end,
+    too. With --estimator, you choose your own instead.
 
     The first example compares estimators on a curve through three points, the second one calibrators with different
     numbers of bins. The third one compares two estimators on 200 samples of 100 and of 1,000 rows.

@@ -92,8 +92,9 @@ _TERMS = {
     "abstaining-gain": _ABSTAINS,
     "validation": "O:E is the ratio of observed to expected events. The calibration slope is 1 for a calibrated model, "
     "and less if high risks are too high and low risks too low. The AUROC is the probability that a row with the event "
-    "has a higher risk than a row without it. The net benefit is the share of all rows that are true alarms, minus the "
-    "weighted share that are false alarms. The weight is the odds of the risk at which someone acts.",
+    "has a higher risk than a row without it. The net benefit is the share of rows that are true alarms minus the "
+    "weighted share that are false alarms. The weight is the odds of the risk at which someone acts. Standardized: "
+    "divided by the share of rows with the event.",
 }
 """Meaning of the terms in a question's title and numbers."""
 
@@ -188,13 +189,14 @@ def command(
 ) -> None:
     """Find a sample size, or what a sample size guarantees.
 
-    QUESTION is one of the names below. Its answer needs numbers, such as the number of rows. They come from options,
-    or from a FILE of predictions. To see what a question means and which options it has, run calib plan QUESTION
-    --help. Without QUESTION, every question is answered for which the numbers are known.
+    QUESTION is one of the names below. Its answer needs numbers, such as the number of rows. Most numbers are
+    taken from a FILE of predictions, or set by options. To explain a question and list its options with their
+    defaults, run calib plan QUESTION --help. Without QUESTION, every question is answered for which the numbers are
+    known.
 
-    The first example lists the options of the question "within". The second answers all questions for a file,
-    and the third only "within", for an error of 0.02. The last two need no file. They show how wrong histogram binning
-    can be with 50 rows in each bin, and how exact the validation of a risk is with 2,000 rows.
+    The first example lists the options of the question "within". The next two need a file: one answers all
+    questions, the other only "within", for an error of 0.02. The last two need no file. They show how
+    wrong histogram binning can be with 50 rows in each bin, and how exact the validation of a risk is with 2,000 rows.
 
     \b
     Examples:

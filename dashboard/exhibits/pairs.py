@@ -201,7 +201,8 @@ def conclusion(line: Mapping[Any, Any], key: str, level: float = LEVEL) -> str:
         return f"{by} {first} is better than {second}: {values} ({sure})."
     if line["verdict"].startswith("worse"):
         values = f"{measured(line['second_value'], unit)} against {measured(line['first_value'], unit)}"
-        return f"{by} {second} is better than {first}: {values} ({sure}, {first} minus {second})."
+        sure = f"{first} minus {second}: {at_level(level)} interval {low} to {high}, {chance(line['p'])}"
+        return f"{by} {second} is better than {first}: {values} ({sure})."
     if line["verdict"] == "equivalent":
         return f"{by} {first} and {second} are equivalent within the margin: {values} ({sure})."
     if line["verdict"] == "not worse":
@@ -220,7 +221,7 @@ def other_conclusions(lines: Sequence[Mapping[Any, Any]]) -> str:
     >>> pair = {"first": "a", "second": "b"}
     >>> unclear, worse = pair | {"title": "Log loss", "verdict": "cannot tell"}, pair | {"verdict": "worse"}
     >>> other_conclusions([unclear, worse | {"title": "Accuracy"}, worse | {"title": "Confidence ECE"}])
-    'By accuracy and confidence ECE, b is better (this is not corrected for comparing by several measures).'
+    'By accuracy and confidence ECE, b is better. These verdicts are not corrected for the number of measures.'
     >>> other_conclusions([worse | {"title": "Log loss"}, worse | {"title": "Accuracy"}])
     ''
     """
@@ -232,7 +233,7 @@ def other_conclusions(lines: Sequence[Mapping[Any, Any]]) -> str:
     if not calls:
         return ""
     parts = "; ".join(f"by {listed(titles)}, {name} is better" for name, titles in calls.items())
-    return f"{begun(parts)} (this is not corrected for comparing by several measures)."
+    return f"{begun(parts)}. These verdicts are not corrected for the number of measures."
 
 
 def _better_of(line: Mapping[Any, Any]) -> str:

@@ -79,10 +79,10 @@ _LARGEST_OF = (
     ),
     (
         _WHERE + _OR_CONFIDENCE,
-        r"the error of the confidence, because its estimate is larger than that for the risk \1\2",
-        r"The error was estimated for the risk \1\2, and for the confidence (the probability of the predicted class). "
-        r"The true error of the risk is at least as large as either of these. So the larger estimate is given, here "
-        r"that for the confidence.",
+        r"the error of the confidence, which is estimated to be larger than that of the risk \1\2",
+        r"The error of the risk was estimated twice: from the risk \1\2, and from the confidence (the probability of "
+        r"the predicted class). Apart from chance, neither estimate exceeds the true error. So the larger one is "
+        r"given: that from the confidence.",
     ),
 )
 """Descriptions of the largest of several errors, the same for sentences, and a sentence of its own."""
@@ -627,7 +627,7 @@ def in_sentences(about: str) -> str:
     The description itself is stored with the baselines of gates, so it does not change with our wording.
 
     >>> print(in_sentences(f"the error over 9 groups of rows{_OR_CONFIDENCE}"))
-    the error of the confidence, because its estimate is larger than that for the risk over 9 groups of rows
+    the error of the confidence, which is estimated to be larger than that of the risk over 9 groups of rows
     """
     for pattern, words, _ in _LARGEST_OF:
         about = re.sub(pattern, words, about)
@@ -638,9 +638,9 @@ def of_several(about: str) -> str:
     """Return the sentences on which of several errors an interval is for; empty if it is for one.
 
     >>> of_several(f"the error over 9 groups of rows{_OR_CONFIDENCE}{GIVEN}").partition(".")[0]
-    'The error was estimated for the risk over 9 groups of rows, and for the confidence (the probability of the ...'
+    'The error of the risk was estimated twice: from the risk over 9 groups of rows, and from the confidence (the ...'
     """
-    about = about.partition(GIVEN)[0]
+    about = about.partition(GIVEN)[0].replace("in these bins", "in bins")
     return next((re.sub(pattern, text, about) for pattern, _, text in _LARGEST_OF if re.match(pattern, about)), "")
 
 

@@ -868,7 +868,7 @@ def test_where_one_site_is_off_the_headline_is_its_own_update_and_the_others_sta
     assert (after.probs[~others, 1] < p.probs[~others, 1]).all()
     said = cc.evaluation.advice.sentences(found, update=update)
     assert said[0].startswith(found.headline)
-    assert "would leave c at a ratio of observed to expected events (O:E) of " in said[1]
+    assert "would result in a ratio of observed to expected events (O:E) of " in said[1]
     assert "gain" not in said[1], "one gain for one map"
 
 
@@ -1062,7 +1062,9 @@ def test_the_error_that_remains_has_its_interval_and_the_half_that_is_open_is_na
     assert line.interval in left.fall
     open_ratio = line.ratio_word != "within"
     assert ("Nor do they show" in left.sentence) == open_ratio
-    assert (". The ratio of observed to expected events is within its tolerance," in left.sentence) == (not open_ratio)
+    assert (". Afterwards, the ratio of observed to expected events is within its tolerance," in left.sentence) == (
+        not open_ratio
+    )
 
 
 def test_where_the_model_stays_the_folds_counted_are_those_of_the_calibrator_named():
