@@ -17,8 +17,8 @@ _TYPE, _PADDING, _CHOICE = 14, 20, 40
 """Size of type, and pixels around the text of a cell and of the boxes that select a line."""
 _WIDEST, _WRAPPED, _SENTENCE = 400, 180, 300
 """Largest width of a column of words, and the smallest to which words and sentences are wrapped, in pixels."""
-_MOST_LINES, _MOST_PICKED = 5, 2
-"""Largest number of lines of a wrapped cell, and in a grid that shows all its lines."""
+_MOST_LINES = 5
+"""Largest number of lines of a wrapped cell."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def fitted(
     widths = {columns[i].heading: math.floor(least[i] + part * (wide[i] - least[i])) for i in words}
     lines = max((_lines(columns[i], head, widths[columns[i].heading]) for i in words), default=1)
     hidden = tuple(column.heading for i, column in enumerate(columns) if i not in shown)
-    return FittedColumns(widths, min(lines, _MOST_PICKED if picked else _MOST_LINES), hidden)
+    return FittedColumns(widths, min(lines, _MOST_LINES), hidden)
 
 
 def _width(column: Column, frame: pd.DataFrame) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -247,28 +247,30 @@ class Chain:
 
     def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
         """The upper end that a ``share`` of calibrated models stay below: the largest over its lines."""
-        own = max(line.typical_high(estimator, level, count, share) for line in self._that_bound(estimator))
-        of = target(estimator)
-        if of is None or of[0] not in _ABOVE or (below := self._mean_absolute) is None:
-            return own
-        _, scale = of
-        others = [scale(below.typical_high(below.estimator, level, count, share))]
-        if of[0] == _LARGEST and (square := self._mean_square) is not None:
-            others.append(square._bins.typical_high(square.estimator, level, count, share))
-        return max(own, *others)
+        ends = (
+            (line.typical_high(own, level, count, share), squared) for line, own, squared in self._that_raise(estimator)
+        )
+        return max(end * end if squared else end for end, squared in ends)
 
     def usually_reaches(self, estimator: object, limit: float, level: float, count: int) -> bool:
         """Whether ``typical_high`` is at least ``limit``, from as few draws as decide it."""
-        if any(line.usually_reaches(estimator, limit, level, count) for line in self._that_bound(estimator)):
-            return True
-        of = target(estimator)
-        if of is None or of[0] not in _ABOVE or (below := self._mean_absolute) is None:
-            return False
-        least = math.sqrt(limit) if error_scale(estimator).squared else limit
-        if below.usually_reaches(below.estimator, least, level, count):
-            return True
-        square = self._mean_square if of[0] == _LARGEST else None
-        return square is not None and square._bins.usually_reaches(square.estimator, limit, level, count)
+        return any(
+            line.usually_reaches(own, math.sqrt(limit) if squared else limit, level, count)
+            for line, own, squared in self._that_raise(estimator)
+        )
+
+    def _that_raise(self, estimator: object) -> Iterator[tuple[InBins | Chain, object, bool]]:
+        """The lines whose largest end is the upper one of this estimator: each with its own, and whether it is squared.
+
+        Squared errors are at least the square of the mean absolute one, and the largest error is at least both.
+        """
+        yield from ((line, estimator, False) for line in self._that_bound(estimator))
+        scale = error_scale(estimator)
+        if target(estimator) is None or scale.order not in _ABOVE or (below := self._mean_absolute) is None:
+            return
+        yield below, below.estimator, scale.squared
+        if scale.order == _LARGEST and (square := self._mean_square) is not None:
+            yield square._bins, square.estimator, False
 
     def rows_needed(self, estimator: object, limit: float, level: float, error: float) -> float | None:
         """Rows with which the upper end is below the limit in 8 of 10 samples, for the line that needs most."""
