@@ -34,7 +34,7 @@ house: $(VENV)/.dev-installed
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	MYPY_NUM_WORKERS=2 $(BIN)/mypy
+	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.commit_subjects
 

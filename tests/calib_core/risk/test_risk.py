@@ -409,7 +409,7 @@ def test_few_events_have_an_interval_of_the_slope_and_no_point():
 def test_points_lie_in_their_intervals_in_random_data():
     """The lines are all those of a summary; with Firth's profile only, a maximum likelihood slope can be outside."""
     outside = 0
-    for run in range(30):
+    for run in range(12):
         rng = np.random.default_rng([4, run])
         n, spread = int(rng.choice([30, 50, 200])), float(rng.choice([1, 2, 4]))
         x = rng.normal(rng.choice([-2, 0]), spread, n)

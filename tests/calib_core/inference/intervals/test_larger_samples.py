@@ -138,7 +138,7 @@ def test_rows_at_which_half_of_samples_are_within_would_fail():
     assert share_within(spread, 0.0, by_the_middle) < 0.8 - MARGIN
 
 
-@pytest.mark.parametrize("key", ["ece", "rmsce", "mce", "debiased-l2", "smece"])
+@pytest.mark.parametrize("key", ["ece", "rmsce", "mce", "debiased-l2", pytest.param("smece", marks=pytest.mark.wide)])
 @pytest.mark.parametrize(("notion", "k"), [("event", 2), ("class-wise", 3)])
 def test_whether_the_typical_end_reaches_a_limit_is_known_without_it(notion, k, key):
     """Only the draws that decide are made, and of mean absolute errors only whether their ends reach the limit."""
