@@ -38,6 +38,8 @@ _NUMBERS, _BESIDE = 28, 14
 """Pixels between two panels side by side, for the last number of one axis and the first of the next."""
 _NARROW = 600
 """Pixels of the screen below which a figure takes its narrow form."""
+_LOW = 200
+"""Pixels of a vertical axis below which labels next to marks would meet: their places are shares of its height."""
 LEGEND = "legend"
 """Name of the annotations of a legend."""
 _SPARE = 12
@@ -98,14 +100,9 @@ def _narrowed(spec: dict[str, Any], wide: float) -> None:
     """Give a figure its narrow form, if it has one in its ``meta`` and the column is narrow."""
     layout = spec["layout"]
     narrow = _meta(layout).get("narrow")
-    if wide >= _NARROW:
-        return
-    for kind in ("annotations", "shapes"):
-        layout[kind] = [thing for thing in layout.get(kind, ()) if thing.get("name") != DIRECT]
-    for trace in spec["data"]:
-        if isinstance(trace.get("meta"), dict) and trace["meta"].get(DIRECT):
-            trace["showlegend"] = True
-    if narrow is None:
+    if wide < _NARROW or _upright(layout) < _LOW:
+        _with_legend_for_labels(spec)
+    if wide >= _NARROW or narrow is None:
         return
     for name, value in narrow["layout"].items():
         both = isinstance(value, dict) and isinstance(layout.get(name), dict)
@@ -114,6 +111,22 @@ def _narrowed(spec: dict[str, Any], wide: float) -> None:
     for trace in spec["data"]:
         if trace.get("name") in narrow.get("texts", ()):
             trace["text"] = narrow["texts"][trace["name"]]
+
+
+def _upright(layout: Mapping[str, Any]) -> float:
+    """Return the length of the first vertical axis in pixels."""
+    low, high = (layout.get("yaxis") or {}).get("domain") or (0, 1)
+    return float((high - low) * (layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]))
+
+
+def _with_legend_for_labels(spec: dict[str, Any]) -> None:
+    """Name marks in the legend instead of in labels next to them."""
+    layout = spec["layout"]
+    for kind in ("annotations", "shapes"):
+        layout[kind] = [thing for thing in layout.get(kind, ()) if thing.get("name") != DIRECT]
+    for trace in spec["data"]:
+        if isinstance(trace.get("meta"), dict) and trace["meta"].get(DIRECT):
+            trace["showlegend"] = True
 
 
 def _meta(layout: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -27,13 +27,13 @@
   fit();
   window.addEventListener("resize", fit);
   // What does not fit on a page begins the next: figures of the page before grow into the room that this leaves. After
-  // a page without figures, the next figure shrinks a little and fits; where that is not enough, rows of the page's
-  // tables are further apart.
+  // a page without figures that may grow, the next figure or those of the page shrink a little and what is next fits;
+  // where that is not enough, rows of the page's tables are further apart.
   const PAGE = (269 / 25.4) * 96; // pixels of a page between the margins of page.css
   // Height of the plot of page one as a share of its width: wanted, below which type is smaller, and at least.
   const SHAPE = 0.8, FLAT = 0.5, LOWEST = 0.2;
-  const BLANK = 0.2, MOST = 1.75, LEAST = 0.8; // share of a page, growth and shrinking of a figure
-  const SPARE = 12, AIR = 12, MARGIN = 8; // pixels: below a figure, between rows, the empty end of page one
+  const BLANK = 0.2, MOST = 1.75, LEAST = 0.75; // share of a page, growth and shrinking of a figure
+  const SPARE = 12, AIR = 20, MARGIN = 8; // pixels: below a figure, between rows, the empty end of page one
   async function fill() {
     const second = document.querySelector("h3.page"); // page one ends above it
     const later = places.filter((place) => !second || second.compareDocumentPosition(place) & 4);
@@ -49,13 +49,9 @@
     }
   }
   async function resize(figures) {
-    for (const { place, more } of figures) {
-      const height = specs[place.dataset.figure].layout.height + more;
-      specs[place.dataset.figure].layout.height = height;
-      await Plotly.relayout(place, { height });
-    }
+    for (const figure of figures) await stretch(figure);
   }
-  // The plot of page one grows, and a strip below it keeps its pixels.
+  // A plot grows or shrinks, and a strip below it keeps its pixels.
   async function stretch({ place, more }) {
     const { layout } = specs[place.dataset.figure], inner = place._fullLayout._size.h;
     const by = inner / (inner + more), changes = { height: layout.height + more };
@@ -121,26 +117,31 @@
   function firstGap(after, left) {
     let [page, start, last] = [1, document.querySelector("header").getBoundingClientRect().top, 0];
     const first = start;
-    let rows = [], tables = [];
+    let rows = [], tables = [], fixed = []; // rows of figures that may grow, tables, rows of other figures
     for (const chain of chains()) {
       const top = chain[0].getBoundingClientRect().top, bottom = chain.at(-1).getBoundingClientRect().bottom;
-      if (chain[0].matches("h3.page") && top <= first + PAGE + MARGIN) [page, start, rows, tables] = [2, top, [], []];
+      if (chain[0].matches("h3.page") && top <= first + PAGE + MARGIN) [page, start, rows, tables, fixed] = [2, top, [], [], []];
       if (bottom > start + PAGE && whole(chain.at(-1))) {
         const room = start + PAGE - last;
         if (page > after && room > BLANK * PAGE) {
-          const resized = rows.length ? shared(rows, room - SPARE) : shrunk(chain.at(-1), left, bottom - top + SPARE - room);
+          const resized = rows.length ? shared(rows, room - SPARE) : fitted(chain.at(-1), fixed, left, bottom - top + SPARE - room);
           const lines = tables.flatMap((table) => Array.from(table.tBodies[0].rows)).length;
           const air = Math.min(AIR, (room - BLANK * PAGE) / lines);
           if (resized.length || lines) return { page, resized, air, airy: resized.length ? [] : tables };
         }
-        [page, start, rows, tables] = [page + 1, top, [], []];
+        [page, start, rows, tables, fixed] = [page + 1, top, [], [], []];
+      }
+      // A figure that is higher than a page is cut by its ends.
+      while (bottom > start + PAGE && whole(chain.at(-1))) {
+        [page, start, rows, tables, fixed] = [page + 1, start + PAGE, [], [], []];
       }
       for (const end of ends(chain.at(-1), top)) {
         if (end.bottom <= start + PAGE) continue;
-        [page, start, rows, tables] = [page + 1, end.top, [], []];
+        [page, start, rows, tables, fixed] = [page + 1, end.top, [], [], []];
       }
-      const own = left.filter((place) => chain.at(-1).contains(place));
+      const within = figuresOf(chain.at(-1)), own = within.filter((place) => left.includes(place));
       if (own.length) rows.push(own);
+      else if (within.length) fixed.push(within);
       if (top >= start) tables.push(...chain.at(-1).querySelectorAll("table"));
       last = bottom;
     }
@@ -188,12 +189,18 @@
       })
     );
   }
-  // The figures of a block, so much lower; none if that would be too low.
-  function shrunk(block, left, less) {
-    const own = left.filter((place) => block.contains(place));
-    const heights = own.map((place) => specs[place.dataset.figure].layout.height);
-    const fits = heights.every((height) => height - less >= LEAST * height);
-    return own.length === block.querySelectorAll("[data-figure]").length && fits ? own.map((place) => ({ place, more: -Math.ceil(less) })) : [];
+  // The figures of a block that does not fit, or those of the page before, so much lower; none if that would be too low.
+  function fitted(block, fixed, left, less) {
+    const own = figuresOf(block), lower = own.every((place) => left.includes(place)) ? shrunk([own], less) : [];
+    return lower.length ? lower : shrunk(fixed, less);
+  }
+  function shrunk(rows, less) {
+    const by = Math.ceil(less / rows.length), figures = rows.flat();
+    const fits = figures.every((place) => specs[place.dataset.figure].layout.height * (1 - LEAST) >= by);
+    return fits ? figures.map((place) => ({ place, more: -by })) : [];
+  }
+  function figuresOf(block) {
+    return Array.from(block.querySelectorAll("[data-figure]"));
   }
   Promise.all(drawn)
     .then(fill)
