@@ -243,7 +243,7 @@ def each_alone(p_values: Iterable[float | None]) -> str:
     )
 
 
-ROUGH_GUIDE = "*: a rough guide, not tested by simulation."
+ROUGH_GUIDE = "*: the interval is a rough guide, not tested by simulation."
 
 
 def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tuple[str, ...]]:
