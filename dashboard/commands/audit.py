@@ -327,7 +327,10 @@ def _main_lines(lines: pd.DataFrame, of_chosen_notions: bool, by_chosen_estimato
 
     if not of_chosen_notions and (lines["notion"] == "event").any():
         lines = lines[lines["notion"].isna() | (lines["notion"] == "event")]
-    return lines if by_chosen_estimators else lines[lines["estimator"].isin([*SCORES, ESTIMATOR])]
+    if by_chosen_estimators:
+        return lines
+    refused = lines["estimator"].isna() | (lines["estimator"] == "")  # a notion that does not apply to these rows
+    return lines[refused | lines["estimator"].isin([*SCORES, ESTIMATOR])]
 
 
 def _large_lines(found: _Audit, details: bool) -> list[str]:
