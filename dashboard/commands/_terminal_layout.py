@@ -60,8 +60,8 @@ def paragraph_lines(text: str, room: int) -> list[str]:
 def table_lines(columns: Sequence[Cells], room: int) -> list[str]:
     """Return a table as lines of at most ``room`` characters, unless a single column needs more.
 
-    Headings and cells of words are wrapped where this helps. Columns that do not fit continue below the table, after
-    its first columns: those of words up to the first number, if these take at most half of the room.
+    Headings and cells of words are wrapped where this helps. Columns that do not fit continue below the table, next to
+    its first columns. These are the columns of words before the first number, in at most half of the room.
 
     >>> columns = [Cells(["model", "a"], False), Cells(["value", "0.1"], True), Cells(["interval", "0 to 1"], True)]
     >>> for line in table_lines(columns, 23):

@@ -464,7 +464,7 @@ def _sentences(found: _Audit, name: str, details: bool) -> list[str]:
 
 
 def _terms(found: _Audit) -> list[str]:
-    """Return what the words of a verdict mean, with the tolerances and their options; empty without a verdict."""
+    """Return the meanings of terms of a verdict, with the tolerances and their options; empty without a verdict."""
     from calib_core.inference.verdicts.verdict import tolerated_ratios
     from calib_core.text import at_level, exact_tolerance
 

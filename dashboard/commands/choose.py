@@ -324,7 +324,7 @@ _TERMS = {
 
 
 def _terms(choice: CalibratorChoice, advice: Sequence[str]) -> list[str]:
-    """Return what the recommended calibrators do, and the meanings of the words that are in the advice."""
+    """Return what the recommended calibrators do, and the meanings of terms in the advice."""
     from calib_core.registry.registry import FAMILIES
     from calib_core.text import at_level, inside
 
