@@ -432,7 +432,8 @@ def _text(found: _Audit, lines: pd.DataFrame, details: bool) -> list[str]:
         printed = printed.assign(mark="", title=line_words.starred(printed["title"], marks))
     columns = line_words.columns(printed, "p (uncorrected)")
     columns = columns if details else tuple(each for each in columns if each.made_of[0] not in _ONLY_DETAILS)
-    texts += ["", *_outputs.aligned((*names, *columns), printed), *rough, *_meanings(found, answered, details)]
+    texts += ["", *([_BELOW] if details else []), *_outputs.aligned((*names, *columns), printed), *rough]
+    texts += _meanings(found, answered, details)
     texts += [""] if details else []
     for name, coverage in found.coverage.items():
         if coverage < 1:
@@ -447,6 +448,7 @@ def _text(found: _Audit, lines: pd.DataFrame, details: bool) -> list[str]:
     return texts if details or answered["verdict"].isna().all() else [*texts, line_words.BRIEFLY]
 
 
+_BELOW = "Errors, columns, marks and p are explained below this table."
 _ONLY_DETAILS = ("value", "floor", "p")
 """First columns of a line that are printed with ``--details``."""
 

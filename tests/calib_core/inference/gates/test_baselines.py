@@ -191,7 +191,10 @@ def test_with_as_many_rows_as_are_needed_four_of_five_models_without_error_pass(
         ({"notion": "top-label"}, "top-label, not confidence. Add --notion top-label"),
         ({"estimator": "rmsce"}, "rmsce, not ece. Add --estimator rmsce"),
         ({"bins": "10 equal width"}, "10 equal-width bins, not 15 equal-width bins. Add --bins 10"),
-        ({"bins": "10 equal mass"}, "10 equal-mass bins, not 15 equal-width bins. Add the options --binning and --bins"),
+        (
+            {"bins": "10 equal mass"},
+            "10 equal-mass bins, not 15 equal-width bins. Add the options --binning and --bins",
+        ),
         ({"about": "x"}, "another way than the one here: .* and add --bins 15 here"),
         ({"level": 0.9}, "at 80 %, this check at 90 %. Add --level 0.8"),
     ],
