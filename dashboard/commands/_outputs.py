@@ -152,15 +152,15 @@ def warn(lines: Iterable[object]) -> None:
 def aligned(columns: Sequence[Column], frame: pd.DataFrame) -> list[str]:
     """Return a table as lines of text that fit the terminal; columns without any content are left out.
 
-    Cells are escaped for a terminal before they are measured.
+    PrintedColumn are escaped for a terminal before they are measured.
     """
-    from dashboard.commands._terminal_layout import Cells, table_lines, terminal_width
+    from dashboard.commands._terminal_layout import PrintedColumn, table_lines, terminal_width
     from dashboard.exhibits.columns import NOT_KNOWN, written
 
     texts = [[plain(cell) for cell in line] for line in written(frame, tuple(columns))]
     cells = zip(*texts, strict=True) if texts else ((),) * len(columns)
     every = [
-        Cells([plain(column.heading), *column_cells], column.numeric)
+        PrintedColumn([plain(column.heading), *column_cells], column.numeric)
         for column, column_cells in zip(columns, cells, strict=True)
     ]
     filled = [column for column in every if not texts or set(column.texts[1:]) != {NOT_KNOWN}]

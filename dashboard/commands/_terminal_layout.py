@@ -17,7 +17,7 @@ _NARROWEST = 16
 """Width to which cells of words are wrapped if a table is too wide."""
 
 
-class Cells(NamedTuple):
+class PrintedColumn(NamedTuple):
     """One printed column: its heading, then its cells; ``numeric`` cells are never wrapped."""
 
     texts: Sequence[str]
@@ -57,13 +57,14 @@ def paragraph_lines(text: str, room: int) -> list[str]:
     return [text] if text.startswith("--", len(start)) else _wrapped(text, room, start)
 
 
-def table_lines(columns: Sequence[Cells], room: int) -> list[str]:
+def table_lines(columns: Sequence[PrintedColumn], room: int) -> list[str]:
     """Return a table as lines of at most ``room`` characters, unless a single column needs more.
 
     Headings and cells of words are wrapped where this helps. Columns that do not fit continue below the table, next to
     its first columns. These are the columns of words before the first number, in at most half of the room.
 
-    >>> columns = [Cells(["model", "a"], False), Cells(["value", "0.1"], True), Cells(["interval", "0 to 1"], True)]
+    >>> names, values = PrintedColumn(["model", "a"], False), PrintedColumn(["value", "0.1"], True)
+    >>> columns = [names, values, PrintedColumn(["interval", "0 to 1"], True)]
     >>> for line in table_lines(columns, 23):
     ...     print(line)
     model  value  interval
@@ -83,7 +84,7 @@ def table_lines(columns: Sequence[Cells], room: int) -> list[str]:
     return lines
 
 
-def _parts(columns: Sequence[Cells], room: int) -> Iterator[list[Cells]]:
+def _parts(columns: Sequence[PrintedColumn], room: int) -> Iterator[list[PrintedColumn]]:
     """Yield the columns of each part of the table; all parts start with the same ones."""
     names = next((place for place, column in enumerate(columns) if column.numeric), len(columns) - 1)
     while names > 1 and _total(columns[:names]) > room // 2:
@@ -98,11 +99,11 @@ def _parts(columns: Sequence[Cells], room: int) -> Iterator[list[Cells]]:
     yield part
 
 
-def _total(columns: Sequence[Cells]) -> int:
+def _total(columns: Sequence[PrintedColumn]) -> int:
     return sum(column.least for column in columns) + len(_GAP) * (len(columns) - 1)
 
 
-def _widths(columns: Sequence[Cells], room: int) -> list[int]:
+def _widths(columns: Sequence[PrintedColumn], room: int) -> list[int]:
     """Return the width of each column: first the headings of numbers are wrapped, then words, the widest first."""
     widths, least = [column.width for column in columns], [column.least for column in columns]
     room -= len(_GAP) * (len(columns) - 1)
@@ -113,7 +114,7 @@ def _widths(columns: Sequence[Cells], room: int) -> list[int]:
     return widths
 
 
-def _rows(columns: Sequence[Cells], widths: Sequence[int]) -> Iterator[str]:
+def _rows(columns: Sequence[PrintedColumn], widths: Sequence[int]) -> Iterator[str]:
     for place in range(len(columns[0].texts)):
         cells = [column.lines(place, width) for column, width in zip(columns, widths, strict=True)]
         for line in zip_longest(*cells):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -295,9 +294,8 @@ def _text(
         ]
         lines += ["", *_terms(choice, advised(name)), "", _of_columns(choice), *_outputs.aligned(columns, frame)]
         if not details:  # which also print the notes on calibrators with a gain
-            lines += [
-                f"{line.title}: {line.note}." for line in frame.itertuples() if line.note and math.isnan(line.gain)
-            ]
+            unknown = frame[frame["gain"].isna() & (frame["note"] != "")]
+            lines += [f"{title}: {note}." for title, note in zip(unknown["title"], unknown["note"], strict=True)]
         if choice.recalibrate:
             options = [_shared_options.calibrator_option(each) for each in (choice.simple, choice.recipe) if each]
             which = "this option" if len(options) == 1 else "one of these options"
@@ -325,13 +323,14 @@ _TERMS = {
 
 def _terms(choice: CalibratorChoice, advice: Sequence[str]) -> list[str]:
     """Return what the recommended calibrators do, and the meanings of terms in the advice."""
-    from calib_core.registry.registry import FAMILIES
+    from calib_core.registry.registry import FAMILIES, Recipe
     from calib_core.text import at_level, inside
 
     text, level = " ".join(advice).lower(), at_level(choice.level)
     recipes = [recipe for recipe in (choice.simple, choice.recipe) if recipe and choice.recalibrate]
-    wrapped = (dict(recipe.params).get("binary", recipe) for recipe in recipes)
-    entries = [FAMILIES[recipe.family][recipe.key] for recipe in wrapped]
+    inner = [(recipe, dict(recipe.params).get("binary")) for recipe in recipes]
+    applied = [binary if isinstance(binary, Recipe) else recipe for recipe, binary in inner]
+    entries = [FAMILIES[recipe.family][recipe.key] for recipe in applied]
     return [
         "Calibrator: a correction of predicted probabilities that is fitted to rows with known outcomes.",
         *(f"{entry.title}: {inside(entry.caption)}" for entry in entries),

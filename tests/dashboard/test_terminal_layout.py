@@ -11,24 +11,24 @@ from click.testing import CliRunner
 
 from dashboard.cli import main
 from dashboard.commands import _outputs
-from dashboard.commands._terminal_layout import Cells, paragraph_lines, table_lines
+from dashboard.commands._terminal_layout import PrintedColumn, paragraph_lines, table_lines
 from dashboard.exhibits import columns as of
 
 TITLES = ["calibrator", "Temperature scaling of the confidence", "Beta calibration (prior rows 4) of the confidence"]
 
 
-def numbers(heading: str, *cells: str) -> Cells:
-    return Cells([heading, *cells], True)
+def numbers(heading: str, *cells: str) -> PrintedColumn:
+    return PrintedColumn([heading, *cells], True)
 
 
 @pytest.mark.parametrize("room", [40, 60, 80, 120])
 def test_a_table_fits_the_room_and_has_every_cell(room: int) -> None:
     columns = [
-        Cells(TITLES, False),
+        PrintedColumn(TITLES, False),
         numbers("log loss", "0.642", "0.617"),
         numbers("90 % interval of the gain", "0.255 to 0.612", "0.271 to 0.646"),
         numbers("rows needed (approx.)", "50", "150"),
-        Cells(["verdict", "too few rows to tell", "within tolerance"], False),
+        PrintedColumn(["verdict", "too few rows to tell", "within tolerance"], False),
     ]
     lines = table_lines(columns, room)
     assert max(map(len, lines)) <= room
@@ -40,7 +40,7 @@ def test_a_table_fits_the_room_and_has_every_cell(room: int) -> None:
 
 
 def test_every_part_of_a_table_begins_with_the_names() -> None:
-    columns = [Cells(["name", "a", "b"], False), *(numbers(f"number {i}", "0.1234567", "1") for i in range(9))]
+    columns = [PrintedColumn(["name", "a", "b"], False), *(numbers(f"number {i}", "0.1234567", "1") for i in range(9))]
     lines = table_lines(columns, 40)
     assert "" in lines
     parts = "\n".join(lines).split("\n\n")

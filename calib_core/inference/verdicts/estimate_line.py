@@ -258,7 +258,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     >>> marks, below = marked([("one", True), ("", None), ("two", False)])
     >>> marks, *below  # doctest: +NORMALIZE_WHITESPACE
     (['a', '', 'b*'], 'Mark a: the interval is for one.', 'Mark b: the interval is for two.',
-     '*: a rough guide, not tested by simulation.')
+     '*: the interval is a rough guide, not tested by simulation.')
 
     Errors of several kinds in the same cells share a letter, because the name of a line states its kind.
 
