@@ -96,8 +96,8 @@ def command(
 
     The first line names the rows that are judged. Then comes the verdict: whether the calibration error, the average
     gap between predicted probability and observed frequency, is within the tolerance. Which kind of error this is about
-    is chosen without looking at the outcomes. A table of all errors follows, with intervals. To print what its columns
-    and words mean, add --details.
+    is chosen without looking at the outcomes. A table of the main errors follows, with intervals. To print all errors,
+    with raw values and p-values, add --details.
 
     The first example judges the predictions of a file, the second one only one error, in 10 bins. The next two also
     judge the model after recalibration; --folds is for files with few rows. The fifth names the columns of the file,
@@ -445,6 +445,7 @@ def _text(found: _Audit, lines: pd.DataFrame, details: bool) -> list[str]:
     texts += _floored(found) if (answered["estimator"] == "log-loss").any() else []
     texts += filter(None, [each_alone(lines["p"])]) if details else ()
     texts += line_words.missing(lines)
+    texts += [] if details else line_words.tolerances(answered, found.tolerance)
     return texts if details or answered["verdict"].isna().all() else [*texts, line_words.BRIEFLY]
 
 
@@ -472,15 +473,18 @@ def _terms(found: _Audit) -> list[str]:
 
     if found.verdicts["verdict"].isna().all():
         return []
+    subsets = "Bins: ranges of the predicted probability. Slices: subgroups of the rows, by a column of the file."
+    sliced = any("slices" in text for texts in found.places.values() for text in texts)
     ratio = ""
     if found.verdicts["ratio"].notna().any():
         ratio = f", and {tolerated_ratios(found.ratio)} for observed : expected events (--ratio)"
     return [
         "",
-        "Calibration error: the mean distance between predicted probability and observed frequency.",
+        "Calibration error: the mean distance between predicted probability and observed frequency (ECE in the table).",
         f"Tolerance: the largest error that does not matter, {exact_tolerance(found.tolerance)} (--tolerance){ratio}.",
         "p: the probability that a perfectly calibrated model shows at least as much.",
         f"Interval: such intervals contain the true value in about {at_level(found.level)} of samples, or more.",
+        *([subsets] if sliced else []),
     ]
 
 

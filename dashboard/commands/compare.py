@@ -95,10 +95,10 @@ def command(
     event.
 
     For every pair, the table has both values and their difference, the first minus the second. A difference below 0
-    means that the first model is better; for accuracy, a difference above 0. The difference has an interval, a p-value,
-    and a p-value corrected for the number of pairs (Holm). The verdict is better, worse, equivalent, not worse, or
-    cannot tell; --details defines these words. Errors by class are measured in groups of rows with similar predictions,
-    or in the bins that you choose.
+    means that the first model is better; for accuracy, a difference above 0. The difference has an interval. With
+    --details, it also has a p-value, and one that is corrected for the number of pairs (Holm). The verdict is better,
+    worse, equivalent, not worse, or cannot tell; the lines below the table define these words. Errors by class are
+    measured in groups of rows with similar predictions, or in the bins that you choose.
 
     FILE can also be a summary written by calib summarise: exact counts and a sample of rows. For summaries, two results
     are printed. The first is for all rows and uses each model's own interval. It is valid whether or not the models
@@ -263,7 +263,7 @@ def _table(frame: pd.DataFrame, how: _How, details: bool) -> list[str]:
     from calib_core.text import at_level
     from dashboard.exhibits import columns as of
     from dashboard.exhibits.line_words import definitions, marks_in, score_definitions, starred
-    from dashboard.exhibits.pairs import words_of
+    from dashboard.exhibits.pairs import P_VALUE, words_of
 
     answered = frame[frame["note"] == ""]
     marks, rough = marks_in(answered, details)
@@ -292,7 +292,7 @@ def _table(frame: pd.DataFrame, how: _How, details: bool) -> list[str]:
     refused = (
         f"{_question(line)}{_rows_of(line)}: {line['note']}." for line in frame[frame["note"] != ""].to_dict("records")
     )
-    words = [] if details or answered.empty else [words_of(answered["verdict"], how.margin)]
+    words = [] if details or answered.empty else [P_VALUE, words_of(answered["verdict"], how.margin)]
     return [*lines, *refused, *rough, *score_definitions(answered), *definitions(answered), *words]
 
 

@@ -46,7 +46,8 @@ IN_GROUPS = (
     "those of calib audit. With --bins 15 they are measured in 15 bins."
 )
 """Note on values by class that differ from those of other tables."""
-P_VALUES = "p: the p-value of no difference. p (corrected): the same, corrected for the number of pairs (Holm)."
+P_VALUE = "p: the probability of a difference at least as large if the models do not differ."
+P_VALUES = f"{P_VALUE} p (corrected): the same, corrected for the number of pairs (Holm)."
 _BETTER = "Better or worse: p is at most 5 %, and the interval excludes 0."
 _FIVE_WORDS = (
     f"{_BETTER} The margin is {{}}. “Within margin” after better or worse: the whole interval is closer to 0 than the "
