@@ -316,6 +316,7 @@ def _of_columns(choice: CalibratorChoice) -> str:
 _TERMS = {
     "calibration error": "Calibration error: the mean distance between predicted probability and observed frequency.",
     "tolerance": "Tolerance: the largest error that does not matter.",
+    "cross-fitted": "Cross-fitted: each row is judged after a fit to other rows.",
     "interval": "Interval: such intervals contain the true value in about {level} of samples, or more.",
 }
 """Meanings of words of the advice."""
