@@ -239,6 +239,13 @@ class _Audit:
             for name in self.large
         }
 
+    def tests_of(self, name: str, details: bool) -> str:
+        """Return these sentences on a model, without ``details`` only if a test is significant; else empty."""
+        from calib_core.evaluation.error_tests import ErrorTests
+
+        rows = ErrorTests(self.models[name], "", self.tolerance, self.ratio, self.bins, self.level)
+        return self.tests[name] if details or any(map(rows.shows, rows.corrected)) else ""
+
     @cached_property
     def places(self) -> dict[str, tuple[str, ...]]:
         """Return, by model, the largest finding, if there is one, and the number of tested places, in sentences."""
@@ -356,9 +363,10 @@ def _large_lines(found: _Audit, details: bool) -> list[str]:
     noted = frame[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
     missing = (f"{', '.join(titles)}: {note}." for note, titles in noted.items())
     meanings = [text for measure, text in DEFINED.items() if measure in set(frame["measure"])]
-    tests = [f"{name}: {text}" if len(found.large) > 1 else text for name, text in found.tests.items()]
-    more = [DISTANCES, ENDS, *tests] if details else []
-    return ["", *_outputs.aligned(columns, frame), *missing, *meanings, *more]
+    more = [DISTANCES, ENDS] if details else []
+    several = len(found.large) > 1
+    tests = [f"{name}: {text}" if several else text for name in found.large if (text := found.tests_of(name, details))]
+    return ["", *_outputs.aligned(columns, frame), *missing, *meanings, *more, *tests]
 
 
 def _floored(found: _Audit) -> list[str]:
