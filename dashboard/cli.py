@@ -77,7 +77,11 @@ def _version() -> str:
     help="Load this extension package (repeatable).",
 )
 def main(packages: tuple[str, ...]) -> None:
-    """Find out whether a classifier's probabilities mean what they say."""
+    """Find out whether a classifier's probabilities mean what they say.
+
+    FILE is a table with one prediction per row and the true outcome. A calibrator corrects predicted probabilities; it
+    is fitted to rows with known outcomes. To start, run calib audit FILE.
+    """
 
 
 if __name__ == "__main__":

@@ -399,7 +399,7 @@ def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:
     for recipe, (_, line) in zip(choice.recipes, choice.table.iterrows(), strict=True):
         if dict(recipe.params).get("only") == update.value:
             gain, low, high = (float(line[name]) for name in ("gain", "low", "high"))
-            if low != low:
+            if low != low or recipe == choice.simple:  # whose gain is part of the advice
                 return f"{_larger_gap(update)}. {contrast}"
             if low <= 0:
                 return ""  # an interval that includes 0 is no evidence that its own update helps

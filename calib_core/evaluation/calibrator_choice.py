@@ -291,10 +291,9 @@ class CalibratorChoice(OneLine):
         score, *floored = self._then()
         if self.simple is None:
             return " ".join(filter(None, (fall, changes, among, score, *floored)))
-        effects = " ".join(filter(None, (changes, *floored)))
-        errors = self.with_either(of_simpler, fall)
-        rest = effects if fall and errors.endswith(inside(fall)) else self.with_recommended(effects)
-        return " ".join(filter(None, (self.beside, errors, rest)))
+        return " ".join(
+            filter(None, (self.beside, self.with_either(of_simpler, fall), self.with_recommended(changes), *floored))
+        )
 
     def with_recommended(self, text: str) -> str:
         """Name the recommended calibrator at the start of a text, if a simpler one stands beside it."""
@@ -328,19 +327,12 @@ class CalibratorChoice(OneLine):
         """Effect of the simpler calibrator that is about as good, in a sentence; empty if there is none."""
         if self.simple is None:
             return ""
-        line = self._row(self.simple)
         keeps = CALIBRATORS[self.simple.key].flags.keeps_argmax and self.score != COST
         keeping = " It changes no predicted class." if keeps else ""
-        as_large = float(line["gain"]) >= self.gain.point
-        name = name_of_score(self.score)
-        lowers = f"lowers {name} (lower is better)"
-        how = (
-            f"{begun(_FIRST)} is simpler and {lowers} at least as much: by"
-            if as_large
-            else f"{begun(_SIMPLER)} is about equally good: it {lowers} by"
-        )
-        gains = f"{written(float(line['gain']))}, {_called(self.recipe)} by {written(self.gain.point)}"
-        return f"{how} {gains}.{keeping}"
+        name = f"{name_of_score(self.score)} (lower is better)"
+        if float(self._row(self.simple)["gain"]) >= self.gain.point:
+            return f"The first is simpler and lowers {name} at least as much.{keeping}"
+        return f"{begun(_SIMPLER)} is about equally good by {name}.{keeping}"
 
     def _moved(self) -> str:
         """Effect of the recommended update on the log-odds of the rows of its value."""
@@ -377,7 +369,7 @@ class CalibratorChoice(OneLine):
         kept = self._contract.keeps_argmax and self._contract.output in ("full", "same")
         if kept:
             return "No risk crosses 50 %, so no predicted class changes."
-        return "It can move risks across 50 %, so a decision at 50 % can change."
+        return "Risks can move across 50 %, so a decision at 50 % can change."
 
     @property
     def of_event(self) -> bool:
@@ -474,8 +466,7 @@ class CalibratorChoice(OneLine):
             return tuple(filter(None, (self._of_floored_fit, *self._more_rows())))
         contract = self._contract
         needed = int(self._lines[1]["rows_needed"])
-        accuracy, ranking, means = map(self._of_both, (self._accuracy, self._ranking, self._means))
-        ranking = self._shortened(ranking)
+        accuracy, means = map(self._of_both, (self._accuracy, self._means))
         texts = (
             self._gains(),
             "" if self.groups is None else self.with_recommended(self.groups.sentence),
@@ -484,7 +475,7 @@ class CalibratorChoice(OneLine):
             self._of_floored_fit,
             accuracy,
             self._best(),
-            ranking,
+            self._rankings(),
             means,
             _ALONE
             if contract.output == "top-label" and self.kind == "full"
@@ -528,12 +519,13 @@ class CalibratorChoice(OneLine):
         if self.recipe.key != "blend":
             return ""
         both = list(zip(params["members"], params["weights"], strict=True))
-        shares = [f"{inside(member.title)} ({short_percent(weight)})" for member, weight in both]
         if len(both) <= MOST_MEMBERS:
+            shares = [f"{inside(member.title)} ({short_percent(weight)})" for member, weight in both]
             return f"The blend is a weighted average of the probabilities of {listed(shares)}."
+        shares = [f"{short_percent(weight)} for {inside(member.title)}" for member, weight in both]
         return (
             f"The blend is a weighted average of the probabilities of {count(len(both))} calibrators, which the table "
-            f"lists with their weights. The largest weights are those of {listed(shares[:LARGEST_MEMBERS])}."
+            f"lists with their weights. The largest weights are {listed(shares[:LARGEST_MEMBERS])}."
         )
 
     @property
@@ -572,12 +564,24 @@ class CalibratorChoice(OneLine):
             f"{count(there)}."
         )
 
-    def _ranking(self, recipe: Recipe) -> str:
-        """Sentence on the ranking of rows: by the risk of an event, else of correct above wrong predictions."""
+    def _rankings(self) -> str:
+        """Effect on the ranking of rows, by the risk of an event, else of correct above wrong predictions."""
+        what = (
+            "The probability that a row with the event has a higher risk than one without it"
+            if self.of_event
+            else "The probability that a correct prediction has higher confidence than a wrong one"
+        )
+        short = auroc_heading(self.table)
+        found = self._ranking(self.recipe, f"{what} ({short})")
+        simpler = "" if self.simple is None else self._ranking(self.simple, f"{what} ({short})")
+        again = simpler not in ("", found)
+        return self.with_either(simpler, self._ranking(self.recipe, f"The {short}") if again else found)
+
+    def _ranking(self, recipe: Recipe, what: str) -> str:
+        """Sentence on the AUROC, which is called ``what``; empty if it is unknown."""
         base, line = self._row(IDENTITY), self._row(recipe)
         if not np.isfinite(line["auroc_gain"]):
             return ""
-        what = self._what_ranks
         before, after = (rounded(float(each["auroc"]), 4) for each in (base, line))
         if abs(line["auroc_gain"]) < _SAME:
             return f"{what} stays at {before}."
@@ -586,21 +590,6 @@ class CalibratorChoice(OneLine):
         if np.isfinite(low):
             ends = f"{at_level(self.level)} interval of the change {_signed(low)} to {_signed(high)}"
         return f"{what} goes from {before} to {after}{_unclear(low, high)} ({ends})."
-
-    @property
-    def _what_ranks(self) -> str:
-        """Meaning of the AUROC, at the start of a sentence."""
-        what = (
-            "The probability that a row with the event has a higher risk than one without it"
-            if self.of_event
-            else "The probability that a correct prediction has higher confidence than a wrong one"
-        )
-        return f"{what} ({auroc_heading(self.table)})"
-
-    def _shortened(self, text: str) -> str:
-        """Return sentences on the ranking with its meaning in the first of them only."""
-        first, meaning, rest = text.partition(inside(self._what_ranks))
-        return f"{first}{meaning}{rest.replace(meaning, f'the {auroc_heading(self.table)}')}" if meaning else text
 
     def _means(self, recipe: Recipe) -> str:
         """Sentence on the mean risk of an event (else the mean confidence) before and after."""
@@ -862,8 +851,7 @@ def _to_do(recipe: Recipe) -> str:
 MOST_MEMBERS, LARGEST_MEMBERS = 4, 3
 """Number of members of a blend up to which a sentence names all, and how many it names otherwise."""
 _SIMPLER = "the simpler one"
-_FIRST = "the first"
-"""The simpler calibrator next to the recommended one, after the sentence that introduces it."""
+"""The simpler calibrator next to the recommended one."""
 
 
 def _called(recipe: Recipe) -> str:

@@ -16,25 +16,28 @@ import numpy as np
 
 from calib_core._base.errors import InputError
 from calib_core._base.notebook_display import OneLine
-from calib_core.defaults import LEVEL
+from calib_core.binning.interval_schemes import bins_noun
+from calib_core.defaults import BINS, LEVEL
 from calib_core.estimators.base import Estimate
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, typical_high
 from calib_core.inference.verdicts.verdict import of_one_mean, on_scale_of, on_tolerance_scale
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import RegistryError
 from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW, WITHIN, WORSE, IncreaseWord
-from calib_core.text import at_level, in_points, points, rows, short_percent
+from calib_core.text import at_level, begun, in_points, points, rows, short_percent
 
 SCHEMA = "calib-gate/1"
 """Schema name in a gate's JSON; incremented by incompatible changes."""
 
 
-_SAME = {"notion": "notions", "estimator": "estimators", "bins": "bins", "classes": "numbers of classes",
-         "about": "intervals"}  # fmt: skip
+_SAME = ("notion", "estimator", "bins", "classes", "about")
+"""Fields that have to be equal for a comparison."""
 _NUMBERS = re.compile(
     r"one group of all rows|[\d,]+ groups [^,]+|, classes of few rows pooled|[\d.,]+ %"
     r"|,? or of the confidence(, which is | \()larger here\)?|; errors .+ not measured"
 )
+_AGAIN = "create the baseline again"
+_EQUAL_WIDTH = re.compile(r"(\d+) equal width")
 _LONGEST = 500
 _MANY = 2**53
 
@@ -227,7 +230,7 @@ def increase(
         f"{short_percent(before.point)}, each on its own rows: a change of {middle} points ({at_level(level)} "
         f"interval {least} to {most} points)"
     )
-    limit_words = f"the {points(allowed).removeprefix('+')} allowed"
+    limit_words = f"the allowed increase of {points(allowed).removeprefix('+')}"
     shared = " This assumes that the two files share no rows." if disjoint else ""
 
     def answer(word: IncreaseWord, sentence: str, needed: float | None = None) -> Increase:
@@ -252,7 +255,10 @@ def increase(
         needed = rows_to_tell(question, limit, each) if limit > 0 else None
         many = ""
         if needed is not None and math.isfinite(needed):
-            many = f" With about {rows(needed)} judged rows, a model without error would be, in 8 of 10 samples."
+            many = (
+                f" With about {rows(needed)} judged rows, a model without error is shown to be below it in 8 of 10 "
+                "samples."
+            )
         text = (
             f"Too few rows to tell: {found}. With so few rows, even a perfectly calibrated model would usually not be "
             f"shown to be below {limit_words}.{many}"
@@ -299,21 +305,42 @@ def _written(low: float, point: float, high: float, allowed: float) -> list[str]
 
 
 def _check_same(after: Baseline, before: Baseline) -> None:
-    """Refuse to compare errors of different things."""
+    """Refuse to compare errors of different things, with the option that makes them comparable."""
     mine, theirs = after.record(), before.record()
-    for name, title in _SAME.items():
+    for name in _SAME:
         # Bare confidences do not know how many classes there were.
         if _kind(mine[name]) != _kind(theirs[name]) and None not in (mine[name], theirs[name]):
-            same = "the same bins" if name == "about" else "the same"
-            raise InputError(
-                f"the two {title} are not comparable. In the baseline: {theirs[name]}; here: {mine[name]}. Choose "
-                f"{same} for both, or create the baseline again"
-            )
+            raise InputError(_difference(name, after, before))
     if not math.isclose(after.level, before.level):
+        level = 2 * before.level - 1
         raise InputError(
-            f"the baseline was created for intervals of differences at {at_level(2 * before.level - 1)}, not "
-            f"{at_level(2 * after.level - 1)}: give that level, or create the baseline again"
+            f"the baseline has intervals for differences at {at_level(level)}, this check at "
+            f"{at_level(2 * after.level - 1)}. Add --level {level:.6g}, or {_AGAIN}"
         )
+
+
+def _difference(name: str, after: Baseline, before: Baseline) -> str:
+    """Describe a difference from the baseline, and how to settle it."""
+    mine, theirs = getattr(after, name), getattr(before, name)
+    if name in ("notion", "estimator"):
+        what = "notion of calibration" if name == "notion" else "estimator"
+        return f"the baseline has another {what}: {theirs}, not {mine}. Add --{name} {theirs}, or {_AGAIN}"
+    if name == "classes":
+        return (
+            f"the baseline is of a model with {theirs} classes, but here there are {mine}. Errors are comparable only "
+            "for the same classes: give the baseline of such a model"
+        )
+    if name == "bins":
+        number = _EQUAL_WIDTH.fullmatch(theirs)
+        option = f"--bins {number[1]}" if number else "the options --binning and --bins of the baseline"
+        return f"the baseline has other bins: {bins_noun(theirs)}, not {bins_noun(mine)}. Add {option}, or {_AGAIN}"
+    number = _EQUAL_WIDTH.fullmatch(after.bins)
+    option = f"--bins {number[1] if number else BINS}"
+    return (
+        "the interval of the baseline was computed in another way than the one here: by default, the way depends on "
+        f"the predictions. With {option} it is the same for all files. {begun(_AGAIN)} with {option} (calib gate "
+        f"OLD_FILE {option} --max-ece 1 --format json), and add {option} here"
+    )
 
 
 def _kind(value: Any) -> Any:
@@ -439,6 +466,3 @@ def _check_sealed(check: Mapping[str, Any], name: str, key: bytes | None) -> Non
     if key is not None and not hmac.compare_digest(str(check.get("signature")).encode(), right["signature"].encode()):
         signed = "is signed with another key" if check.get("signature") else "is not signed"
         raise InputError(f"{name} {signed}, but a key is set for this gate; {_AGAIN} with the key")
-
-
-_AGAIN = "create the baseline again"

@@ -20,11 +20,10 @@ from calib_core.inference.gate_baselines import Baseline, Increase, Overlap, bas
 from calib_core.inference.significance.calibration_tests import impossible_rows
 from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE, EstimateLine, marked
 from calib_core.inference.verdicts.other_measures import other_errors_said
-from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding
+from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding, subject_of
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.predictions.plausibility import doubts
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.verdict_table import MISCALIBRATED, WITHIN, in_full
 from calib_core.summaries.cells import NUMBERS
 from calib_core.text import at_level, begun, count, exact_tolerance, score
@@ -250,9 +249,7 @@ def gate_check(
         predictions, notion, estimator or ESTIMATOR, TOLERANCE if limit is None else limit, level, bins, ratio
     )
     if wanted is None and notion is not None:
-        first = replace(
-            first, reason=f"The verdict is on the {REDUCTIONS[notion].title.lower()} error, as for the baseline."
-        )
+        first = replace(first, reason=f"The verdict is on the {subject_of(notion)}, as for the baseline.")
     if first.line.verdict is None:
         raise NotAnswerable(f"no verdict: {first.line.note}")
     growth = None if before is None else increase(first.estimate, before, allowed, level, overlap)

@@ -224,7 +224,7 @@ def of_all(source: Source, judged: int, every: int) -> str:
     """Return the number of rows in a file if not all are evaluated, and the option for all; empty after a choice."""
     if judged >= every or source.within or session.reading(source.data, source.reading).split is not None:
         return ""
-    return f" of {every:,}, drawn at random (the others are for fitting calibrators; --judge all judges all rows)"
+    return f" of {every:,}, drawn at random (the others are kept for recalibration; --judge all judges all rows)"
 
 
 def opened(path: Path, given: ReadingOptions = NOTHING, where: str = "") -> Opened:

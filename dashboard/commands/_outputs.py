@@ -134,6 +134,15 @@ def say(lines: Iterable[object]) -> None:
         click.echo(plain(line))
 
 
+def tell(paragraphs: Iterable[object]) -> None:
+    """Print paragraphs to stdout: wrapped between words for a terminal, else one line each."""
+    from dashboard.commands._terminal_layout import paragraph_lines, terminal_width
+
+    for paragraph in paragraphs:
+        text = plain(paragraph)
+        say(paragraph_lines(text, terminal_width()) if sys.stdout.isatty() else [text])
+
+
 def warn(lines: Iterable[object]) -> None:
     """Print lines of text to stderr."""
     for line in lines:
@@ -141,25 +150,27 @@ def warn(lines: Iterable[object]) -> None:
 
 
 def aligned(columns: Sequence[Column], frame: pd.DataFrame) -> list[str]:
-    """Return a table as lines of text; cells are escaped for a terminal before they are measured."""
-    from dashboard.exhibits.columns import written
+    """Return a table as lines of text that fit the terminal; columns without any content are left out.
 
-    lines = [[column.heading for column in columns], *written(frame, tuple(columns))]
-    lines = [[plain(cell) for cell in line] for line in lines]
-    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if column.numeric else cell.ljust(width)
-            for cell, width, column in zip(line, widths, columns, strict=True)
-        ).rstrip()
-        for line in lines
+    PrintedColumn are escaped for a terminal before they are measured.
+    """
+    from dashboard.commands._terminal_layout import PrintedColumn, table_lines, terminal_width
+    from dashboard.exhibits.columns import NOT_KNOWN, written
+
+    texts = [[plain(cell) for cell in line] for line in written(frame, tuple(columns))]
+    cells = zip(*texts, strict=True) if texts else ((),) * len(columns)
+    every = [
+        PrintedColumn([plain(column.heading), *column_cells], column.numeric)
+        for column, column_cells in zip(columns, cells, strict=True)
     ]
+    filled = [column for column in every if not texts or set(column.texts[1:]) != {NOT_KNOWN}]
+    return table_lines(filled, terminal_width())
 
 
 # -- answers --------------------------------------------------------------------------------------------------
 
 
-_DETAILS = "To see what the columns and words mean, add --details."
+_DETAILS = "For more numbers, and the meaning of all words, add --details."
 
 
 def answer(
@@ -180,9 +191,9 @@ def answer(
     elif form == "json":
         write_json(record())
     else:
-        say(text())
+        tell(text())
         if reading is not None:
-            say(reading() if details else [_DETAILS])
+            tell(reading() if details else [_DETAILS])
 
 
 def write_csv(frame: pd.DataFrame) -> None:

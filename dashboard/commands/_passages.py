@@ -132,9 +132,9 @@ def write_text(passages: Sequence[Passage]) -> None:
             continue
         if place:
             click.echo()
-        _outputs.say(each.text)
+        _outputs.tell(each.text)
     if terms := line_words.definitions_in(text for each in passages if each.check is not None for text in each.text):
-        _outputs.say(terms)
+        _outputs.tell(terms)
     if len(passages) > 1:
         click.echo(f"\n{_count(passages)}.")
 

@@ -558,7 +558,9 @@ def form(**helps: str) -> Option:
 
 
 details = click.option(
-    "--details", is_flag=True, help="Also print what the columns and words mean, and how the numbers were computed."
+    "--details",
+    is_flag=True,
+    help="Also print all other numbers, what the columns mean, and how the numbers were computed.",
 )
 
 RECORD = "Print JSON with full precision, versions, file hash and findings."

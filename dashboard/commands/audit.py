@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _NOTHING_FITTED = "No calibrator is fitted, so --folds only means that all rows are judged."
 NOTIONS = ("confidence", "top-label", "class-wise")
-_ONLY_DETAILS = ("top-label", "class-wise")
-"""Notions that say little more than the event for two classes: their lines are printed with ``--details``."""
+_MEASURES = ("mean-predicted", "observed", "ratio", "intercept", "slope", "auroc")
+"""Measures of the risk that are printed without ``--details``."""
 
 
 @click.command("audit", cls=_help_sections.Sectioned)
@@ -38,16 +38,15 @@ _ONLY_DETAILS = ("top-label", "class-wise")
     "notions",
     multiple=True,
     help="Notion of calibration (repeatable): which probability is compared with what happens. By default "
-    f"{', '.join(NOTIONS)}; for two classes also event, and --details prints the lines of "
-    f"{' and '.join(_ONLY_DETAILS)}.",
+    f"{', '.join(NOTIONS)}; for two classes also event. Without --details, only the event is printed then.",
 )
 @_shared_options.member(
     "ESTIMATORS",
     "--estimator",
     "keys",
     multiple=True,
-    help="Formula for the error or score (repeatable). By default accuracy, log loss, Brier score and all "
-    "errors that are computed in bins.",
+    help="Formula for the error or score (repeatable). By default accuracy, log loss, Brier score and the expected "
+    "calibration error (ECE); --details prints all errors that are computed in bins.",
 )
 @click.option("--slow", is_flag=True, help="Include slow estimators, which take minutes for thousands of rows.")
 @click.option(
@@ -97,8 +96,8 @@ def command(
 
     The first line names the rows that are judged. Then comes the verdict: whether the calibration error, the average
     gap between predicted probability and observed frequency, is within the tolerance. Which kind of error this is about
-    is chosen without looking at the outcomes. A table of all errors follows, with intervals. To print what its columns
-    and words mean, add --details.
+    is chosen without looking at the outcomes. A table of the main errors follows, with intervals. To print all errors,
+    with raw values and p-values, add --details.
 
     The first example judges the predictions of a file, the second one only one error, in 10 bins. The next two also
     judge the model after recalibration; --folds is for files with few rows. The fifth names the columns of the file,
@@ -139,7 +138,7 @@ def command(
     questions = _questions(models, notions or _asked_of(models), keys, slow, bool(notions))
     lines = estimate_lines(_answers(models, questions, built, level, bool(keys) or slow), tolerance, level)
     found = _Audit(first, scene, which, note, lines, tolerance, ratio, level, built, unbinned)
-    shown = lines if details or notions or not found.large else lines[~lines["notion"].isin(_ONLY_DETAILS)]
+    shown = lines if details or slow else _main_lines(lines, bool(notions), bool(keys))
     options = {
         "tolerance": tolerance,
         "ratio": ratio,
@@ -155,7 +154,7 @@ def command(
     _outputs.answer(
         form,
         text=lambda: _text(found, shown, details),
-        reading=lambda: _reading(found, shown),
+        reading=lambda: _reading(found, shown) if details else (),
         details=details,
         frame=lines.drop(columns="mark"),
         record=lambda: _record(found, options),
@@ -240,6 +239,13 @@ class _Audit:
             for name in self.large
         }
 
+    def tests_of(self, name: str, details: bool) -> str:
+        """Return these sentences on a model, without ``details`` only if a test is significant; else empty."""
+        from calib_core.evaluation.error_tests import ErrorTests
+
+        rows = ErrorTests(self.models[name], "", self.tolerance, self.ratio, self.bins, self.level)
+        return self.tests[name] if details or any(map(rows.shows, rows.corrected)) else ""
+
     @cached_property
     def places(self) -> dict[str, tuple[str, ...]]:
         """Return, by model, the largest finding, if there is one, and the number of tested places, in sentences."""
@@ -318,42 +324,49 @@ def _answers(
     return [answer for answer in found if answer.whole or isinstance(answer.estimate, str)]
 
 
-_ANSWERS = {"within": "yes", "outside": "no", "undecided": "undecided"}
-"""Answers to whether a ratio is within its tolerance, by its verdict."""
+def _main_lines(lines: pd.DataFrame, of_chosen_notions: bool, by_chosen_estimators: bool) -> pd.DataFrame:
+    """Return the lines that are printed without ``--details``: scores and the primary estimator, unless chosen.
+
+    For two classes, other notions than the event say little more.
+    """
+    from calib_core.evaluation.study import SCORES
+    from calib_core.inference.verdicts.primary_measure import ESTIMATOR
+
+    if not of_chosen_notions and (lines["notion"] == "event").any():
+        lines = lines[lines["notion"].isna() | (lines["notion"] == "event")]
+    if by_chosen_estimators:
+        return lines
+    refused = lines["estimator"].isna() | (lines["estimator"] == "")  # a notion that does not apply to these rows
+    return lines[refused | lines["estimator"].isin([*SCORES, ESTIMATOR])]
 
 
-def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame, tests: Mapping[str, str]) -> list[str]:
-    """Return calibration-in-the-large as text, with the verdict on observed : expected and notes on missing numbers."""
+def _large_lines(found: _Audit, details: bool) -> list[str]:
+    """Return calibration-in-the-large as text: a table, the meaning of its measures, and notes on missing numbers."""
     from calib_core.evaluation.study import stacked
-    from calib_core.inference.verdicts.verdict import tolerated_ratios
-    from calib_core.text import at_level, inside
+    from calib_core.text import inside
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.risk import MEASURES
+    from dashboard.exhibits.risk import DEFINED, DISTANCES, ENDS, MEASURES, columns_of_measures
 
-    if not large:
+    if not found.large:
         return []
-    frame = stacked(large)
-    words = first.set_index("model")["ratio_word"].to_dict()
-    frame["word"] = [
-        _ANSWERS.get(str(words.get(model))) if measure == "ratio" else None
-        for model, measure in zip(frame["model"], frame["measure"], strict=True)
-    ]
-    limits = first.set_index("model")["ratio_limit"].to_dict()
-    frame["most"] = frame["model"].map(limits).where(frame["word"].notna())
+    frame = stacked(found.large)
+    frame = frame if details else frame[frame["measure"].isin(_MEASURES)].reset_index(drop=True)
+    limits = found.verdicts.set_index("model")["ratio_limit"].to_dict()
+    frame["most"] = frame["model"].map(limits).where(frame["measure"] == "ratio")
     frame["least"] = 1 / frame["most"].astype(float)
-    level = f"{at_level(first['level'].iloc[0])} interval"
     columns = (
-        *([of.text("model")] if len(large) > 1 else []),
+        *([of.text("model")] if len(found.large) > 1 else []),
         of.text(inside(MEASURES), "title"),
-        of.number("value"),
-        of.number_between(level, "low", "high", ("reference", "least", "most")),
+        *columns_of_measures(found.level, ("reference", "least", "most")),
         of.number("calibrated model", "reference"),
-        *([of.text(f"within {tolerated_ratios(frame['most'].max())}?", "word")] if frame["word"].notna().any() else []),
     )
     noted = frame[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
     missing = (f"{', '.join(titles)}: {note}." for note, titles in noted.items())
-    named = (f"{model}: {text}" if len(large) > 1 else text for model, text in tests.items())
-    return [*_outputs.aligned(columns, frame), *missing, *named, ""]
+    meanings = [text for measure, text in DEFINED.items() if measure in set(frame["measure"])]
+    more = [DISTANCES, ENDS] if details else []
+    several = len(found.large) > 1
+    tests = [f"{name}: {text}" if several else text for name in found.large if (text := found.tests_of(name, details))]
+    return ["", *_outputs.aligned(columns, frame), *missing, *meanings, *more, *tests]
 
 
 def _floored(found: _Audit) -> list[str]:
@@ -416,26 +429,81 @@ def _text(found: _Audit, lines: pd.DataFrame, details: bool) -> list[str]:
     judged = found.scene.get(found.scene.models.shown[0].predictions)
     head = f"{opened.file.title}: judged on {found.which}{opened.among}{judged.worth_note}{opened.of_all(judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
-    for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
-        opening = " ".join((sentence, *found.others.get(name, ()), found.few_bins.get(name, ""))).strip()
-        sentences = (opening, _all_rows(found, name), " ".join(found.places.get(name, ())), *found.bounds_of(name))
-        texts += [f"{name}:"] * (len(models) > 1) + list(filter(None, sentences))
-    texts += _large_lines(found.large, found.verdicts, found.tests)
+    for name in models:
+        texts += ["", *([f"{name}:"] if len(models) > 1 else []), *_sentences(found, name, details)]
+    texts += [*_terms(found), *_large_lines(found, details)]
     answered = lines[lines["value"].notna()]
-    names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))
+    names = (*([of.text("model")] if len(models) > 1 else []), of.text("error or score", "title"))
     marks, rough = line_words.marks_in(answered, details)
     printed = answered.assign(mark=marks)
-    texts += _outputs.aligned((*names, *line_words.columns(printed)), printed)
-    texts += rough
+    if not details:
+        printed = printed.assign(mark="", title=line_words.starred(printed["title"], marks))
+    columns = line_words.columns(printed, "p (uncorrected)")
+    columns = columns if details else tuple(each for each in columns if each.made_of[0] not in _ONLY_DETAILS)
+    texts += ["", *([_BELOW] if details else []), *_outputs.aligned((*names, *columns), printed), *rough]
+    texts += _meanings(found, answered, details)
+    texts += [""] if details else []
     for name, coverage in found.coverage.items():
         if coverage < 1:
             texts.append(f"{name} answers {percent(coverage)} of the rows.")
     texts += filter(None, [found.scene.rows_counted, found.note])
     gaps = {name: float(large.set_index("measure")["value"]["gap"]) for name, large in found.large.items()}
     above = (line_words.gap_above(gap, lines[lines["model"] == name], "event") for name, gap in gaps.items())
-    texts += next(filter(None, above), ())
+    texts += next(filter(None, above), ()) if details else ()
     texts += _floored(found) if (answered["estimator"] == "log-loss").any() else []
-    return [*texts, *filter(None, [each_alone(lines["p"])]), *line_words.missing(lines), line_words.BRIEFLY]
+    texts += filter(None, [each_alone(lines["p"])]) if details else ()
+    texts += line_words.missing(lines)
+    texts += [] if details else line_words.tolerances(answered, found.tolerance)
+    return texts if details or answered["verdict"].isna().all() else [*texts, line_words.BRIEFLY]
+
+
+_BELOW = "Errors, columns, marks and p are explained below this table."
+_ONLY_DETAILS = ("value", "floor", "p")
+"""First columns of a line that are printed with ``--details``."""
+
+
+def _sentences(found: _Audit, name: str, details: bool) -> list[str]:
+    """Return a model's verdict, part by part, its errors in other measures, and its largest finding."""
+    parts = dict(found.deciding[name].parts)
+    if all_rows := _all_rows(found, name):
+        parts["advice"] = f"{parts.get('advice', '')} {all_rows}".strip()
+    if not details:
+        parts.pop("interval", None)
+    others = " ".join((*found.others.get(name, ()), found.few_bins.get(name, ""))).strip()
+    places = " ".join(found.places.get(name, ()))
+    return list(filter(None, (*parts.values(), others, places, *found.bounds_of(name))))
+
+
+def _terms(found: _Audit) -> list[str]:
+    """Return the meanings of terms of a verdict, with the tolerances and their options; empty without a verdict."""
+    from calib_core.inference.verdicts.verdict import tolerated_ratios
+    from calib_core.text import at_level, exact_tolerance
+
+    if found.verdicts["verdict"].isna().all():
+        return []
+    subsets = "Bins: ranges of the predicted probability. Slices: subgroups of the rows, by a column of the file."
+    sliced = any("slices" in text for texts in found.places.values() for text in texts)
+    ratio = ""
+    if found.verdicts["ratio"].notna().any():
+        ratio = f", and {tolerated_ratios(found.ratio)} for observed : expected events (--ratio)"
+    return [
+        "",
+        "Calibration error: the mean distance between predicted probability and observed frequency (ECE in the table).",
+        f"Tolerance: the largest error that does not matter, {exact_tolerance(found.tolerance)} (--tolerance){ratio}.",
+        "p: the probability that a perfectly calibrated model shows at least as much.",
+        f"Interval: such intervals contain the true value in about {at_level(found.level)} of samples, or more.",
+        *([subsets] if sliced else []),
+    ]
+
+
+def _meanings(found: _Audit, lines: pd.DataFrame, details: bool) -> tuple[str, ...]:
+    """Return what the scores, errors and notions of these lines are, unless it is below the measures of the risk."""
+    from dashboard.exhibits import line_words
+    from dashboard.exhibits.risk import DEFINED
+
+    known = list(DEFINED) if found.large and details else []
+    scores = line_words.score_definitions(lines[~lines["estimator"].isin(known)])
+    return (*scores, *line_words.definitions(lines))
 
 
 def _all_rows(found: _Audit, model: str) -> str:
@@ -450,27 +518,20 @@ def _all_rows(found: _Audit, model: str) -> str:
 
 
 def _reading(found: _Audit, lines: pd.DataFrame) -> list[str]:
-    """Return what the errors, columns, verdicts and marks of these lines mean, under headings."""
+    """Return what the columns, verdicts and marks of these lines mean, under headings."""
     from calib_core.evaluation.study import SCORES
     from dashboard.exhibits import line_words
-    from dashboard.exhibits.risk import DEFINED, DISTANCES, ENDS
 
     answered = lines[lines["value"].notna()]
     scored = answered["estimator"].isin(list(SCORES)).any()
     rule = [line_words.WORDS] if answered["verdict"].notna().any() else []
     rule += [line_words.OF_ERROR] if found.large and rule else []
     rule += line_words.tolerances(answered, found.tolerance)
-    scores = line_words.SCORES_DEFINED if scored and not found.large else ()
     of_scores = [line_words.OF_SCORES] if scored else []
     parts = {
-        "Measures of the risk": (*DEFINED, DISTANCES, ENDS) if found.large else (),
-        "Lines of the table: errors, and the probabilities that they are about": (
-            *scores,
-            *line_words.definitions(answered),
-        ),
+        "Intervals": line_words.intervals(lines),
         "Columns": (line_words.VALUE, line_words.NOISE, line_words.CHANCE, *of_scores),
         "Verdicts": tuple(rule),
-        "Intervals": line_words.intervals(lines),
     }
     texts: list[str] = []
     for heading, part in parts.items():

@@ -15,7 +15,7 @@ from dashboard.commands._failures import careful
 from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
@@ -266,8 +266,8 @@ def _remaining(choice: CalibratorChoice, given: _Given, recipe: Recipe) -> Remai
     return None
 
 
-_OF_THE_CHOICE = ("p_holm", "gain_in_folds", "picked", "rows_needed", "equal_to_best")
-"""Columns on how the choice was made, printed with ``--details``."""
+_MAIN = ("title", "score", "gain", "low")
+"""First columns of the frame that are printed without ``--details``, and the weights of a recommended blend."""
 
 
 def _text(
@@ -285,10 +285,17 @@ def _text(
     for name, choice in found.items():
         frame = choice.frame()
         lines += ([""] if lines else []) + ([f"{name}:"] if name else []) + [f"{file}: {given[name].sentence}"]
-        lines += advised(name)
-        columns = Recommendation(score).columns_at(choice.level, frame)
-        columns = columns if details else tuple(each for each in columns if each.made_of[0] not in _OF_THE_CHOICE)
-        lines += ["", _of_columns(choice), *_outputs.aligned(columns, frame)]
+        lines += ["", *advised(name)]
+        main = (*_MAIN, "weight") if choice.recipe.key == "blend" else _MAIN
+        columns = [
+            column
+            for column in Recommendation(score).columns_at(choice.level, frame)
+            if (details and column.made_of != ("note",)) or column.made_of[0] in main
+        ]
+        lines += ["", *_terms(choice, advised(name)), "", _of_columns(choice), *_outputs.aligned(columns, frame)]
+        if not details:  # which also print the notes on calibrators with a gain
+            unknown = frame[frame["gain"].isna() & (frame["note"] != "")]
+            lines += [f"{title}: {note}." for title, note in zip(unknown["title"], unknown["note"], strict=True)]
         if choice.recalibrate:
             options = [_shared_options.calibrator_option(each) for each in (choice.simple, choice.recipe) if each]
             which = "this option" if len(options) == 1 else "one of these options"
@@ -304,6 +311,32 @@ def _of_columns(choice: CalibratorChoice) -> str:
     name = name_of_score(choice.score)
     meaning = ", the mean of -ln(predicted probability of what happened)" if choice.score == "log-loss" else ""
     return f"Table, on {choice.judged_on}. Gain: the decrease of the {name}{meaning}."
+
+
+_TERMS = {
+    "calibration error": "Calibration error: the mean distance between predicted probability and observed frequency.",
+    "tolerance": "Tolerance: the largest error that does not matter.",
+    "cross-fitted": "Cross-fitted: each row is judged after a fit to other rows.",
+    "interval": "Interval: such intervals contain the true value in about {level} of samples, or more.",
+}
+"""Meanings of words of the advice."""
+
+
+def _terms(choice: CalibratorChoice, advice: Sequence[str]) -> list[str]:
+    """Return what the recommended calibrators do, and the meanings of terms in the advice."""
+    from calib_core.registry.registry import FAMILIES, Recipe
+    from calib_core.text import at_level, inside
+
+    text, level = " ".join(advice).lower(), at_level(choice.level)
+    recipes = [recipe for recipe in (choice.simple, choice.recipe) if recipe and choice.recalibrate]
+    inner = [(recipe, dict(recipe.params).get("binary")) for recipe in recipes]
+    applied = [binary if isinstance(binary, Recipe) else recipe for recipe, binary in inner]
+    entries = [FAMILIES[recipe.family][recipe.key] for recipe in applied]
+    return [
+        "Calibrator: a correction of predicted probabilities that is fitted to rows with known outcomes.",
+        *(f"{entry.title}: {inside(entry.caption)}" for entry in entries),
+        *(each.format(level=level) for word, each in _TERMS.items() if word in text),
+    ]
 
 
 def _reading(found: Mapping[str, CalibratorChoice], advised: Callable[[str], tuple[str, ...]]) -> list[str]:

@@ -95,10 +95,10 @@ def command(
     event.
 
     For every pair, the table has both values and their difference, the first minus the second. A difference below 0
-    means that the first model is better; for accuracy, a difference above 0. The difference has an interval, a p-value,
-    and a p-value corrected for the number of pairs (Holm). The verdict is better, worse, equivalent, not worse, or
-    cannot tell; --details defines these words. Errors by class are measured in groups of rows with similar predictions,
-    or in the bins that you choose.
+    means that the first model is better; for accuracy, a difference above 0. The difference has an interval. With
+    --details, it also has a p-value, and one that is corrected for the number of pairs (Holm). The verdict is better,
+    worse, equivalent, not worse, or cannot tell; the lines below the table define these words. Errors by class are
+    measured in groups of rows with similar predictions, or in the bins that you choose.
 
     FILE can also be a summary written by calib summarise: exact counts and a sample of rows. For summaries, two results
     are printed. The first is for all rows and uses each model's own interval. It is valid whether or not the models
@@ -139,7 +139,7 @@ def command(
     head = f"Compared on {which}{first.among}{first.of_all(next(iter(models.values())))}."
     _outputs.answer(
         form,
-        text=lambda: [head, *_conclusions(found.frame, level), *_table(found.frame, level, details), *found.pairing],
+        text=lambda: [head, *_conclusions(found.frame, level), *_table(found.frame, how, details), *found.pairing],
         reading=lambda: _reading(found.frame, margin),
         details=details,
         frame=found.frame,
@@ -253,37 +253,47 @@ def _questions(
     return asked_once(whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)])
 
 
-def _table(frame: pd.DataFrame, level: float, details: bool) -> list[str]:
-    """Return the lines of the table, with marks for ``details``, and the reasons for missing lines."""
-    from calib_core import REDUCTIONS
+_ONLY_DETAILS = ("p", "p_holm", "about")
+"""First columns of a line that are printed with ``--details``."""
+
+
+def _table(frame: pd.DataFrame, how: _How, details: bool) -> list[str]:
+    """Return a table per pair of models, with marks for ``details``, and the reasons for missing lines."""
     from calib_core.inference import unit_of
     from calib_core.text import at_level
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.line_words import marks_in
+    from dashboard.exhibits.line_words import definitions, marks_in, score_definitions, starred
+    from dashboard.exhibits.pairs import P_VALUE, words_of
 
     answered = frame[frame["note"] == ""]
     marks, rough = marks_in(answered, details)
     columns: tuple[of.Column, ...] = (
-        of.titled("notion", REDUCTIONS),
         of.text("error or score", "title"),
-        *map(of.text, ("first", "second")),
         *([of.text("rows", "of")] if "of" in frame else []),
-        of.difference("difference"),
-        of.difference_between(f"{at_level(level)} interval", "low", "high"),
-        of.probability("p"),
-        of.probability("p, Holm", "p_holm"),
         of.measured("value of the first", "first_value"),
         of.measured("value of the second", "second_value"),
+        of.difference("difference"),
+        of.difference_between(f"{at_level(how.level)} interval", "low", "high"),
         of.text("the first is", "verdict"),
-        *([of.text("mark", "about")] if any(marks) else []),
+        of.text("mark", "about"),
+        of.probability("p"),
+        of.probability("p (corrected)", "p_holm"),
     )
+    columns = tuple(column for column in columns if details or column.made_of[0] not in _ONLY_DETAILS)
     units = [unit_of(key) for key in answered["estimator"]]
+    titles = [_title(*question) for question in zip(answered["notion"], answered["estimator"], strict=True)]
+    titles = titles if details else starred(titles, marks)
+    lines: list[str] = []
+    for (first, second), pair in answered.assign(about=marks, unit=units, title=titles).groupby(
+        ["first", "second"], sort=False
+    ):
+        lines += ["", f"First: {first}. Second: {second}. Difference: the first minus the second."]
+        lines += _outputs.aligned(columns, pair)
     refused = (
         f"{_question(line)}{_rows_of(line)}: {line['note']}." for line in frame[frame["note"] != ""].to_dict("records")
     )
-    titles = [_title(*question) for question in zip(answered["notion"], answered["estimator"], strict=True)]
-    lines = _outputs.aligned(columns, answered.assign(about=marks, unit=units, title=titles))
-    return [*lines, *refused, *rough]
+    words = [] if details or answered.empty else [P_VALUE, words_of(answered["verdict"], how.margin)]
+    return [*lines, *refused, *rough, *score_definitions(answered), *definitions(answered), *words]
 
 
 def _reading(frame: pd.DataFrame, margin: float) -> list[str]:
@@ -307,7 +317,7 @@ def _conclusions(frame: pd.DataFrame, level: float) -> list[str]:
     from dashboard.exhibits.pairs import conclusion, other_conclusions
 
     lines = frame[frame["note"] == ""]
-    titles = [_full_title(*question) for question in zip(lines["notion"], lines["estimator"], strict=True)]
+    titles = [_title(*question) for question in zip(lines["notion"], lines["estimator"], strict=True)]
     pairs = [each for _, each in lines.assign(title=titles).groupby(["first", "second"], sort=False)]
     if len(pairs) > _FEW_PAIRS:
         return []
@@ -319,14 +329,7 @@ def _conclusions(frame: pd.DataFrame, level: float) -> list[str]:
 
 
 def _title(notion: str | None, estimator: str) -> str:
-    """Return the title of a score by what it scores, or of an error by its name with the notion's."""
-    from calib_core.estimators import is_score
-
-    return _full_title(notion if is_score(estimator) else None, estimator)
-
-
-def _full_title(notion: str | None, estimator: str) -> str:
-    """Return the title of a line outside the table, with the notion of an error."""
+    """Return the title of a line: a score by what it scores, or an error with its notion."""
     from calib_core import ESTIMATORS, REDUCTIONS
     from calib_core.estimators import titled
 

@@ -79,22 +79,26 @@ def _numbers(function: Any) -> Any:
 
 _ABSTAINS = "A model abstains if it gives no answer in rows in which it is too uncertain."
 _ERROR = "The calibration error is the average gap between predicted probability and observed frequency."
+_INTERVAL = "An interval contains the true value in the stated share of samples."
+_NEED_FILE = ("error-interval", "within")
 _FROM_SCORES = "The answer depends on how the scores are distributed, so this question needs a FILE."
 _TERMS = {
     "histogram-binning": "Histogram binning replaces each probability by the observed frequency in its bin.",
     "balance": "Equal-mass bins are placed so that each has equally many calibration rows.",
     "scaling-binning": "Scaling-binning fits a smooth curve of the observed frequency, and averages it in bins.",
     "estimating": "The squared error is the mean squared gap between predicted probability and observed frequency.",
-    "error-interval": f"{_ERROR} {_FROM_SCORES}",
-    "within": f"{_ERROR} {_FROM_SCORES}",
+    "accuracy-interval": _INTERVAL,
+    "error-interval": f"{_ERROR} {_INTERVAL}",
+    "within": f"{_ERROR} A sample is a set of rows like these, drawn at random.",
+    "verified": "Outputs are the different values that a calibrator returns, such as one per bin.",
     "miscoverage": _ABSTAINS,
     "abstaining-rates": _ABSTAINS,
     "abstaining-gain": _ABSTAINS,
-    "validation": "O:E is the ratio of observed to expected events. The calibration slope is 1 for a calibrated model, "
-    "and less if high risks are too high and low risks too low. The AUROC is the probability that a row with the event "
-    "has a higher risk than a row without it. The net benefit is the share of rows that are true alarms minus the "
-    "weighted share that are false alarms. The weight is the odds of the risk at which someone acts. Standardized: "
-    "divided by the share of rows with the event.",
+    "validation": f"{_INTERVAL} O:E is the ratio of observed to expected events. The calibration slope is 1 for a "
+    "calibrated model, and less if high risks are too high and low risks too low. The AUROC is the probability that a "
+    "row with the event has a higher risk than a row without it. The net benefit is the share of rows that are true "
+    "alarms minus the weighted share that are false alarms. The weight is the odds of the risk at which someone acts. "
+    "Standardized: divided by the share of rows with the event.",
 }
 """Meaning of the terms in a question's title and numbers."""
 
@@ -121,7 +125,11 @@ class OfQuestion(_shared_options.Listing):
             super().format_epilog(ctx, formatter)
             return
         title = PLANS[key].title
-        texts = (title if title.endswith("?") else f"{title}.", f"{PLANS[key].caption} {_TERMS.get(key, '')}")
+        from_scores = _FROM_SCORES if key in _NEED_FILE else ""
+        texts = (
+            title if title.endswith("?") else f"{title}.",
+            f"{PLANS[key].caption} {_TERMS.get(key, '')} {from_scores}",
+        )
         with formatter.indentation():
             margin = " " * formatter.current_indent
             for text in texts:
@@ -264,11 +272,14 @@ def _of_file(
 
 
 def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:
-    """Return one paragraph per question: its title and name, its answer or why there is none, and the evidence."""
+    """Return one paragraph per question: its title and name, its terms, its answer or why there is none, its basis."""
     lines: list[str] = []
     for line in frame.to_dict("records"):
         texts = [line["answer"], line["inverse"], line["basis"]] if line["answer"] else [f"No answer: {line['note']}."]
-        lines += ([""] if lines else []) + [f"{line['question']} ({line['key']})", *filter(None, texts)]
+        lines += ([""] if lines else []) + [
+            f"{line['question']} ({line['key']})",
+            *filter(None, (_TERMS.get(line["key"]), *texts)),
+        ]
     if hint and frame["note"].any():
         lines += [
             "",

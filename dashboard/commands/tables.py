@@ -186,6 +186,6 @@ def _show(found: dict[str, MethodTable], form: str) -> None:
         elif form == "latex":
             _outputs.say(latex(table).splitlines())
         else:
-            _outputs.say([*([""] if i else []), table.title, *_outputs.aligned(columns(frame), frame), *table.notes])
+            _outputs.tell([*([""] if i else []), table.title, *_outputs.aligned(columns(frame), frame), *table.notes])
     if form == "text":
-        _outputs.say([FRAME_NOTE])
+        _outputs.tell([FRAME_NOTE])

@@ -54,13 +54,13 @@ OF_SCORES = (
     "example if probabilities are too cautious. This is evidence of an error, too. Spiegelhalter's test in the verdict "
     "counts both directions, so its p differs from that of the Brier score."
 )
-SCORES_DEFINED = (
-    "Accuracy: the share of rows in which the predicted class is right.",
-    "Log loss: the mean of -ln(predicted probability of what happened). A smaller score is better.",
-    "Brier score: the mean squared distance between predicted probability and what happened (1 if it did, 0 if not), "
-    "summed over the classes if all are known. A smaller score is better.",
-)
-"""Meaning of the scores, one text each."""
+SCORES_DEFINED = {
+    "accuracy": "Accuracy: the share of rows in which the predicted class is right.",
+    "log-loss": "Log loss: the mean of -ln(predicted probability of what happened). A smaller score is better.",
+    "brier": "Brier score: the mean squared distance between predicted probability and what happened (1 if it did, 0 "
+    "if not), summed over the classes if all are known. A smaller score is better.",
+}
+"""Meanings of the scores."""
 GAP_ABOVE = (
     "The mean gap is the observed frequency minus the mean prediction. It is a raw value. The estimate of an error is "
     "corrected for noise, so it can be smaller than this gap."
@@ -75,11 +75,8 @@ MOST_NAMED = 4
 """Maximum number of estimators without a value that a note names; they have lines in the table."""
 NO_VERDICT = "no verdict is possible"
 READING = f"{VALUE} {FLOOR}"
-BRIEFLY = (
-    "Estimates are corrected for noise where this is possible, raw values are not. Noise floor: 95 % of perfectly "
-    "calibrated models have a better raw value."
-)
-"""Meaning of the columns, in short."""
+BRIEFLY = "Estimates of errors are corrected for noise. Raw values, as other tools print them, are not."
+"""Meaning of the estimates, where raw values are not printed."""
 WORDS = (
     "Within tolerance: the whole interval is below the tolerance. Miscalibrated: the whole interval is above it, and "
     "p is at most 5 %. Too few rows to tell: the interval includes the tolerance, and with so few rows, the interval "
@@ -167,6 +164,12 @@ def gap_above(gap: float, lines: pd.DataFrame, subject: str) -> tuple[str, ...]:
     return (GAP_ABOVE,) if above else ()
 
 
+def score_definitions(lines: pd.DataFrame) -> tuple[str, ...]:
+    """Return the definitions of the scores in these lines."""
+    scored = set(lines["estimator"])
+    return tuple(text for key, text in SCORES_DEFINED.items() if key in scored)
+
+
 def definitions(lines: pd.DataFrame) -> tuple[str, ...]:
     """Return the definitions of the errors and of the notions in these lines.
 
@@ -174,7 +177,7 @@ def definitions(lines: pd.DataFrame) -> tuple[str, ...]:
     ...     print(note)
     ECE: mean distance between predicted probability and observed frequency, bin by bin (expected calibration error).
     Debiased ECE: ECE minus the contribution of noise in the bins' outcomes, by a normal approximation.
-    Event: among rows with risk p of the event, a fraction p should have it.
+    Risk of the event: among rows with risk p of the event, a fraction p should have it.
     """
     errors = (cc.ESTIMATORS[str(key)] for key in lines["estimator"].unique())
     notions = (cc.REDUCTIONS[str(key)] for key in lines["notion"].dropna().unique())
@@ -185,7 +188,7 @@ def definitions_in(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the definitions of the errors in running text, and of the notions in front of errors.
 
     >>> [note.partition(":")[0] for note in definitions_in(["ECE of the risk estimated at 17 %", "the confidence"])]
-    ['ECE', 'Event']
+    ['ECE', 'Risk of the event']
     """
     text = " ".join(texts)
     errors = [each for each in map(cc.ESTIMATORS.__getitem__, cc.ESTIMATORS) if each.title in text]
@@ -207,7 +210,12 @@ def _defined(errors: Iterable[Entry[Any]], notions: Iterable[Entry[Any]]) -> tup
     entries = (*(entry for entry in errors if entry.key not in SCORES), *named)
     first = next((entry for entry in named if entry.key in _OF_PREDICTED), None)
     ends = (f" {_CONFIDENCE}" if entry is first else "" for entry in entries)
-    return tuple(f"{entry.title}: {inside(entry.caption)}{end}" for entry, end in zip(entries, ends, strict=True))
+    return tuple(f"{_term(entry)}: {inside(entry.caption)}{end}" for entry, end in zip(entries, ends, strict=True))
+
+
+def _term(entry: Entry[Any]) -> str:
+    """Return the name of an error or a notion in titles: errors of an event are those of its risk."""
+    return "Risk of the event" if getattr(entry.flags, "of", "") == "event" else str(entry.title)
 
 
 def tolerances(lines: pd.DataFrame, eps: float) -> tuple[str, ...]:
@@ -336,6 +344,11 @@ def marks_in(frame: pd.DataFrame, details: bool) -> tuple[list[str], tuple[str, 
         return marks, ()
     stars = [mark.lstrip(ascii_lowercase) for mark in marks]
     return stars, (ROUGH_GUIDE,) if any(stars) else ()
+
+
+def starred(titles: Iterable[str], marks: Iterable[str]) -> list[str]:
+    """Return the titles of lines, with a star after those whose interval is a rough guide, in place of a column."""
+    return [f"{title} {mark}".rstrip() for title, mark in zip(titles, marks, strict=True)]
 
 
 def caption(described: Callable[..., object]) -> str:

@@ -46,12 +46,14 @@ IN_GROUPS = (
     "those of calib audit. With --bins 15 they are measured in 15 bins."
 )
 """Note on values by class that differ from those of other tables."""
-P_VALUES = "p: the p-value of no difference. p, Holm: corrected for the number of pairs by Holm's method."
+P_VALUE = "p: the probability of a difference at least as large if the models do not differ."
+P_VALUES = f"{P_VALUE} p (corrected): the same, corrected for the number of pairs (Holm)."
+_BETTER = "Better or worse: p is at most 5 %, and the interval excludes 0."
 _FIVE_WORDS = (
-    "Better or worse: p is at most 5 %, and the interval excludes 0. The margin is {}. “Within margin” after better "
-    "or worse: the whole interval is closer to 0 than the margin. Equivalent: neither better nor worse, and the whole "
-    "interval is closer to 0 than the margin. Not worse: none of these, but the interval rules out that the first "
-    "is worse by the margin or more. Cannot tell: none of these."
+    f"{_BETTER} The margin is {{}}. “Within margin” after better or worse: the whole interval is closer to 0 than the "
+    "margin. Equivalent: neither better nor worse, and the whole interval is closer to 0 than the margin. Not worse: "
+    "none of these, but the interval rules out that the first is worse by the margin or more. Cannot tell: none of "
+    "these."
 )
 
 
@@ -59,6 +61,15 @@ def five_words(margin: float) -> str:
     """Explain the five verdicts of a comparison at a margin, a number of the error or score."""
     squared = f"{written(margin * margin)} for squared errors"
     return _FIVE_WORDS.format(f"{written(margin)} ({points_of(short_percent(margin))} of an error; {squared})")
+
+
+def words_of(verdicts: pd.Series, margin: float) -> str:
+    """Explain these verdicts: in one sentence if the margin has no part in them.
+
+    >>> words_of(pd.Series(["better", "worse"]), 0.01)
+    'Better or worse: p is at most 5 %, and the interval excludes 0.'
+    """
+    return _BETTER if verdicts.isin(["better", "worse"]).all() else five_words(margin)
 
 
 NOT_PAIRED = (
@@ -126,7 +137,7 @@ class PairsExhibit(Exhibit):
             *of.marks(frame, marked(_claims(frame))[0]),
             of.text("the first is", "verdict"),
             of.probability("p"),
-            of.probability("p, Holm", "p_holm"),
+            of.probability("p (corrected)", "p_holm"),
         )
 
     def words(self, scene: Scene) -> Words:

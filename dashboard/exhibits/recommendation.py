@@ -173,10 +173,10 @@ class Recommendation(Exhibit):
             of.number(name_of_score(self.score), "score"),
             of.number("gain"),
             of.number_between(f"{at_level(level)} interval", "low", "high"),
-            of.probability("p (Holm)", "p_holm"),
+            of.probability("p (corrected)", "p_holm"),
             *([] if _same_gain(frame) else [of.number("cross-validated gain", "gain_in_folds")]),
             of.whole("times chosen", "picked"),
-            *([of.share("weight in the blend", "weight")] if frame["weight"].notna().any() else []),
+            *([of.share("weight in the blend", "weight")] if (frame["weight"] > 0).sum() > 1 else []),
             of.share("accuracy"),
             of.number(auroc_heading(frame), "auroc"),
             of.share("mean risk", "mean_risk")
@@ -250,7 +250,7 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
     )
     columns = (
         f"{where} Gain: decrease of the score. The largest of many gains is partly luck; the intervals do not "
-        "correct for that. Heading p (Holm): the p-value for the hypothesis of no gain, corrected for the number of "
+        "correct for that. p (corrected): the p-value for the hypothesis of no gain, corrected for the number of "
         f"calibrators. Equal to best: the {gain} is at least {at_level(MOST)} of the largest, or at least half of it "
         "and not significantly smaller."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -48,19 +49,57 @@ FLOOR_OF_DISTANCES = (
     "Noise floor: 95 % of perfectly calibrated models have a smaller distance before this correction, so do not "
     "compare it with the corrected ones."
 )
-DEFINED = (
-    "Mean gap: the observed frequency minus the mean predicted risk.",
-    "Observed : expected: the number of events divided by the sum of the predicted risks.",
-    "Calibration intercept: the shift of all log-odds, log(risk / (1 - risk)), that fits the outcomes best. It is "
-    "above 0 if risks are too low.",
-    "Calibration slope: the slope of the best logistic fit of the outcomes on these log-odds. It is below 1 if high "
-    "risks are too high and low risks too low, and above 1 in the opposite case.",
-    "Brier score: the mean squared distance between the risk and the outcome (1 for the event, else 0). Scaled: the "
-    "share by which it is smaller than that of a model that always predicts the observed frequency.",
-    "Log loss: the mean of -ln(predicted probability of what happened). A smaller score is better.",
-    "AUROC: the probability that a row with the event has a higher risk than a row without it; 0.5 by chance.",
-)
-"""Meaning of the measures of a risk, one text each."""
+DEFINED = {
+    "gap": "Mean gap: the observed frequency minus the mean predicted risk.",
+    "ratio": "Observed : expected: the number of events divided by the sum of the predicted risks.",
+    "intercept": "Calibration intercept: the shift of all log-odds, log(risk / (1 - risk)), that fits the outcomes "
+    "best. It is above 0 if risks are too low.",
+    "slope": "Calibration slope: the slope of the best logistic fit of the outcomes on these log-odds. It is below 1 "
+    "if high risks are too high and low risks too low, and above 1 in the opposite case.",
+    "brier": "Brier score: the mean squared distance between the risk and the outcome (1 for the event, else 0). "
+    "Scaled: the share by which it is smaller than that of a model that always predicts the observed frequency.",
+    "log-loss": "Log loss: the mean of -ln(predicted probability of what happened). A smaller score is better.",
+    "auroc": "AUROC: the probability that a row with the event has a higher risk than a row without it; 0.5 by chance.",
+}
+"""Meanings of the measures of a risk."""
+_FREQUENCIES = ("mean-predicted", "observed")
+_DISTANCES = ("ici", "e50", "e90", "emax")
+
+
+def _in_unit(measure: str, marks: Sequence[str]) -> tuple[of.Column, of.Column]:
+    """Return the columns of one measure and of its interval."""
+    if measure == "gap":
+        return of.points("value"), of.difference_between("", "low", "high", "share")
+    if measure in (*_FREQUENCIES, *_DISTANCES):
+        number = of.share if measure in _FREQUENCIES else of.error
+        return number("value"), of.between("", "low", "high")
+    return of.number("value"), of.number_between("", "low", "high", marks)
+
+
+def columns_of_measures(level: float = LEVEL, marks: Sequence[str] = ("reference",)) -> tuple[of.Column, of.Column]:
+    """Return the columns of the measures of a risk and of their intervals, each in its unit.
+
+    Frequencies and distances are in percent and the mean gap in points, as in sentences; the others have no unit.
+    ``marks`` are columns with numbers from which the ends of an interval are distinguishable.
+    """
+
+    def value(number: Any, measure: str) -> str:
+        return _in_unit(measure, marks)[0].write(number)
+
+    def ends(low: Any, high: Any, measure: str, *apart: Any) -> str:
+        column = _in_unit(measure, marks)[1]
+        return column.write(low, high, *apart[: len(column.made_of) - 2])
+
+    def end(number: Any, measure: str, *apart: Any) -> str:
+        column = _in_unit(measure, marks)[1]
+        write = column.end or column.write
+        return write(number, *apart[: len(column.made_of) - 2])
+
+    made_of = ("low", "high", "measure", *marks)
+    return (
+        of.Column("value", ("value", "measure"), value, digits="%.3g", apart=1),
+        of.Column(f"{at_level(level)} interval", made_of, ends, digits="%.3g", apart=2, end=end),
+    )
 
 
 def scores_line(measures: pd.DataFrame) -> str:
@@ -131,8 +170,7 @@ class InTheLargeExhibit(Exhibit):
         return (
             of.text("model"),
             of.text("measure", "title"),
-            of.number("value"),
-            of.number_between("90 % interval", "low", "high", ("reference",)),
+            *columns_of_measures(),
             *((of.number("noise floor", "floor"),) if frame["floor"].notna().any() else ()),
             of.number("calibrated model", "reference"),
             *noted,

@@ -84,9 +84,9 @@ def test_the_corrected_p_value_of_a_pair_is_written_beside_its_own(scene: Scene,
     same(frame, cc.compare(rows, None, "brier"))
     scene = session.scene_of(THREE_CLASSES.replace(calibrators=CHOSEN.calibrators[:2]))
     frame, shown = cells(scene, "pairs", estimator="ece")
-    for heading, name in (("p", "p"), ("p, Holm", "p_holm")):
+    for heading, name in (("p", "p"), ("p (corrected)", "p_holm")):
         assert shown[heading] == ["< 0.0001" if p < 1e-4 else f"{p:.2g}" for p in frame[name]]
-    assert shown["p"] != shown["p, Holm"]
+    assert shown["p"] != shown["p (corrected)"]
 
 
 def test_decisions_change_from_the_base_model_to_the_recalibrated_one() -> None:

@@ -53,7 +53,7 @@ def test_the_record_holds_what_the_library_chooses(file):
 def test_it_says_first_what_to_do_and_then_a_line_a_calibrator(file):
     said, more = (run(file, *tried(), *words).stdout.splitlines() for words in ((), ("--details",)))
     found = cc.choose(cc.read_predictions(file), CANDIDATES)
-    assert said[:2] == more[:2] == [f"{file.name}: chosen on all 178 rows", found.sentence]
+    assert said[:3] == more[:3] == [f"{file.name}: chosen on all 178 rows", "", found.sentence]
     for title in found.frame()["title"]:
         assert any(line.startswith(title) for line in said)
     start = more.index("How the calibrator was chosen") + 1

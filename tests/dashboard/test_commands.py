@@ -28,7 +28,6 @@ from calib_core.text import chance, points, score, short_percent
 from dashboard.cli import main
 from dashboard.commands import _outputs, _recalibrated_files, audit, compare, gate
 from dashboard.exhibits import line_words
-from dashboard.exhibits.columns import NOT_KNOWN
 from dashboard.exhibits.pairs import IN_GROUPS, P_VALUES, VALUES_DIFFER
 
 INSTALLED = Path(sys.executable).with_name("calib")
@@ -37,6 +36,12 @@ INSTALLED = Path(sys.executable).with_name("calib")
 @pytest.fixture(autouse=True)
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    """Print tables in one part, without wrapped cells."""
+    monkeypatch.setenv("COLUMNS", "300")
 
 
 def run(*arguments, code=0):
@@ -90,23 +95,23 @@ def test_audit_says_what_the_library_says(file):
     assert set(said["versions"]) == {"python", "calib", "numpy", "scipy", "scikit-learn", "pandas"}
 
 
-def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
+def test_audit_writes_the_same_numbers_as_text_and_as_csv(file, wide):
     record = json.loads(run("audit", file, "--notion", "confidence", "--json").stdout)
     back = pd.read_csv(io.StringIO(run("audit", file, "--notion", "confidence", "--csv").stdout))
     assert back["value"].tolist() == pytest.approx([line["value"] for line in record["lines"]], rel=1e-15)
     text = run("audit", file, "--notion", "confidence", "--details").stdout
-    head, verdict, places, columns = text.splitlines()[:4]
-    assert head == "p.csv: judged on all 300 rows, 3 classes"
     first = cc.inference.primary(cc.read_predictions(file))
-    assert verdict == first.sentence
-    assert first.reason in verdict
+    head, _, *lines = text.splitlines()
+    assert head == "p.csv: judged on all 300 rows, 3 classes"
+    parts, (places, *_) = lines[: len(first.parts)], lines[len(first.parts) :]
+    assert " ".join(parts) == first.sentence
+    assert first.reason in parts
     found = cc.findings(cc.read_predictions(file))
     tested = f"{found['p'].notna().sum()} subsets tested"
     assert found["stands_out"].any()
     assert places.startswith(found["finding"][0])
     assert tested in places
     assert " ".join(record["models"]["Original model"]["places"]) == places
-    assert columns.startswith("error ")
     for line in record["lines"]:
         shown = cc.inference.EstimateLine(**{name: line[name] for name in line if name != "model"})
         value, floor = shown.written(shown.value), shown.written(shown.floor)
@@ -119,25 +124,28 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
         assert note.count(place) == 1
 
 
-def test_a_short_audit_of_a_risk_says_the_same_numbers_as_one_with_details(tmp_path):
+def test_a_short_audit_of_a_risk_says_the_same_numbers_as_one_with_details(tmp_path, wide):
     rng = np.random.default_rng(3)
     risks = rng.uniform(size=300).round(3)
     died = (rng.random(300) < risks).astype(int)
     pd.DataFrame({"risk": risks, "died": died}).to_csv(path := tmp_path / "risk.csv", index=False)
     short, whole = (run("audit", path, *words).stdout.splitlines() for words in ((), ("--details",)))
     starts = {line.split("  ")[0]: line.split() for line in whole}
-    table = short[short.index("") + 1 :]
-    for line in table[1 : table.index(next(line for line in table if line.startswith("These ")))]:
-        left = iter(starts[line.split("  ")[0]])  # a column of marks stands between the others
+    tables = [line for line in short if "  " in line]
+    assert len(tables) == 6 + 4 + 2, "measures, scores with the ECE, and two headings"
+    for line in tables:
+        left = iter(starts[line.split("  ")[0]])  # further columns are between the others
         assert all(cell in left for cell in line.split()), line
     for error, printed in (
         ("ECE of the risk", True),
-        ("Confidence ECE", True),
+        ("RMSCE of the risk", False),
+        ("Confidence ECE", False),
         ("Top-label ECE", False),
         ("Class-wise ECE", False),
     ):
         assert [any(line.startswith(error) for line in lines) for lines in (short, whole)] == [printed, True]
-    assert short[:3] == whole[:3]
+    left = iter(whole)
+    assert all(line in left for line in short[:6])
     assert len(short) < len(whole) / 1.5
     assert f"  {line_words.WORDS}" in whole
     assert line_words.WORDS not in short
@@ -440,7 +448,7 @@ def test_apply_leaves_nothing_behind_when_it_cannot_run(file):
 # -- compare --------------------------------------------------------------------------------------------------
 
 
-def test_compare_says_what_the_library_says(file):
+def test_compare_says_what_the_library_says(file, wide):
     run("fit", file, "--calibrator", "temperature", "-o", "cal.json")
     run("apply", "cal.json", file, "-o", "after.csv")
     said = json.loads(
@@ -452,39 +460,42 @@ def test_compare_says_what_the_library_says(file):
     for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
         assert line[name] == wanted[name]
     assert line["about"] == wanted["about"]
-    rows, sentence, *lines, values, p_values, grouped, _words = run(
+    rows, sentence, _, pair, *lines, values, p_values, grouped, _words = run(
         "compare", file, "after.csv", "--details"
     ).stdout.splitlines()
     about = " ".join(line for line in lines if line.startswith("Mark "))
-    lines = [line for line in lines if not line.startswith("Mark ")]
+    meanings, lines = [line for line in lines if "  " not in line], [line for line in lines if "  " in line]
+    assert pair.startswith("First: p.csv. Second: after.csv.")
+    assert {line.partition(":")[0] for line in meanings} >= {"Log loss", "Debiased squared error", "Confidence"}
     assert rows == f"Compared on all {models['p.csv'].n_rows:,} rows."
     by_log_loss = cc.compare(models, None, "log-loss").iloc[0]
     values_of = [score(by_log_loss[name]) for name in ("first_value", "second_value")]
     assert all(part in sentence for part in ("p.csv", "after.csv", "log loss", *values_of, chance(by_log_loss["p"])))
     assert by_log_loss["verdict"].startswith("worse")
     assert sentence.startswith("By log loss, after.csv is better than p.csv")
-    assert [line.split()[:2] for line in lines] == [
-        ["notion", "error"], *([NOT_KNOWN, cc.ESTIMATORS[key].title.split()[0]] for key in SCORES),
-        ["Confidence", "Debiased"], ["Top-label", "Debiased"],
+    assert [line.split("  ")[0] for line in lines] == [
+        "error or score", *(cc.ESTIMATORS[key].title for key in SCORES),
+        "Confidence debiased squared error", "Top-label debiased squared error",
     ]  # fmt: skip
-    headings = ["difference", "90 % interval", "p", "p, Holm", "value of the first", "value of the second"]
-    headings += ["the first is", "mark"]
-    assert " ".join(lines[0].split()) == " ".join(["notion error or score first second", *headings])
+    headings = ["value of the first", "value of the second", "difference", "90 % interval", "the first is", "mark"]
+    assert " ".join(lines[0].split()) == " ".join(["error or score", *headings, "p", "p (corrected)"])
     # Accuracy is a share: its difference is in points, its values are in percent.
     first = cc.compare(models, None, SCORES[0]).iloc[0]
     low, high = (points(first[name]) for name in ("low", "high"))
-    numbers = [points(first["difference"]), f"{low.removesuffix(' points')} to {high}"]
-    numbers += [chance(first[p]).removeprefix("p = ") for p in ("p", "p_holm")]
-    numbers += [short_percent(first[name]) for name in ("first_value", "second_value")]
-    assert " ".join(lines[1].split()).startswith(" ".join([NOT_KNOWN, "Accuracy", *models, *numbers]))
+    numbers = [short_percent(first[name]) for name in ("first_value", "second_value")]
+    numbers += [points(first["difference"]), f"{low.removesuffix(' points')} to {high}"]
+    assert " ".join(lines[1].split()).startswith(" ".join(["Accuracy", *numbers]))
+    p_numbers = [chance(first[p]).removeprefix("p = ") for p in ("p", "p_holm")]
+    assert " ".join(lines[1].split()).endswith(" ".join(p_numbers))
     # Claims by class are judged in groups of rows, and each subject of intervals is described once.
     assert about.count("groups of at least 20 rows") == 1
     assert (values, p_values, grouped) == (VALUES_DIFFER, P_VALUES, IN_GROUPS)
-    _, _, *rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
-    assert rough[1].split()[-1] == rough[0].split()[-1].replace("mark", "*")
+    rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
+    starred = [line for line in rough if line.split("  ")[0].endswith(" *")]
+    assert [line.split(" *")[0] for line in starred] == ["Top-label debiased squared error"]
     assert ROUGH_GUIDE in rough
     assert IN_GROUPS not in rough
-    assert rough[-1] == "To see what the columns and words mean, add --details."
+    assert rough[-1].endswith("add --details.")
 
 
 def test_compare_opens_with_every_measure_that_contradicts_the_log_loss(tmp_path):
@@ -636,8 +647,8 @@ def test_audit_judges_outputs_as_declared_and_says_which_bins(file):
     assert "one per value" in run(*words).stdout
     assert "bins" in pd.read_csv(io.StringIO(run(*words, "--csv").stdout)).columns
     for more, shown in (((), True), (("--bins", 7), False)):
-        head = next(text for text in run(*words, *more).stdout.splitlines() if text.startswith("model "))
-        assert head.split()[-1] == ("bins" if shown else "verdict")
+        heads = [text for text in run(*words, *more).stdout.splitlines() if text.startswith("model ")]
+        assert heads[-1].split()[-1] == ("bins" if shown else "verdict")
     given = json.loads(run(*words, "--json", "--bins", 7).stdout)
     assert {line["bins"] for line in given["lines"]} == {"7 equal width"}
 
@@ -772,7 +783,8 @@ def test_an_audit_says_where_a_map_sends_the_rows_into_one_bin():
     assert before["primary"]["few_bins"] is None
     assert after["primary"]["few_bins"].startswith("The recalibrated confidences fill only 1 bin, ")
     lines = run(*options).stdout.splitlines()
-    assert lines[lines.index(f"{mapped}:") + 1].endswith(after["primary"]["few_bins"])
+    assert after["primary"]["few_bins"] in lines[lines.index(f"{mapped}:") :]
+    assert before["primary"]["few_bins"] not in lines
     assert lines[lines.index("Original model:") + 1].startswith(("Miscalibrated", "Too", "Within")), (
         "one sentence, without the name before it"
     )
@@ -782,7 +794,7 @@ def test_an_audit_of_too_few_held_out_rows_names_the_option_that_judges_all():
     path = gate_file(1100, 0.0)
     text = run("audit", path, "--tolerance", 0.02, "--notion", "confidence").stdout
     assert "\nToo few rows to tell" in text
-    assert "\nTo judge all 1,100 rows of the file, add --judge all.\n" in text
+    assert " To judge all 1,100 rows of the file, add --judge all.\n" in text
     for words in (("--judge", "all"), ("--tolerance", 0.5)):
         assert "To judge all" not in run("audit", path, "--notion", "confidence", *words).stdout
 
@@ -796,4 +808,4 @@ def test_the_noise_floor_of_raw_distances_is_not_printed_beside_corrected_ones(t
     assert "value" in head
     assert "noise floor" not in head
     for term in ("Calibration slope", "Calibration intercept", "Brier score", "AUROC", "Log loss"):
-        assert sum(line.startswith(f"  {term}: ") for line in lines) == 1, term
+        assert sum(line.startswith(f"{term}: ") for line in lines) == 1, term

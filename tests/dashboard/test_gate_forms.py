@@ -138,7 +138,7 @@ def test_a_record_is_the_baseline_of_a_later_gate():
     assert "on the confidence error, as for the baseline." in worse.stdout
     other = run(WRONG, "--baseline", "old.json", "--bins", 10)
     assert (other.exit_code, other.stdout) == (2, "")
-    assert "In the baseline: 15 equal width; here: 10 equal width" in other.stderr
+    assert "15 equal-width bins, not 10 equal-width bins. Add --bins 15" in other.stderr
     for wrong in ("right.csv", "nowhere.json"):
         refused = run("right.csv", "--baseline", wrong)
         assert (refused.exit_code, refused.stdout) == (2, "")

@@ -171,7 +171,8 @@ def test_data_that_are_gone_do_not_matter():
 
 
 @pytest.mark.parametrize("form", ["--csv", "--json", ""])
-def test_the_command_writes_the_librarys_table(form):
+def test_the_command_writes_the_librarys_table(form, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     args = ["lab", "drawn", "--set", "shares=[0.2, 0.4, 0.9]", "--experiment", "eces", "--draws", "2"]
     answer = CliRunner().invoke(main, [*args, *filter(None, [form])], prog_name="calib")
     assert answer.exit_code == 0, answer.output
@@ -197,7 +198,8 @@ def test_an_experiment_with_truths_of_its_own_names_itself(form, monkeypatch):
         assert answer.stdout.startswith(what.title)
 
 
-def test_before_a_calibrator_the_column_says_so():
+def test_before_a_calibrator_the_column_says_so(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     args = ["lab", "drawn", "--experiment", "bins", "--draws", "2"]
     assert "true error before" in CliRunner().invoke(main, args, prog_name="calib").stdout
     args = ["lab", "drawn", "--estimator", "ece", "--rows", "50", "--draws", "2"]

@@ -169,9 +169,10 @@ def calib(*words: str) -> Any:
 def test_the_command_says_what_the_screen_says() -> None:
     fit, test = in_use()
     for key in ("histogram-binning", "within"):
-        said = calib(key, "demo:wine-logistic", "--error", "0.05").stdout.splitlines()
+        title, terms, *said = calib(key, "demo:wine-logistic", "--error", "0.05").stdout.splitlines()
         found = answer(PLANS.make(key, error=0.05), fit, test)
-        assert said == [f"{found.title} ({key})", found.sentence, found.inverse, found.basis]
+        assert [title, *said] == [f"{found.title} ({key})", found.sentence, found.inverse, found.basis]
+        assert terms in " ".join(calib(key, "--help").stdout.split())
     every = answers(None, fit, test)
     lines = pd.read_csv(StringIO(calib("demo:wine-logistic", "--csv").stdout), keep_default_na=False, na_values=[])
     assert lines["answer"].tolist() == every["answer"].tolist()

@@ -286,7 +286,7 @@ def test_what_is_said_of_few_groups_are_sentences_with_an_end(tmp_path: Any) -> 
     file = few_groups(tmp_path, patient=["p", "q"] * 30, half=["x"] * 30 + ["y"] * 30)
     answer = calib("audit", file, "--read", "group=patient", "--where", "site=a", "--estimator", "ece")
     assert "\nRows belong to 1 group (patient): " in answer.stdout
-    assert "evaluate one row per group. A test for an error of any size" in answer.stdout
+    assert "evaluate one row per group.\nA test of all rows together" in answer.stdout
     scanned = calib("slices", file, "--read", "group=patient", "--where", "site=b", "--scan")
     assert (scanned.exit_code, scanned.stdout) == (2, "")
     assert "rows in 1 group (patient) cannot be divided" in scanned.stderr

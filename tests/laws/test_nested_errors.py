@@ -473,7 +473,7 @@ def printed_audit(path, risks, outcomes):
     path.write_text(f"risk,died\n{rows}", encoding="utf-8")
     call = ["audit", str(path), "--estimator", "ece", "--details"]
     text = CliRunner().invoke(main, call, catch_exceptions=False).output
-    gap = abs(float(re.search(r"^Mean gap \(.*?\) +(\S+)", text, re.M)[1].replace("\u2212", "-"))) * 100
+    gap = abs(float(re.search(r"^Mean gap \(.*?\) +(\S+) points?", text, re.M)[1].replace("\u2212", "-")))
     errors = re.findall(r"^(?:ECE of the risk|Top-label ECE|Class-wise ECE) +([\d.]+) %", text, re.M)
     assert len(errors) == 3
     return gap, [(float(error), 10.0 ** -len(error.partition(".")[2])) for error in errors], GAP_ABOVE in text

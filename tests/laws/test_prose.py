@@ -331,7 +331,7 @@ def of_advice(w: World, model: str) -> dict[str, float]:
     base = frame.iloc[0]
     simple = {} if found.simple is None else frame.iloc[found.recipes.index(found.simple)]
     return {**{name: best[name] for name in ("gain", "low", "high")}, "level": 90, "candidates": len(frame) - 1,
-            "simple_gain": simple.get("gain", math.nan),
+            **{f"simple_{name}": simple.get(name, math.nan) for name in ("gain", "low", "high")},
             "singles": len(frame) - 1 - (frame["calibrator"] == "blend").sum(), "members": members_of(found.about),
             "before": base["score"], "after": best["score"], "test": of_rows(w, model)["test"]}  # fmt: skip
 
@@ -458,8 +458,8 @@ RULES = [
                  r"\({hits} of {rows} rows; {level} % interval {low} to {high} %\)"),
     (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
     (of_advice, r"falls? from {before} to {after}"),
-    (of_advice, r"(?:about equally good: it lowers [a-z ]+ \(lower is better\)|lowers [a-z ]+ \(lower is better\) at "
-                r"least as much:) by {simple_gain}, [a-z ]+ by {gain}"),
+    (of_advice, r"by {simple_gain} with the simpler one \({level} % interval {simple_low} to {simple_high}\), and by "
+                r"{gain} with [a-z ]+ \({level} % interval {low} to {high}\)"),
     (of_own_error, r"[Tt]he calibration error(?: \([\w-]+ ECE\))? is estimated at {any_left} %"
                    r"(?: \({level} % interval {any_low} to {any_high} %\))?, before recalibration at {point} %"),
     (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),

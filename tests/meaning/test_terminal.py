@@ -19,7 +19,7 @@ OWN = {
     "about": "^mark$",
     "title": "error|measures of the risk|calibrator",
     "reference": "calibrated model",
-    "word": "within",
+    "p": r"^p( \(uncorrected\))?$",
 }
 
 

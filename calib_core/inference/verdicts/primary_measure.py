@@ -92,11 +92,27 @@ class PrimaryLine(OneLine):
 
         If there are too few rows for a verdict, evidence of some error is next to this word.
         """
+        return " ".join(self.parts.values())
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The sentences by what they are about, in order: answer, advice, evidence, interval and choice.
+
+        ``evidence`` is for an error of any size, ``interval`` names the errors that the interval is for, and ``choice``
+        is the reason for the notion. A part without sentences is left out.
+        """
         if self.line.verdict is None:
-            return f"{begun(self.line.note)}. {self._shown(self.line.p)} {self.reason}"
+            return {"answer": f"{begun(self.line.note)}.", "evidence": self._shown(self.line.p), "choice": self.reason}
         found = self.estimate.verdict(self.eps, self.level, self.ratio)
         answer, evidence = self._answer(found)
-        return " ".join(filter(None, (answer, found.advice, evidence, found.reason, self.reason)))
+        parts = {
+            "answer": answer,
+            "advice": found.advice,
+            "evidence": evidence,
+            "interval": found.reason,
+            "choice": self.reason,
+        }
+        return {name: text for name, text in parts.items() if text}
 
     def _answer(self, found: Verdict) -> tuple[str, str]:
         """Return the answer, and the evidence for an error of any size where the answer does not contain it."""
@@ -126,6 +142,15 @@ class PrimaryLine(OneLine):
             events = f"; observed to expected events {score(line.ratio)}, {span}"
         value = f"{line.title} estimated at {line.written(line.point)}, {ends}; raw value {line.written(line.value)}"
         return f"{in_full(line.verdict)}: {value}{events}"
+
+
+def subject_of(notion: str) -> str:
+    """Return the subject of a verdict in a notion.
+
+    >>> subject_of("top-label"), subject_of("event")
+    ('top-label error', 'predicted risk of the event')
+    """
+    return "predicted risk of the event" if notion == "event" else f"{REDUCTIONS[notion].title.lower()} error"
 
 
 def primary(
@@ -159,7 +184,7 @@ def primary(
     """
     if beside is not None:
         with suppress(NotAnswerable):
-            reason = f"The verdict is on the {REDUCTIONS[beside.notion].title.lower()} error, as for the other model."
+            reason = f"The verdict is on the {subject_of(beside.notion)}, as for the other model."
             same = recalled(predictions, beside.notion, ESTIMATOR, bins)
             return PrimaryLine(beside.notion, reason, same, eps, level, ratio)
     if predictions.event is not None:
@@ -271,7 +296,7 @@ def deciding(
             return first
         reduction, reason = first.notion, first.reason
     else:
-        reason = f"The verdict is on the {REDUCTIONS[reduction].title.lower()} error, as requested."
+        reason = f"The verdict is on the {subject_of(reduction)}, as requested."
     given = bins if takes_bins(estimator, bins) else None
     return PrimaryLine(reduction, reason, recalled(predictions, reduction, estimator, given), eps, level, ratio)
 

@@ -496,8 +496,8 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
         others = "" if shown.p_value <= SURE else "; not corrected for other tests"
         return f"There is evidence of some error (Spiegelhalter's test, {p}{others})."
     escape = (
-        "it compares the Brier score, a mean squared distance between probability and outcome, with that expected of a "
-        "calibrated model. Errors can cancel in this mean"
+        "It compares the mean squared distance between probability and outcome (Brier score) with that of a "
+        "calibrated model, so errors of different rows can cancel."
     )
     if own is not None and own <= SIGNIFICANCE:
         evidence = (
@@ -506,7 +506,7 @@ def any_size(low: float | None, shown: TestOfCalibration, own: float | None = No
             if named
             else f"There is evidence of some error ({chance(own)})."
         )
-        return f"{evidence} {_TEST} does not detect it ({p}): {escape}."
+        return f"{evidence} {_TEST} does not detect it ({p}). {escape}"
     if low:
-        return f"{_TEST} does not detect this error ({p}): {escape}."
-    return f"A test for an error of any size finds no evidence of one ({_TEST}, {p}). {begun(escape)}."
+        return f"{_TEST} does not detect this error ({p}). {escape}"
+    return f"A test of all rows together finds no evidence of an error ({_TEST}, {p}). {escape}"

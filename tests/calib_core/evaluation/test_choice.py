@@ -161,7 +161,8 @@ def test_the_simplest_calibrator_that_does_as_well_stands_beside_the_blend():
     assert found.simple in found.equals
     assert found.headline.startswith("Use temperature scaling, or a blend of ")
     line = found.frame().iloc[found.recipes.index(found.simple)]
-    assert f"lowers log loss (lower is better) at least as much: by {written(line['gain'])}" in found.sentence
+    assert "lowers log loss (lower is better) at least as much." in found.sentence
+    assert f"by {written(line['gain'])} with the simpler one" in found.price[0]
     assert found.record()["simple"] == {"key": "temperature"}
     assert choose(p, ["temperature", "vector"]).simple is None
 

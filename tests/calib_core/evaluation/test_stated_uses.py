@@ -553,7 +553,7 @@ def test_a_blend_needs_the_rows_of_its_members_by_weight():
     by_weight = sorted(params["members"], key=lambda member: -line_of(found, member.title)["weight"])
     for i, member in enumerate(by_weight):
         weight = short_percent(line_of(found, member.title)["weight"])
-        assert (f"{inside(member.title)} ({weight})" in members) == (i < 3), "the largest three"
+        assert (f"{weight} for {inside(member.title)}" in members) == (i < 3), "the largest three"
 
 
 def test_a_blend_that_harms_a_group_is_named_beside_the_calibrator_that_replaces_it():

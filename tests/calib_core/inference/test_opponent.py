@@ -60,8 +60,8 @@ def test_a_test_that_sees_no_error_is_not_said_to_rule_one_out():
     labels = np.repeat([0, 1, 1], [n // 5, n - n // 5, n])
     two = Predictions.from_confidence(np.full(2 * n, 0.6), predicted=np.repeat([0, 1], n), labels=labels)
     sentence = deciding(two, "confidence").sentence
-    assert "finds no evidence of one (Spiegelhalter" in sentence
-    assert "Errors can cancel in this mean" in sentence
+    assert "finds no evidence of an error (Spiegelhalter" in sentence
+    assert "so errors of different rows can cancel." in sentence
 
 
 @pytest.mark.parametrize(("n", "score", "right"), [(2000, 0.97, 1917), (900, 0.97, 882), (200, 1.0, 191)])

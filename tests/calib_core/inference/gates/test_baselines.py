@@ -188,11 +188,15 @@ def test_with_as_many_rows_as_are_needed_four_of_five_models_without_error_pass(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"notion": "top-label"}, "two notions are not comparable. In the baseline: top-label; here: confidence"),
-        ({"estimator": "rmsce"}, "two estimators are not comparable. In the baseline: rmsce"),
-        ({"bins": "10 equal width"}, "two bins are not comparable. In the baseline: 10 equal width"),
-        ({"about": "x"}, "two intervals are not comparable. In the baseline: x"),
-        ({"level": 0.9}, "for intervals of differences at 80 %, not 90 %"),
+        ({"notion": "top-label"}, "top-label, not confidence. Add --notion top-label"),
+        ({"estimator": "rmsce"}, "rmsce, not ece. Add --estimator rmsce"),
+        ({"bins": "10 equal width"}, "10 equal-width bins, not 15 equal-width bins. Add --bins 10"),
+        (
+            {"bins": "10 equal mass"},
+            "10 equal-mass bins, not 15 equal-width bins. Add the options --binning and --bins",
+        ),
+        ({"about": "x"}, "another way than the one here: .* and add --bins 15 here"),
+        ({"level": 0.9}, "at 80 %, this check at 90 %. Add --level 0.8"),
     ],
 )
 def test_errors_of_other_things_are_refused(change, words):
@@ -207,13 +211,13 @@ def test_another_number_of_groups_is_no_other_question():
     assert all("groups of at least 20 rows with" in one for one in about)
     assert about[0] != about[1]
     assert increase(many, baseline(few), 0.5).word == "within"
-    with pytest.raises(InputError, match="Choose the same bins for both"):
+    with pytest.raises(InputError, match="computed in another way"):
         increase(many, replace(baseline(few), about="the error in these bins, given these predictions"))
 
 
 def test_numbers_of_classes_are_compared_where_both_are_known():
     two, three = (estimate(Predictions(np.full((50, k), 1 / k), [0] * 50), "confidence") for k in (2, 3))
-    with pytest.raises(InputError, match=r"two numbers of classes are not comparable\. In the baseline: 2; here: 3"):
+    with pytest.raises(InputError, match="a model with 2 classes, but here there are 3"):
         increase(three, baseline(two))
     assert increase(three, baseline(estimate(sure(50, 50, 0.4), "confidence"))).word
 
