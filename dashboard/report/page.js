@@ -34,10 +34,12 @@
   const SHAPE = 0.8, FLAT = 0.5, LOWEST = 0.2;
   const BLANK = 0.2, MOST = 1.75, LEAST = 0.75; // share of a page, growth and shrinking of a figure
   const SPARE = 12, AIR = 20, MARGIN = 8; // pixels: below a figure, between rows, the empty end of page one
+  const NARROWEST = 120; // pixels of a column of text
   async function fill() {
     const second = document.querySelector("h3.page"); // page one ends above it
     const later = places.filter((place) => !second || second.compareDocumentPosition(place) & 4);
     const left = later.filter((place) => !keepsShape(specs[place.dataset.figure].layout));
+    if (second) onPaper(() => second.parentElement.querySelectorAll(".beside:not(.main)").forEach(balance));
     if (second && onPaper(() => crowded(second))) document.body.classList.add("close");
     const diagram = second && onPaper(() => firstPage(second));
     if (diagram) await stretch(diagram);
@@ -64,6 +66,24 @@
     }
     layout.height = changes.height;
     await Plotly.relayout(place, changes);
+  }
+  // Columns of text get widths by how much they contain, if they are lower then.
+  function balance(block) {
+    const parts = Array.from(block.children), before = block.getBoundingClientRect().height;
+    const space = block.clientWidth - (parts.length - 1) * parseFloat(getComputedStyle(block).columnGap);
+    const free = space - parts.length * NARROWEST;
+    for (let round = 0; round < 3; round++) {
+      const areas = parts.map((part) => part.clientWidth * contentHeight(part));
+      const more = areas.map((area) => Math.max(0, (space * area) / total(areas) - NARROWEST));
+      block.style.setProperty("--columns", more.map((width) => `${NARROWEST + (free * width) / total(more)}px`).join(" "));
+    }
+    if (block.getBoundingClientRect().height > before) block.style.removeProperty("--columns");
+  }
+  function contentHeight(part) {
+    return part.lastElementChild.getBoundingClientRect().bottom - part.getBoundingClientRect().top;
+  }
+  function total(values) {
+    return values.reduce((sum, value) => sum + value, 0);
   }
   // The end of page one, which is whole: where its text would go on to the next page, its type is smaller.
   function pageEnd() {

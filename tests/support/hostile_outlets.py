@@ -129,7 +129,8 @@ def _run(here: str, *words: str) -> str:
     from dashboard.cli import main
 
     with chdir(here):
-        ended = CliRunner().invoke(main, words, prog_name="calib")
+        # Lines are wrapped by the length of names: in a terminal as wide as this, none is.
+        ended = CliRunner(env={"COLUMNS": "100000"}).invoke(main, words, prog_name="calib")
     assert ended.exit_code == 0, ended.output
     return ended.stdout
 
