@@ -84,6 +84,8 @@ def _escaped(cell: str, bold: bool) -> str:
 
 _SENTENCE, _NAME = 110, 84
 """Pixels in which a cell of words may be wrapped, and a name of a line in a table that needs all of the page."""
+_EASY = 220, 160
+"""The same where the page has room: otherwise the longest column would leave few words to a line of the others."""
 LONGEST_WORD = 40
 """Letters of a word that is not broken in a table."""
 
@@ -92,21 +94,30 @@ LONGEST_WORD = 40
 class TableParts:
     """Columns of each part of a table by their positions, whether its type is small, and whether names are wrapped.
 
-    ``least`` is the least width of every column in pixels.
+    ``least`` is the least width of every column in pixels, ``sentence`` that of a column of sentences.
     """
 
     columns: tuple[tuple[int, ...], ...]
     dense: bool
     least: tuple[float, ...]
+    sentence: float
     wrapped: bool = False
+
+    def look(self, cell: str) -> str:
+        """Return the style of a cell of words: of a sentence or of one line, or none if it may be wrapped anywhere."""
+        width = text_width(html.escape(cell, quote=False), _TYPE)
+        if self.wrapped or _SENTENCE < width <= self.sentence:
+            return ""
+        return "line" if width <= _SENTENCE else "words"
 
 
 def table_parts(table: TypesetTable) -> TableParts:
     """Divide a table that is wider than the page into parts that each begin with the columns naming its lines."""
-    for size, sentence in ((_TYPE, _SENTENCE), (_DENSE, _SENTENCE), (_DENSE, 0)):
+    sizes = [(_TYPE, sentence) for sentence in (*_EASY, _SENTENCE)]
+    for size, sentence in (*sizes, (_DENSE, _SENTENCE), (_DENSE, 0)):
         widths = _widths(table, size, sentence)
         if sum(widths) <= _PAGE:
-            return TableParts((tuple(range(len(widths))),), size == _DENSE, tuple(widths), wrapped=not sentence)
+            return TableParts((tuple(range(len(widths))),), size == _DENSE, tuple(widths), sentence, not sentence)
     widths = _widths(table, _DENSE, _SENTENCE)
     naming = _naming(table)
     own, rest = sum(widths[:naming]), widths[naming:]
@@ -118,7 +129,7 @@ def table_parts(table: TypesetTable) -> TableParts:
         if used + width > min(_PAGE, own + sum(rest) / number + max(rest)):
             parts.append((*range(naming),))
         parts[-1] += (i,)
-    return TableParts(tuple(parts), True, tuple(widths))
+    return TableParts(tuple(parts), True, tuple(widths), _SENTENCE)
 
 
 def _naming(table: TypesetTable) -> int:
@@ -184,7 +195,6 @@ def _template() -> Template:
     environment.filters["kept"] = unbroken
     environment.tests["broken"] = lambda cell: any(len(word) > LONGEST_WORD for word in cell.split())
     environment.filters["number"] = in_one_piece
-    environment.tests["in_one_line"] = lambda cell: text_width(html.escape(cell, quote=False), _TYPE) <= _SENTENCE
     return environment.from_string(_asset("page.html"))
 
 

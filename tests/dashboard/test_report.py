@@ -28,6 +28,7 @@ import calib_core as cc
 from calib_core import ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
 from calib_core.diagrams.reliability import FEW_ROWS
 from calib_core.evaluation.study import error_keys
+from calib_core.figures.direct_labels import DIRECT
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import FAMILIES
 from calib_core.text import begun, inside, measured_between, score
@@ -603,6 +604,32 @@ def test_a_table_wider_than_the_page_is_divided_between_columns(columns: int, wo
     assert (len(parts) > 1) == (columns == 40)
     lengths = [len(part) for part in parts]
     assert max(lengths) - min(lengths) <= len(parts)
+
+
+def test_a_sentence_next_to_a_long_one_gets_the_width_that_the_page_allows() -> None:
+    sentence, between = "This calibrator has no guarantee for new rows.", "about as wide as 150 pixels"
+    frame = pd.DataFrame({"name": ["a"], "why": [sentence], "note": ["one of many classes, " * 20]})
+    names = tuple(map(document.text, frame.columns))
+    parts = page.table_parts(TypesetTable("x", "x", frame, names))
+    assert parts.sentence == parts.least[1] - (parts.least[2] - parts.sentence) == 220
+    assert [parts.look(cell) for cell in ("no", between, sentence)] == ["line", "", "words"]
+    full = frame.assign(**dict.fromkeys("bcdef", 0.123))
+    crowded = page.table_parts(TypesetTable("x", "x", full, (*names, *map(document.share, "bcdef"))))
+    assert crowded.sentence < 220
+    assert sum(crowded.least) <= 672
+
+
+@pytest.mark.parametrize(("part", "in_the_legend"), [("full", False), ("flat", True)])
+def test_a_plot_too_low_for_labels_next_to_marks_has_a_legend_for_them(part: str, in_the_legend: bool) -> None:
+    rng = np.random.default_rng(0)
+    risks = rng.random(400)
+    rows = cc.Predictions(np.column_stack([1 - risks, risks]), rng.random(400) < risks)
+    spec = printed(cc.figures.draw(cc.diagrams.reliability(rows)), PARTS[part])
+    labels = [note for note in spec["layout"].get("annotations", ()) if note.get("name") == DIRECT]
+    named = [trace for trace in spec["data"] if isinstance(trace.get("meta"), dict) and trace["meta"].get(DIRECT)]
+    assert named
+    assert bool(labels) != in_the_legend
+    assert {bool(trace.get("showlegend")) for trace in named} == {in_the_legend}
 
 
 def test_where_no_model_can_be_shown_the_report_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
