@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 import calib_core as cc
+from calib_core import Recipe
 from calib_core.text import in_percent, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
@@ -111,6 +113,17 @@ def next_step_of(request: Request) -> Paragraph:
     text = parts[place + 1]
     assert isinstance(text, Paragraph)
     return text
+
+
+def test_the_next_step_leads_to_its_calibrator_and_keeps_those_that_are_ticked(monkeypatch: pytest.MonkeyPatch) -> None:
+    choices = (("structured", ()), ("structured", (("mixing", False),)), ("vector", ()))
+    structured, changed, vector = (Recipe("CALIBRATORS", key, params) for key, params in choices)
+    for ticked, wanted in (((vector,), (structured, vector)), ((vector, changed), (changed, vector))):
+        led: dict[str, object] = {}
+        monkeypatch.setattr(next_step.widgets, "selection", lambda ticked=ticked: SimpleNamespace(calibrators=ticked))
+        monkeypatch.setattr(next_step.widgets, "change", lambda led=led, **choices: led.update(choices))
+        next_step._lead(structured)
+        assert led == {"view": "calibrators", "calibrators": wanted, "model": wanted[0].title}
 
 
 def test_the_next_step_says_what_was_found_before_what_it_does_not_show(too_high: Selection) -> None:

@@ -412,6 +412,10 @@ def test_a_slider_stands_below_one_temperature_and_nothing_else() -> None:
     rest = scene.get(found[0])
     assert found[1] in rest.temperatures
     assert [path(scene.focused(model=title)) for title in titles[1:]] == [None, None]
+    # Marks of folds are at several temperatures.
+    folds = session.scene_of(selection.replace(by="folds"))
+    assert folds.cross_fitted
+    assert path(folds.focused(model=titles[0])) is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import math
 import os
 import re
@@ -37,7 +38,7 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.hero import off_elsewhere
 from dashboard.exhibits.line_words import READING
 from dashboard.hosting import application
-from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, document, page
+from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, document, page, recipe
 from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, TypesetTable, within
 from dashboard.report.exhibited import ExhibitParts
 from dashboard.report.picture import PARTS, as_json, on_paper, printed
@@ -489,6 +490,10 @@ def test_archives_are_the_same_bytes_and_named_by_us(hostile: Report) -> None:
     names = zipfile.ZipFile(io.BytesIO(first)).namelist()
     assert all(re.fullmatch(r"table-S?\d\d-[a-z0-9-]+\.(csv|tex)", name) for name in names)
     assert re.fullmatch(r"calibration-report-[0-9a-f]{8}", hostile.stem)
+    assert {name.rpartition(".")[0] for name in names if name.endswith(".tex")} == {
+        name.rpartition(".")[0] for name in hostile.latex_files()
+    }
+    assert {name for name in names if name.endswith(".csv")} == set(hostile.csv_files())
 
 
 HALF = PARTS["half"]
@@ -617,6 +622,14 @@ def test_a_sentence_next_to_a_long_one_gets_the_width_that_the_page_allows() -> 
     crowded = page.table_parts(TypesetTable("x", "x", full, (*names, *map(document.share, "bcdef"))))
     assert crowded.sentence < 220
     assert sum(crowded.least) <= 672
+
+
+def test_the_recipe_names_every_file_that_is_read() -> None:
+    table = b"p,label\n0.5,1\n"
+    first, second, third = (session.hold(table + b"0.4,0\n" * (3 + i), f"{name}.csv") for i, name in enumerate("abc"))
+    selection = Selection(source=Source(data=first.key, test=second.key), others=((third.key, "c"),))
+    files = json.loads(recipe.written(selection, Options()))["files"]
+    assert files == {file.key: file.digest for file in (first, second, third)}
 
 
 @pytest.mark.parametrize(("part", "in_the_legend"), [("full", False), ("flat", True)])

@@ -77,6 +77,15 @@ def test_chance_alone_shows_as_much_as_the_wine() -> None:
     assert noise.observed < noise.high
 
 
+@pytest.mark.parametrize(("level", "is_stated"), [(0.0, False), (1.0, True)])
+def test_the_test_without_bins_is_said_to_find_an_error_only_where_it_does(
+    monkeypatch: pytest.MonkeyPatch, level: float, is_stated: bool
+) -> None:
+    monkeypatch.setattr(stops, "SIGNIFICANCE", level)
+    text = stops._chance(session.scene_of(CHANCE.selection))
+    assert ("still finds some error" in text) == is_stated
+
+
 def test_more_bins_look_worse_and_so_does_chance() -> None:
     rows = parts(BINS)[1]
     few, many = binned_error(rows, 5), binned_error(rows, 25)

@@ -147,6 +147,14 @@ def test_the_doubt_of_a_true_error_widens_what_is_measured_from_it():
     assert "worst" not in lost or lost["worst"].isna().all()
 
 
+def test_samples_without_a_value_are_not_counted_as_draws():
+    line = lab.repeated("drawn", 50, 8, ["ece"]).lines[0]
+    values = np.where(np.arange(8) < 3, np.nan, line.values)
+    frame = lab.LabRun((replace(line, values=values),)).frame().iloc[0]
+    assert frame["draws"] == 5
+    assert frame["mean"] == pytest.approx(line.values[3:].mean())
+
+
 def test_the_doubt_of_a_true_error_widens_the_share_that_holds_it():
     line = lab.repeated("drawn", 50, 20, ["ece"], intervals=True).lines[0]
     low = np.linspace(0.005, 0.195, 20)
