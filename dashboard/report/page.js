@@ -39,8 +39,7 @@
     const second = document.querySelector("h3.page"); // page one ends above it
     const later = places.filter((place) => !second || second.compareDocumentPosition(place) & 4);
     const left = later.filter((place) => !keepsShape(specs[place.dataset.figure].layout));
-    if (second) onPaper(() => second.parentElement.querySelectorAll(".beside:not(.main)").forEach(balance));
-    if (second && onPaper(() => crowded(second))) document.body.classList.add("close");
+    if (second) onPaper(() => setColumns(second));
     const diagram = second && onPaper(() => firstPage(second));
     if (diagram) await stretch(diagram);
     for (let page = 0; page >= 0; ) {
@@ -66,6 +65,14 @@
     }
     layout.height = changes.height;
     await Plotly.relayout(place, changes);
+  }
+  // Page one before its diagram gets the room that is left.
+  function setColumns(second) {
+    const blocks = second.parentElement.querySelectorAll(".beside:not(.main)");
+    blocks.forEach(balance);
+    if (!crowded(second)) return;
+    document.body.classList.add("close");
+    blocks.forEach(balance);
   }
   // Columns of text get widths by how much they contain, if they are lower then.
   function balance(block) {
@@ -137,10 +144,12 @@
   function firstGap(after, left) {
     let [page, start, last] = [1, document.querySelector("header").getBoundingClientRect().top, 0];
     const first = start;
-    let rows = [], tables = [], fixed = []; // rows of figures that may grow, tables, rows of other figures
+    let rows, tables, fixed; // of this page: rows of figures that may grow, tables, rows of other figures
+    const begin = (number, top) => ([page, start, rows, tables, fixed] = [number, top, [], [], []]);
+    begin(page, start);
     for (const chain of chains()) {
       const top = chain[0].getBoundingClientRect().top, bottom = chain.at(-1).getBoundingClientRect().bottom;
-      if (chain[0].matches("h3.page") && top <= first + PAGE + MARGIN) [page, start, rows, tables, fixed] = [2, top, [], [], []];
+      if (chain[0].matches("h3.page") && top <= first + PAGE + MARGIN) begin(2, top);
       if (bottom > start + PAGE && whole(chain.at(-1))) {
         const room = start + PAGE - last;
         if (page > after && room > BLANK * PAGE) {
@@ -149,15 +158,12 @@
           const air = Math.min(AIR, (room - BLANK * PAGE) / lines);
           if (resized.length || lines) return { page, resized, air, airy: resized.length ? [] : tables };
         }
-        [page, start, rows, tables, fixed] = [page + 1, top, [], [], []];
+        begin(page + 1, top);
       }
       // A figure that is higher than a page is cut by its ends.
-      while (bottom > start + PAGE && whole(chain.at(-1))) {
-        [page, start, rows, tables, fixed] = [page + 1, start + PAGE, [], [], []];
-      }
+      while (bottom > start + PAGE && whole(chain.at(-1))) begin(page + 1, start + PAGE);
       for (const end of ends(chain.at(-1), top)) {
-        if (end.bottom <= start + PAGE) continue;
-        [page, start, rows, tables, fixed] = [page + 1, end.top, [], [], []];
+        if (end.bottom > start + PAGE) begin(page + 1, end.top);
       }
       const within = figuresOf(chain.at(-1)), own = within.filter((place) => left.includes(place));
       if (own.length) rows.push(own);

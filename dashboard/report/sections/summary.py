@@ -54,9 +54,10 @@ def blocks(request: Request) -> Iterator[Block | None]:
     worst = step if step and len(titles) > 1 else (*step, *worst)
     if request.of_event and len(titles) > 1:
         stars = replace(stars, finding=())
-    diagram = (heading, *(stars.drawn("main") or stars.everything))
     # The narrow column has the measures of an event, and otherwise the facts.
     measures = tuple(_large(request))
+    given = [Paragraph(GIVEN, aside=True)] if measures else []
+    diagram = (heading, *(stars.drawn("main") or stars.everything), *given)
     narrow, left = (measures, facts) if measures else (facts, worst)
     yield Beside(diagram, narrow, main=True)
     yield from [Beside(left, cannot, worst if measures else ())] if left else cannot
@@ -142,7 +143,6 @@ def _large(request: Request) -> Iterator[Block]:
         several = len(request.scene.titles) > 1
         yield Heading(f"{MEASURES}{f': {request.scene.titles[0]}' if several else ''}")
         yield lines
-        yield Paragraph(GIVEN, aside=True)
 
 
 def _strip(verdicts: ExhibitParts, title: str) -> Iterator[Block]:
