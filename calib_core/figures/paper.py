@@ -97,7 +97,7 @@ def at_width(spec: dict[str, Any], column: ColumnWidth, legend: float = MOST_FOR
 
 
 def _narrowed(spec: dict[str, Any], wide: float) -> None:
-    """Give a figure its narrow form, if it has one in its ``meta`` and the column is narrow."""
+    """Give a figure its narrow form in a narrow column, if its ``meta`` has one, and no labels without room."""
     layout = spec["layout"]
     narrow = _meta(layout).get("narrow")
     if wide < _NARROW or _upright(layout) < _LOW:

@@ -152,7 +152,7 @@ def warn(lines: Iterable[object]) -> None:
 def aligned(columns: Sequence[Column], frame: pd.DataFrame) -> list[str]:
     """Return a table as lines of text that fit the terminal; columns without any content are left out.
 
-    PrintedColumn are escaped for a terminal before they are measured.
+    Cells are escaped for a terminal before they are measured.
     """
     from dashboard.commands._terminal_layout import PrintedColumn, table_lines, terminal_width
     from dashboard.exhibits.columns import NOT_KNOWN, written

@@ -477,7 +477,8 @@ def _sentences(found: _Audit, name: str, details: bool) -> list[str]:
 def _terms(found: _Audit) -> list[str]:
     """Return the meanings of terms of a verdict, with the tolerances and their options; empty without a verdict."""
     from calib_core.inference.verdicts.verdict import tolerated_ratios
-    from calib_core.text import at_level, exact_tolerance
+    from calib_core.text import exact_tolerance
+    from dashboard.exhibits.line_words import term
 
     if found.verdicts["verdict"].isna().all():
         return []
@@ -488,10 +489,10 @@ def _terms(found: _Audit) -> list[str]:
         ratio = f", and {tolerated_ratios(found.ratio)} for observed : expected events (--ratio)"
     return [
         "",
-        "Calibration error: the mean distance between predicted probability and observed frequency (ECE in the table).",
-        f"Tolerance: the largest error that does not matter, {exact_tolerance(found.tolerance)} (--tolerance){ratio}.",
+        term("calibration error", " (ECE in the table)"),
+        term("tolerance", f", {exact_tolerance(found.tolerance)} (--tolerance){ratio}"),
         "p: the probability that a perfectly calibrated model shows at least as much.",
-        f"Interval: such intervals contain the true value in about {at_level(found.level)} of samples, or more.",
+        term("interval", level=found.level),
         *([subsets] if sliced else []),
     ]
 

@@ -293,7 +293,7 @@ def _text(
             if (details and column.made_of != ("note",)) or column.made_of[0] in main
         ]
         lines += ["", *_terms(choice, advised(name)), "", _of_columns(choice), *_outputs.aligned(columns, frame)]
-        if not details:  # which also print the notes on calibrators with a gain
+        if not details:  # with them, the notes of all calibrators are below the table
             unknown = frame[frame["gain"].isna() & (frame["note"] != "")]
             lines += [f"{title}: {note}." for title, note in zip(unknown["title"], unknown["note"], strict=True)]
         if choice.recalibrate:
@@ -313,21 +313,12 @@ def _of_columns(choice: CalibratorChoice) -> str:
     return f"Table, on {choice.judged_on}. Gain: the decrease of the {name}{meaning}."
 
 
-_TERMS = {
-    "calibration error": "Calibration error: the mean distance between predicted probability and observed frequency.",
-    "tolerance": "Tolerance: the largest error that does not matter.",
-    "cross-fitted": "Cross-fitted: each row is judged after a fit to other rows.",
-    "interval": "Interval: such intervals contain the true value in about {level} of samples, or more.",
-}
-"""Meanings of words of the advice."""
-
-
 def _terms(choice: CalibratorChoice, advice: Sequence[str]) -> list[str]:
     """Return what the recommended calibrators do, and the meanings of terms in the advice."""
     from calib_core.registry.registry import FAMILIES, Recipe
-    from calib_core.text import at_level, inside
+    from calib_core.text import inside
+    from dashboard.exhibits.line_words import terms_in
 
-    text, level = " ".join(advice).lower(), at_level(choice.level)
     recipes = [recipe for recipe in (choice.simple, choice.recipe) if recipe and choice.recalibrate]
     inner = [(recipe, dict(recipe.params).get("binary")) for recipe in recipes]
     applied = [binary if isinstance(binary, Recipe) else recipe for recipe, binary in inner]
@@ -335,7 +326,7 @@ def _terms(choice: CalibratorChoice, advice: Sequence[str]) -> list[str]:
     return [
         "Calibrator: a correction of predicted probabilities that is fitted to rows with known outcomes.",
         *(f"{entry.title}: {inside(entry.caption)}" for entry in entries),
-        *(each.format(level=level) for word, each in _TERMS.items() if word in text),
+        *terms_in(advice, choice.level),
     ]
 
 

@@ -61,6 +61,12 @@ SCORES_DEFINED = {
     "if not), summed over the classes if all are known. A smaller score is better.",
 }
 """Meanings of the scores."""
+_TERMS = {
+    "calibration error": "the mean distance between predicted probability and observed frequency",
+    "tolerance": "the largest error that does not matter",
+    "cross-fitted": "each row is judged after a fit to other rows",
+    "interval": "such intervals contain the true value in about {level} of samples, or more",
+}
 GAP_ABOVE = (
     "The mean gap is the observed frequency minus the mean prediction. It is a raw value. The estimate of an error is "
     "corrected for noise, so it can be smaller than this gap."
@@ -162,6 +168,21 @@ def gap_above(gap: float, lines: pd.DataFrame, subject: str) -> tuple[str, ...]:
     size = abs(gap)
     above = any(size > point and short_percent(size) != short_percent(point) for point in points)
     return (GAP_ABOVE,) if above else ()
+
+
+def term(name: str, more: str = "", level: float = LEVEL) -> str:
+    """Return the meaning of a term of a verdict in a line, with more at its end.
+
+    >>> term("tolerance", ", 2 % (--tolerance)")
+    'Tolerance: the largest error that does not matter, 2 % (--tolerance).'
+    """
+    return f"{begun(name)}: {_TERMS[name].format(level=at_level(level))}{more}."
+
+
+def terms_in(texts: Iterable[str], level: float) -> tuple[str, ...]:
+    """Return the meanings of the terms in running text, one line each."""
+    text = " ".join(texts).lower()
+    return tuple(term(name, level=level) for name in _TERMS if name in text)
 
 
 def score_definitions(lines: pd.DataFrame) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ DEFINED = {
     "if high risks are too high and low risks too low, and above 1 in the opposite case.",
     "brier": "Brier score: the mean squared distance between the risk and the outcome (1 for the event, else 0). "
     "Scaled: the share by which it is smaller than that of a model that always predicts the observed frequency.",
-    "log-loss": "Log loss: the mean of -ln(predicted probability of what happened). A smaller score is better.",
+    "log-loss": line_words.SCORES_DEFINED["log-loss"],
     "auroc": "AUROC: the probability that a row with the event has a higher risk than a row without it; 0.5 by chance.",
 }
 """Meanings of the measures of a risk."""

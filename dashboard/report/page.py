@@ -103,8 +103,12 @@ class TableParts:
     sentence: float
     wrapped: bool = False
 
-    def look(self, cell: str) -> str:
-        """Return the style of a cell of words: of a sentence or of one line, or none if it may be wrapped anywhere."""
+    def look(self, cell: str, numeric: bool) -> str:
+        """Return the style of a cell: ``words`` are of a sentence; without one it may be wrapped anywhere."""
+        if numeric:
+            return "number"
+        if any(len(word) > LONGEST_WORD for word in cell.split()):
+            return "long"
         width = text_width(html.escape(cell, quote=False), _TYPE)
         if self.wrapped or _SENTENCE < width <= self.sentence:
             return ""
@@ -193,7 +197,6 @@ def _template() -> Template:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_printable
     )
     environment.filters["kept"] = unbroken
-    environment.tests["broken"] = lambda cell: any(len(word) > LONGEST_WORD for word in cell.split())
     environment.filters["number"] = in_one_piece
     return environment.from_string(_asset("page.html"))
 

@@ -617,7 +617,7 @@ def test_a_sentence_next_to_a_long_one_gets_the_width_that_the_page_allows() -> 
     names = tuple(map(document.text, frame.columns))
     parts = page.table_parts(TypesetTable("x", "x", frame, names))
     assert parts.sentence == parts.least[1] - (parts.least[2] - parts.sentence) == 220
-    assert [parts.look(cell) for cell in ("no", between, sentence)] == ["line", "", "words"]
+    assert [parts.look(cell, False) for cell in ("no", between, sentence)] == ["line", "", "words"]
     full = frame.assign(**dict.fromkeys("bcdef", 0.123))
     crowded = page.table_parts(TypesetTable("x", "x", full, (*names, *map(document.share, "bcdef"))))
     assert crowded.sentence < 220
